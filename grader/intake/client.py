@@ -82,7 +82,7 @@ class IntakeClient:
             raise self._lost(NO_ANSWER) from error
 
     def survey(self, entry: Entry, into: Path, adapters: str) -> Needs:
-        """What a submission needs; it is copied into the empty folder `into`.
+        """Copies a submission into the empty folder `into` and returns the submission's needs.
 
         Raises:
             Unreadable, CopyFailed: as `take_in`.
@@ -141,7 +141,7 @@ class IntakeClient:
         raise CopyFailed("the process that takes submissions in does not start")
 
     def _answer(self) -> Mapping[str, Any]:
-        """What came of the order that was begun.
+        """Returns the process's answer to the order that was begun.
 
         Raises:
             Unreadable: if nothing came, or nothing that can be read.
@@ -210,7 +210,7 @@ class IntakeClient:
         return int(fields[49]) & 0x7F if fields and fields[0] == "Z" else 0
 
     def _status(self) -> list[str]:
-        """What the system tells of the process, from its state on: proc(5), `stat`."""
+        """Returns the fields of the process's `stat`, from its state on: proc(5)."""
         try:
             stat = Path(f"/proc/{self._process.pid}/stat").read_text()
         except OSError:

@@ -76,7 +76,7 @@ def _recognise(path: Path, adapters: str) -> Discovery:
 
 
 def _in_a_line(found: Discovery) -> Discovery:
-    """What was found without what was handed in again, and said in one line if it is a kind."""
+    """Returns a discovery without resubmitted work, and with its kind, if any, told in one line."""
     latest = latest_of_each(found.entries)
     skipped = (*found.skipped, *latest.skipped)
     number, late = len(latest.entries), sum(entry.late for entry in latest.entries)
@@ -89,7 +89,7 @@ def _in_a_line(found: Discovery) -> Discovery:
 
 
 def _download(path: Path, _adapters: str) -> Discovery | None:
-    """What a platform gives to download, in a folder or still zipped."""
+    """Returns the submissions of a platform's download, which is a folder or still zipped."""
     _mode(path)
     return _platforms_at(path)
 

@@ -1,4 +1,4 @@
-"""What an instructor's paths hold, under names that are fit to print."""
+"""The submissions that an instructor's paths hold, under names that are fit to print."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Entry:
         return tuple(printable(name) for name in places)
 
     def as_json(self) -> dict[str, Any]:
-        """What is needed to take it in: not who handed it in."""
+        """Returns what the intake process needs, without the author of the submission."""
         pieces = [[piece.place, piece.name] for piece in self.pieces]
         return {
             "name": self.name,

@@ -67,7 +67,7 @@ _NAMELESS = "submission"
 
 @dataclass(frozen=True, slots=True)
 class SubmissionPackage:
-    """What of a submission would be copied: the bytes of a file, or of a tar of a folder.
+    """The part of a submission that would be copied: the bytes of a file, or of a tar of a folder.
 
     `name` is what the file or folder is called. `left_out` are sentences on what does not travel;
     `refused` says why nothing of it does.

@@ -172,7 +172,7 @@ class Attribution:
     notes: tuple[str, ...] = ()
 
     def applied_to(self, discovery: Discovery) -> Discovery:
-        """What was found, with what is known now of who handed it in."""
+        """Returns the discovery with its submissions matched to the people of the roster."""
         unsure = tuple((name, "by nobody who is surely on the roster") for name in self.strangers)
         return dataclasses.replace(
             discovery, entries=self.entries, absentees=self.absentees, unsure=unsure
@@ -314,7 +314,7 @@ def _id_column(author: Author, person: Person) -> str | None:
 def _doubts(
     entries: Sequence[Entry], found: Sequence[dict[Author, Person | None]]
 ) -> Iterator[str]:
-    """What an instructor should look at: groups known in part, and people with two submissions."""
+    """Yields doubts for an instructor: groups known in part, and people with two submissions."""
     submissions: defaultdict[Person, list[str]] = defaultdict(list)
     for entry, own in zip(entries, found, strict=True):
         unknown = [

@@ -59,7 +59,7 @@ def serve(
 
 
 def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
-    """What came of an order: a submission, or why there is none."""
+    """Carries out an order; returns the submission, or the reason why there is none."""
     try:
         submission = take_in(
             Entry.from_json(order["entry"]), Path(order["into"]), order["adapters"]
@@ -78,7 +78,7 @@ def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _needs(submission: Submission) -> dict[str, Any]:
-    """What a submission needs, as far as its files can be read."""
+    """Returns the needs of a submission, as far as its files can be read."""
     try:
         return {"needs": read_needs(submission).as_json()}
     except MemoryError:

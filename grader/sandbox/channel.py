@@ -58,7 +58,9 @@ class Exchange:
             raise
 
     def rest(self, at_most: int, seconds: float) -> bytes:
-        """Returns at most `at_most` bytes that arrive within `seconds`, before the worker hangs up."""
+        """Returns at most `at_most` bytes that the worker sends within `seconds`, before hanging
+        up.
+        """
         data, end = b"", time.monotonic() + seconds
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)

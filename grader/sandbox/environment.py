@@ -106,7 +106,7 @@ class Environment:
 
     @property
     def absence(self) -> str:
-        """Returns the absent modules in Python's own words, for a submission that needs them all."""
+        """Returns Python's words for the absent modules without which nothing can be done."""
         names = " and ".join(repr(name) for name in self._absent[:_TOLD])
         return f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
 
@@ -139,7 +139,7 @@ class Environment:
 
     @functools.cached_property
     def _own_names(self) -> set[str]:
-        """Returns the names of the submission's files and folders: each call may lack another name."""
+        """Returns the names of the submission's files and folders: each may be missing in a call."""
         return {name for _, folders, files in os.walk(self._root) for name in (*folders, *files)}
 
 

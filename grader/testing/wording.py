@@ -47,7 +47,7 @@ Trace = Callable[[Traced], Line | None]
 
 
 class Wording(Protocol):
-    """The wording of faults: the words for a submission's doings, which never change the outcome."""
+    """The words for a submission's doings, which never change the outcome of a test."""
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
         """The fault for what was raised while `call` ran, or the import if that is None."""

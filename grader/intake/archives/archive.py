@@ -48,7 +48,7 @@ def unpack(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
 
 @contextlib.contextmanager
 def archive_errors() -> Iterator[None]:
-    """What the standard library raises of a damaged archive is raised as Unreadable."""
+    """Raises every error of the standard library on a damaged archive as Unreadable."""
     try:
         yield
     except (Unreadable, CopyFailed, MemoryError):

@@ -53,7 +53,7 @@ _STREAMS = 5_000  # laid end to end, as parallel compressors do
 
 
 class Readable(Protocol):
-    """Whatever bytes can be read from."""
+    """An object that bytes can be read from."""
 
     def read(self, size: int, /) -> bytes:
         """At most `size` bytes; none at the end."""
@@ -77,7 +77,7 @@ def decompressed(file: BinaryIO) -> Readable:
 
 
 class _Decoder(Protocol):
-    """What `bz2` and `lzma` call a decompressor."""
+    """A decompressor as `bz2` and `lzma` define it."""
 
     @property
     def eof(self) -> bool: ...

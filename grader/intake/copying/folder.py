@@ -177,7 +177,7 @@ class _Walk:
                     yield file
 
     def _list(self, parts: Parts) -> list[FolderItem]:
-        """What lies in a folder, in order; past the limits, nothing."""
+        """Returns the items of a folder, in order; past the limits, none."""
         place = "/".join(parts)
         if len(parts) >= self._limits.depth:
             self._admission.leave_out(f"more than {self._limits.depth} folders deep", f"{place}/")

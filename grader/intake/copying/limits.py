@@ -22,7 +22,7 @@ _RUNS_OF_WANDB = ("run-", "offline-run-", "latest-run")
 
 
 class FileKind(enum.Enum):
-    """What a file of a submission is for, as far as its name tells."""
+    """The purpose of a submission's file, as far as its name tells."""
 
     SOURCE = "source"
     NOTEBOOK = "notebook"
@@ -40,7 +40,7 @@ class FileAllowance:
 
 @dataclass(frozen=True, slots=True)
 class CopyLimits:
-    """What is copied of one submission at most.
+    """The limits on the copy of one submission.
 
     `entries` bounds how many files and folders are looked at, `depth` how many folders deep,
     `folders` in how many folders copied files lie (a file at the end of its own costs them all),

@@ -67,7 +67,7 @@ def read_bounded(path: str | os.PathLike[str], at_most: int) -> bytes:
 
 
 def kind_in_words(mode: int) -> str:
-    """What a file of this mode is, with its article."""
+    """Returns the kind of a file of this mode in words, with an article."""
     kinds = {
         stat.S_IFLNK: "a link",
         stat.S_IFIFO: "a FIFO",
@@ -93,7 +93,7 @@ Parts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class FolderItem:
-    """What lies in a folder: its name, its mode (0 where nobody can tell) and its size in bytes."""
+    """An item of a folder: its name, its mode (0 where nobody can tell) and its size in bytes."""
 
     name: str
     mode: int
@@ -143,12 +143,12 @@ class OpenFolder:
         self._descriptors.clear()
 
     def listed(self, place: Parts = (), at_most: int | None = None) -> list[FolderItem]:
-        """What lies in a folder, in the system's order; no more than so many items."""
+        """Returns the items of a folder in the system's order, at most `at_most` of them."""
         with os.scandir(self._at(place)) as entries:
             return [_item(entry) for entry in islice(entries, at_most)]
 
     def item(self, place: Parts) -> FolderItem:
-        """What lies at a place."""
+        """Returns the item at a place."""
         *above, name = place
         status = os.stat(name, dir_fd=self._at(tuple(above)), follow_symlinks=False)
         return FolderItem(name, status.st_mode, status.st_size)
@@ -182,7 +182,7 @@ class OpenFolder:
         return tuple(way)
 
     def _text_of_link(self, place: Parts) -> str | None:
-        """What a link says; None of what is no link."""
+        """Returns the target of a link, or None if the place holds no link."""
         *above, name = place
         try:
             text = os.readlink(name, dir_fd=self._at(tuple(above)))

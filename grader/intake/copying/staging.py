@@ -154,7 +154,7 @@ def _read_single(file: BinaryIO, allowance: FileAllowance) -> bytes:
 
 
 def _home_name(handed: HandedIn) -> str:
-    """What the folder of the submission was called where it was written, as far as is known."""
+    """Returns the name of the submission's folder where its author wrote it, as far as is known."""
     is_folder = isinstance(handed.source, OpenFolder)
     return handed.name if is_folder else handed.name.split(".")[0]
 

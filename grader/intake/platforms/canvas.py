@@ -43,7 +43,7 @@ class _Attachment:
 
 
 def canvas_download(download: Download) -> Discovery | None:
-    """What a submissions download holds; None if it is none.
+    """Returns the submissions of a Canvas download, or None if this is no such download.
 
     All that one person handed in is one submission, called by the name and the number that Canvas
     knows the person by: `doejane_123`.

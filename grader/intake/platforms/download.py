@@ -62,7 +62,7 @@ def latest_of_each(entries: Sequence[Entry]) -> Latest:
 
 
 def _key(author: Author) -> tuple[str, ...]:
-    """What stands for a person; nothing where no more than a name is known."""
+    """Returns a key for a person; it is empty where no more than a name is known."""
     if author.email:
         return (author.email.casefold(),)
     return (author.id, author.name) if author.id else ()
@@ -135,7 +135,7 @@ class Download:
 
 
 def downloads_at(path: Path) -> Iterator[Download]:
-    """What may be a download at a path that was given: it itself, or the folder that a zip holds.
+    """Yields possible downloads at a given path: the path itself, and the folder that a zip holds.
 
     Never what lies in a folder that was given: that is somebody's submission, who may have called
     it as they liked.
@@ -176,7 +176,7 @@ def _folder(path: Path) -> Download | None:
 
 
 def _zip(path: Path, top: str = "") -> Download | None:
-    """What lies in a zip, or in the folder `top` of one; None if it is no zip that can be read."""
+    """Opens a zip, or the folder `top` of one; returns None if no zip can be read."""
     try:
         with (
             open_file(path) as file,

@@ -12,7 +12,7 @@ _FOLDER_SUFFIX = "-submissions"  # what `gh classroom clone student-repos` adds 
 
 
 def classroom_clones(download: Download) -> Discovery | None:
-    """What a folder of clones holds; None if it is none.
+    """Returns the submissions of a folder of clones, or None if the folder is none.
 
     A submission keeps its folder's name; its author's id is the user's name on GitHub.
     """
@@ -31,7 +31,7 @@ def classroom_clones(download: Download) -> Discovery | None:
 
 
 def _prefix(download: Download, folders: list[DownloadItem]) -> str:
-    """What the clones' names begin with, its hyphen included; empty if there is no such thing.
+    """Returns the common prefix of the clones' names, with its hyphen; empty if there is none.
 
     Users may have hyphens in their names: the folder that Classroom's own command makes is
     believed rather than what the names have in common.

@@ -152,7 +152,7 @@ _FOLDER = re.compile(r"submission_\d+")
 
 
 def gradescope_export(download: Download) -> Discovery | None:
-    """What an export holds; None if it is none.
+    """Returns the submissions of a Gradescope export, or None if this is no export.
 
     A submission keeps its folder's name; its authors are all who are named for it.
     """
@@ -184,7 +184,7 @@ def gradescope_export(download: Download) -> Discovery | None:
 
 
 def _read(download: Download, metadata: DownloadItem) -> tuple[Mapping[str, object], list[str]]:
-    """What is said of each submission, and what is wrong with that."""
+    """Returns the metadata of each submission, and notes on what is wrong with the metadata."""
     # Most downloads are no exports, and the process that takes submissions in needs no YAML.
 
     try:

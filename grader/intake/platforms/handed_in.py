@@ -34,7 +34,7 @@ _NESTED = 4  # folders that hold nothing but one folder
 
 @dataclass(frozen=True, slots=True)
 class HandedIn:
-    """What was handed in, open, and what it is called; `left_out` are sentences."""
+    """An open submission with its name; `left_out` are sentences."""
 
     source: OpenFolder | BinaryIO
     name: str
@@ -42,13 +42,13 @@ class HandedIn:
 
     @property
     def suffix(self) -> str:
-        """What the name ends in, from its last dot, in small letters."""
+        """Returns the name's ending from the last dot, in small letters."""
         return Path(self.name).suffix.lower()
 
 
 @contextlib.contextmanager
 def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
-    """What an entry stands for, as one file or folder that is open while this lasts.
+    """Opens an entry as one file or folder, for as long as this context lasts.
 
     Pieces of a download are laid together, meanwhile, in a new folder below `beside` (by default
     where temporary files go). An archive that lies in a folder without any code is what was handed
@@ -181,7 +181,7 @@ def archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
 
 
 def _listed(folder: OpenFolder, place: Parts) -> list[FolderItem]:
-    """What lies in a folder but clutter and links, in order."""
+    """Returns the items of a folder in order, without clutter and links."""
     try:
         items = folder.listed(place, DOWNLOAD_LIMITS.entries)
     except OSError:

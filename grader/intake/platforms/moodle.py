@@ -23,7 +23,7 @@ _MARK = "_assignsubmission_"
 
 
 def moodle_download(download: Download) -> Discovery | None:
-    """What a submissions download holds; None if it is none.
+    """Returns the submissions of a Moodle download, or None if this is no such download.
 
     All that one person or team handed in is one submission, called by their name and the number
     that stands in Moodle's grading worksheet: `Jane Doe_123`.
@@ -45,7 +45,7 @@ def moodle_download(download: Download) -> Discovery | None:
 
 
 def _match(item: DownloadItem) -> re.Match[str] | None:
-    """What an item's name says; of a file, nothing if a person or a file is called like Moodle's.
+    """Matches an item's name; returns None for a file if its name holds Moodle's mark twice.
 
     Nobody can tell there where the person's name ends.
     """
@@ -67,7 +67,7 @@ def _entry(
 
 
 def _name(item: DownloadItem, match: re.Match[str]) -> str:
-    """What a piece is called in the submission: what was typed has a file of its own."""
+    """Returns a piece's name in the submission: typed text has a file of its own."""
     if match["file"]:
         return match["file"]
     return "" if item.is_folder else f"{match['plugin']}.html"

@@ -1,1 +1,1 @@
-"""What is told of a submission by its source: where its adapters are, and how they are imported."""
+"""Facts from a submission's source: where its adapters are, and how to import them."""

@@ -105,7 +105,8 @@ _NO_VERSION = "0.0.0"
 
 
 def read_distribution(root: Path) -> tuple[str, str] | None:
-    """What `pyproject.toml`, `setup.cfg` or `setup.py` at the root call the package, if they do.
+    """Returns the name and version in `pyproject.toml`, `setup.cfg` or `setup.py` at the root, if
+    any.
 
     A version that is not written out there is "0.0.0".
     """

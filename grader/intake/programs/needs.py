@@ -104,7 +104,7 @@ _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 
 
 def read_needs(submission: Submission) -> Needs:
-    """What follows from the files that its adapters import, one after another; nothing is run.
+    """Follows the imports of the submission's adapters from file to file; runs nothing.
 
     What is only tried to be imported, or only for type checkers, is not needed.
     """
@@ -131,7 +131,7 @@ def read_needs(submission: Submission) -> Needs:
 
 
 def _own_names(root: Path, folders: Sequence[Path]) -> set[str]:
-    """What modules are called that lie at the top, where imports look, or one folder down."""
+    """Returns the names of modules at the top, where imports look, or one folder down."""
     below = (path for path in root.iterdir() if path.is_dir())
     return {path.stem for folder in (root, *folders, *below) for path in _listed(folder)}
 

@@ -1,4 +1,4 @@
-"""What a Python file says about itself without being run, and where the adapters are."""
+"""Facts on a Python file, read without running the file, and the place of the adapters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_NAME = 1000  # no file lies at the end of a longer dotted name
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """What is read off a file's syntax tree.
+    """The facts that a file's syntax tree tells.
 
     `relative_level` is the number of dots of the deepest relative import (0: none), `imports`
     the dotted names of the absolute ones (`from a.b import c` is `a.b.c`), `adapters` the names
@@ -168,7 +168,7 @@ def _read(root: Path, file: PurePosixPath, limits: CopyLimits) -> Located:
 
 
 def _best(found: list[Located], adapters: str) -> Located:
-    """Of several candidates the one that defines most adapters."""
+    """Returns the candidate that defines most adapters."""
     most = max(len(candidate.facts.adapters) for candidate in found)
     best = [candidate for candidate in found if len(candidate.facts.adapters) == most]
     names = [str(candidate.file) for candidate in found]

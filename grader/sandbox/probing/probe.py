@@ -245,7 +245,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """The state of each layer of isolation, as a worker reports it, and the result of each attempt."""
+    """The state of each layer of isolation, as a worker reports it, and the attempts' results."""
 
     isolation: Mapping[str, str]
     attempts: tuple[Attempt, ...]

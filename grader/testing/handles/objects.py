@@ -58,7 +58,7 @@ def stays(kind: Kind) -> bool:
 def asked(
     script: Script, adapter: Adapter, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
-    """Adds a call of an adapter to a script and returns its value; the arguments may hold handles."""
+    """Adds a call of an adapter to a script; returns its value. The arguments may hold handles."""
     script = joined(script, args, kwargs)
     bound = adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
     return _taken(script, Step(0, Doing.ASK, adapter.name, (), bound), adapter, bound)

@@ -61,7 +61,7 @@ def _mistaken(came: Came) -> str:
 
 
 def _lacking(raised: Raised, name: str, kind: ObjectType) -> Raised:
-    """Adds to the exception that adapters.py declares the missing method or attribute."""
+    """Returns the exception, with a remark that adapters.py declares the missing name."""
     if f"no attribute '{name}'" not in raised.message:
         return raised
     declared = {*kind.methods, *kind.attributes}
@@ -201,7 +201,7 @@ def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
 
 
 def _put(steps: Sequence[Step], read: Step) -> Value:
-    """Returns the value that a test put where it reads: the parameter's numbers or latest gradient."""
+    """Returns what a test put where it reads: the parameter's numbers or its latest gradient."""
     for one in reversed(steps) if read.name else ():
         if one.doing is Doing.WRITE and one.on == read.on and one.name == read.name:
             return one.positional[0]
