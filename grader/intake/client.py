@@ -69,7 +69,7 @@ class IntakeClient:
         return self._process.pid
 
     def take_in(self, entry: Entry, into: Path, adapters: str) -> Submission:
-        """The submission, copied into the empty folder `into`.
+        """Returns the submission, copied into the empty folder `into`.
 
         Raises:
             Unreadable: if nothing in it can be graded, or taking it in cost too much.
@@ -167,7 +167,7 @@ class IntakeClient:
         return answer
 
     def _line(self, deadline: float, used_before: float | None = None) -> bytes:
-        """The next line that the process says.
+        """Returns the next line that the process says.
 
         Raises:
             TimeoutError: if it has not come by the deadline.
@@ -205,7 +205,7 @@ class IntakeClient:
             raise _TooMuchProcessorTime
 
     def _ended_by(self) -> int:
-        """The signal that ended the process; 0 if none did, or nobody can tell."""
+        """Returns the signal that ended the process; 0 if none did, or nobody can tell."""
         fields = self._status()
         return int(fields[49]) & 0x7F if fields and fields[0] == "Z" else 0
 
@@ -218,7 +218,7 @@ class IntakeClient:
         return stat.rpartition(")")[2].split()
 
     def _is_free(self) -> bool:
-        """Whether it waits for an order: it has not ended, and owes nobody an answer."""
+        """Returns whether it waits for an order: it has not ended, and owes nobody an answer."""
         if self._channel.fileno() < 0:
             return False
         return not select.select([self._channel], [], [], 0)[0]
@@ -257,7 +257,7 @@ class _TooMuchProcessorTime(Exception):
 
 
 def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
-    """How many of the entries import and declare which package.
+    """Returns how many of the entries import and declare which package.
 
     What cannot be read needs nothing: grading says why.
     """
@@ -274,7 +274,7 @@ def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
 
 
 def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[Needs]:
-    """The needs of those that can be read, told by a process of their own."""
+    """Yields the needs of those that can be read, told by a process of their own."""
     with IntakeClient() as client:
         for entry in entries:
             with new_scratch() as folder:

@@ -55,7 +55,7 @@ def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
 
 
 def single(path: Path) -> Entry:
-    """The one submission that lies at `path`, be it a folder or a file.
+    """Returns the one submission that lies at `path`, be it a folder or a file.
 
     Raises NothingToGrade when there is none.
     """
@@ -104,7 +104,7 @@ def _platforms_at(path: Path) -> Discovery | None:
 
 
 def _one_file(path: Path, _adapters: str) -> Discovery | None:
-    """An archive, a notebook or a Python file."""
+    """Returns an archive, a notebook or a Python file."""
     if stat.S_ISDIR(_mode(path)):
         return None
     return Discovery((single(path),))
@@ -125,7 +125,7 @@ def _one_folder(path: Path, adapters: str) -> Discovery | None:
 
 
 def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
-    """A folder whose every entry is a submission or is skipped."""
+    """Returns a folder whose every entry is a submission or is skipped."""
     folder = path.resolve()
     entries: list[Entry] = []
     skipped: list[Skipped] = []
@@ -163,7 +163,7 @@ _KINDS = (_download, _one_file, _one_folder, _folder_of_submissions)
 
 
 def _named_apart(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
-    """The entries under names that differ, and a note for what was renamed."""
+    """Returns the entries under names that differ, and a note for what was renamed."""
     taken = Counter(entry.name for entry in entries)
     first: dict[str, Entry] = {}
     named: list[Entry] = []
@@ -194,7 +194,7 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _mode(path: Path) -> int:
-    """The mode of what lies at a path that the instructor gave, links followed."""
+    """Returns the mode of what lies at a path that the instructor gave, links followed."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError) as error:

@@ -33,34 +33,34 @@ def name_as_written(name: str) -> str:
 
 
 def shortened(name: str) -> str:
-    """The name, printable, its middle cut out if it is very long."""
+    """Returns the name, printable, its middle cut out if it is very long."""
     text = printable(name)
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}"
 
 
 def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key that puts `group2` before `group10`."""
+    """Returns a sort key that puts `group2` before `group10`."""
     pieces = re.split(r"([0-9]+)", name)
     return tuple(map(_in_order, filter(None, pieces)))
 
 
 def size_in_words(size: int) -> str:
-    """A number of bytes as people say it."""
+    """Returns a number of bytes as people say it."""
     if size < 1024:
         return f"{size} bytes"
     return f"{size / 1024:.0f} kB" if size < MIB else f"{size / MIB:,.1f} MB".replace(".0 ", " ")
 
 
 def several(names: list[str], count: int | None = None, shown: int = 5) -> str:
-    """The first few names, and how many more there are of `count` (default: of `names`)."""
+    """Returns the first few names, and how many more there are of `count` (default: of `names`)."""
     more = (len(names) if count is None else count) - len(names[:shown])
     text = ", ".join(shortened(name) for name in names[:shown])
     return f"{text} and {more} more" if more > 0 else text
 
 
 def _in_order(piece: str) -> tuple[int, int, str]:
-    """A number by its digits, of which there may be more than Python makes a number of."""
+    """Returns a number by its digits, of which there may be more than Python makes a number of."""
     if not piece.isdecimal():
         return 1, 0, piece.casefold()
     digits = piece.lstrip("0")
@@ -126,7 +126,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Entry:
-        """The entry that `as_json` wrote, without its people."""
+        """Returns the entry that `as_json` wrote, without its people."""
         pieces = tuple(Piece(place, name) for place, name in row["pieces"])
         found = {"left_out": tuple(row["left_out"]), "refused": row["refused"]}
         return cls(row["name"], Path(row["path"]), pieces, **found)

@@ -52,7 +52,7 @@ class Bundle:
 
     @property
     def content(self) -> bytes:
-        """The bytes of the tar, once it is whole."""
+        """Returns the bytes of the tar, once it is whole."""
         return self._buffer.getvalue()
 
     def add(self, parts: Sequence[str], content: bytes) -> None:
@@ -81,7 +81,7 @@ class SubmissionPackage:
 
 
 def pack(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> SubmissionPackage:
-    """The submission as a parcel, no larger than what may be handed in.
+    """Returns the submission as a parcel, no larger than what may be handed in.
 
     Raises CopyFailed when the pieces of a download could not be laid together.
     """
@@ -93,7 +93,7 @@ def pack(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> SubmissionPackage
 
 
 def unpack(parcel: SubmissionPackage, name: str, into: Path) -> Entry:
-    """The submission called `name` as it was packed, laid into the empty folder `into`.
+    """Returns the submission called `name` as it was packed, laid into the empty folder `into`.
 
     Raises CopyFailed when it could not be written.
     """

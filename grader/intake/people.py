@@ -50,7 +50,7 @@ class Person:
     ids: tuple[tuple[str, str], ...]
 
     def as_author(self, column: str | None = None) -> Author:
-        """The person with the id from a column, or else with the first one."""
+        """Returns the person with the id from a column, or else with the first one."""
         first = next((value for _, value in self.ids), "")
         return Author(self.name, dict(self.ids).get(column or "", first), self.email)
 
@@ -82,12 +82,12 @@ def read_roster(path: Path) -> tuple[Person, ...]:
 
 
 def _column(header: str) -> str:
-    """A header as it is compared: without case, spaces and punctuation."""
+    """Returns a header as it is compared: without case, spaces and punctuation."""
     return re.sub(r"[\W_]", "", header.casefold())
 
 
 def _rows(path: Path) -> list[list[str]]:
-    """The rows that are not empty."""
+    """Returns the rows that are not empty."""
     text = _text(path)
     try:
         tables = (_table(text, delimiter) for delimiter in _DELIMITERS)
@@ -132,7 +132,7 @@ def _text(path: Path) -> str:
 
 
 def _person(row: Sequence[str], columns: Mapping[str, int]) -> Person | None:
-    """The person in a row; None of rows that Canvas adds, of staff, and of empty ones."""
+    """Returns the person in a row; None of rows that Canvas adds, of staff, and of empty ones."""
 
     def cell(names: Sequence[str]) -> str:
         places = (columns[name] for name in names if name in columns)
@@ -250,7 +250,7 @@ class _Directory:
         return None if is_contradicted else person
 
     def with_accounts(self, entries: Sequence[Entry]) -> list[Entry]:
-        """The entries, of clones with the account that follows the assignment's name.
+        """Returns the entries, of clones with the account that follows the assignment's name.
 
         That name may have hyphens, and so may accounts: it is what all clones begin with and most
         accounts on the roster follow. Each account is all that follows it, never a part of that.
@@ -274,7 +274,7 @@ class _Directory:
         ]
 
     def _by_label(self, label: str) -> Person | None:
-        """The person whose id, address, account or name the submission is called by."""
+        """Returns the person whose id, address, account or name the submission is called by."""
         whole = label.casefold()
         for people in (self._ids, self._emails, self._accounts):
             if whole in people:
@@ -283,7 +283,7 @@ class _Directory:
 
 
 def _is_clone(entry: Entry) -> bool:
-    """Whether no more is known of its author than how its name ends, after a hyphen."""
+    """Returns whether no more is known of its author than how its name ends, after a hyphen."""
     authors = entry.authors
     only_id = len(authors) == 1 and authors[0] == Author(id=authors[0].id)
     return only_id and entry.name.endswith(f"-{authors[0].id}")
@@ -294,7 +294,7 @@ def _only(people: Sequence[Person]) -> Person | None:
 
 
 def _authors(own: dict[Author, Person | None], column: str | None) -> tuple[Author, ...]:
-    """The authors, with what the roster knows of them beside what the platform told."""
+    """Returns the authors, with what the roster knows of them beside what the platform told."""
     return tuple(
         author if person is None else _completed(author, person.as_author(column))
         for author, person in own.items()
@@ -306,7 +306,7 @@ def _completed(author: Author, listed: Author) -> Author:
 
 
 def _id_column(author: Author, person: Person) -> str | None:
-    """The column of the roster that holds the id by which the platform knows the person."""
+    """Returns the column of the roster that holds the id by which the platform knows the person."""
     same = (name for name, value in person.ids if value.casefold() == author.id.casefold())
     return next(same, None)
 
@@ -343,7 +343,7 @@ def _squashed(name: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    """The words in small letters, without accents, punctuation and numbers."""
+    """Returns the words in small letters, without accents, punctuation and numbers."""
     plain = unicodedata.normalize("NFKD", name).casefold()
     letters = "".join(char for char in plain if not unicodedata.combining(char))
     return re.findall(r"[^\W\d_]+", letters.replace("'", "").replace("’", ""))

@@ -110,7 +110,7 @@ def _set_limit(which: int, value: int) -> None:
 
 
 def _most_held() -> int:
-    """The bytes of memory that this process has ever held at once (Linux; elsewhere 0)."""
+    """Returns the bytes of memory that this process has ever held at once (Linux; elsewhere 0)."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

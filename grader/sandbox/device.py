@@ -46,7 +46,7 @@ def require_device(server: ForkServer, scratch: Path, device: str) -> None:
 
 
 def _tried(server: ForkServer, scratch: Path, device: str) -> str:
-    """Why a worker could not compute on the device; nothing if it could."""
+    """Returns why a worker could not compute on the device; nothing if it could."""
     folder = Path(tempfile.mkdtemp(dir=scratch))
     folder.chmod(PASSABLE)
     (folder / "adapters.py").write_text(_TRIAL)

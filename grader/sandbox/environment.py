@@ -57,9 +57,7 @@ class Environment:
         return self._located(dataclasses.replace(raised, lacks=lacks), raised.lacks)
 
     def _located(self, raised: Raised, module: str = "") -> Raised:
-        """Returns what the submission raised, with the place of an absent file that was handed in
-        elsewhere.
-        """
+        """Returns what the submission raised, with the place of an absent file that lies elsewhere."""
         is_file = raised.kind in _ABSENT and GIVEN not in raised.message
         missing = _MISSING_FILE.search(raised.message) if is_file else None
         names = (f"{module}.py", module) if module else (missing[1],) if missing else ()
@@ -97,7 +95,7 @@ class Environment:
         return StudentFault(Status.NOT_GRADED, in_words(raised.lacks))
 
     def leaves_nothing_of(self, tests: Sequence[Verdict]) -> bool:
-        """Whether no test came to anything, for want of what is absent."""
+        """Returns whether no test came to anything, for want of what is absent."""
         statuses = {test.status for test in tests}
         wanting = (t for t in tests if t.status is Status.ERROR)
         is_error = Status.ERROR in statuses or not self._has_adapters
@@ -139,7 +137,7 @@ class Environment:
 
     @functools.cached_property
     def _own_names(self) -> set[str]:
-        """Returns the names of the submission's files and folders: each may be missing in a call."""
+        """Returns the names of the submission's files and folders: each call may lack another."""
         return {name for _, folders, files in os.walk(self._root) for name in (*folders, *files)}
 
 

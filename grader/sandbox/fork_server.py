@@ -99,7 +99,7 @@ class ForkServer:
         return self._ground.version if self._ground is not None else ""
 
     def group(self, bounds: GroupBounds) -> Group | None:
-        """The control group of the fork server and its worker; none where none is granted.
+        """Returns the control group of the fork server and its worker; none where none is granted.
 
         What it had when it entered is not charged to the group: what its worker takes is. To move
         each worker instead would cost a tenth of the time of a submission: the kernel waits until
@@ -121,7 +121,7 @@ class ForkServer:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nobody is there to obey."""
+        """Returns whether nobody is there to obey."""
         if self.is_lost:
             return True
         poll = select.poll()
@@ -261,7 +261,7 @@ def _ask_for_senders(channel: socket.socket) -> None:
 
 
 def _received(channel: socket.socket, size: int) -> tuple[bytes, int]:
-    """Returns the next message and its sender's process id as this process sees it (Linux; else 0).
+    """Returns the next message and its sender's process id as seen here (Linux; else 0).
 
     In a process namespace, the sender itself has another one.
     """
@@ -322,7 +322,7 @@ class ForkServers:
             self._ground.clear()
 
     def current(self) -> ForkServer:
-        """A fork server that has not been lost."""
+        """Returns a fork server that has not been lost."""
         if self._server.has_ended:
             self._server.close()
             self._start()

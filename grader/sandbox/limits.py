@@ -27,7 +27,7 @@ class Taken:
         return max(self.processor, self.wall - self.waiting)
 
     def with_reading(self, seconds: float) -> Taken:
-        """The same, and what it took this process to read the answer."""
+        """Returns the same, and what it took this process to read the answer."""
         return replace(self, wall=self.wall + seconds, processor=self.own + seconds)
 
 
@@ -96,7 +96,7 @@ class Clock:
 
 
 def _opened(file: str) -> int:
-    """A descriptor for reading; -1 where there is no such file."""
+    """Returns a descriptor for reading; -1 where there is no such file."""
     try:
         return os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -45,7 +45,7 @@ def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
 
 
 def without_places(text: str, root: Path, scratch: Path) -> str:
-    """The text without the places of this machine.
+    """Returns the text without the places of this machine.
 
     A path below `root` becomes the submission's own, one below `scratch` says so, packages and
     the standard library keep what follows their folder, files that a test made their name.
@@ -66,7 +66,7 @@ def _without_beginning(text: str, folder: Path) -> str:
 
 
 def _is_refusal(raised: Raised) -> bool:
-    """Whether it is what Python raises when the confinement refuses something."""
+    """Returns whether it is what Python raises when the confinement refuses something."""
     refusals = ("Operation not permitted", "Read-only file system")
     return raised.kind == "PermissionError" or any(one in raised.message for one in refusals)
 
@@ -84,9 +84,7 @@ _SHOWN = 3
 
 
 def with_what_was_missed(raised: Raised, missed: Sequence[str]) -> Raised:
-    """Returns what the submission raised, with the skipped commands that may define what is
-    missing.
-    """
+    """Returns the exception, with the skipped commands that may define what is missing."""
     is_absent = raised.kind in _ABSENCES or (raised.missing and not raised.frames)
     if not missed or not is_absent:
         return raised

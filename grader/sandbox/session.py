@@ -65,7 +65,7 @@ class TrialWorker:
         self.seconds = 0.0
 
     def ask(self, call: Call) -> Reply:
-        """The answer of the program as it is edited now; nothing is noted of it.
+        """Returns the answer of the program as it is edited now; nothing is noted of it.
 
         Raises:
             StudentFault: if there is none.
@@ -151,7 +151,7 @@ class Session:
         return self.problem
 
     def ask(self, call: Call, seconds: float = math.inf) -> Reply:
-        """The submission's answer to a call; one that came before may be sealed.
+        """Returns the submission's answer to a call; one that came before may be sealed.
 
         It may take so many `seconds` if these are fewer than those of any call. What a script does
         with a file that it hands on is asked of a new worker.
@@ -210,7 +210,7 @@ class Session:
 
     @property
     def used(self) -> float:
-        """The seconds of its time that are gone."""
+        """Returns the seconds of its time that are gone."""
         return self._used
 
     @property
@@ -251,7 +251,7 @@ class Session:
 
     @property
     def printed(self) -> str:
-        """The end of what the submission has printed so far."""
+        """Returns the end of what the submission has printed so far."""
         return without_places(self._printed, self._submission.root, self._scratch)
 
     def close(self) -> None:
@@ -323,7 +323,7 @@ class Session:
         return redacted(checked, self._submission.root, self._scratch)
 
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
-        """How long it is waited for now, and whether that is the last of its time."""
+        """Returns how long it is waited for now, and whether that is the last of its time."""
         seconds = self._limits.submission_seconds
         left, wall_left = seconds - self._used, WALL_FACTOR * seconds - self._wall
         if min(left, wall_left) <= 0:

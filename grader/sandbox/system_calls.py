@@ -7,7 +7,7 @@ from grader.worker.confinement.seccomp.tables import DENIED, EVERYWHERE, ON_KNOW
 
 
 def why_not_granted(name: str) -> str | None:
-    """Why a system call cannot be granted; None if it can."""
+    """Returns why a system call cannot be granted; None if it can."""
     for reached, names in DENIED.items():
         if name in names.split():
             return f"{name} is never granted: it is refused for what it reaches ({reached})"

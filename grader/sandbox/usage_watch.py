@@ -42,7 +42,7 @@ class Usage:
 
 
 def family(pid: int) -> list[int]:
-    """A process and its descendants, as far as they can be seen."""
+    """Returns a process and its descendants, as far as they can be seen."""
     family, waiting = [pid], [pid]
     while waiting:
         parent = waiting.pop()
@@ -55,7 +55,7 @@ def family(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process is running: one that only waits to be buried is not."""
+    """Returns whether a process is running: one that only waits to be buried is not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -97,7 +97,7 @@ class Room:
 
     @property
     def is_left(self) -> bool:
-        """Whether no more was taken than there was."""
+        """Returns whether no more was taken than there was."""
         return self.size >= 0 and self.files >= 0
 
 

@@ -108,7 +108,7 @@ class Worker:
 
     @classmethod
     def in_new_folder(cls, server: ForkServer, folder: Path, allowance: Allowance) -> Worker:
-        """A worker with an empty folder of its own, below `folder`, to write to."""
+        """Returns a worker with an empty folder of its own, below `folder`, to write to."""
         server.wait_until_ready()
         scratch = Path(tempfile.mkdtemp(dir=folder))
         if server.user is not None:
@@ -174,7 +174,7 @@ class Worker:
         )
 
     def ask(self, call: Call, patience: Patience, familiar: Container[bytes] = ()) -> Reply:
-        """The worker's answer to a call; it stays sealed if its digest is a `familiar` one.
+        """Returns the worker's answer to a call; it stays sealed if its digest is a `familiar` one.
 
         Raises:
             WorkerLost: if none came that can be believed to be one.
@@ -299,7 +299,7 @@ class Worker:
             raise EOFError
 
     def _ended(self, doing: str) -> str:
-        """How the worker ended, in words."""
+        """Returns how the worker ended, in words."""
         if self._group and self._group.killed_for_memory() > self._killed_before:
             return str(out_of_memory(self._allowance))
         with contextlib.suppress(Exception):
@@ -312,9 +312,7 @@ class Worker:
 
 
 def _be_killed_first(pid: int) -> None:
-    """Makes the kernel kill the worker before its fork server when the control group's memory is
-    full.
-    """
+    """Makes the kernel kill the worker before its fork server when the control group is full."""
     with contextlib.suppress(OSError):
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
 

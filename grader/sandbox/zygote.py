@@ -80,7 +80,7 @@ class Zygote:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nobody is there to obey."""
+        """Returns whether nobody is there to obey."""
         poll = select.poll()
         poll.register(self._control, 0)
         return bool(poll.poll(0))
@@ -92,7 +92,7 @@ class Zygote:
             socket.send_fds(self._control, [json.dumps(order).encode()], descriptors)
 
     def complaint(self) -> str:
-        """The end of what it complained of so far."""
+        """Returns the end of what it complained of so far."""
         said = b""
         stream = self._process.stderr
         while stream is not None and select.select([stream], [], [], 0)[0]:

@@ -44,7 +44,7 @@ class Bench:
     device: str = "cpu"
 
     def student(self, member: Membership, test_id: str) -> Student:
-        """The handle of the student's function.
+        """Returns the handle of the student's function.
 
         Its random numbers are those of every call: their seed tells nothing of the test.
         """
@@ -54,7 +54,7 @@ class Bench:
         return Student(self._adapter(member.exercise), self.ask, *given)
 
     def reference(self, exercise: str, case: Case) -> Reference:
-        """The handle of the reference, whose answers are kept in `case`."""
+        """Returns the handle of the reference, whose answers are kept in `case`."""
         return Reference(self._adapter(exercise), self.references, case, self.contract)
 
     def _observe(

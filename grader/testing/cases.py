@@ -39,7 +39,7 @@ class Case:
     _next_expected: int = 0
 
     def rewind(self) -> Case:
-        """The case as a test must find it when it starts."""
+        """Returns the case as a test must find it when it starts."""
         self._next_drawn = self._next_expected = 0
         return self
 
@@ -49,7 +49,7 @@ class Case:
         return Case(generator, [*self.drawn], [*self.expected])
 
     def draw(self, make: Callable[[torch.Generator], torch.Tensor]) -> torch.Tensor:
-        """The next drawn input; a copy, since a test may write into it.
+        """Returns the next drawn input; a copy, since a test may write into it.
 
         Raises:
             CaseExhausted: if the case was frozen and holds no more.
@@ -62,7 +62,7 @@ class Case:
         return self.drawn[self._next_drawn - 1].clone()
 
     def expect(self, compute: Callable[[], Expected]) -> dict[str, Value]:
-        """The next expected outputs, by name.
+        """Returns the next expected outputs, by name.
 
         Raises:
             CaseExhausted: if the case was frozen and holds no more.
@@ -76,18 +76,18 @@ class Case:
 
 
 def fresh_case(seed: int, test_id: str) -> Case:
-    """A case whose inputs follow from a batch's seed and the test's id alone."""
+    """Returns a case whose inputs follow from a batch's seed and the test's id alone."""
     return Case(torch.Generator().manual_seed(seed_of(seed, test_id)))
 
 
 def _detached(value: Value) -> Value:
-    """A value whose tensors have no history."""
+    """Returns a value whose tensors have no history."""
     detached: Value = mapped(value, lambda one: one.detach() if torch.is_tensor(one) else one)
     return detached
 
 
 def seed_of(seed: int, test_id: str) -> int:
-    """The seed of one test in a batch."""
+    """Returns the seed of one test in a batch."""
     digest = hashlib.sha256(f"{seed}:{test_id}".encode()).digest()
     return int.from_bytes(digest[:6], "big")
 
@@ -116,7 +116,7 @@ class Draw:
         return self._case.draw(lambda g: torch.randint(low, high, shape, generator=g))
 
     def permutation(self, size: int) -> torch.Tensor:
-        """The integers below `size`, shuffled."""
+        """Returns the integers below `size`, shuffled."""
         return self._case.draw(lambda g: torch.randperm(size, generator=g))
 
     def text(self, size: int, alphabet: str) -> str:

@@ -60,13 +60,13 @@ def _of_a_protocol(exception: BaseException) -> str | None:
 
 
 def load_contract(root: Path) -> dict[str, Adapter]:
-    """The adapters' contract, from `adapters.py` in `root`."""
+    """Returns the adapters' contract, from `adapters.py` in `root`."""
     make_importable(root)
     return read_contract(importlib.import_module("adapters"))
 
 
 def load_references(root: Path) -> dict[str, Callable[..., Any]]:
-    """The references in `solutions/` by exercise; none where they are not handed out.
+    """Returns the references in `solutions/` by exercise; none where they are not handed out.
 
     Raises:
         BadAssignment: if they cannot be imported.
@@ -104,7 +104,7 @@ class Foundations:
         return self.combined(one, other).get(exercise, ())
 
     def shared(self, exercise: str, root: str) -> list[str]:
-        """The mistakes that can be made in both of two exercises."""
+        """Returns the mistakes that can be made in both of two exercises."""
         known = self.mistakes.items()
         return [name for name, variants in known if exercise in variants and root in variants]
 

@@ -33,7 +33,7 @@ FrozenSteps = dict[int, dict[str, list[torch.Tensor]]]
 
 
 def sample(answer: torch.Tensor) -> torch.Tensor:
-    """A few numbers of an answer, evenly spread; those of a small one several times."""
+    """Returns a few numbers of an answer, evenly spread; those of a small one several times."""
     flat = answer.detach().to(torch.float64).reshape(-1)
     places = torch.linspace(0, max(flat.numel() - 1, 0), SAMPLE).round().long()
     return flat[places] if flat.numel() else torch.zeros(SAMPLE, dtype=torch.float64)
@@ -67,7 +67,7 @@ class FrozenModule:
 
 
 def fixture_file(test_module: Path) -> Path:
-    """The file with the fixture tensors of a module of tests."""
+    """Returns the file with the fixture tensors of a module of tests."""
     return test_module.parent / FIXTURES / f"{test_module.stem}.safetensors"
 
 
@@ -155,7 +155,7 @@ def _add(frozen: Mapping[str, FrozenTest], key: str, tensor: torch.Tensor) -> No
 
 
 def _keyed_steps(frozen: FrozenSteps) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors of steps, under keys that sort as the steps follow each other."""
+    """Yields the tensors of steps, under keys that sort as the steps follow each other."""
     for call, steps in frozen.items():
         forms = ((name, form) for name, forms in steps.items() for form in forms)
         for place, (name, form) in enumerate(forms):
@@ -163,7 +163,7 @@ def _keyed_steps(frozen: FrozenSteps) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _as_bytes(value: Value) -> torch.Tensor:
-    """A tensor as it is; of another value the frame that it would cross in."""
+    """Returns a tensor as it is; of another value the frame that it would cross in."""
     if isinstance(value, torch.Tensor):
         return value
     return torch.frombuffer(bytearray(encode({}, {"": portable(value)})), dtype=torch.uint8)
@@ -194,7 +194,7 @@ class HomeCases:
         self._modules: dict[str, FrozenModule] = {}
 
     def __call__(self, test_id: str) -> Case:
-        """The case of a test, by its id."""
+        """Returns the case of a test, by its id."""
         if test_id not in self._cases:
             module, _, name = test_id.partition("::")
             frozen = self.module(module).tests.get(name)
@@ -209,7 +209,7 @@ class HomeCases:
         return self._modules[path]
 
     def points(self, test_id: str) -> float:
-        """The points that a test carries, if it was frozen."""
+        """Returns the points that a test carries, if it was frozen."""
         module, _, name = test_id.partition("::")
         frozen = self.module(module).tests.get(name)
         return 0.0 if frozen is None else frozen.points

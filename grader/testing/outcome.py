@@ -59,13 +59,13 @@ class Prediction(Protocol):
 
     @property
     def tells(self) -> bool:
-        """Whether agreement with it is evidence."""
+        """Returns whether agreement with it is evidence."""
 
     def agrees(self, observation: Observation, leniency: float) -> bool:
-        """Whether a submission's answer is this one, within so many times the tolerance."""
+        """Returns whether a submission's answer is this one, within so many times the tolerance."""
 
     def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
-        """Whether another prediction for the same call is this one, within as much."""
+        """Returns whether another prediction for the same call is this one, within as much."""
 
 
 class StudentFault(Exception):
@@ -85,7 +85,7 @@ class StudentFault(Exception):
 
     @property
     def headline(self) -> str:
-        """The first line of the message, which is whole in itself."""
+        """Returns the first line of the message, which is whole in itself."""
         return self.message.partition("\n")[0]
 
     def again(self) -> StudentFault:
@@ -172,12 +172,12 @@ def note(text: str) -> None:
 
 
 def place_in_words(line: Line) -> str:
-    """A line of the submission: `attention.py, line 12: return weights`."""
+    """Returns a line of the submission: `attention.py, line 12: return weights`."""
     return plain(f"{line.file}, line {line.line}: {line.source}")
 
 
 def where_of(line: Line | None) -> Where | None:
-    """A line of the submission as verdicts name it."""
+    """Returns a line of the submission as verdicts name it."""
     return None if line is None else Where(plain(line.file), line.line)
 
 
@@ -229,6 +229,6 @@ def known_of(tensor: torch.Tensor) -> Returned | None:
 
 
 def shows_expected() -> bool:
-    """Whether the running test's messages may hold expected values."""
+    """Returns whether the running test's messages may hold expected values."""
     observations = _current.get()
     return observations is None or observations.shows_expected

@@ -33,20 +33,20 @@ class TwoProcesses:
 
     @property
     def first(self) -> Call:
-        """The steps in the first process; its answer is the content of the file."""
+        """Returns the steps in the first process; its answer is the content of the file."""
         file = self._steps[self._place].positional[0]
         look = Step(0, Doing.MAKE, "content", (file,))
         return self._part([*self._steps[: self._place], look])
 
     def follows(self, other: TwoProcesses | None) -> bool:
-        """Whether the steps in the first process are those of another call."""
+        """Returns whether the steps in the first process are those of another call."""
         if other is None or other._place != self._place:
             return False
         pairs = zip(self._steps[: self._place], other._steps, strict=False)
         return all(one is same or one == same for one, same in pairs)
 
     def second(self, content: Value) -> Call:
-        """The steps in the second process, which begin with the file."""
+        """Returns the steps in the second process, which begin with the file."""
         name = self._steps[self._place].positional[1]
         given = content if isinstance(content, bytes) else None
         made = Step(0, Doing.MAKE, "file", (name, given))
@@ -61,7 +61,7 @@ class TwoProcesses:
 
 
 def in_two_processes(call: Call) -> TwoProcesses | None:
-    """The halves of a call whose script hands a file on; None if it does not."""
+    """Returns the halves of a call whose script hands a file on; None if it does not."""
     if not any(_hands_on(step) for step in (*call.before, *call.then)):
         return None
     asked = [Step(0, Doing.ASK, call.adapter, (), call.arguments)] if call.adapter else []
@@ -76,7 +76,7 @@ def _hands_on(step: Step) -> bool:
 
 
 def _moved(step: Step, before: int) -> Step:
-    """A step with the numbers that things have in the second process."""
+    """Returns a step with the numbers that things have in the second process."""
 
     def move(value: Any) -> Any:
         return replace(value, number=value.number - before) if isinstance(value, Local) else value

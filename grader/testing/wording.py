@@ -21,7 +21,7 @@ WISH = "which this assignment wants written by hand"
 
 
 def in_words(uses: Iterable[Use]) -> str:
-    """The names with their files and lines: "torch.nn.Linear (model.py, lines 3, 7)"."""
+    """Returns the names with their files and lines: "torch.nn.Linear (model.py, lines 3, 7)"."""
     places: dict[str, dict[str, list[int]]] = {}
     for use in sorted(set(uses), key=lambda use: (use.file, use.line)):
         places.setdefault(use.name, {}).setdefault(use.file, []).append(use.line)
@@ -50,13 +50,13 @@ class Wording(Protocol):
     """The words for a submission's doings, which never change the outcome of a test."""
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
-        """The fault for what was raised while `call` ran, or the import if that is None."""
+        """Returns the fault for what was raised while `call` ran, or the import if that is None."""
 
     def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace, /) -> StudentFault:
         """The fault for a value that is not what the contract says; `trace` finds its line."""
 
     def origin(self, trace: Trace, what: Traced, /) -> Line | None:
-        """The line that made a result what it is, if lines are told."""
+        """Returns the line that made a result what it is, if lines are told."""
 
     def printed(self, text: str, /) -> Sequence[str]:
         """Lines that tell what the submission printed before its process was lost."""

@@ -33,7 +33,7 @@ def slashed(name: str) -> str:
 
 
 def member_parts(name: str) -> tuple[str, ...]:
-    """The folders and the file that a member's name says; empty for the archive's own top.
+    """Returns the folders and the file that a member's name says; empty for the archive's own top.
 
     Backslashes separate folders, as in zips made on Windows. Raises Unreadable for a name that
     leads out of the archive.
@@ -56,11 +56,11 @@ class Readable(Protocol):
     """An object that bytes can be read from."""
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; none at the end."""
+        """Returns at most `size` bytes; none at the end."""
 
 
 def decompressed(file: BinaryIO) -> Readable:
-    """The file's bytes, unpacked if its beginning says that they are compressed.
+    """Returns the file's bytes, unpacked if its beginning says that they are compressed.
 
     Reading raises EOFError when the file is cut off, zlib.error, OSError or LZMAError when it is
     damaged.
@@ -177,7 +177,7 @@ def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admissi
 
 
 def _members(archive: tarfile.TarFile, meter: _Meter, at_most: int) -> Iterator[tarfile.TarInfo]:
-    """The members in order; what tarfile reads to find the next is bounded too."""
+    """Yields the members in order; what tarfile reads to find the next is bounded too."""
     body = 0
     for _ in range(at_most):
         meter.allow(body + _HEADERS_OF_ONE_MEMBER)
@@ -239,7 +239,7 @@ Place = Callable[[str], str | None]
 
 
 def opened_zip(file: BinaryIO, entries: int) -> zipfile.ZipFile:
-    """A zip whose table of contents has been read.
+    """Returns a zip whose table of contents has been read.
 
     Raises Unreadable when it holds more than so many entries, and whatever `zipfile` raises for
     damaged ones.
@@ -301,7 +301,7 @@ class _BoundedReads(io.BufferedIOBase):
 def _files(
     infos: list[zipfile.ZipInfo], place: Place, admission: Admission
 ) -> dict[tuple[str, ...], zipfile.ZipInfo]:
-    """The members that are files, by where they go; of two for one place the last."""
+    """Returns the members that are files, by where they go; of two for one place the last."""
     files: dict[tuple[str, ...], zipfile.ZipInfo] = {}
     for info in infos:
         name = place(member_name(info))
@@ -320,7 +320,7 @@ def _files(
 
 
 def member_name(info: zipfile.ZipInfo) -> str:
-    """The member's name; many programs write UTF-8 and forget to say so."""
+    """Returns the member's name; many programs write UTF-8 and forget to say so."""
     if info.flag_bits & _NAME_IS_UTF8:
         return info.filename
     try:

@@ -39,7 +39,7 @@ class Admission:
         self._how_many: Counter[str] = Counter()
 
     def admits(self, parts: Sequence[str], size: int) -> bool:
-        """Whether this file is copied; clutter is left out without a word."""
+        """Returns whether this file is copied; clutter is left out without a word."""
         if is_clutter(parts):
             return False
         path = "/".join(parts)
@@ -66,7 +66,7 @@ class Admission:
         return False
 
     def _new_folders(self, parts: Sequence[str]) -> list[tuple[str, ...]]:
-        """The folders above a file that no file lies in yet."""
+        """Returns the folders above a file that no file lies in yet."""
         above = (tuple(parts[:depth]) for depth in range(len(parts) - 1, 0, -1))
         return list(takewhile(lambda folder: folder not in self._folders, above))
 
@@ -121,7 +121,7 @@ class Copy(Protocol):
 
 
 def survey(folder: OpenFolder, limits: CopyLimits) -> tuple[list[SourceFile], Admission]:
-    """The files of a folder that would be copied, small ones first; opens none of them.
+    """Returns the files of a folder that would be copied, small ones first; opens none of them.
 
     Raises Unreadable when the folder itself may not be read.
     """
@@ -197,7 +197,7 @@ class _Walk:
         return sorted(items, key=lambda item: item.name)
 
     def _file(self, parts: Parts, item: FolderItem) -> SourceFile | None:
-        """The regular file that an item is or, inside the folder, leads to."""
+        """Returns the regular file that an item is or, inside the folder, leads to."""
         place = parts
         if item.is_link:
             try:

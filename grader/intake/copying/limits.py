@@ -58,7 +58,7 @@ class CopyLimits:
     unpacked: int = 512 * MIB
 
     def allowance(self, kind: FileKind) -> FileAllowance:
-        """How much is copied of files of one kind."""
+        """Returns how much is copied of files of one kind."""
         return {
             FileKind.SOURCE: self.source,
             FileKind.NOTEBOOK: self.notebooks,
@@ -73,7 +73,7 @@ DOWNLOAD_LIMITS = CopyLimits(data=_WHOLE, entries=300_000)
 
 
 def kind_of(file_name: str) -> FileKind:
-    """The kind of a file of this name."""
+    """Returns the kind of a file of this name."""
     name = file_name.lower()
     if name.endswith(_SOURCE_SUFFIXES):
         return FileKind.SOURCE
@@ -81,7 +81,7 @@ def kind_of(file_name: str) -> FileKind:
 
 
 def is_clutter(parts: Sequence[str]) -> bool:
-    """Whether a path lies in a folder that tools made, or is such a tool's file."""
+    """Returns whether a path lies in a folder that tools made, or is such a tool's file."""
     *folders, name = parts
     if name in _CLUTTER_FILES or name.startswith("._") or name.endswith((".pyc", ".pyo")):
         return True

@@ -49,19 +49,19 @@ def open_regular(path: str | os.PathLike[str], within: int | None = None) -> int
 
 
 def open_file(path: str | os.PathLike[str], within: int | None = None) -> BinaryIO:
-    """A regular file, open for reading; OSError as `open_regular`."""
+    """Returns a regular file, open for reading; OSError as `open_regular`."""
     return os.fdopen(open_regular(path, within), "rb")
 
 
 def chunks(file: BinaryIO, at_most: int) -> Iterator[bytes]:
-    """The next bytes of a file up to a bound, piece by piece."""
+    """Yields the next bytes of a file up to a bound, piece by piece."""
     while at_most > 0 and (chunk := file.read(min(CHUNK, at_most))):
         at_most -= len(chunk)
         yield chunk
 
 
 def read_bounded(path: str | os.PathLike[str], at_most: int) -> bytes:
-    """The first `at_most` bytes of a regular file; OSError as `open_regular`."""
+    """Returns the first `at_most` bytes of a regular file; OSError as `open_regular`."""
     with open_file(path) as file:
         return b"".join(chunks(file, at_most))
 
@@ -101,17 +101,17 @@ class FolderItem:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder, and no link to one."""
+        """Returns whether it is a folder, and no link to one."""
         return stat.S_ISDIR(self.mode)
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a regular file, and no link to one."""
+        """Returns whether it is a regular file, and no link to one."""
         return stat.S_ISREG(self.mode)
 
     @property
     def is_link(self) -> bool:
-        """Whether it is a link, wherever that leads."""
+        """Returns whether it is a link, wherever that leads."""
         return stat.S_ISLNK(self.mode)
 
 
@@ -154,12 +154,12 @@ class OpenFolder:
         return FolderItem(name, status.st_mode, status.st_size)
 
     def open_file(self, place: Parts) -> BinaryIO:
-        """A regular file, open for reading."""
+        """Returns a regular file, open for reading."""
         *above, name = place
         return open_file(name, self._at(tuple(above)))
 
     def folder(self, place: Parts) -> OpenFolder:
-        """A folder of this one, open by itself."""
+        """Returns a folder of this one, open by itself."""
         return OpenFolder(".", self._at(place))
 
     def led_to(self, place: Parts) -> Parts:
@@ -195,7 +195,7 @@ class OpenFolder:
         return text
 
     def _at(self, place: Parts) -> int:
-        """The descriptor of a folder, which is open until the next one is used."""
+        """Returns the descriptor of a folder, which is open until the next one is used."""
         if len(place) > _DEEPEST:
             raise OSError(errno.ENAMETOOLONG, f"more than {_DEEPEST} folders deep")
         common = 0

@@ -44,7 +44,7 @@ class CopyFailed(Exception):
 
 
 def is_of_the_machine(problem: BaseException) -> bool:
-    """Whether something went wrong because of this machine, whatever was handed in."""
+    """Returns whether something went wrong because of this machine, whatever was handed in."""
     return isinstance(problem, OSError) and problem.errno in _MACHINE_ERRORS
 
 

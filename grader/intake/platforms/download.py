@@ -96,7 +96,7 @@ class Download:
 
     @property
     def is_zip(self) -> bool:
-        """Whether it is still zipped."""
+        """Returns whether it is still zipped."""
         return not self.path.is_dir()
 
     def consists_of(self, known: Set[DownloadItem]) -> bool:
@@ -109,11 +109,11 @@ class Download:
         return len(known) > len(rivals)
 
     def place(self, item: DownloadItem) -> str:
-        """The path of an item inside `path`."""
+        """Returns the path of an item inside `path`."""
         return f"{self.top}{item.name}"
 
     def read(self, item: DownloadItem, at_most: int) -> bytes:
-        """The first `at_most` bytes of a file of the download.
+        """Returns the first `at_most` bytes of a file of the download.
 
         Raises:
             OSError, Unreadable: if it cannot be read.

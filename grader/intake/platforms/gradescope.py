@@ -38,7 +38,7 @@ class BadYaml(ValueError):
 
 
 def read_outline(content: bytes, wanted: Collection[str]) -> dict[str, Any]:
-    """The file's mapping of names to mappings, of which only the keys `wanted` are kept.
+    """Returns the file's mapping of names to mappings, of which only the keys `wanted` are kept.
 
     Every scalar is a text; a symbol of Ruby (`:name`) is its name, and null is an empty text.
 
@@ -61,7 +61,7 @@ class _Reader:
         self._left = _MOST_ENTRIES
 
     def document(self) -> dict[str, Any]:
-        """The file's one mapping."""
+        """Returns the file's one mapping."""
         start = next(self._events)
         while isinstance(start, yaml.StreamStartEvent | yaml.DocumentStartEvent):
             start = next(self._events)
@@ -85,7 +85,7 @@ class _Reader:
         return entry
 
     def _pairs(self) -> Iterator[tuple[str, Any]]:
-        """The keys of the mapping that has begun, each with its value's first event."""
+        """Yields the keys of the mapping that has begun, each with its value's first event."""
         while not isinstance(key := next(self._events), yaml.MappingEndEvent):
             self._left -= 1
             if self._left < 0:
@@ -224,7 +224,7 @@ def _text(value: object) -> str:
 
 
 def _moment(value: object) -> datetime | None:
-    """The time of `2026-04-26 17:34:00.861687000 Z`; None of what is no time."""
+    """Returns the time of `2026-04-26 17:34:00.861687000 Z`; None of what is no time."""
     text = re.sub(r"(\.\d{6})\d*", r"\1", _text(value)).replace(" UTC", "Z").replace(" Z", "Z")
     try:
         moment = datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))

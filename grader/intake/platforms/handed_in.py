@@ -78,7 +78,7 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
 
 
 def _opened(path: Path) -> OpenFolder | BinaryIO:
-    """The folder or file at a path, open; whatever else lies there is not opened."""
+    """Returns the folder or file at a path, open; whatever else lies there is not opened."""
     try:
         return OpenFolder(path)
     except OSError as error:
@@ -160,7 +160,7 @@ def _unzip(download: BinaryIO, pieces: tuple[Piece, ...], copy: PrivateCopy) -> 
 
 
 def archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
-    """The one archive in a folder that holds no code beside it, and what else lies there.
+    """Returns the one archive in a folder that holds no code beside it, and what else lies there.
 
     No place if there is none.
     """

@@ -45,7 +45,7 @@ def moodle_download(download: Download) -> Discovery | None:
 
 
 def _match(item: DownloadItem) -> re.Match[str] | None:
-    """Matches an item's name; returns None for a file if its name holds Moodle's mark twice.
+    """Matches an item's name; matches no file whose name does not hold Moodle's mark exactly once.
 
     Nobody can tell there where the person's name ends.
     """

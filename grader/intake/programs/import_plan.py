@@ -80,7 +80,7 @@ def _imports_by_name(folder: Path, name: str, facts: SourceFacts) -> bool:
 
 
 def _imports_siblings(root: Path, own_folder: Path, facts: SourceFacts) -> bool:
-    """Whether a plain import names what lies beside the adapters, and nowhere else."""
+    """Returns whether a plain import names what lies beside the adapters, and nowhere else."""
     tops = {name.split(".")[0] for name in facts.imports}
     return any(
         _module_in(own_folder, name)
@@ -105,8 +105,7 @@ _NO_VERSION = "0.0.0"
 
 
 def read_distribution(root: Path) -> tuple[str, str] | None:
-    """Returns the name and version in `pyproject.toml`, `setup.cfg` or `setup.py` at the root, if
-    any.
+    """Returns the package's name and version from the root's packaging files, if any give them.
 
     A version that is not written out there is "0.0.0".
     """

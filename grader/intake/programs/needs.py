@@ -75,7 +75,7 @@ def _of_conda(text: str) -> Iterator[str]:
 
 
 def _named(requirement: Any) -> Iterator[str]:
-    """The name of the distribution that a requirement is of; nothing of what is none."""
+    """Yields the name of the distribution that a requirement is of; nothing of what is none."""
     if isinstance(requirement, str) and 0 < len(requirement) <= _LONGEST_LINE:
         try:
             yield Requirement(requirement).name
@@ -141,7 +141,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _files(folders: Sequence[Path], parts: Sequence[str]) -> Iterator[Path]:
-    """The files that are run when a module is imported, its packages' own among them."""
+    """Yields the files that are run when a module is imported, its packages' own among them."""
     for folder in folders:
         for depth in range(1, len(parts) + 1):
             place = folder.joinpath(*parts[:depth])
@@ -158,7 +158,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _imports(file: Path) -> Iterator[tuple[str, int]]:
-    """The dotted names that a file imports, each with the number of its dots."""
+    """Yields the dotted names that a file imports, each with the number of its dots."""
     try:
         source = read_bounded(file, _LONGEST_FILE)
     except OSError:

@@ -56,7 +56,7 @@ def as_python(cell: str) -> str:
 
 
 def written_file(cell: str) -> WrittenFile | None:
-    """The file that a cell writes, if it is a cell of `%%writefile`."""
+    """Returns the file that a cell writes, if it is a cell of `%%writefile`."""
     magic = _cell_magic(cell)
     if magic is None or magic[0] not in _WRITING:
         return None
@@ -69,7 +69,7 @@ def written_file(cell: str) -> WrittenFile | None:
 
 
 def _cell_magic(cell: str) -> tuple[str, str, str] | None:
-    """A cell magic's name, the rest of its line and its body; None of other cells."""
+    """Returns a cell magic's name, the rest of its line and its body; None of other cells."""
     first, _, body = cell.lstrip().partition("\n")
     found = _CELL_MAGIC.fullmatch(first.rstrip())
     return (found[1], found[2], body) if found else None
@@ -102,7 +102,7 @@ def _manager() -> Any:
 
 
 def _keeping_lines(transformer: type[Any]) -> type[Any]:
-    """A transformer whose continued lines leave empty ones behind."""
+    """Returns a transformer whose continued lines leave empty ones behind."""
 
     class KeepingLines(transformer):  # type: ignore[misc]
         def transform(self, lines: list[str]) -> list[str]:
@@ -139,12 +139,12 @@ class Notebook:
 
     @property
     def files(self) -> list[WrittenFile]:
-        """The files that cells write, in order."""
+        """Returns the files that cells write, in order."""
         return [file for file in self.written if file is not None]
 
     @property
     def sources(self) -> list[str]:
-        """The code as people read it: of a cell that writes a file, the file's."""
+        """Returns the code as people read it: of a cell that writes a file, the file's."""
         return [
             cell if file is None else file.text
             for cell, file in zip(self.cells, self.written, strict=True)
@@ -204,7 +204,7 @@ def _document(notebook: bytes) -> dict[str, Any]:
 
 
 def _language(document: dict[str, Any]) -> str:
-    """The language of the notebook's kernel; Python where it does not say."""
+    """Returns the language of the notebook's kernel; Python where it does not say."""
     metadata = document.get("metadata")
     for table, key in (("language_info", "name"), ("kernelspec", "language")):
         described = metadata.get(table) if isinstance(metadata, dict) else None

@@ -34,7 +34,7 @@ class SourceFacts:
 
 
 def read_facts(sources: Iterable[bytes]) -> SourceFacts:
-    """The facts of one program in pieces; a piece that is no Python here adds none.
+    """Returns the facts of one program in pieces; a piece that is no Python here adds none.
 
     What is wrong with such a piece is said when it is imported.
     """
@@ -59,7 +59,7 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
 
 
 def syntax_tree(source: bytes) -> ast.Module:
-    """The tree of a file; an empty one of what is no Python here."""
+    """Returns the tree of a file; an empty one of what is no Python here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the students' escapes, which is not for here
         try:
@@ -148,7 +148,7 @@ def _tops(top: Path) -> Iterator[Path]:
 
 
 def _by_depth(root: Path) -> Iterator[list[Path]]:
-    """The folders below the root, those one folder down first."""
+    """Yields the folders below the root, those one folder down first."""
     folders = [root]
     while folders := [path for one in folders for path in sorted(one.iterdir()) if path.is_dir()]:
         yield folders
@@ -184,7 +184,7 @@ def _best(found: list[Located], adapters: str) -> Located:
 
 
 def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located]:
-    """The readable notebooks that define adapters, as few folders down as there are any."""
+    """Yields the readable notebooks that define adapters, as few folders down as there are any."""
     found = False
     for folders in ([root], *_by_depth(root)):
         for path in (path for one in folders for path in sorted(one.glob("*.ipynb"))):

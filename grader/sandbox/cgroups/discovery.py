@@ -25,7 +25,7 @@ def sweep() -> None:
 
 
 def _grounds() -> Iterator[Path]:
-    """This user's folders where grounds are made."""
+    """Yields this user's folders where grounds are made."""
     found = hierarchies()
     own = v1.parents(found)
     parents = [] if isinstance(own, NoGround) else own
@@ -71,7 +71,7 @@ def _ground_v2(hierarchy: Hierarchy) -> Ground | NoGround:
 
 
 def _tried(ground: Ground | NoGround) -> Ground | NoGround:
-    """The ground, if it does all that it is for."""
+    """Returns the ground, if it does all that it is for."""
     if isinstance(ground, NoGround):
         return ground
     because = _what_fails(ground)

@@ -34,13 +34,13 @@ def words(file: Path) -> list[str]:
 
 
 def number(file: Path) -> int | None:
-    """The number in a file of a single one."""
+    """Returns the number in a file of a single one."""
     said = words(file)
     return int(said[0]) if said and said[0].isdigit() else None
 
 
 def entry(file: Path, key: str) -> int:
-    """The number that stands behind a key; 0 if the kernel does not count it."""
+    """Returns the number that stands behind a key; 0 if the kernel does not count it."""
     said = words(file)
     numbers = dict(zip(said[::2], said[1::2], strict=False))
     return int(numbers.get(key, 0))
@@ -72,13 +72,13 @@ def remove_all(tops: Iterable[Path]) -> bool:
 
 
 def members(folders: Iterable[Path]) -> set[int]:
-    """The process ids in groups, those below them not counted."""
+    """Returns the process ids in groups, those below them not counted."""
     found = {int(pid) for folder in folders for pid in words(folder / "cgroup.procs")}
     return found - {0}  # what the kernel calls those that this process cannot see; to kill, itself
 
 
 def _below(top: Path) -> Iterator[Path]:
-    """A folder and those in it, the innermost first."""
+    """Yields a folder and those in it, the innermost first."""
     with contextlib.suppress(OSError), os.scandir(top) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -139,7 +139,7 @@ class Hierarchy:
 
 
 def hierarchies(process: Path = Path("/proc/self")) -> list[Hierarchy]:
-    """All in which this process can see its own group; none but on Linux."""
+    """Returns all in which this process can see its own group; none but on Linux."""
     try:
         groups = (process / "cgroup").read_text()
         mounts = (process / "mountinfo").read_text()
@@ -149,7 +149,7 @@ def hierarchies(process: Path = Path("/proc/self")) -> list[Hierarchy]:
 
 
 def _own_groups(text: str) -> Iterator[tuple[frozenset[str], PurePosixPath]]:
-    """This process's groups, by the controllers of their hierarchy (version 2: none)."""
+    """Yields this process's groups, by the controllers of their hierarchy (version 2: none)."""
     for line in text.splitlines():
         _, controllers, path = line.split(":", 2)
         yield frozenset(controllers.split(",")) - {""}, PurePosixPath(path)
@@ -171,5 +171,5 @@ def _visible(groups: dict[frozenset[str], PurePosixPath], mounts: str) -> Iterat
 
 
 def _plain(field: str) -> str:
-    """A path of mountinfo, in which white space is written as octal numbers."""
+    """Returns a path of mountinfo, in which white space is written as octal numbers."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), field)

@@ -19,12 +19,12 @@ _NAME = re.compile(r"grader-([0-9]{1,9})-([0-9]{1,20})-[0-9a-f]{8}(\.scope)?")
 
 
 def new_name() -> str:
-    """A name for a ground of this process."""
+    """Returns a name for a ground of this process."""
     return f"grader-{os.getpid()}-{_namespace()}-{secrets.token_hex(4)}"
 
 
 def is_of_a_grader(name: str) -> bool:
-    """Whether a grader gave this name."""
+    """Returns whether a grader gave this name."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -69,7 +69,7 @@ class Group(ABC):
 
     @abstractmethod
     def killed_for_memory(self) -> int:
-        """How many members were killed, ever, since the group had reached its bound.
+        """Returns how many members were killed, ever, since the group had reached its bound.
 
         One that is killed because the machine has no memory left does not count.
         """
@@ -117,11 +117,11 @@ class Ground:
     prefix: str = ""
 
     def part(self, name: str) -> Ground:
-        """The same ground for one of those who share it: what it clears is its own."""
+        """Returns the same ground for one of those who share it: what it clears is its own."""
         return replace(self, prefix=f"{name}-")
 
     def new(self, name: str, bounds: GroupBounds) -> Group:
-        """A group that nobody is in.
+        """Returns a group that nobody is in.
 
         Raises:
             OSError: if there is one of that name, or the kernel grants none.

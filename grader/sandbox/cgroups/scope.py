@@ -44,7 +44,7 @@ def enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy | NoGround:
 
 
 def scopes(hierarchy: Hierarchy) -> list[Path]:
-    """The folders in which scopes of this user's processes are."""
+    """Returns the folders in which scopes of this user's processes are."""
     around = [hierarchy.own, *hierarchy.own.parents]
     slices = [folder for folder in around if folder.suffix == ".slice"]
     user = os.geteuid()
@@ -54,7 +54,7 @@ def scopes(hierarchy: Hierarchy) -> list[Path]:
 
 
 def _why_not_from(around: tuple[str, ...]) -> str | None:
-    """A batch system's bounds are not to be escaped from; systemd's own units are."""
+    """Returns a batch system's bounds are not to be escaped from; systemd's own units are."""
     # One that is only mounted into a container takes process ids for those of other processes.
     if words(Path("/proc/1/comm")) != ["systemd"]:
         return "there is no systemd to ask for a control group"
@@ -103,7 +103,7 @@ def _ask(name: str, around: tuple[str, ...]) -> str | None:
 
 
 def _with_bus() -> dict[str, str]:
-    """The environment, with the way to the user's service manager where nobody set it."""
+    """Returns the environment, with the way to the user's service manager where nobody set it."""
     return {"XDG_RUNTIME_DIR": f"/run/user/{os.geteuid()}", **os.environ}
 
 

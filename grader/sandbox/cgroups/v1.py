@@ -39,13 +39,13 @@ class GroupV1(Group):
         return entry(self._file("memory.oom_control"), "oom_kill") if was_reached else 0
 
     def _file(self, name: str) -> Path:
-        """A control file, in the folder of the hierarchy that has it."""
+        """Returns a control file, in the folder of the hierarchy that has it."""
         files = [folder / name for folder in self.folders]
         return next((file for file in files if file.exists()), files[0])
 
 
 def parents(found: list[Hierarchy]) -> list[Path] | NoGround:
-    """This process's own groups: one of the kernel's hierarchies each."""
+    """Returns this process's own groups: one of the kernel's hierarchies each."""
     own = {controller: each.own for each in reversed(found) for controller in each.controllers}
     missing = [controller for controller in _NEEDED if controller not in own]
     if missing:
@@ -54,7 +54,7 @@ def parents(found: list[Hierarchy]) -> list[Path] | NoGround:
 
 
 def new_ground(found: list[Hierarchy], name: str) -> Ground | NoGround:
-    """A folder for groups below this process's own groups; only root is granted one."""
+    """Returns a folder for groups below this process's own groups; only root is granted one."""
     below = parents(found)
     if isinstance(below, NoGround):
         return below

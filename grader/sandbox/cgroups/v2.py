@@ -44,7 +44,7 @@ class GroupV2(Group):
 
 
 def new_ground(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground | NoGround:
-    """A folder for groups below the nearest group that was handed to this process."""
+    """Returns a folder for groups below the nearest group that was handed to this process."""
     because = "this process's control group is another's to divide"
     for parent in parents(hierarchy):
         ground = Ground(version, (parent / name,), GroupV2)
@@ -61,7 +61,7 @@ def new_ground(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground |
 
 
 def parents(hierarchy: Hierarchy) -> Iterator[Path]:
-    """This process's own group and those around it, as far as they are nobody else's.
+    """Yields this process's own group and those around it, as far as they are nobody else's.
 
     Systemd marks the units whose insides are not its own; what is around them is.
     """

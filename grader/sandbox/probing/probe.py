@@ -33,7 +33,7 @@ _OWN = "what everybody here can read."
 
 
 def tried_while_taken_in(scratch: Path) -> Iterator[tuple[str, bool]]:
-    """Each attempt in words, and whether it succeeded."""
+    """Yields each attempt in words, and whether it succeeded."""
     with IntakeClient() as client, removed_afterwards(Path(tempfile.mkdtemp(dir=scratch))) as here:
         yield "have a file read by swapping links", _is_led_astray(client, here)
         yield "have a notebook cost seconds", _costs_much(client, here, _notebook(here))
@@ -239,7 +239,7 @@ class Attempt:
 
     @property
     def ok(self) -> bool:
-        """Whether it went as it must."""
+        """Returns whether it went as it must."""
         return not self.promised or self.succeeded == self.wanted
 
 
@@ -252,7 +252,7 @@ class ProbeResult:
 
     @property
     def holds(self) -> bool:
-        """Whether every layer is there and every attempt went as it must."""
+        """Returns whether every layer is there and every attempt went as it must."""
         return "none" not in self.isolation.values() and all(one.ok for one in self.attempts)
 
 

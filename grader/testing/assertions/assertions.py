@@ -99,7 +99,7 @@ class WrongNumbers(AssertionError):
         self._shows_expected = shows_expected()
 
     def __str__(self) -> str:
-        """The sentences, and a table of the worst numbers."""
+        """Returns the sentences, and a table of the worst numbers."""
         if self._untouched:
             return self.words
         table = worst_in_a_table(self.comparison, self._shows_expected)
@@ -107,7 +107,7 @@ class WrongNumbers(AssertionError):
 
     @property
     def words(self) -> str:
-        """How many numbers are wrong, by how much and where; a sentence on each line."""
+        """Returns how many numbers are wrong, by how much and where; a sentence on each line."""
         if self._untouched:
             return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
@@ -176,7 +176,7 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
 
 
 def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> WrongForm:
-    """The fault for a shape that no annotation tells in advance."""
+    """Returns the fault for a shape that no annotation tells in advance."""
     said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"]
     names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
     if len(names) == wanted.ndim:
@@ -309,7 +309,7 @@ def _elsewhere(student: Student, arguments: Mapping[str, Value], default_device:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same; those of two kinds never are, whatever they are."""
+    """Returns whether two values are the same; those of two kinds never are, whatever they are."""
     if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
         return one.shape == other.shape and _alike(one, other)
     one, other = single_number(one), single_number(other)

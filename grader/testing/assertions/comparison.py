@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def ok(self) -> bool:
-        """Whether every element is within the tolerance."""
+        """Returns whether every element is within the tolerance."""
         return self.measurement.wrong == 0
 
     @property
@@ -85,7 +85,7 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
 
 
 def all_within(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> bool:
-    """Whether `compare` finds nothing wrong; a fraction of its work."""
+    """Returns whether `compare` finds nothing wrong; a fraction of its work."""
     got, want = actual.detach().to(torch.float64), expected.detach().to(torch.float64)
     if torch.equal(got, want):
         return True
@@ -97,12 +97,12 @@ def all_within(actual: torch.Tensor, expected: torch.Tensor, tolerance: Toleranc
 
 
 def place_of_largest(numbers: torch.Tensor) -> tuple[int, ...]:
-    """The index of the largest number, or of the first of several."""
+    """Returns the index of the largest number, or of the first of several."""
     return place_of(numbers.argmax(), numbers.shape)
 
 
 def place_of(number: torch.Tensor | int, shape: torch.Size) -> tuple[int, ...]:
-    """The index of the element that is the `number`-th in memory."""
+    """Returns the index of the element that is the `number`-th in memory."""
     # torch's own would load the packages for symbolic sizes first.
     return tuple(int(i) for i in numpy.unravel_index(int(number), shape))
 
@@ -208,7 +208,7 @@ def _check(chances: Mapping[Any, float], total: int, risk: float) -> None:
 
 
 def _log_chance(ratio: float, possible: int) -> float:
-    """The logarithm of a bound of the probability that the ratio is as large by chance."""
+    """Returns the logarithm of a bound of the probability that the ratio is as large by chance."""
     free = possible - 1
     if ratio <= 2 * free or free == 0:
         return 0.0

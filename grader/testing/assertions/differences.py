@@ -74,7 +74,7 @@ class Conversion:
 
 
 def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:
-    """How many numbers are wrong and by how much, and where they are; a sentence each."""
+    """Returns how many numbers are wrong and by how much, and where they are; a sentence each."""
     if bool(comparison.got.isnan().all()) and bool(comparison.strange.all()):
         lines = [f"all {comparison.measurement.total} numbers in {what} are NaN", _NAN]
     elif bool(comparison.strange.any()):
@@ -104,7 +104,7 @@ def nearness_in_words(comparison: Comparison) -> Iterator[str]:
 
 
 def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:
-    """Whether all numbers are right but for a small share of the largest."""
+    """Returns whether all numbers are right but for a small share of the largest."""
     if got.shape != want.shape or not want.numel():
         return False
     off = (got.to(torch.float64) - want.to(torch.float64)).abs().max()
@@ -157,7 +157,7 @@ def _farthest(comparison: Comparison) -> str:
 
 
 def _untrue(comparison: Comparison) -> str:
-    """How many are True that must not be, and how many False."""
+    """Returns how many are True that must not be, and how many False."""
     if comparison.measurement.wrong == comparison.measurement.total:
         return "each is the opposite of what it must be"
     wrong = comparison.ratio > 1
@@ -167,7 +167,7 @@ def _untrue(comparison: Comparison) -> str:
 
 
 def _strange(comparison: Comparison) -> str:
-    """How many numbers are NaN, and how many infinite."""
+    """Returns how many numbers are NaN, and how many infinite."""
     strange, got = comparison.strange, comparison.got
     kinds = [
         (int((strange & got.isnan()).sum()), "NaN"),
@@ -179,7 +179,7 @@ def _strange(comparison: Comparison) -> str:
 
 
 def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
-    """Whether the numbers that are none fill whole rows, and from which on."""
+    """Yields whether the numbers that are none fill whole rows, and from which on."""
     nan = comparison.strange & comparison.got.isnan()
     if not bool(nan.any()):
         if bool(comparison.strange.any()):
@@ -221,7 +221,7 @@ def _simply(places: Sequence[int], size: int) -> str | None:
 
 
 def worst_in_a_table(comparison: Comparison, shows_expected: bool) -> Iterator[str]:
-    """The worst few, if they are numbers: index, perhaps what was expected, got, off by."""
+    """Yields the worst few, if they are numbers: index, perhaps what was expected, got, off by."""
     if comparison.boolean or bool(comparison.strange.any()):
         return
     header = ["index", *(["expected"] if shows_expected else []), "got", "off by"]

@@ -141,7 +141,7 @@ def _of_sequences(
 
 
 def _is_short(value: Value) -> bool:
-    """Whether a value is a few short texts, which are said together: a merge, a key."""
+    """Returns whether a value is a few short texts, which are said together: a merge, a key."""
     if not isinstance(value, tuple) or not 0 < len(value) <= _SHOWN:
         return False
     return all(isinstance(one, str | bytes) and len(one) <= 2 * _AROUND for one in value)
@@ -357,7 +357,7 @@ def _as_subjects(one: str, other: str) -> str:
 
 
 def _as_subject(name: str) -> str:
-    """A name at the beginning of a sentence."""
+    """Returns a name at the beginning of a sentence."""
     if name.startswith(("the ", "axis ")):
         return f"{name[0].upper()}{name[1:]}"
     return f"The axis {name}"

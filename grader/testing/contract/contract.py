@@ -83,7 +83,7 @@ class CannotCross(Exception):
 
 
 def kind_of(annotation: Any) -> Kind:
-    """The kind of value that an annotation asks for.
+    """Returns the kind of value that an annotation asks for.
 
     Raises:
         CannotCross: if there is none; the text says what to write instead.
@@ -162,7 +162,7 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
 
 
 def _gone_through(several: ListType) -> Kind:
-    """A list, or what else gives such items: a text file lines, a module parameters."""
+    """Returns a list, or what else gives such items: a text file lines, a module parameters."""
     if several.item == PlainType(str):
         return IterableType(several, (TEXT,))
     if several.item == ParameterType():
@@ -219,7 +219,7 @@ def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature
 
 
 def _returned(what: str, annotation: Any) -> Kind:
-    """The kind of what an adapter or a method returns, or an attribute holds."""
+    """Returns the kind of what an adapter or a method returns, or an attribute holds."""
     kind = _kind_at(what, annotation)
     given = next((one for one in _kinds_in(kind) if isinstance(one, GivenType)), None)
     if given is not None:
@@ -228,7 +228,7 @@ def _returned(what: str, annotation: Any) -> Kind:
 
 
 def _kinds_in(kind: Kind) -> Iterator[Kind]:
-    """A kind, and those that it is made of."""
+    """Yields a kind, and those that it is made of."""
     yield kind
     if isinstance(kind, ListType | SetType | IteratorType):
         yield from _kinds_in(kind.item)
@@ -274,7 +274,7 @@ class Adapter:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters."""
+        """Returns the names of the parameters."""
         return tuple(self.kinds)
 
     @property
@@ -284,7 +284,7 @@ class Adapter:
         return {name: kind for name, kind in found.items() if kind is not None}
 
     def bind(self, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> dict[str, Value]:
-        """The arguments by name, as an adapter is always called.
+        """Returns the arguments by name, as an adapter is always called.
 
         Raises:
             TypeError: if they are not those that the adapter takes.
@@ -303,7 +303,7 @@ class Adapter:
         return named
 
     def expected_shape(self, arguments: Mapping[str, Value]) -> tuple[int, ...] | None:
-        """The shape that the result must have; None if the annotations do not tell."""
+        """Returns the shape that the result must have; None if the annotations do not tell."""
         if not isinstance(self.result, TensorType):
             return None
         return self.result.shape(self.sizes(arguments))
@@ -323,7 +323,7 @@ class Adapter:
 
 
 def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:
-    """Every adapter of a module, by name.
+    """Returns every adapter of a module, by name.
 
     Raises:
         BadAssignment: if one of them takes or returns what cannot cross to a submission.
@@ -352,7 +352,7 @@ def _tensor_in(kind: Kind) -> TensorType | None:
 def _sizes(
     tensor_type: TensorType, shape: tuple[int, ...]
 ) -> tuple[dict[str, int], tuple[int, ...]]:
-    """The sizes of the named axes of a shape that fits, and its leading axes."""
+    """Returns the sizes of the named axes of a shape that fits, and its leading axes."""
     named = [axis for axis in tensor_type.axes if not is_lead(axis)]
     split = len(shape) - len(named)
     trailing = shape[split:] if split >= 0 else ()

@@ -32,7 +32,7 @@ class Sizes:
     lead: tuple[int, ...] | None = None
 
     def of_members(self) -> Sizes:
-        """The same for the members of a collection."""
+        """Returns the same for the members of a collection."""
         return self if self.lead is None else Sizes(self.named)
 
 
@@ -52,15 +52,13 @@ class Misfit:
 
 
 class Kind(Protocol):
-    """The kind of value that an annotation asks for; as text, that of a return value: "a list of
-    ints".
-    """
+    """The kind of value that an annotation asks for; as text, of a return value: "a list of ints"."""
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "", /) -> Iterator[Misfit]:
-        """The parts of a value that are not of this kind, in order."""
+        """Returns the parts of a value that are not of this kind, in order."""
 
     def taken(self, value: Value, /) -> Any:
-        """A value of this kind as tests see it."""
+        """Returns a value of this kind as tests see it."""
 
 
 class _AsItIs:
@@ -69,7 +67,7 @@ class _AsItIs:
     __slots__ = ()
 
     def taken(self, value: Value) -> Any:
-        """The value itself."""
+        """Returns the value itself."""
         return value
 
 
@@ -86,7 +84,7 @@ class TensorType(_AsItIs):
     is_array: bool = False
 
     def shape(self, sizes: Sizes) -> tuple[int, ...] | None:
-        """The shape for known sizes of the axes; None if a size is not known."""
+        """Returns the shape for known sizes of the axes; None if a size is not known."""
         shape: list[int] = []
         for axis in self.axes:
             if is_lead(axis):
@@ -101,7 +99,7 @@ class TensorType(_AsItIs):
         return tuple(shape)
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value, if it is no tensor of this category and shape."""
+        """Yields the value, if it is no tensor of this category and shape."""
         kinds = (numpy.ndarray,) if self.is_array else (torch.Tensor, Elsewhere)
         if not isinstance(value, kinds) or self.category not in ("numeric", category_of(value)):
             yield Misfit(place, self, value)
@@ -122,7 +120,7 @@ class PlainType(_AsItIs):
     type: type
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value, if it is of another type."""
+        """Yields the value, if it is of another type."""
         is_number = self.type is float and type(value) is int
         if self.type is str and isinstance(value, Local) and value.kind == TEXT_PATH:
             return
@@ -130,7 +128,7 @@ class PlainType(_AsItIs):
             yield Misfit(place, self, value)
 
     def taken(self, value: Value) -> Any:
-        """A float, where an int stands for one."""
+        """Returns a float, where an int stands for one."""
         return float(value) if self.type is float and isinstance(value, int) else value
 
     def __str__(self) -> str:
@@ -146,7 +144,7 @@ class ListType:
     item: Kind
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value if it is no list, or its elements that are of another kind."""
+        """Yields the value if it is no list, or its elements that are of another kind."""
         if not isinstance(value, list):
             yield Misfit(place, self, value)
             return
@@ -154,7 +152,7 @@ class ListType:
             yield from self.item.misfits(element, sizes.of_members(), f"{place}[{number}]")
 
     def taken(self, value: Value) -> Any:
-        """The list, of elements as tests see them."""
+        """Returns the list, of elements as tests see them."""
         return [self.item.taken(one) for one in value] if isinstance(value, list) else value
 
     def __str__(self) -> str:
@@ -169,7 +167,7 @@ class TupleType:
     open: bool = False
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value if it is no such tuple, or its elements that are of another kind."""
+        """Yields the value if it is no such tuple, or its elements that are of another kind."""
         if not isinstance(value, tuple) or not (self.open or len(value) == len(self.items)):
             yield Misfit(place, self, value)
             return
@@ -178,7 +176,7 @@ class TupleType:
             yield from item.misfits(element, sizes, f"{place}[{number}]")
 
     def taken(self, value: Value) -> Any:
-        """The tuple, of elements as tests see them."""
+        """Returns the tuple, of elements as tests see them."""
         if not isinstance(value, tuple):
             return value
         items = self.items * len(value) if self.open else self.items
@@ -198,7 +196,7 @@ class DictType:
     value: Kind
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value if it is no dict, or its keys and values that are of another kind."""
+        """Yields the value if it is no dict, or its keys and values that are of another kind."""
         if not isinstance(value, dict):
             yield Misfit(place, self, value)
             return
@@ -209,7 +207,7 @@ class DictType:
             yield from self.value.misfits(own, sizes, f"{place}[{said}]")
 
     def taken(self, value: Value) -> Any:
-        """The dict, of keys and values as tests see them."""
+        """Returns the dict, of keys and values as tests see them."""
         if not isinstance(value, dict):
             return value
         return {self.key.taken(key): self.value.taken(own) for key, own in value.items()}
@@ -226,7 +224,7 @@ class SetType:
     type: type
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value if it is no set, or its elements that are of another kind."""
+        """Yields the value if it is no set, or its elements that are of another kind."""
         if not isinstance(value, set | frozenset):
             yield Misfit(place, self, value)
             return
@@ -235,7 +233,7 @@ class SetType:
             yield from self.item.misfits(element, sizes.of_members(), name)
 
     def taken(self, value: Value) -> Any:
-        """The set, of elements as tests see them."""
+        """Returns the set, of elements as tests see them."""
         taken = map(self.item.taken, value) if isinstance(value, set | frozenset) else ()
         return self.type(taken)
 
@@ -251,7 +249,7 @@ class NamedType:
     fields: Mapping[str, Kind]
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value if it is no such tuple, or its fields that are of another kind."""
+        """Yields the value if it is no such tuple, or its fields that are of another kind."""
         if isinstance(value, tuple) and len(value) == len(self.fields):
             value = Named(self.type.__name__, dict(zip(self.fields, value, strict=True)))
         if not isinstance(value, Named):
@@ -266,7 +264,7 @@ class NamedType:
             yield from kind.misfits(value.fields[name], sizes, f"{place}.{name}")
 
     def taken(self, value: Value) -> Any:
-        """An instance of the assignment's class."""
+        """Returns an instance of the assignment's class."""
         if isinstance(value, Named):
             return self.type(**{n: kind.taken(value.fields[n]) for n, kind in self.fields.items()})
         assert isinstance(value, tuple)
@@ -291,7 +289,7 @@ class OneOf:
             yield from inside[0] if inside else [Misfit(place, self, value)]
 
     def taken(self, value: Value) -> Any:
-        """The value as the first kind that fits takes it."""
+        """Returns the value as the first kind that fits takes it."""
         nothing_known = Sizes({})
         for kind in self.kinds:
             if not any(kind.misfits(value, nothing_known)):
@@ -309,7 +307,7 @@ class Choice(_AsItIs):
     values: tuple[Any, ...]
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value, if it is none of them."""
+        """Yields the value, if it is none of them."""
         if not any(type(value) is type(own) and value == own for own in self.values):
             yield Misfit(place, self, value)
 
@@ -342,7 +340,7 @@ def plural(kind: Kind) -> str:
 
 
 def with_article(noun: str) -> str:
-    """A noun with "a" or "an" before it."""
+    """Returns a noun with "a" or "an" before it."""
     return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
 
 
@@ -358,7 +356,7 @@ def category_of(value: torch.Tensor | Elsewhere | numpy.ndarray[Any, Any]) -> st
 
 
 def is_lead(axis: str) -> bool:
-    """Whether it stands for any leading axes."""
+    """Returns whether it stands for any leading axes."""
     return axis.startswith(("...", "*"))
 
 

@@ -35,7 +35,7 @@ class _Staying:
     __slots__ = ()
 
     def taken(self, value: Value) -> Any:
-        """The description."""
+        """Returns the description."""
         return value
 
 
@@ -48,7 +48,7 @@ class ObjectType(_Staying):
     attributes: Mapping[str, Kind]
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value, if it is no object but plain data."""
+        """Yields the value, if it is no object but plain data."""
         if not isinstance(value, Foreign | Local):
             yield Misfit(place, self, value)
 
@@ -64,7 +64,7 @@ class ClassType(_Staying):
     made: ObjectType
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value, if it is plain data."""
+        """Yields the value, if it is plain data."""
         if not isinstance(value, Foreign | Local):
             yield Misfit(place, self, value)
 
@@ -79,7 +79,7 @@ class IteratorType(_Staying):
     item: Kind
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value, if nothing can be got of it one by one."""
+        """Yields the value, if nothing can be got of it one by one."""
         if isinstance(value, list | tuple):
             yield from ListType(self.item).misfits(list(value), sizes, place)
         elif not isinstance(value, Foreign | Local):
@@ -94,7 +94,7 @@ class ParameterType(_Staying):
     """A `torch.nn.Parameter` that lives where the object lives that uses it."""
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value, if it is no parameter, nor a tensor to make one of."""
+        """Yields the value, if it is no parameter, nor a tensor to make one of."""
         if isinstance(value, Local):
             fits = value.kind in (PARAMETER, OBJECT)
         else:
@@ -111,7 +111,7 @@ class NumbersType(_Staying):
     """A tensor of whatever shape: the numbers of a parameter, say."""
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value, if it is no tensor."""
+        """Yields the value, if it is no tensor."""
         if not isinstance(value, torch.Tensor):
             yield Misfit(place, self, value)
 
@@ -127,7 +127,7 @@ class GivenType(_Staying):
     also: tuple[str, ...] = ()
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value, if a test made something else."""
+        """Yields the value, if a test made something else."""
         if not isinstance(value, Local) or value.kind not in (self.what, *self.also):
             yield Misfit(place, self, value)
 
@@ -143,14 +143,14 @@ class IterableType(_Staying):
     also: tuple[str, ...]
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """The value if nothing is to be gone through, or elements of another kind."""
+        """Yields the value if nothing is to be gone through, or elements of another kind."""
         if isinstance(value, Local) and value.kind in self.also:
             return
         own = list(value) if isinstance(value, tuple) else value
         yield from self.list.misfits(own, sizes, place)
 
     def taken(self, value: Value) -> Any:
-        """The list, of elements as tests see them."""
+        """Returns the list, of elements as tests see them."""
         return self.list.taken(value)
 
     def __str__(self) -> str:

@@ -79,7 +79,7 @@ class Student(Maker):
         self._device = device
 
     def __call__(self, *args: Value, **kwargs: Value) -> Any:
-        """The adapter's result: a tensor, or a number where the annotations say so.
+        """Returns the adapter's result: a tensor, or a number where the annotations say so.
 
         Raises:
             StudentFault: if nothing came, or something of another type or shape.
@@ -87,13 +87,13 @@ class Student(Maker):
         return self.asked(self.adapter, args, kwargs)
 
     def seeded(self, number: int) -> Student:
-        """The same adapter with other random numbers: those of this `number`."""
+        """Returns the same adapter with other random numbers: those of this `number`."""
         seed = seed_of(self._seed, str(number))
         given = (self._observe, self._wording, self._device, self._others)
         return Student(self.adapter, self._ask, seed, *given)
 
     def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
-        """The answer to the last step of a script, of the kind that `adapter` says.
+        """Returns the answer to the last step of a script, of the kind that `adapter` says.
 
         Raises:
             StudentFault: if nothing came, or something of another kind.
@@ -135,7 +135,7 @@ class Student(Maker):
         return result
 
     def fault(self, text: str) -> Exception:
-        """The fault of a submission that left something otherwise than it must be."""
+        """Returns the fault of a submission that left something otherwise than it must be."""
         return StudentFault(Status.FAILED, text)
 
     def gradients(
@@ -173,13 +173,13 @@ class Student(Maker):
         return StudentFault(Status.FAILED, "\n".join([said, *ends]), where_of(line))
 
     def count_work(self, **inputs: Value) -> Work:
-        """How many torch operations the call makes, and its largest tensor's elements."""
+        """Returns how many torch operations the call makes, and its largest tensor's elements."""
         answer = self.ask(inputs, count_work=True)
         self.result(answer, inputs)
         return answer.work or Work(0, 0)
 
     def count_lines(self, *args: Value, **kwargs: Value) -> int:
-        """How many lines of Python the call executes, those of libraries among them.
+        """Returns how many lines of Python the call executes, those of libraries among them.
 
         Steps that a test took before with the same things are part of the call. A module that
         the call imports counts as well: let a call that is not counted go before.
@@ -209,7 +209,7 @@ class Student(Maker):
         return answer.work.lines
 
     def ask(self, arguments: Mapping[str, Value], **observe: Any) -> Answer:
-        """The answer to a call, with what `observe` (fields of `Call`) adds to it.
+        """Returns the answer to a call, with what `observe` (fields of `Call`) adds to it.
 
         Raises:
             StudentFault: if the submission raised, or gave no answer.
@@ -221,7 +221,7 @@ class Student(Maker):
         return answer
 
     def result(self, answer: Answer, arguments: Mapping[str, Value]) -> Any:
-        """The value in an answer, once it is of the type and shape that the contract says.
+        """Returns the value in an answer, once it is of the type and shape that the contract says.
 
         Raises:
             StudentFault: if it is not.
@@ -380,19 +380,19 @@ class Reference(Maker):
 
 
 def in_float64(value: Value) -> Any:
-    """A value as references get it: floating-point tensors in float64."""
+    """Returns a value as references get it: floating-point tensors in float64."""
     return mapped(value, _in_float64)
 
 
 def call_in_float64(call: Call) -> Call:
-    """A call as a reference gets it."""
+    """Returns a call as a reference gets it."""
     arguments = {name: in_float64(value) for name, value in call.arguments.items()}
     before, then = (tuple(map(step_in_float64, steps)) for steps in (call.before, call.then))
     return replace(call, arguments=arguments, before=before, then=then)
 
 
 def _steps_in_float64(script: Script) -> Sequence[Step]:
-    """The steps of a script as a reference gets them; each is made once."""
+    """Returns the steps of a script as a reference gets them; each is made once."""
     same = (one is step for (one, _), step in zip(script.exact, script.steps, strict=False))
     del script.exact[sum(itertools.takewhile(bool, same)) :]
     rest = script.steps[len(script.exact) :]
@@ -401,7 +401,7 @@ def _steps_in_float64(script: Script) -> Sequence[Step]:
 
 
 def step_in_float64(step: Step) -> Step:
-    """A step of a script as a reference gets it."""
+    """Returns a step of a script as a reference gets it."""
     keywords = {name: in_float64(value) for name, value in step.keywords.items()}
     return replace(step, positional=in_float64(step.positional), keywords=keywords)
 
@@ -419,7 +419,7 @@ def _asked_in(arguments: Mapping[str, Value]) -> torch.dtype:
 
 
 def _dtypes_of(arguments: Mapping[str, Value]) -> list[torch.dtype]:
-    """The dtypes of arguments that are tensors of floating point."""
+    """Returns the dtypes of arguments that are tensors of floating point."""
     return [
         value.dtype
         for value in arguments.values()

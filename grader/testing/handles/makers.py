@@ -60,7 +60,7 @@ class ModuleHandle(Handle):
         return result
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """Its parameters and buffers by name."""
+        """Returns its parameters and buffers by name."""
         kinds = DictType(PlainType(str), NUMBERS)
         name = f"the state dict of {self._name}"
         state: dict[str, torch.Tensor] = self._called(
@@ -74,7 +74,7 @@ class ModuleHandle(Handle):
         return ParameterHandle(self._thing.script.take(step), f"the parameter {name}")
 
     def parameters(self) -> ParametersOf:
-        """All its parameters, to be passed on: a new iterator for each call."""
+        """Returns all its parameters, to be passed on: a new iterator for each call."""
         return ParametersOf(self._thing, self._name)
 
 
@@ -100,7 +100,7 @@ class OptimizerHandle(Handle):
         self._thing.script.take(Step(self._thing.place, Doing.CALL, "zero_grad"))
 
     def state_dict(self) -> dict[str, Any]:
-        """Its state, as nested dicts and lists of numbers and tensors."""
+        """Returns its state, as nested dicts and lists of numbers and tensors."""
         name = f"the state dict of {self._name}"
         state: dict[str, Any] = self._called("state_dict", name, Signature({}, _STATE), (), {})
         return state
@@ -117,7 +117,7 @@ class _Path(Handle):
         return PathForm(self._thing, self._name, "as_str", TEXT_PATH)
 
     def exists(self) -> bool:
-        """Whether something is there."""
+        """Returns whether something is there."""
         return self._seen("exists") is True
 
     def _seen(self, how: str) -> Any:
@@ -148,7 +148,7 @@ class FileHandle(_Path):
         return PathForm(self._thing, self._name, "as_text", TEXT)
 
     def in_a_new_process(self) -> FileHandle:
-        """A file with the same content where nothing else of what was done before is left.
+        """Returns a file with the same content where nothing else of what was done before is left.
 
         In class, who takes it and what is made from then on are in a process of their own, into
         which the submission is imported anew. Nothing that was made before may be used with them.
@@ -157,7 +157,7 @@ class FileHandle(_Path):
         return FileHandle(self._thing.script.take(step), self._name)
 
     def read(self) -> bytes:
-        """Its content.
+        """Returns its content.
 
         Raises:
             StudentFault: if there is none, or it is too large.
@@ -168,7 +168,7 @@ class FileHandle(_Path):
         return content
 
     def text(self) -> str:
-        """Its content, which is text in UTF-8.
+        """Returns its content, which is text in UTF-8.
 
         Raises:
             StudentFault: if it is none.
@@ -184,7 +184,7 @@ class FolderHandle(_Path):
     """A folder."""
 
     def entries(self) -> list[str]:
-        """The files in it and in its folders, by their relative paths, in order.
+        """Returns the files in it and in its folders, by their relative paths, in order.
 
         Raises:
             StudentFault: if it is no folder any more, or holds too many.
@@ -195,7 +195,7 @@ class FolderHandle(_Path):
         return found
 
     def file(self, name: str) -> FileHandle:
-        """A file in it, there or not."""
+        """Returns a file in it, there or not."""
         step = Step(0, Doing.MAKE, "within", (self._local(), checked_name(name)))
         return FileHandle(self._thing.script.take(step), name)
 
@@ -215,7 +215,7 @@ class PathForm(Handle):
 
 
 def checked_name(name: str) -> str:
-    """A name, or relative path.
+    """Returns a name, or relative path.
 
     Raises:
         BadThing: if it leads elsewhere.
@@ -237,7 +237,7 @@ class Maker:
         self._others = others
 
     def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
-        """The answer to the last step of a script; see `Owner`."""
+        """Returns the answer to the last step of a script; see `Owner`."""
         raise NotImplementedError
 
     def fault(self, text: str) -> Exception:
@@ -261,12 +261,12 @@ class Maker:
         grad: torch.Tensor | None = None,
         requires_grad: bool = True,
     ) -> ParameterHandle:
-        """A `torch.nn.Parameter` with these numbers and this gradient."""
+        """Returns a `torch.nn.Parameter` with these numbers and this gradient."""
         thing = self._made("parameter", numbers, grad, requires_grad)
         return ParameterHandle(thing, "the parameter")
 
     def module(self, module: torch.nn.Module) -> ModuleHandle:
-        """The same module, of classes of `torch.nn` alone.
+        """Returns the same module, of classes of `torch.nn` alone.
 
         Raises:
             BadThing: if it is made of others.
@@ -283,7 +283,7 @@ class Maker:
         parameters: ModuleHandle | Sequence[ParameterHandle],
         **options: Any,
     ) -> OptimizerHandle:
-        """An optimizer of `torch.optim`, of a module's parameters or of these.
+        """Returns an optimizer of `torch.optim`, of a module's parameters or of these.
 
         Raises:
             BadThing: if there is none of that name.
@@ -311,7 +311,7 @@ class Maker:
     def folder(
         self, entries: Mapping[str, str | bytes] | None = None, name: str = "folder"
     ) -> FolderHandle:
-        """A folder with some files: their contents by name, or relative path.
+        """Returns a folder with some files: their contents by name, or relative path.
 
         Raises:
             BadThing: if that is no name of a folder, or of a file in it.

@@ -51,7 +51,7 @@ def handle(kind: Kind, value: Any, thing: Thing, name: str) -> Any:
 
 
 def stays(kind: Kind) -> bool:
-    """Whether what is of this kind stays in the worker."""
+    """Returns whether what is of this kind stays in the worker."""
     return isinstance(kind, ObjectType | ClassType | ParameterType | IteratorType)
 
 
@@ -74,7 +74,7 @@ def joined(script: Script, *values: Any) -> Script:
 
 
 def script_of(*values: Any) -> Script | None:
-    """The script of the first handle among values."""
+    """Returns the script of the first handle among values."""
     first = next(_handles_in(values), None)
     return None if first is None else first._thing.script
 
@@ -181,13 +181,13 @@ class ParameterHandle(Handle):
 
     @property
     def value(self) -> torch.Tensor:
-        """Its numbers as they are now."""
+        """Returns its numbers as they are now."""
         numbers: torch.Tensor = self._read("", NUMBERS)
         return numbers
 
     @property
     def grad(self) -> torch.Tensor | None:
-        """Its gradient as it is now."""
+        """Returns its gradient as it is now."""
         gradient: torch.Tensor | None = self._read("grad", OneOf((NUMBERS, PlainType(type(None)))))
         return gradient
 
@@ -216,7 +216,7 @@ def _handles_in(value: Any) -> Iterator[Handle]:
 
 
 def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
-    """The items, each asked for when it is wanted."""
+    """Yields the items, each asked for when it is wanted."""
     source = thing.script.take(Step(thing.place, Doing.ITERATE))
     adapter = Adapter(f"an item of {name}", {}, kind.item, is_item=True)
     for _ in range(_MOST_ITEMS):

@@ -114,7 +114,7 @@ class Script:
         return Thing(self, len(self.steps) - 1)
 
     def answer(self, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
-        """The answer to the last step."""
+        """Returns the answer to the last step."""
         return self.owner.answer(self, adapter, arguments)
 
     def join(self, other: Script) -> None:
@@ -125,7 +125,7 @@ class Script:
         other.steps, other.came, other._joined = [], {}, (self, offset)
 
     def found(self) -> tuple[Script, int]:
-        """The script that this one goes on as, and where its own steps begin there."""
+        """Returns the script that this one goes on as, and where its own steps begin there."""
         if self._joined is None:
             return self, 0
         script, offset = self._joined
@@ -142,12 +142,12 @@ class Thing:
 
     @property
     def script(self) -> Script:
-        """The script that it is of."""
+        """Returns the script that it is of."""
         return self._script.found()[0]
 
     @property
     def place(self) -> int:
-        """The number of its step."""
+        """Returns the number of its step."""
         return self._script.found()[1] + self._place
 
 

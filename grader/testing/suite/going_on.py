@@ -77,7 +77,7 @@ class _Passing(ast.NodeTransformer):
         self._is_in_a_function = False
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """The statements of a function."""
+        """Returns the statements of a function."""
         outside, self._is_in_a_function = self._is_in_a_function, True
         self.generic_visit(node)
         self._is_in_a_function = outside
@@ -108,7 +108,7 @@ def _wrapped(statement: ast.stmt) -> ast.stmt:
 
 
 def _is_text(statement: ast.stmt) -> bool:
-    """Whether it is a docstring, which a function would lose."""
+    """Returns whether it is a docstring, which a function would lose."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
@@ -120,7 +120,7 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
-    """The functions that a module defines, and those of its classes."""
+    """Yields the functions that a module defines, and those of its classes."""
     holders: list[Any] = [module]
     holders += [one for one in vars(module).values() if inspect.isclass(one)]
     for holder in holders:

@@ -30,7 +30,7 @@ class AnsweredCall:
 
     @property
     def digest(self) -> bytes | None:
-        """The answer's digest, if there is an answer and it has one."""
+        """Returns the answer's digest, if there is an answer and it has one."""
         return None if isinstance(self.answer, StudentFault) else self.answer.digest
 
     @property
@@ -60,7 +60,7 @@ class RememberedSession:
         self._expected, self._wanted = Sending(), Sending()
 
     def ask(self, call: Call) -> Answer:
-        """The answer to the test's next call.
+        """Returns the answer to the test's next call.
 
         Raises:
             StudentFault: if there is none.
@@ -114,7 +114,7 @@ class FailedTests:
 
 
 def asked_for(call: Call, ask: Ask) -> AnsweredCall:
-    """A call, once it was made."""
+    """Returns a call, once it was made."""
     try:
         return AnsweredCall(call, ask(call))
     except StudentFault as fault:

@@ -68,7 +68,7 @@ def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dic
 def _of_aspects(
     assignment: Assignment, exercise: str, tested: Sequence[Aspect]
 ) -> dict[Aspect, int]:
-    """The hundredths of each aspect that an exercise has tests of."""
+    """Returns the hundredths of each aspect that an exercise has tests of."""
     shares = {aspect: assignment.aspects.get(aspect, 0.0) for aspect in Aspect if aspect in tested}
     if not any(shares.values()):
         raise BadAssignment(
@@ -91,7 +91,7 @@ class Test:
 
     @staticmethod
     def is_outcome(raised: BaseException | None) -> bool:
-        """Whether what a test raised, if anything, is of the kind with which tests end."""
+        """Returns whether what a test raised, if anything, is of the kind with which tests end."""
         kinds = StudentFault | AssertionError | pytest.fail.Exception
         return raised is None or isinstance(raised, kinds)
 
@@ -115,7 +115,7 @@ class Test:
         return self.verdict(Status.NOT_GRADED, message)
 
     def again(self, verdict: Verdict) -> Verdict:
-        """An earlier verdict on this test, as it would be reached now."""
+        """Returns an earlier verdict on this test, as it would be reached now."""
         return verdict._replace(
             score=self.points if verdict.status is Status.PASSED else 0.0,
             max_score=self.points,
@@ -130,7 +130,7 @@ class Test:
         measurement: Measurement | None = None,
         where: Where | None = None,
     ) -> Verdict:
-        """A verdict on this test."""
+        """Returns a verdict on this test."""
         return Verdict(
             id=self.id,
             exercise=self.exercise,
@@ -218,12 +218,12 @@ class Suite:
 
     @property
     def tests(self) -> Mapping[str, Test]:
-        """The tests by their ids, in the order in which they are to be run."""
+        """Returns the tests by their ids, in the order in which they are to be run."""
         return self._tests
 
     @property
     def max_score(self) -> float:
-        """The points that all tests carry."""
+        """Returns the points that all tests carry."""
         return total(test.points for test in self._tests.values())
 
     def run(self, test: str, bench: Bench) -> Ended:
@@ -249,7 +249,7 @@ class Suite:
     def unexamined(
         self, status: Status, message: str, where: Where | None = None
     ) -> Iterator[Verdict]:
-        """The same verdict of every test, for a submission that cannot be examined."""
+        """Yields the same verdict of every test, for a submission that cannot be examined."""
         for test in self._tests.values():
             yield test.verdict(status, message, where=where)
 
@@ -359,7 +359,7 @@ class Suite:
 
 
 def _nobodys(suite: Suite) -> Bench:
-    """A bench at which nothing can be asked."""
+    """Returns a bench at which nothing can be asked."""
 
     def refuse(_: object) -> NoReturn:
         raise RuntimeError("a test was run outside of its suite")

@@ -35,7 +35,7 @@ def run_disk_never_named(most: int) -> bool:
 
 
 def run_disk_mapped(most: int) -> bool:
-    """A file without a name and without a descriptor, which a mapping keeps."""
+    """Returns a file without a name and without a descriptor, which a mapping keeps."""
 
     def take() -> Held:
         kept: list[mmap.mmap] = []
@@ -50,7 +50,7 @@ def run_disk_mapped(most: int) -> bool:
 
 
 def run_disk_in_flight(most: int) -> bool:
-    """A file that is on its way between two sockets, and nowhere else."""
+    """Returns a file that is on its way between two sockets, and nowhere else."""
 
     def take() -> Held:
         sender, receiver = socket.socketpair()

@@ -12,7 +12,7 @@ Held = Generator[int, None, None]
 
 
 def holds(taking: Held, most: int) -> bool:
-    """Whether more than `most` could be taken, and was held for some time."""
+    """Returns whether more than `most` could be taken, and was held for some time."""
     try:
         for held in taking:
             if held > most:

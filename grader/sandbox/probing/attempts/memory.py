@@ -81,7 +81,7 @@ def run_memory_at_once(most: int) -> bool:
 
 
 def run_memory_of_page_tables(most: int) -> bool:
-    """A page of page table for every two megabytes of addresses that are touched."""
+    """Returns a page of page table for every two megabytes of addresses that are touched."""
     span, step = 16 << 30, 2 << 20
 
     def take() -> Held:
@@ -129,7 +129,7 @@ def run_memory_in_sockets(most: int) -> bool:
 
 
 def run_memory_while_it_drips(most: int) -> bool:
-    """An answer that comes a byte at a time keeps busy whoever waits for it.
+    """Returns an answer that comes a byte at a time keeps busy whoever waits for it.
 
     That it was not stopped is the end of that answer.
     """
@@ -196,7 +196,7 @@ def _filled(descriptor: int) -> int:
 
 
 def _channel() -> int:
-    """The socket through which this worker answers."""
+    """Returns the socket through which this worker answers."""
     for descriptor in range(3, 256):
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as end:
             if end.family == socket.AF_UNIX:

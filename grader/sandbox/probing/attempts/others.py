@@ -53,7 +53,7 @@ def run_watch() -> bool:
 
 
 def run_notify() -> bool:
-    """The older way: a signal when something happens in a folder."""
+    """Returns the older way: a signal when something happens in a folder."""
     told: list[int] = []
     signal.signal(signal.SIGIO, lambda number, _: told.append(number))
     folder = os.open(_SHARED.parent, os.O_RDONLY)
@@ -88,13 +88,13 @@ def run_see_locks() -> bool:
 
 
 def run_lease() -> bool:
-    """A lease tells who else opens a file; only its owner is granted one."""
+    """Returns a lease tells who else opens a file; only its owner is granted one."""
     fcntl.fcntl(os.open(_SHARED, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
     return True
 
 
 def run_outlive_its_parent() -> bool:
-    """A filter may compare 64 bits of an argument; the kernel reads 32 of this one."""
+    """Returns a filter may compare 64 bits of an argument; the kernel reads 32 of this one."""
     kept = ctypes.c_int(-1)
     for option in (_SET_DEATH_SIGNAL, _HIGH_BIT | _SET_DEATH_SIGNAL):
         _LIBC.prctl(ctypes.c_ulong(option), ctypes.c_ulong(0), 0, 0, 0)
@@ -128,7 +128,7 @@ def run_limits_of_its_parent() -> bool:
 
 
 def _reaches_the_kernel(call: Callable[[], None]) -> bool:
-    """Whether something was done, or was refused by who would have done it."""
+    """Returns whether something was done, or was refused by who would have done it."""
     try:
         call()
     except OSError as error:
