@@ -104,7 +104,7 @@ def _platforms_at(path: Path) -> Discovery | None:
 
 
 def _one_file(path: Path, _adapters: str) -> Discovery | None:
-    """Returns an archive, a notebook or a Python file."""
+    """Returns the submission that is an archive, a notebook or a Python file."""
     if stat.S_ISDIR(_mode(path)):
         return None
     return Discovery((single(path),))
@@ -125,7 +125,7 @@ def _one_folder(path: Path, adapters: str) -> Discovery | None:
 
 
 def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
-    """Returns a folder whose every entry is a submission or is skipped."""
+    """Returns the entries of a folder whose every entry is a submission or is skipped."""
     folder = path.resolve()
     entries: list[Entry] = []
     skipped: list[Skipped] = []

@@ -57,7 +57,7 @@ class Environment:
         return self._located(dataclasses.replace(raised, lacks=lacks), raised.lacks)
 
     def _located(self, raised: Raised, module: str = "") -> Raised:
-        """Returns what the submission raised, with the place of an absent file that lies elsewhere."""
+        """Returns the exception, with the place of an absent file that lies elsewhere."""
         is_file = raised.kind in _ABSENT and GIVEN not in raised.message
         missing = _MISSING_FILE.search(raised.message) if is_file else None
         names = (f"{module}.py", module) if module else (missing[1],) if missing else ()

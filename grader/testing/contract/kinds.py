@@ -52,7 +52,7 @@ class Misfit:
 
 
 class Kind(Protocol):
-    """The kind of value that an annotation asks for; as text, of a return value: "a list of ints"."""
+    """The kind of value that an annotation asks for; as text: "a list of ints"."""
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "", /) -> Iterator[Misfit]:
         """Returns the parts of a value that are not of this kind, in order."""

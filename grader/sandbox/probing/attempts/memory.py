@@ -81,7 +81,7 @@ def run_memory_at_once(most: int) -> bool:
 
 
 def run_memory_of_page_tables(most: int) -> bool:
-    """Returns a page of page table for every two megabytes of addresses that are touched."""
+    """Takes a page of page table for every two megabytes of addresses that it touches."""
     span, step = 16 << 30, 2 << 20
 
     def take() -> Held:
@@ -129,7 +129,7 @@ def run_memory_in_sockets(most: int) -> bool:
 
 
 def run_memory_while_it_drips(most: int) -> bool:
-    """Returns an answer that comes a byte at a time keeps busy whoever waits for it.
+    """Sends an answer a byte at a time, which keeps busy whoever waits for it.
 
     That it was not stopped is the end of that answer.
     """

@@ -53,7 +53,7 @@ def run_watch() -> bool:
 
 
 def run_notify() -> bool:
-    """Returns the older way: a signal when something happens in a folder."""
+    """Tries the older way: a signal when something happens in a folder."""
     told: list[int] = []
     signal.signal(signal.SIGIO, lambda number, _: told.append(number))
     folder = os.open(_SHARED.parent, os.O_RDONLY)
@@ -88,13 +88,13 @@ def run_see_locks() -> bool:
 
 
 def run_lease() -> bool:
-    """Returns a lease tells who else opens a file; only its owner is granted one."""
+    """Tries a lease, which tells who else opens a file; only the owner is granted one."""
     fcntl.fcntl(os.open(_SHARED, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
     return True
 
 
 def run_outlive_its_parent() -> bool:
-    """Returns a filter may compare 64 bits of an argument; the kernel reads 32 of this one."""
+    """Tries an argument with more than 32 bits: a filter may compare 64, the kernel reads 32."""
     kept = ctypes.c_int(-1)
     for option in (_SET_DEATH_SIGNAL, _HIGH_BIT | _SET_DEATH_SIGNAL):
         _LIBC.prctl(ctypes.c_ulong(option), ctypes.c_ulong(0), 0, 0, 0)
