@@ -1,6 +1,6 @@
 """Forbidden names that a submission uses, as its worker reports them: bounded and checked.
 
-No matter of security: code that wants to hide a call can.
+The check is no matter of security: code that wants to hide a call can.
 """
 
 from __future__ import annotations

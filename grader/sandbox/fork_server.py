@@ -263,7 +263,7 @@ def _ask_for_senders(channel: socket.socket) -> None:
 def _received(channel: socket.socket, size: int) -> tuple[bytes, int]:
     """Returns the next message and its sender's process id as seen here (Linux; else 0).
 
-    In a process namespace, the sender itself has another one.
+    In a process namespace, the sender has another process id of its own.
     """
     data, told, _, _ = channel.recvmsg(size, socket.CMSG_SPACE(_CREDENTIALS.size))
     if sys.platform != "linux" or not told:

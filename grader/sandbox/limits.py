@@ -115,7 +115,7 @@ def _delayed(descriptor: int) -> float:
 class Allowance:
     """The bytes of memory, bytes and files on disk, threads and processor time of one worker.
 
-    The last in seconds. Beside the CPU, the `device`, as torch names it.
+    Processor time is in seconds. `device` is the device beside the CPU, as torch names it.
     """
 
     memory: int

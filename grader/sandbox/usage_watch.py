@@ -75,7 +75,7 @@ _BLOCK = 512  # bytes, whatever the file system's own are (stat(2))
 class Room:
     """The number of bytes and of file names that may still be taken.
 
-    What a file holds counts once, however many names it has.
+    The bytes of a file count once, however many names the file has.
     """
 
     size: int

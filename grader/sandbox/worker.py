@@ -320,7 +320,7 @@ def _be_killed_first(pid: int) -> None:
 def _bounds(allowance: Allowance) -> GroupBounds:
     """Returns the bounds of the control group of a worker and its fork server.
 
-    What it changes of the memory that it was forked with is charged to it, and is not its doing.
+    The kernel charges the worker for forked pages that change, which is not the worker's doing.
     """
     spare = max(_CHANGED_PAGES, allowance.memory // 16)
     return GroupBounds(allowance.memory + spare, allowance.threads)

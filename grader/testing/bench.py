@@ -27,7 +27,7 @@ _NUMBERS = 1 << 16
 class Bench:
     """The tools of a test: contract, a way to ask the student, references, cases and wording.
 
-    Where nothing else is asked for, the student's functions are called on `device`.
+    The student's functions are called on `device`, unless a test asks for another.
 
     `observations` are the submission's answers, by exercise, where somebody wants them kept;
     `problem` is why its adapters could not be imported at all.

@@ -137,8 +137,7 @@ class Download:
 def downloads_at(path: Path) -> Iterator[Download]:
     """Yields possible downloads at a given path: the path itself, and the folder that a zip holds.
 
-    Never what lies in a folder that was given: that is somebody's submission, who may have called
-    it as they liked.
+    Items of a given folder are never downloads: each is somebody's submission, under any name.
     """
     download = _opened(path)
     if download is None:

@@ -106,7 +106,7 @@ _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 def read_needs(submission: Submission) -> Needs:
     """Follows the imports of the submission's adapters from file to file; runs nothing.
 
-    What is only tried to be imported, or only for type checkers, is not needed.
+    A module that is imported only in a `try`, or only for type checkers, is not needed.
     """
     root = submission.root
     folders = [root / path for path in submission.import_paths]
