@@ -14,7 +14,7 @@ from grader.intake.platforms.handed_in import handed_in
 
 
 def fingerprint(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> str:
-    """SHA-256, in hexadecimal, of the paths and contents that would be copied.
+    """Returns the SHA-256, in hexadecimal, of the paths and contents that would be copied.
 
     Of an archive or a single file, of its bytes up to the limit. Raises nothing: what cannot be
     read has a hash too.

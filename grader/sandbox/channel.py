@@ -102,7 +102,7 @@ class Exchange:
         return data
 
     def _wait(self, event: int, look: Callable[[], None]) -> None:
-        """Until the channel is ready, having read what was printed by then."""
+        """Waits until the channel is ready, having read what was printed by then."""
         self._poll.modify(self._channel, event)
         while True:
             ready = dict(self._poll.poll(_WATCH_MILLISECONDS))

@@ -47,7 +47,7 @@ class Clock:
         self.start()
 
     def start(self) -> None:
-        """From now on."""
+        """Starts the measurement."""
         self._own_before = _delayed(self._own_delay)
         self._started = time.monotonic()
 

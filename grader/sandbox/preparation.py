@@ -56,7 +56,7 @@ class SubmissionPreparation:
 
     @contextlib.contextmanager
     def taken(self, entry: Entry, limits: SessionLimits) -> Iterator[PreparedSubmission]:
-        """A seat for a submission; whatever it leaves there is removed.
+        """Yields a seat for a submission; whatever it leaves there is removed.
 
         Raises:
             Unreadable: if there is nothing in it that could be asked.

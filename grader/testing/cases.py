@@ -108,11 +108,11 @@ class Draw:
         return self._case.draw(lambda g: _nearly_normal(shape, g).mul(scale).to(dtype))
 
     def uniform(self, *shape: int) -> torch.Tensor:
-        """Independent uniform numbers in [0, 1)."""
+        """Returns independent uniform numbers in [0, 1)."""
         return self._case.draw(lambda g: torch.rand(shape, generator=g))
 
     def integers(self, low: int, high: int, *shape: int) -> torch.Tensor:
-        """Independent integers from `low` up to, but without, `high`."""
+        """Returns independent integers from `low` up to, but without, `high`."""
         return self._case.draw(lambda g: torch.randint(low, high, shape, generator=g))
 
     def permutation(self, size: int) -> torch.Tensor:

@@ -70,13 +70,13 @@ def draw(case: Case) -> Draw:
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Student:
-    """The student's function of this test's exercise."""
+    """Returns the student's function of this test's exercise."""
     return _bench(request).student(_membership(request), request.node.nodeid)
 
 
 @pytest.fixture
 def reference(request: pytest.FixtureRequest, case: Case) -> Reference:
-    """The right solution of this test's exercise, in float64."""
+    """Returns the right solution of this test's exercise, in float64."""
     return _bench(request).reference(_membership(request).exercise, case)
 
 

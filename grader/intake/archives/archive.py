@@ -25,7 +25,7 @@ _FOREIGN_BEGINNINGS = {
 
 
 def unpack(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
-    """Unpack an archive into a private copy, whatever it claims to be or to hold.
+    """Unpacks an archive into a private copy, whatever it claims to be or to hold.
 
     Raises Unreadable when it is no archive, damaged, encrypted, too large when unpacked, or when
     a member would leave the folder that it is unpacked into; CopyFailed when the copy could not

@@ -143,7 +143,7 @@ _HEADERS_OF_ONE_MEMBER = MIB
 
 
 def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
-    """Unpack what is wanted of a tar, plain or compressed, and stop at what is too much.
+    """Unpacks what is wanted of a tar, plain or compressed, and stop at what is too much.
 
     Raises Unreadable as `grader.intake.archives.archive.unpack` does, and whatever `tarfile` and
     the decompressors raise for damaged ones.
@@ -253,7 +253,7 @@ def opened_zip(file: BinaryIO, entries: int) -> zipfile.ZipFile:
 def unpack_zip(
     file: BinaryIO, copy: PrivateCopy, limits: CopyLimits, place: Place = str
 ) -> Admission:
-    """Unpack what is wanted of a zip, small files first, never more than each claims to hold.
+    """Unpacks what is wanted of a zip, small files first, never more than each claims to hold.
 
     `place` says where a member goes, by its name; None for what is not wanted. Raises Unreadable
     as `grader.intake.archives.archive.unpack` does, and whatever `zipfile` raises for damaged ones.

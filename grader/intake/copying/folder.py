@@ -71,14 +71,14 @@ class Admission:
         return list(takewhile(lambda folder: folder not in self._folders, above))
 
     def leave_out(self, reason: str, path: str) -> None:
-        """Remember that `path` is not copied."""
+        """Remembers that `path` is not copied."""
         self._how_many[reason] += 1
         names = self._left_out.setdefault(reason, [])
         if len(names) < _SHOWN:
             names.append(path)
 
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each reason why something was left out."""
+        """Returns one sentence for each reason why something was left out."""
         return tuple(
             f"Left out ({reason}): {several(names, self._how_many[reason])}."
             for reason, names in self._left_out.items()
@@ -112,11 +112,11 @@ class Copy(Protocol):
     """Where files are copied to: a folder, an archive."""
 
     def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
-        """Write one file; False if its name cannot be used there."""
+        """Writes one file; False if its name cannot be used there."""
         ...
 
     def remove(self, parts: Sequence[str]) -> None:
-        """Take out what there is of a file whose `chunks` raised."""
+        """Takes out what there is of a file whose `chunks` raised."""
         ...
 
 
@@ -138,7 +138,7 @@ def content(folder: OpenFolder, file: SourceFile) -> Iterator[bytes]:
 
 
 def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission:
-    """Copy what `survey` lets in; files that turn out unreadable are left out."""
+    """Copies what `survey` lets in; files that turn out unreadable are left out."""
     files, admission = survey(folder, limits)
     for file in files:
         try:

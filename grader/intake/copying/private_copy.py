@@ -57,7 +57,7 @@ class PrivateCopy:
         self._make_folder(())
 
     def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
-        """Write one file; False if its name cannot be used here.
+        """Writes one file; False if its name cannot be used here.
 
         Whatever `chunks` raises passes through; CopyFailed when the machine refuses to write.
         """
@@ -75,7 +75,7 @@ class PrivateCopy:
         return True
 
     def remove(self, parts: Sequence[str]) -> None:
-        """Take one file out again."""
+        """Takes one file out again."""
         self._folder.joinpath(*parts).unlink()
 
     def _open(self, parts: tuple[str, ...]) -> int:

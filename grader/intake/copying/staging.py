@@ -205,7 +205,7 @@ def _submission(
 
 
 def _mark_as_packages(root: Path, file: PurePosixPath, plan: ImportPlan) -> None:
-    """Make regular packages of the folders that `module` names.
+    """Makes regular packages of the folders that `module` names.
 
     Without, any other package of that name on the worker's path (many call theirs `tests`) would
     be found before them.

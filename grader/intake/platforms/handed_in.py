@@ -102,7 +102,7 @@ def opened_archive(folder: OpenFolder, place: Parts) -> BinaryIO:
 
 
 def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """Lay the pieces into a new folder: that, or the one file in it that stands for itself."""
+    """Lays the pieces into a new folder: that, or the one file in it that stands for itself."""
     copy = PrivateCopy(folder)
     with _opened(entry.path) as download:
         if isinstance(download, OpenFolder):
@@ -118,7 +118,7 @@ def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 def _lay_piece(download: OpenFolder, piece: Piece, copy: PrivateCopy, admission: Admission) -> None:
-    """Lay the file that a piece is, or those in the folder that it is, where each goes."""
+    """Lays the file that a piece is, or those in the folder that it is, where each goes."""
     place, within = tuple(piece.place.split("/")), member_parts(piece.name)
     try:
         item = download.item(place)

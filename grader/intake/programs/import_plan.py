@@ -35,7 +35,7 @@ class ImportPlan:
 def plan_imports(
     root: Path, home_name: str, adapters: PurePosixPath, facts: SourceFacts
 ) -> ImportPlan:
-    """Decide from the adapters' own imports and from which files lie where.
+    """Decides from the adapters' own imports and from which files lie where.
 
     `adapters` is their file relative to `root`; `home_name` is what the root was called at home.
     """

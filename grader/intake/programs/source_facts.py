@@ -111,7 +111,7 @@ class Located:
 
 
 def locate(top: Path, adapters: str, limits: CopyLimits) -> Located:
-    """Find the adapters at the top of a copy, or as few folders down as there are any.
+    """Finds the adapters at the top of a copy, or as few folders down as there are any.
 
     Or else the one notebook that has some, or the only Python file, if there are no folders.
     Where the top holds nothing but one folder, that folder is looked at as if it were the top.

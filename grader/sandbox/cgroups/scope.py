@@ -54,7 +54,7 @@ def scopes(hierarchy: Hierarchy) -> list[Path]:
 
 
 def _why_not_from(around: tuple[str, ...]) -> str | None:
-    """Returns why systemd must not be asked: only its own units, no batch system's, may be left."""
+    """Returns why systemd cannot be asked for a control group, or None if it can."""
     # One that is only mounted into a container takes process ids for those of other processes.
     if words(Path("/proc/1/comm")) != ["systemd"]:
         return "there is no systemd to ask for a control group"

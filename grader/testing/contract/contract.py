@@ -376,5 +376,5 @@ def axis_names(wanted: TensorType, rank: int) -> tuple[str, ...]:
 
 
 def counted(place: int) -> str:
-    """`first` for 0, `second` for 1, …"""
+    """Returns `first` for 0, `second` for 1, …"""
     return _COUNTED[place] if place < len(_COUNTED) else f"{place + 1}th"

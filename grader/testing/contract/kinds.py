@@ -328,7 +328,7 @@ class Anything(_AsItIs):
 
 
 def plural(kind: Kind) -> str:
-    """Several of a kind: "ints", "floating-point tensors (seq)", "lists of strs"."""
+    """Returns several of a kind: "ints", "floating-point tensors (seq)", "lists of strs"."""
     words = str(kind)
     if isinstance(kind, OneOf):
         return " or ".join(map(plural, kind.kinds))

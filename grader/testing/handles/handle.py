@@ -342,7 +342,7 @@ class Reference(Maker):
     def gradients(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
     ) -> dict[str, torch.Tensor]:
-        """Vector-Jacobian products of the reference with `cotangent`, in float64."""
+        """Returns vector-Jacobian products of the reference with `cotangent`, in float64."""
         products: Any = self._case.expect(lambda: self._products(cotangent, wrt, inputs))
         return dict(products)
 

@@ -69,7 +69,7 @@ class ModuleHandle(Handle):
         return state
 
     def parameter(self, name: str) -> ParameterHandle:
-        """One of its parameters."""
+        """Returns one of its parameters."""
         step = Step(self._thing.place, Doing.CALL, "get_parameter", (name,))
         return ParameterHandle(self._thing.script.take(step), f"the parameter {name}")
 
@@ -92,11 +92,11 @@ class OptimizerHandle(Handle):
     _what = OPTIMIZER
 
     def step(self) -> None:
-        """One step, with the gradients that parameters have."""
+        """Makes one step, with the gradients that parameters have."""
         self._thing.script.take(Step(self._thing.place, Doing.CALL, "step"))
 
     def zero_grad(self) -> None:
-        """No parameter has a gradient any more."""
+        """Removes the gradient of every parameter."""
         self._thing.script.take(Step(self._thing.place, Doing.CALL, "zero_grad"))
 
     def state_dict(self) -> dict[str, Any]:
@@ -249,7 +249,7 @@ class Maker:
         return asked(script_of(args, kwargs) or Script(self), adapter, args, kwargs)
 
     def other(self, name: str) -> Callable[..., Any]:
-        """Another adapter, which takes the same things."""
+        """Returns another adapter, which takes the same things."""
         if name not in self._others:
             raise BadThing(f"adapters.py has no function {name}")
         adapter = self._others[name]

@@ -35,7 +35,7 @@ class AnsweredCall:
 
     @property
     def size(self) -> int:
-        """About how many bytes the answer holds."""
+        """Returns about how many bytes the answer holds."""
         return 0 if isinstance(self.answer, StudentFault) else self.answer.size
 
 
