@@ -81,7 +81,7 @@ class Plainly:
         return StudentFault(Status.ERROR, f"{adapter} raised {what}")
 
     def refused(self, adapter: Adapter, _value: Value, _call: Call, _trace: Trace) -> StudentFault:
-        """That it is refused."""
+        """Says that it is refused."""
         said = f"{adapter.name} returned something of another type or shape than it must"
         return StudentFault(Status.FAILED, said)
 

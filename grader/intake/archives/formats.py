@@ -143,7 +143,7 @@ _HEADERS_OF_ONE_MEMBER = MIB
 
 
 def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
-    """Unpacks what is wanted of a tar, plain or compressed, and stop at what is too much.
+    """Unpacks what is wanted of a tar, plain or compressed, and stops at what is too much.
 
     Raises Unreadable as `grader.intake.archives.archive.unpack` does, and whatever `tarfile` and
     the decompressors raise for damaged ones.

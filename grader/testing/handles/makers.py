@@ -113,7 +113,7 @@ class _Path(Handle):
 
     @property
     def as_str(self) -> PathForm:
-        """It as a str, as an argument."""
+        """Returns the path as a str, as an argument."""
         return PathForm(self._thing, self._name, "as_str", TEXT_PATH)
 
     def exists(self) -> bool:
