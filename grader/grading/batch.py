@@ -18,6 +18,7 @@ from grader.grading.options import Options, chosen_otherwise
 from grader.grading.pool import Explained, GradedTask, Pools, Task
 from grader.intake.entry import Discovery, several
 from grader.intake.fingerprint import fingerprint
+from grader.intake.graded_before import GradedBefore, keep_graded
 from grader.results.database import LINES, StoreError
 from grader.results.earlier import went_wrong
 from grader.results.store import Store
@@ -33,11 +34,11 @@ class GradesWouldBeLost(StoreError):
 class Batch:
     """The submissions of a class that want a grade, and the store that it goes to.
 
-    `waiting` are those to be graded, `kept` counts those whose grades are there and stay,
-    `forgotten` are the names of those that were graded before and are no longer handed in, and
-    `is_regrade` tells whether there were grades of which none stays. `changed` are the tests that
-    are asked again of those that keep other verdicts. `to_explain` counts, once all are graded,
-    those that are being explained.
+    `discovery` is the class as it is graded, `waiting` are those to be graded, and `kept` counts
+    those whose grades are there and stay. `forgotten` are the names of those that were graded
+    before and are no longer handed in; `is_regrade` tells whether there were grades of which none
+    stays. `changed` are the tests that are asked again of those that keep other verdicts.
+    `to_explain` counts, once all are graded, those that are being explained.
     """
 
     def __init__(
@@ -52,17 +53,13 @@ class Batch:
         finished = store.finished()
         self.forgotten = _gone(store, discovery)
         standing = _Standing(store, settings)
+        self.discovery = discovery
         self.waiting = _tasks(store, finished, settings, discovery, standing)
         self.changed = sorted(standing.changed)
         self.kept = len(discovery.entries) - len(self.waiting)
         self.is_regrade = bool(finished) and not self.kept
         store.set_test_hashes(settings.suite_hash, settings.test_hashes)
-        store.keep_only([entry.name for entry in discovery.entries])
-        authors = {entry.name: entry.authors for entry in discovery.entries}
-        late = [entry.name for entry in discovery.entries if entry.late]
-        times = {entry.name: entry.handed_in for entry in discovery.entries if entry.handed_in}
-        store.set_people(authors, late, discovery.absentees, times, dict(discovery.unsure))
-        store.set_downloads({entry.name: entry.downloaded_as for entry in discovery.entries})
+        _remember(store, discovery)
         store.set_late_rule(assignment.late)
 
     @property
@@ -133,6 +130,7 @@ def open_batch(
     with Store.open(out, assignment.name) as store:
         if fresh:
             store.clear()
+        discovery = keep_graded(discovery, _graded(store), fingerprint)
         earlier = store.options()
         if earlier is not None and store.submissions():
             _refuse_to_lose(store, out, discovery, options, Options.from_json(earlier))
@@ -162,8 +160,35 @@ def _refuse_to_lose(
         )
 
 
+def _graded(store: Store) -> dict[str, GradedBefore]:
+    """Returns the grades that are there, each with its authors and its content."""
+    hashes, authors, unsure = store.submission_hashes(), store.authors, store.unsure
+    return {
+        name: GradedBefore(authors.get(name, ()), digest, unsure.get(name, ""))
+        for name, digest in hashes.items()
+    }
+
+
+def _remember(store: Store, discovery: Discovery) -> None:
+    """Writes the class as it is now; kept grades keep their authors and times."""
+    entries, kept = discovery.entries, discovery.kept
+    authors = {name: store.authors[name] for name in kept}
+    times = {name: store.times[name] for name in kept if name in store.times}
+    downloads = {name: own for name, own in store.downloads().items() if name in kept}
+    unsure = {name: store.unsure[name] for name in kept if name in store.unsure}
+    store.keep_only([*(entry.name for entry in entries), *kept])
+    store.set_people(
+        authors | {entry.name: entry.authors for entry in entries},
+        [*(entry.name for entry in entries if entry.late), *store.late.intersection(kept)],
+        discovery.absentees,
+        times | {entry.name: entry.handed_in for entry in entries if entry.handed_in},
+        unsure | dict(discovery.unsure),
+    )
+    store.set_downloads(downloads | {entry.name: entry.downloaded_as for entry in entries})
+
+
 def _gone(store: Store, discovery: Discovery) -> list[str]:
-    names = {entry.name for entry in discovery.entries}
+    names = {*discovery.kept, *(entry.name for entry in discovery.entries)}
     return [name for name in store.submissions() if name not in names]
 
 

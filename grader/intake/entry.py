@@ -94,7 +94,9 @@ class Entry:
     `pieces` belong to this submission. `authors` and `late` are as the platform told. Of two
     submissions of one person, the one with the larger `order` is the later one; `handed_in` is
     when it was, if the platform tells. What was found where it was handed in, before it travelled
-    elsewhere: `left_out` are sentences, `refused` says why nothing of it can be graded.
+    elsewhere: `left_out` are sentences, `refused` says why nothing of it can be graded. Where it is
+    `named_only`, its name is all that says whose it is; where it had another's name and was
+    numbered, it `shares` that name.
     """
 
     name: str
@@ -106,6 +108,8 @@ class Entry:
     handed_in: datetime.datetime | None = None
     left_out: tuple[str, ...] = ()
     refused: str = ""
+    named_only: bool = False
+    shares: str = ""
 
     @property
     def downloaded_as(self) -> tuple[str, ...]:
@@ -151,7 +155,7 @@ class Discovery:
     `kinds` say what each path was recognised as and what it holds, a line for each. `notes` are
     sentences: names given twice, a path that is itself a submission. `absentees` are those of a
     roster who handed in nothing; `unsure` are names of submissions, each with the reason why it is
-    not certain on the roster whose it is.
+    not certain whose it is; `kept` are names of submissions graded before whose grades stay.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -160,6 +164,7 @@ class Discovery:
     kinds: tuple[str, ...] = ()
     absentees: tuple[Author, ...] = ()
     unsure: tuple[tuple[str, str], ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 class NothingToGrade(Refusal, ValueError):

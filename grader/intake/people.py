@@ -17,6 +17,7 @@ from grader.core.submission import Author
 from grader.intake.copying.limits import MIB
 from grader.intake.copying.open_folder import read_bounded
 from grader.intake.entry import Discovery, Entry, printable, several
+from grader.intake.identity import compared
 
 _LARGEST = 16 * MIB
 _DELIMITERS = ",;\t|"
@@ -157,25 +158,33 @@ def _shown(path: Path) -> str:
     return printable(str(path))
 
 
+_People = dict[Author, Person | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """The entries with what the roster knows of their authors, and what came of the comparison.
 
     `people` is how many the roster lists; `absentees` handed in nothing; `strangers` are the names
-    of submissions that belong to nobody on it; `notes` are sentences on what is not plain.
+    of submissions that belong to nobody on it; `doubts` say of others why they are not surely whose
+    they seem to be; `notes` are sentences on what is not plain.
     """
 
     entries: tuple[Entry, ...]
     people: int
     absentees: tuple[Author, ...] = ()
     strangers: tuple[str, ...] = ()
+    doubts: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
     def applied_to(self, discovery: Discovery) -> Discovery:
         """Returns the discovery with its submissions matched to the people of the roster."""
         unsure = tuple((name, "by nobody who is surely on the roster") for name in self.strangers)
         return dataclasses.replace(
-            discovery, entries=self.entries, absentees=self.absentees, unsure=unsure
+            discovery,
+            entries=self.entries,
+            absentees=self.absentees,
+            unsure=(*discovery.unsure, *unsure, *self.doubts),
         )
 
 
@@ -187,7 +196,8 @@ def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution
     """
     directory = _Directory(people)
     entries = directory.with_accounts(entries)
-    found = [directory.authors_of(entry) for entry in entries]
+    claimed = [directory.authors_of(entry) for entry in entries]
+    found, doubts = _strongest(entries, claimed, directory)
     known = {person for own in found for person in own.values() if person is not None}
     columns = Counter(
         column
@@ -197,17 +207,45 @@ def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution
     )
     column = next((name for name, _ in columns.most_common(1)), None)
     attributed = tuple(
-        dataclasses.replace(entry, authors=_authors(own, column))
+        dataclasses.replace(entry, authors=_authors(own, column), named_only=not entry.authors)
         for entry, own in zip(entries, found, strict=True)
     )
     strangers = tuple(
-        entry.name for entry, own in zip(entries, found, strict=True) if not any(own.values())
+        entry.name for entry, own in zip(entries, claimed, strict=True) if not any(own.values())
     )
-    notes = tuple(_doubts(entries, found))
-    if not known:
-        return Attribution(attributed, len(people), (), strangers, notes)
-    absentees = tuple(person.as_author(column) for person in people if person not in known)
-    return Attribution(attributed, len(people), absentees, strangers, notes)
+    notes = (*_sentences(entries, found), *(f"{name} is {why}." for name, why in doubts.items()))
+    absent = [person for person in people if person not in known] if known else []
+    absentees = tuple(person.as_author(column) for person in absent)
+    told = tuple(doubts.items())
+    return Attribution(attributed, len(people), absentees, strangers, told, notes)
+
+
+def _strongest(
+    entries: Sequence[Entry], claimed: Sequence[_People], directory: _Directory
+) -> tuple[list[_People], dict[str, str]]:
+    """Returns whose each submission is by the strongest identifier, and doubts about others."""
+    best: dict[Person, tuple[int, str]] = {}
+    for entry, own in zip(entries, claimed, strict=True):
+        for author, person in own.items():
+            if person is not None:
+                claim = directory.strength(author), entry.name
+                best[person] = max(best.get(person, claim), claim, key=lambda one: one[0])
+    found: list[_People] = []
+    doubts: dict[str, str] = {}
+    for entry, own in zip(entries, claimed, strict=True):
+        left = dict(own)
+        for author, person in own.items():
+            if person is not None and directory.strength(author) < best[person][0]:
+                left[author] = None
+                who = person.as_author()
+                doubts[entry.name] = (
+                    f"by its name alone that of {who.name or who.email or who.id}, whose own is "
+                    f"{best[person][1]}"
+                )
+        found.append(
+            {author: person for author, person in left.items() if author != Author() or person}
+        )
+    return found, doubts
 
 
 class _Directory:
@@ -218,19 +256,32 @@ class _Directory:
         self._ids: defaultdict[str, list[Person]] = defaultdict(list)
         self._names: defaultdict[str, list[Person]] = defaultdict(list)
         self._accounts: defaultdict[str, list[Person]] = defaultdict(list)
+        # An account on GitHub is whatever its owner likes: also somebody's number.
+        self._users: defaultdict[str, list[Person]] = defaultdict(list)
+        has_accounts = any(_is_account(column) for person in people for column, _ in person.ids)
         for person in people:
-            self._emails[person.email.casefold()].append(person)
-            self._accounts[person.email.casefold().partition("@")[0]].append(person)
-            for value in {value.casefold() for _, value in person.ids}:
+            if person.email:
+                self._emails[compared(person.email)].append(person)
+                self._accounts[compared(person.email).partition("@")[0]].append(person)
+            for value in {compared(value) for _, value in person.ids}:
                 self._ids[value].append(person)
+            for value in {
+                compared(value)
+                for column, value in person.ids
+                if _is_account(column) or not has_accounts
+            }:
+                self._users[value].append(person)
             for key in set(_rotations(person.name)):
                 self._names[key].append(person)
 
-    def authors_of(self, entry: Entry) -> dict[Author, Person | None]:
-        """The submission's authors, each with the person on the roster, if that is certain."""
+    def authors_of(self, entry: Entry) -> _People:
+        """Returns the authors, each with the person on the roster, if that is certain."""
         if not entry.authors:
             person = self._by_label(entry.name)
             return {} if person is None else {Author(): person}
+        if _is_clone(entry):
+            (author,) = entry.authors
+            return {author: _only(self._users.get(compared(author.id), []))}
         return {author: self._by_author(author) for author in entry.authors}
 
     def _by_author(self, author: Author) -> Person | None:
@@ -238,8 +289,8 @@ class _Directory:
 
         An address that nobody on the roster has speaks against everybody who has one.
         """
-        by_email = self._emails.get(author.email.casefold(), []) if author.email else []
-        by_id = self._ids.get(author.id.casefold(), []) if author.id else []
+        by_email = self._emails.get(compared(author.email), []) if author.email else []
+        by_id = self._ids.get(compared(author.id), []) if author.id else []
         by_name = self._names.get(_squashed(author.name), []) if author.name else []
         found = [people for people in (by_email, by_id, by_name) if people]
         fits_all = [
@@ -248,6 +299,13 @@ class _Directory:
         person = _only(fits_all)
         is_contradicted = person is not None and author.email and person.email and not by_email
         return None if is_contradicted else person
+
+    def strength(self, author: Author) -> int:
+        """Returns 2 for an id or an address, 1 for a person's name, 0 for the submission's name."""
+        if author == Author():
+            return 0
+        is_exact = compared(author.id) in self._ids or compared(author.email) in self._emails
+        return 2 if is_exact else 1
 
     def with_accounts(self, entries: Sequence[Entry]) -> list[Entry]:
         """Returns the entries, of clones with the account that follows the assignment's name.
@@ -260,7 +318,7 @@ class _Directory:
         prefixes = [first[: hyphen.end()] for hyphen in re.finditer("-", first)]
         shared = [one for one in prefixes if all(entry.name.startswith(one) for entry in clones)]
         known = {
-            prefix: sum(entry.name[len(prefix) :].casefold() in self._ids for entry in clones)
+            prefix: sum(compared(entry.name[len(prefix) :]) in self._users for entry in clones)
             for prefix in shared
         }
         if not any(known.values()):
@@ -275,11 +333,15 @@ class _Directory:
 
     def _by_label(self, label: str) -> Person | None:
         """Returns the person whose id, address, account or name the submission is called by."""
-        whole = label.casefold()
+        whole = compared(label)
         for people in (self._ids, self._emails, self._accounts):
             if whole in people:
                 return _only(people[whole])
         return _only(self._names.get(_squashed(label), []))
+
+
+def _is_account(column: str) -> bool:
+    return column.startswith("github")
 
 
 def _is_clone(entry: Entry) -> bool:
@@ -293,7 +355,7 @@ def _only(people: Sequence[Person]) -> Person | None:
     return people[0] if len(people) == 1 else None
 
 
-def _authors(own: dict[Author, Person | None], column: str | None) -> tuple[Author, ...]:
+def _authors(own: _People, column: str | None) -> tuple[Author, ...]:
     """Returns the authors, with what the roster knows of them beside what the platform told."""
     return tuple(
         author if person is None else _completed(author, person.as_author(column))
@@ -307,13 +369,11 @@ def _completed(author: Author, listed: Author) -> Author:
 
 def _id_column(author: Author, person: Person) -> str | None:
     """Returns the column of the roster that holds the id by which the platform knows the person."""
-    same = (name for name, value in person.ids if value.casefold() == author.id.casefold())
+    same = (name for name, value in person.ids if compared(value) == compared(author.id))
     return next(same, None)
 
 
-def _doubts(
-    entries: Sequence[Entry], found: Sequence[dict[Author, Person | None]]
-) -> Iterator[str]:
+def _sentences(entries: Sequence[Entry], found: Sequence[_People]) -> Iterator[str]:
     """Yields doubts for an instructor: groups known in part, and people with two submissions."""
     submissions: defaultdict[Person, list[str]] = defaultdict(list)
     for entry, own in zip(entries, found, strict=True):

@@ -96,7 +96,7 @@ def batch(
             chosen_pools(scheduler, jobs, _say, require_isolation, waits=_say) as pools,
             open_batch(discovery, paths, out, assignment, options, fresh) as opened,
         ):
-            say_what_was_found(discovery)
+            say_what_was_found(opened.discovery)
             if attribution is not None:
                 say_who_handed_in(attribution)
             _say_what_is_left(opened)

@@ -182,6 +182,25 @@ def take(folder: Path, person: str, submission: str, reason: str | None, who: st
     _write(folder, "taken_instead", table, who)
 
 
+@decide.command(short_help="Whose a submission is.")
+@_FOLDER
+@click.argument("submission")
+@_PERSON
+@_tellable
+def whose(folder: Path, submission: str, person: str, reason: str | None, who: str | None) -> None:
+    """Says that a SUBMISSION is PERSON's, whoever seems to have handed it in.
+
+    For what the report says of it that nobody is certain. PERSON may be the submission itself: then
+    it is theirs who say so.
+
+    \b
+    Examples:
+      grader decide results/ whose guest_7 jane@school.example
+      grader decide results/ whose submission_5-2 submission_5-2
+    """
+    _write(folder, "whose", {"submission": submission, "person": person, "reason": reason}, who)
+
+
 @decide.command(short_help="How many late days are left.")
 @_FOLDER
 @_PERSON

@@ -18,8 +18,8 @@ from grader.intake.copying.limits import CODE
 from grader.intake.entry import Discovery, Entry, Piece, Skipped, printable
 from grader.intake.platforms.download import Download, DownloadItem
 
-_FILE = r"_(?:(?P<attachment>\d{1,18})_(?P<file>.+)|(?P<typed>text|link)\.html)"
-_NAMED = re.compile(r"(?P<name>.+?)(?P<late>_LATE)?_(?P<user>\d+)" + _FILE, re.DOTALL)
+_FILE = r"_(?:(?P<attachment>[0-9]{1,18})_(?P<file>.+)|(?P<typed>text|link)\.html)"
+_NAMED = re.compile(r"(?P<name>.+?)(?P<late>_LATE)?_(?P<user>[0-9]+)" + _FILE, re.DOTALL)
 _ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<name>anon)_(?P<user>[0-9A-Za-z]+)" + _FILE, re.DOTALL)
 _TYPED = {"text": "text entry.html", "link": "web address.html"}
 # Of a file that was handed in again under its old name, Canvas calls the new one `name-1.py`.
@@ -52,9 +52,9 @@ def canvas_download(download: Download) -> Discovery | None:
     known = {one.item for one in attachments}
     if not download.consists_of(known):
         return None
-    by_user: dict[str, list[_Attachment]] = {}
+    by_user: dict[tuple[bool, str], list[_Attachment]] = {}
     for one in attachments:
-        by_user.setdefault(one.user, []).append(one)
+        by_user.setdefault((one.is_anonymous, one.user), []).append(one)
     entries: list[Entry] = []
     skipped = [
         Skipped(download.path / item.name, "not named as Canvas names submissions")

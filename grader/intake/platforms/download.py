@@ -16,6 +16,7 @@ from grader.intake.archives.formats import check_readable, member_name, opened_z
 from grader.intake.copying.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
 from grader.intake.copying.open_folder import open_file, read_bounded
 from grader.intake.entry import Entry, Skipped, several
+from grader.intake.identity import compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ def latest_of_each(entries: Sequence[Entry]) -> Latest:
 def _key(author: Author) -> tuple[str, ...]:
     """Returns a key for a person; it is empty where no more than a name is known."""
     if author.email:
-        return (author.email.casefold(),)
-    return (author.id, author.name) if author.id else ()
+        return (compared(author.email),)
+    return (compared(author.id), compared(author.name)) if author.id else ()
 
 
 def _place(entry: Entry) -> Path:

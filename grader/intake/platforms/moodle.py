@@ -15,7 +15,7 @@ from grader.core.submission import Author
 from grader.intake.entry import Discovery, Entry, Piece, Skipped, printable
 from grader.intake.platforms.download import Download, DownloadItem
 
-_PLUGIN = r"(?:_(?P<number>\d{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)"
+_PLUGIN = r"(?:_(?P<number>[0-9]{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)"
 # A person may be called as if that had been added already: of a folder, its end is Moodle's.
 _FOLDER = re.compile(rf"(?P<name>.+?){_PLUGIN}(?P<file>)_?", re.DOTALL)
 _FILE = re.compile(rf"(?P<name>.+?){_PLUGIN}_(?P<file>.*)", re.DOTALL)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from grader.core.submission import Author
 from grader.reports.export.matching import Directory, NoRow, PersonRow
 from grader.reports.export.remarks import Export, Remark, described, handed_in
 from grader.reports.export.scores import ClassScores, Points, Score
@@ -24,35 +25,66 @@ class Placement:
     remarks: tuple[Remark, ...]
 
 
+@dataclass(slots=True)
+class _Claims:
+    """The submissions found for each row, by number; an exact identifier outranks a name."""
+
+    labels: Mapping[int, str]
+    exact: dict[int, dict[str, Score]] = field(default_factory=lambda: defaultdict(dict))
+    by_name: dict[int, dict[str, tuple[Score, Author]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    missing: dict[str, None] = field(default_factory=dict)
+    doubtful: dict[str, None] = field(default_factory=dict)
+
+    def add(self, score: Score, person: Author, directory: Directory) -> None:
+        """Looks for the rows of one author of a submission."""
+        try:
+            found = directory.rows_of(person)
+        except NoRow as reason:
+            who = handed_in(person, score.submission)
+            if str(reason):
+                self.doubtful[f"{who}: {reason}"] = None
+            else:
+                self.missing[who] = None
+            return
+        for row in found.rows:
+            if found.is_exact:
+                self.exact[row.number][score.submission] = score
+            else:
+                self.by_name[row.number][score.submission] = score, person
+
+    def by_row(self) -> dict[int, dict[str, Score]]:
+        """Returns the submissions of each row; notes those that an exact identifier outranks."""
+        claims = {**self.exact}
+        for number, weaker in self.by_name.items():
+            if number not in self.exact:
+                claims[number] = {name: score for name, (score, _) in weaker.items()}
+                continue
+            for name, (_, person) in weaker.items():
+                if name not in self.exact[number]:
+                    why = f"no more than the name is that of {self.labels[number]}"
+                    self.doubtful[f"{handed_in(person, name)}: {why}"] = None
+        return claims
+
+
 def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     """Finds the row of every author of every submission, and of every absentee.
 
-    A row that more than one submission was found for gets nothing: whose it is, or which of them
-    counts, is not for us to guess.
+    An id or an address outranks a name. A row for which several submissions are left gets nothing:
+    the grader does not guess which of them counts.
     """
     directory = Directory(rows)
-    claims: dict[int, dict[str, Score]] = defaultdict(dict)
-    missing: dict[str, None] = {}
-    doubtful: dict[str, None] = {}
+    found_for = _Claims({row.number: row.label for row in rows})
     for score in scores.scores:
-        for person in score.people:
-            if score.submission in scores.unsure:
-                why = scores.unsure[score.submission]
-                doubtful[f"{handed_in(person, score.submission)}: {why}"] = None
-                continue
-            try:
-                for row in directory.rows_of(person):
-                    claims[row.number][score.submission] = score
-            except NoRow as reason:
-                who = handed_in(person, score.submission)
-                if str(reason):
-                    doubtful[f"{who}: {reason}"] = None
-                else:
-                    missing[who] = None
+        if score.submission not in scores.unsure:
+            for person in score.people:
+                found_for.add(score, person, directory)
+    claims = found_for.by_row()
     absent, excused, strangers = set(), set(), []
     for person in scores.absentees:
         try:
-            rows_of_one = {row.number for row in directory.rows_of(person)}
+            rows_of_one = {row.number for row in directory.rows_of(person).rows}
             absent |= rows_of_one
             excused |= rows_of_one if person in scores.excused else set()
         except NoRow:
@@ -61,8 +93,12 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     placed = {row: score for row, found in sure.items() for score in found.values()}
     alone = [row.label for row in rows if row.number not in claims.keys() | absent]
     remarks = (
-        Remark("submissions without a row in the file", tuple(missing), lost=True),
-        Remark("submissions whose row is uncertain, put down nowhere", tuple(doubtful), lost=True),
+        Remark("submissions without a row in the file", tuple(found_for.missing), lost=True),
+        Remark(
+            "submissions whose row is uncertain, put down nowhere",
+            tuple(found_for.doubtful),
+            lost=True,
+        ),
         Remark(
             "rows that several submissions were found for, left as they were",
             tuple(_contested(rows, claims)),

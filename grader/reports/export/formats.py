@@ -32,20 +32,25 @@ DOCUMENT_SCHEMA = 1
 
 
 def write_document(
-    results: Results, scored: Iterable[tuple[Grade, tuple[Score, ...]]], file: TextIO
+    results: Results,
+    settling: Settling,
+    scored: Iterable[tuple[Grade, tuple[Score, ...]]],
+    file: TextIO,
 ) -> None:
     """Writes the document, a line for each submission; one grade at a time is held in memory.
 
     `scored` are the grades of `results`. A group's submission has a line for each of its members
-    who get different points.
+    who get different points; one of which it is not certain whose it is has no people.
     """
-    absentees = [dataclasses.asdict(person) for person in results.absentees]
+    absentees = [dataclasses.asdict(person) for person in settling.absentees]
     head = {"schema": DOCUMENT_SCHEMA, "assignment": results.assignment, "absentees": absentees}
     file.write(f'{_json(head)[:-1]}, "submissions": [')
     separator = "\n"
     for grade, scores in scored:
         for score in scores:
-            known = bool(results.authors.get(grade.submission))
+            name = grade.submission
+            told = bool(results.authors.get(name)) or name in settling.taken
+            known = told and name not in settling.unsure
             file.write(separator + _json(_entry(grade, score.settlement, known)))
             separator = ",\n"
     file.write("\n]}\n")
@@ -130,7 +135,8 @@ def write_table(
     maxima = [_MAXIMA, *[""] * 5, top, *blanks, top, top]
     table.writerow([*maxima, *map(_cell, worth.values()), *[""] * len(_TEXTS)])
     for score in scores.scores:
-        table.writerows(_rows(score, kinds, [*worth]))
+        people = (Author(),) if score.submission in scores.unsure else score.people
+        table.writerows(_rows(score, people, kinds, [*worth]))
     for person in scores.absentees:
         zero = absent_zero and person not in scores.excused
         points: Cell = 0 if zero else ""
@@ -142,11 +148,11 @@ def write_table(
 
 
 def _rows(
-    score: Score, kinds: Sequence[ChangeKind], exercises: Sequence[str]
+    score: Score, people: Sequence[Author], kinds: Sequence[ChangeKind], exercises: Sequence[str]
 ) -> Iterator[list[Cell]]:
     own = score.settlement
     machine = None if own.machine is None else points_of(own.machine)
-    for person in score.people:
+    for person in people:
         yield [
             harmless(score.submission),
             *_person(person),
@@ -232,7 +238,7 @@ def _streamed(form: str, results: Results, settling: Settling, file: TextIO) -> 
     scores: list[Score] = []
     found = scored(results, settling, scores)
     if form == "json":
-        write_document(results, found, file)
+        write_document(results, settling, found, file)
     else:
         grades = (grade for grade, _ in found)
         write_junit(results.assignment, grades, file, settling.settle)

@@ -31,6 +31,14 @@ class PersonRow:
     groups: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows of a person; `is_exact` if an id or an e-mail address matched, not a name."""
+
+    rows: tuple[PersonRow, ...]
+    is_exact: bool
+
+
 class NoRow(Exception):
     """No row is surely the person's; the text says why, and is empty if there simply is none."""
 
@@ -57,16 +65,18 @@ class Directory:
             for group in row.groups:
                 self._by_group[_key(group)].add(row.number)
 
-    def rows_of(self, person: Author) -> tuple[PersonRow, ...]:
+    def rows_of(self, person: Author) -> Found:
         """Returns the person's row; the rows of its members if the person is a group.
 
         Raises:
             NoRow: if there is none, or it is not certain which it is.
         """
-        unnamed = not (person.id or person.email)
         by_id = self._with_key(person.id, person.name)
-        if unnamed:
-            by_id = self._with_key(person.name) or self._with_name_and_number(person.name)
+        is_exact = bool(by_id)
+        if not (person.id or person.email):
+            by_id = self._with_key(person.name)
+            is_exact = bool(by_id)
+            by_id = by_id or self._with_name_and_number(person.name)
         witnesses = {
             "id": by_id,
             "e-mail address": self._with_key(person.email),
@@ -77,11 +87,11 @@ class Directory:
             row = self._rows[_agreed(found)]
             if "e-mail address" not in found and _has_another_address(row, person):
                 raise NoRow("the e-mail address is not the one of that row")
-            return (row,)
+            return Found((row,), is_exact or "e-mail address" in found)
         members = self._by_group.get(_key(person.name), set()) if _key(person.name) else set()
         if not members:
             raise NoRow(self._why_not(person))
-        return tuple(self._rows[number] for number in sorted(members))
+        return Found(tuple(self._rows[number] for number in sorted(members)), is_exact=False)
 
     def _with_key(self, key: str, name: str = "") -> set[int]:
         """Returns the rows with this key, of the most trustworthy kind that has any.

@@ -39,7 +39,13 @@ class Export:
 
 def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, ...]:
     """Returns the remarks on a class that hold in every format."""
-    said = (_not_graded(scores), _undecided(scores), _absent(scores, absent_zero), _mixed(scores))
+    said = (
+        _unsure(scores),
+        _not_graded(scores),
+        _undecided(scores),
+        _absent(scores, absent_zero),
+        _mixed(scores),
+    )
     return tuple(remark for remarks in said for remark in remarks)
 
 
@@ -54,6 +60,20 @@ def handed_in(person: Author, submission: str) -> str:
     """Returns a person and the submission that speaks for them, if its name says more."""
     who = described(person)
     return who if submission == who else f"{who}, submission {submission}"
+
+
+def _unsure(scores: ClassScores) -> Iterable[Remark]:
+    about = {
+        f"{handed_in(person, score.submission)}: {scores.unsure[score.submission]}": None
+        for score in scores.scores
+        if score.submission in scores.unsure
+        for person in score.people or (Author(),)
+    }
+    if about:
+        how = "nobody's until you say `grader decide DIR whose SUBMISSION PERSON`"
+        yield Remark(
+            f"submissions of which it is not certain whose they are, {how}", (*about,), True
+        )
 
 
 def _not_graded(scores: ClassScores) -> Iterable[Remark]:

@@ -131,7 +131,7 @@ def class_scores(results: Results, settling: Settling) -> ClassScores:
 
 def collected(results: Results, settling: Settling, scores: list[Score]) -> ClassScores:
     """A class whose scores are known."""
-    reasons = {person: settling.excused(person) for person in results.absentees}
+    reasons = {person: settling.excused(person) for person in settling.absentees}
     excused = {person: why for person, why in reasons.items() if why}
-    absentees, unsure = results.absentees, results.unsure
+    absentees, unsure = settling.absentees, settling.unsure
     return ClassScores(results.assignment, tuple(scores), absentees, excused, unsure)

@@ -60,7 +60,7 @@ def write_feedback(
     with whole_folder(folder, README, _FIRST_LINE.encode(), "feedback") as partial:
         (partial / README).write_text(f"{_FIRST_LINE}\n\n{how}\n", encoding="utf-8")
         with opened(partial) as add:
-            for letter in letters(results, settling, form in _APART):
+            for letter in letters(results, settling, form in _APART, form == "mail"):
                 if isinstance(letter, LeftOut):
                     left_out.append(letter)
                     continue

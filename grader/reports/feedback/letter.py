@@ -46,11 +46,14 @@ class LeftOut:
     reason: str
 
 
-def letters(results: Results, settling: Settling, apart: bool) -> Iterator[Letter | LeftOut]:
+def letters(
+    results: Results, settling: Settling, apart: bool, to_people: bool = False
+) -> Iterator[Letter | LeftOut]:
     """Yields the feedback of each submission, in the order of the class, one at a time.
 
     Members of a group who get different points have letters `apart`, or one that says what they
-    have in common.
+    have in common. Where they go `to_people`, and not back to where a platform has what was handed
+    in, nobody gets one of which it is not certain whose it is.
 
     Raises:
         StoreError: if results cannot be read.
@@ -63,6 +66,9 @@ def letters(results: Results, settling: Settling, apart: bool) -> Iterator[Lette
             together = common(settled)
             if together is None:
                 yield LeftOut(grade.submission, "another submission was taken instead")
+                continue
+            if to_people and grade.submission in settling.unsure:
+                yield LeftOut(grade.submission, "it is not certain whose it is")
                 continue
             named = downloads.get(grade.submission, ())
             for one in settled if apart else (together,):

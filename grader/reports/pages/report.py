@@ -103,7 +103,7 @@ def _write(
     imports = results.class_imports()
     # Of what was compared with another batch there is more to see than of these results.
     made_of = "" if changes else _made_of(results, settling, alike)
-    content = class_page(results, found, imports, bool(changes), made_of, alike)
+    content = class_page(results, found, imports, bool(changes), made_of, alike, settling.unsure)
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return changes
 

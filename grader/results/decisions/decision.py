@@ -97,6 +97,14 @@ class TakenInstead(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Whose(Decision):
+    """An instructor says whose a submission is."""
+
+    submission: str
+    person: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LateDays(Decision):
     """So many of the days that each may spend are left to a person."""
 
@@ -119,7 +127,9 @@ class Times(Decision):
     table: str
 
 
-OfAPerson = PointsChanged | Comment | Excused | Extension | TakenInstead | LateDays | HandInTime
+OfAPerson = (
+    PointsChanged | Comment | Excused | Extension | TakenInstead | Whose | LateDays | HandInTime
+)
 _Kind = TypeVar("_Kind", bound=Decision)
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from grader.core.points import points_of
 from grader.core.submission import Author
-from grader.results.decisions.decision import Comment, Decision, Excused, TakenInstead, Times
+from grader.results.decisions.decision import Comment, Decision, Excused, TakenInstead, Times, Whose
 from grader.results.decisions.form import FORMS
 from grader.results.decisions.settlement import ChangeKind, Settlement, in_words
-from grader.results.decisions.settling import Settling
+from grader.results.decisions.settling import Aimed, Settling
 from grader.results.results import Results
 
 _LISTED = 6
@@ -47,9 +47,10 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
     for one in settling.aimed:
         effect = found.setdefault(one.decision.source, Effect(one.decision))
         if isinstance(one.decision, TakenInstead):
-            whose = one.target.whom.author
-            who = _called(whose) if whose else one.decision.person
+            who = _person(one)
             effect.lines = [f"{who}: gets the grade of {one.decision.submission} and of no other"]
+        if isinstance(one.decision, Whose):
+            effect.lines = [f"{_person(one)}: handed in {one.decision.submission}"]
     for person in settling.absentees:
         for decision, _ in settling.of(Excused, "", person):
             found[decision.source].lines.append(f"{_called(person)}: excused, handed in nothing")
@@ -76,8 +77,13 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
             effect.lines.append(f"{who}: reads it")
         elif isinstance(effect.decision, Times) and not own.late:
             effect.unchanged += len(own.people)
-        elif not isinstance(effect.decision, TakenInstead):
+        elif not isinstance(effect.decision, TakenInstead | Whose):
             effect.lines.append(f"{who}: {final}")
+
+
+def _person(one: Aimed) -> str:
+    whose = one.target.whom.author
+    return _called(whose) if whose else getattr(one.decision, "person", "")
 
 
 def _final(own: Settlement) -> str:

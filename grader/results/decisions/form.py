@@ -21,6 +21,7 @@ from grader.results.decisions.decision import (
     TakenInstead,
     TakenOut,
     Times,
+    Whose,
 )
 
 _OF_ALL = ("reason", "who", "when")
@@ -57,6 +58,7 @@ FORMS: Mapping[str, TableForm] = {
     "taken_out": TableForm(TakenOut, ("reason",), ("test", "exercise")),
     "bonus": TableForm(_bonus, ("reason",), ("test", "exercise")),
     "taken_instead": TableForm(TakenInstead, ("person", "submission")),
+    "whose": TableForm(Whose, ("submission", "person")),
     "late_days": TableForm(LateDays, ("person", "left")),
     "handed_in": TableForm(HandInTime, ("person", "at")),
     "times": TableForm(Times, ("table",)),

@@ -25,6 +25,7 @@ from grader.results.decisions.decision import (
     PointsChanged,
     TakenInstead,
     Times,
+    Whose,
 )
 from grader.results.decisions.file import NAME, read_decisions, refuse
 from grader.results.decisions.settling import Aimed, DecisionTarget, Settling
@@ -155,6 +156,7 @@ def masked(settling: Settling, mask: Mask) -> Settling:
         marked=frozenset(labels.get(name, name) for name in settling.marked),
         times={labels.get(name, name): at for name, at in settling.times.items()},
         taken={labels.get(name, name): by for name, by in settling.taken.items()},
+        unsure={labels.get(name, name): mask.text(why) for name, why in settling.unsure.items()},
         timed_by={labels.get(name, name): by for name, by in settling.timed_by.items()},
     )
 
@@ -201,15 +203,18 @@ def open_settling(
     rule = late_rule(results, start or Path())
     beside = (file or results.folder / NAME).parent
     times, timed_by = _times(aimed, known, results, rule, beside)
+    people, taken = _people(aimed, known, results.authors), _taken(aimed, known)
+    there = {person for own in people.values() for person in own}
     return Settling(
         aimed=aimed,
         rule=rule,
-        people=_people(aimed, known, results.authors),
-        absentees=results.absentees,
+        people=people,
+        absentees=tuple(person for person in results.absentees if person not in there),
         marked=results.late,
         times=times,
         timed_by=timed_by,
-        taken=_taken(aimed, known),
+        taken=taken,
+        unsure={name: why for name, why in results.unsure.items() if name not in taken},
     )
 
 
@@ -232,7 +237,7 @@ def aim(decision: Decision, known: ClassList) -> Iterator[Aimed]:
     whom = known.whom(person)
     if whom == Whom() and not (person is EVERYBODY or isinstance(decision, PointsChanged)):
         raise Unknown("only points are decided for everybody: name the person")
-    if isinstance(decision, TakenInstead):
+    if isinstance(decision, TakenInstead | Whose):
         known.submission(decision.submission)
     if test := getattr(decision, "test", ""):
         by_exercise: dict[str, set[str]] = {}
@@ -266,10 +271,13 @@ def _people(
     }
     people = dict(handed_in)
     for one in aimed:
-        if not isinstance(one.decision, TakenInstead):
+        if not isinstance(one.decision, TakenInstead | Whose):
             continue
         whom, taken = one.target.whom, known.submission(one.decision.submission)
         moved = (whom.author,) if whom.author else handed_in[whom.submission or taken]
+        if isinstance(one.decision, Whose):
+            people[taken] = handed_in[taken] = moved
+            continue
         for name, there in people.items():
             people[name] = tuple(person for person in there if person not in moved)
         if not authors.get(taken):
@@ -279,10 +287,10 @@ def _people(
 
 
 def _taken(aimed: tuple[Aimed, ...], known: ClassList) -> dict[str, frozenset[str]]:
-    """By the submissions that count in place of others, the decisions that say so."""
+    """Returns, by submission, the decision that says whose it is."""
     found: dict[str, frozenset[str]] = {}
     for one in aimed:
-        if isinstance(one.decision, TakenInstead):
+        if isinstance(one.decision, TakenInstead | Whose):
             name = known.submission(one.decision.submission)
             found[name] = found.get(name, frozenset()) | {one.decision.source}
     return found

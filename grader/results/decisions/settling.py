@@ -43,7 +43,8 @@ class Settling:
     `people` are whom each submission counts for, nobody where another one was taken instead;
     `marked` are the submissions that a platform called late, `times` when they were handed in, as
     far as that is known, and `timed_by` the decisions that told it, by their places; `taken` are
-    those by which a submission counts in place of another.
+    those that say whose a submission is, or that it counts in place of another. `unsure` says why
+    it is not certain whose some are, as long as nobody decided it.
     """
 
     aimed: tuple[Aimed, ...]
@@ -54,6 +55,7 @@ class Settling:
     times: Mapping[str, datetime.datetime]
     timed_by: Mapping[str, str] = field(default_factory=dict)
     taken: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unsure: Mapping[str, str] = field(default_factory=dict)
     _about: Mapping[Whom, Sequence[int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

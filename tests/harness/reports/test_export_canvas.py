@@ -127,7 +127,7 @@ def test_every_member_of_a_group_gets_the_points(tmp_path: Path) -> None:
 
 def test_a_row_that_two_submissions_claim_gets_neither(tmp_path: Path) -> None:
     """Which of them counts is the instructor's decision, the higher one or not."""
-    authors = {"first": [JANE], "second": [Author("Jane Doe")]}
+    authors = {"first": [JANE], "second": [JANE]}
     out = filled(
         tmp_path, GRADEBOOK, scored("first", 4, 6), scored("second", 0, 0), authors=authors
     )

@@ -14,6 +14,7 @@ import pytest
 from grader.core.submission import Author
 from grader.core.verdict import Grade, GradeStatus, Status
 from grader.reports.export.formats import write_document
+from grader.results.decisions.opening import open_settling
 from tests.harness.export_fixtures import (
     AWKWARD,
     a_batch,
@@ -220,7 +221,7 @@ def test_a_large_document_is_written_grade_by_grade(tmp_path: Path) -> None:
     results = a_batch(tmp_path)
     tracemalloc.start()
     try:
-        write_document(results, ((grade, ()) for grade in grades()), Sink())
+        write_document(results, open_settling(results), ((grade, ()) for grade in grades()), Sink())
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -180,14 +180,12 @@ def _all(
     yield OpenDecision(
         "unsure",
         "whose author is not certain",
-        "Their points go to nobody on the roster: mend the roster and run the batch again, or say "
-        "whose they are.",
+        "Exports put their points down for nobody: say whose they are, or mend the roster and run "
+        "the batch again.",
         tuple(
-            (by_name[name], one_line(why, 300))
-            for name, why in unsure.items()
-            if name in by_name and not by_name[name].is_settled
+            (by_name[name], one_line(why, 300)) for name, why in unsure.items() if name in by_name
         ),
-        "grader decide DIR take PERSON SUBMISSION",
+        "grader decide DIR whose SUBMISSION PERSON",
     )
     yield OpenDecision(
         "late",

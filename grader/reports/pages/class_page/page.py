@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.core.submission import ClassImports
@@ -49,10 +49,13 @@ def class_page(
     compared: bool,
     made_of: str,
     alike: str,
+    unsure: Mapping[str, str],
 ) -> str:
     """Returns the page of a class; `compared` if there is a page of what changed beside it.
 
     `alike` is where the page of who has code in common lies, if there is one.
+
+    `unsure` says of submissions why nobody knows whose they are.
 
     `made_of` names what it was made of, for who wants to know whether it is still current.
     """
@@ -72,7 +75,7 @@ def class_page(
         made_of=made_of,
         entries=found.entries,
         lacking=[*lacking_in_words(imports)],
-        needs=needs(found, results.unsure, groups),
+        needs=needs(found, unsure, groups),
         nameless=groups,
         folder=one_line(str(results.folder)),
         not_graded=_with_status(found, GradeStatus.NOT_GRADED),

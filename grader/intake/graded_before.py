@@ -1,0 +1,131 @@
+"""Keeps existing grades from being replaced by another person's submission.
+
+A submission's name is the key of its grade. A new export, a second folder or a corrected roster
+may give the same name to somebody else. Then the grade stays, and the newcomer gets another name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.core.submission import Author
+from grader.intake.entry import Discovery, Entry
+from grader.intake.identity import are_others, are_same, called
+
+
+@dataclass(frozen=True, slots=True)
+class GradedBefore:
+    """An existing grade: its authors, the hash of its content, and why its author is unsure."""
+
+    authors: tuple[Author, ...] = ()
+    digest: str = ""
+    unsure: str = ""
+
+
+def keep_graded(
+    discovery: Discovery, graded: Mapping[str, GradedBefore], digest: Callable[[Entry], str]
+) -> Discovery:
+    """Returns the class with new names for submissions that came under another person's grade.
+
+    The author of such a submission is unsure. The grade is `kept`, unless its people have another
+    submission in the class. A corrected roster replaces nobody: a submission known by its name
+    only, with the same content as before, keeps its name.
+    """
+    entries = _swapped(discovery.entries, graded, digest)
+    others = {
+        entry.name for entry in entries if _is_anothers(entry, graded.get(entry.name), digest)
+    }
+    unsure = dict(discovery.unsure)
+    notes: list[str] = []
+    named: list[Entry] = []
+    taken = {entry.name for entry in entries}
+    for entry in entries:
+        if entry.name in others:
+            name = _free_name(entry, taken, graded)
+            taken.add(name)
+            why = (
+                f"handed in under the name of {called(graded[entry.name].authors)}'s submission "
+                f"{entry.name}, whose grade stays"
+            )
+            unsure[name] = why
+            unsure.pop(entry.name, None)
+            notes.append(f"{name} is {why}.")
+            entry = dataclasses.replace(entry, name=name)
+        named.append(entry)
+    for entry in named:
+        if entry.named_only and (why := _in_addition(entry, named, graded)):
+            unsure.setdefault(entry.name, why)
+            notes.append(f"It is not certain whose {entry.name} is: {why}.")
+    sure = [author for one in named if one.name not in unsure for author in one.authors]
+    kept = tuple(sorted(name for name in others if not _all_among(graded[name].authors, sure)))
+    theirs = [author for name in kept for author in graded[name].authors]
+    absent = (one for one in discovery.absentees if not are_same((one,), theirs))
+    return dataclasses.replace(
+        discovery,
+        entries=tuple(named),
+        notes=(*discovery.notes, *notes),
+        unsure=tuple(unsure.items()),
+        absentees=tuple(absent),
+        kept=kept,
+    )
+
+
+def _is_anothers(entry: Entry, before: GradedBefore | None, digest: Callable[[Entry], str]) -> bool:
+    if before is None or not are_others(entry.name, before.authors, entry.authors):
+        return False
+    return not (entry.named_only and digest(entry) == before.digest)
+
+
+def _swapped(
+    entries: Sequence[Entry], graded: Mapping[str, GradedBefore], digest: Callable[[Entry], str]
+) -> list[Entry]:
+    """Returns the entries; numbered ones get back the names of their grades.
+
+    Two submissions of one name are numbered by where they lie: another path before the first one
+    would give the first one's name, and with it its grade, to another submission.
+    """
+    by_name = {entry.name: entry for entry in entries}
+    for numbered in [entry.name for entry in entries if entry.shares]:
+        name = by_name[numbered].shares
+        before, there, owner = graded.get(name), by_name.get(name), by_name[numbered]
+        if before is None or there is None or _belongs(there, before, digest):
+            continue
+        if _belongs(owner, before, digest):
+            by_name[name] = dataclasses.replace(owner, name=name)
+            by_name[numbered] = dataclasses.replace(there, name=numbered, shares=name)
+    return [by_name[entry.name] for entry in entries]
+
+
+def _belongs(entry: Entry, before: GradedBefore, digest: Callable[[Entry], str]) -> bool:
+    """Returns whether a grade is surely this submission's, by its people or its content."""
+    if before.authors and entry.authors:
+        return are_same(before.authors, entry.authors)
+    return digest(entry) == before.digest
+
+
+def _free_name(entry: Entry, taken: set[str], graded: Mapping[str, GradedBefore]) -> str:
+    """Returns a name that is free, or under which these people were graded before."""
+    number = 2
+    while (name := f"{entry.name}-{number}") in taken or (
+        name in graded and are_others(name, graded[name].authors, entry.authors)
+    ):
+        number += 1
+    return name
+
+
+def _in_addition(entry: Entry, entries: Iterable[Entry], graded: Mapping[str, GradedBefore]) -> str:
+    """Returns why a submission is unsure if only its name gives it to people with a grade."""
+    before = graded.get(entry.name)
+    if before is not None and not before.unsure:
+        return ""
+    for other in entries:
+        there = graded.get(other.name)
+        if there and not there.unsure and are_same(there.authors, entry.authors):
+            return f"{called(entry.authors)} has a grade already, for {other.name}"
+    return ""
+
+
+def _all_among(people: Sequence[Author], others: Sequence[Author]) -> bool:
+    return all(are_same((person,), others) for person in people)

@@ -1,0 +1,149 @@
+"""The name of a grade stays its people's, whoever comes under it later."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from grader.core.submission import Author
+from grader.intake.entry import Discovery, Entry
+from grader.intake.graded_before import GradedBefore, keep_graded
+from grader.results.store import Store
+from tests.harness.taken_in import Members, batch, laid_out
+
+pytestmark = pytest.mark.unit
+
+ALICE = Author("Alice Doe", "7", "alice@school.example")
+MALLORY = Author("Mallory Roe", "8", "mallory@school.example")
+BOB = Author("Bob Lee", "9", "bob@school.example")
+
+
+def an_entry(name: str, *authors: Author, content: str = "new", **fields: object) -> Entry:
+    return dataclasses.replace(Entry(name, Path(content), authors=authors), **fields)
+
+
+def kept(*entries: Entry, graded: dict[str, GradedBefore], **found: object) -> Discovery:
+    """What becomes of a class; the digest of a submission is its path's name."""
+    return keep_graded(Discovery(entries, **found), graded, lambda entry: entry.path.name)
+
+
+def before(*authors: Author) -> GradedBefore:
+    return GradedBefore(authors, "old")
+
+
+@pytest.mark.parametrize("content", ["new", "old"])
+def test_another_persons_submission_gets_another_name(content: str) -> None:
+    """Also where it is a copy of the first to the last byte."""
+    found = kept(an_entry("s_1", MALLORY, content=content), graded={"s_1": before(ALICE)})
+    (entry,) = found.entries
+    assert (entry.name, found.kept) == ("s_1-2", ("s_1",))
+    why = "handed in under the name of Alice Doe's submission s_1, whose grade stays"
+    assert dict(found.unsure) == {"s_1-2": why}
+    assert found.notes == (f"s_1-2 is {why}.",)
+
+
+def test_a_third_batch_finds_each_where_the_second_left_it() -> None:
+    """Nobody is graded anew, and names do not count on."""
+    graded = {"s_1": before(ALICE), "s_1-2": before(MALLORY)}
+    found = kept(an_entry("s_1", MALLORY), graded=graded)
+    assert [entry.name for entry in found.entries] == ["s_1-2"]
+    assert found.kept == ("s_1",)
+
+
+def test_a_name_that_a_third_person_has_is_not_given_away() -> None:
+    """Neither one of the class nor one of a grade."""
+    graded = {"s_1": before(ALICE), "s_1-2": before(BOB)}
+    found = kept(an_entry("s_1", MALLORY), an_entry("s_1-3", BOB), graded=graded)
+    assert [entry.name for entry in found.entries] == ["s_1-4", "s_1-3"]
+
+
+def test_who_has_a_submission_of_their_own_needs_no_old_grade() -> None:
+    """The platform numbered them anew, and each is graded by what is there now."""
+    found = kept(an_entry("s_1", MALLORY), an_entry("s_2", ALICE), graded={"s_1": before(ALICE)})
+    assert [entry.name for entry in found.entries] == ["s_1-2", "s_2"]
+    assert found.kept == ()
+
+
+def test_whose_grade_is_kept_is_no_absentee() -> None:
+    """They handed in, if not this time."""
+    found = kept(an_entry("s_1", MALLORY), graded={"s_1": before(ALICE)}, absentees=(ALICE, BOB))
+    assert found.absentees == (BOB,)
+
+
+@pytest.mark.parametrize(
+    ("first", "now"),
+    [
+        ((ALICE,), (Author("Alice Roe", "7", "roe@school.example"),)),
+        ((ALICE,), (Author("", "", "ALICE@school.example "),)),
+        ((ALICE,), (Author("Doe, Alice", "s7", "alice@school.example"),)),
+        ((ALICE, BOB), (BOB, MALLORY)),
+        ((ALICE,), ()),
+        ((), (ALICE,)),
+        ((Author("Zoë"),), (Author("Zoe\u0308"),)),
+        ((Author(id="1"),), (Author(id="x-1"),)),
+        ((Author("Jo", "1", "old@x.example"),), (Author("Jo", "x-1", "new@x.example"),)),
+    ],
+)
+def test_the_same_people_hand_in_again(first: tuple[Author, ...], now: tuple[Author, ...]) -> None:
+    """Under a new name or address, in another group, known by more or by less."""
+    found = kept(an_entry("hw-x-1", *now), graded={"hw-x-1": before(*first)})
+    assert [entry.name for entry in found.entries] == ["hw-x-1"]
+    assert (found.kept, found.unsure) == ((), ())
+
+
+def test_a_corrected_roster_moves_a_grade_whose_content_is_the_same() -> None:
+    """Nobody handed anything in: the instructor says whose it always was."""
+    graded = {"ali": before(ALICE)}
+    corrected = an_entry("ali", BOB, content="old", named_only=True)
+    assert kept(corrected, graded=graded).entries == (corrected,)
+    again = an_entry("ali", BOB, content="new", named_only=True)
+    assert kept(again, graded=graded).kept == ("ali",)
+
+
+def test_what_a_name_alone_gives_to_somebody_with_a_grade_is_unsure() -> None:
+    """In a batch later it still is."""
+    alice = an_entry("alice", ALICE, named_only=True)
+    other = an_entry("alice-doe", ALICE, named_only=True)
+    first = kept(alice, other, graded={"alice": before(ALICE)})
+    why = "Alice Doe has a grade already, for alice"
+    assert dict(first.unsure) == {"alice-doe": why}
+    graded = {"alice": before(ALICE), "alice-doe": GradedBefore((ALICE,), "old", why)}
+    assert dict(kept(alice, other, graded=graded).unsure) == {"alice-doe": why}
+
+
+TWO: tuple[Members, Members] = ({"alice/adapters.py": 10}, {"alice/adapters.py": 0})
+
+
+def test_a_folder_before_another_does_not_take_its_names(tiny: Path, tmp_path: Path) -> None:
+    """Submissions of one name are numbered by their place, but for those that have a grade."""
+    mine, other = (laid_out(tmp_path / name, files) for name, files in zip("ba", TWO, strict=True))
+    batch(tiny, [mine], tmp_path / "out")
+    batch(tiny, [other, mine], tmp_path / "out")
+    grades = {grade.submission: grade.score for grade in Store.read(tmp_path / "out").grades()}
+    assert grades == {"alice": 10, "alice-2": 0}
+
+
+def test_the_store_keeps_who_was_graded_and_when(tiny: Path, tmp_path: Path) -> None:
+    """The grade with its people, and those who came beside it with the reason."""
+
+    def export(name: str, sid: str, points: int) -> Members:
+        people = f"submission_1:\n  :submitters:\n  - :name: {name}\n    :sid: '{sid}'\n"
+        people += "  :created_at: 2026-10-03 12:00:00 Z\n"
+        return {"submission_metadata.yml": people, "submission_1/adapters.py": points}
+
+    folder, out = tmp_path / "export", tmp_path / "out"
+    batch(tiny, [laid_out(folder, export("Alice", "7", 10))], out)
+    for _ in range(2):
+        batch(tiny, [laid_out(folder, export("Mallory", "8", 0))], out)
+    results = Store.read(out)
+    assert {grade.submission: grade.score for grade in results.grades()} == {
+        "submission_1": 10,
+        "submission_1-2": 0,
+    }
+    assert results.authors["submission_1"] == (Author("Alice", "7"),)
+    assert results.authors["submission_1-2"] == (Author("Mallory", "8"),)
+    assert [*results.unsure] == ["submission_1-2"]
+    assert results.times.keys() == {"submission_1", "submission_1-2"}
+    assert results.downloads().keys() == {"submission_1", "submission_1-2"}

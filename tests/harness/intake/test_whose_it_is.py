@@ -1,0 +1,261 @@
+"""Nobody's grade changes by what somebody else hands in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grader.intake.people import Person
+from grader.results.store import Store
+from tests.harness.export_fixtures import exported
+from tests.harness.marks import rest_slow
+from tests.harness.taken_in import Members, batch, laid_out
+
+pytestmark = pytest.mark.unit
+
+ALICE = Person("Alice Doe", "alice@school.example", (("id", "7"), ("github", "alice")))
+MALLORY = Person("Mallory Roe", "mallory@school.example", (("id", "8"), ("github", "mallory")))
+BOB = Person("Bob Lee", "bob@school.example", (("id", "9"), ("github", "bob-1")))
+ROSTER = (ALICE, MALLORY, BOB)
+GRADEBOOK = """\
+Student,ID,SIS User ID,SIS Login ID,Section,tiny (1)
+    Points Possible,,,,,10
+"Doe, Alice",7,alice,alice@school.example,A,
+"Roe, Mallory",8,mallory,mallory@school.example,A,
+"Lee, Bob",9,bob-1,bob@school.example,A,
+"""
+
+
+def gradescope(**submitters: tuple[str, str, str]) -> str:
+    """The metadata of an export; each submitter has a name, an id and an e-mail address."""
+    lines = []
+    for folder, (name, sid, email) in submitters.items():
+        person = [f":name: {name!r}", f":sid: {sid!r}", f":email: {email!r}"]
+        lines += [f"{folder}:", "  :submitters:", f"  - {person[0]}"]
+        lines += [f"    {more}" for more in person[1:]]
+    return "\n".join(lines) + "\n"
+
+
+A_G = ("Alice Doe", "7", "alice@school.example")
+B_G = ("Bob Lee", "9", "bob@school.example")
+M_G = ("Mallory Roe", "8", "mallory@school.example")
+META = "submission_metadata.yml"
+HONEST: dict[str, Members] = {
+    "canvas": {"doealice_7_70_adapters.py": 10, "leebob_9_71_adapters.py": 5},
+    "moodle": {
+        "Alice Doe_7_assignsubmission_file/adapters.py": 10,
+        "Bob Lee_9_assignsubmission_file/adapters.py": 5,
+    },
+    "moodle, flat": {
+        "Alice Doe_7_assignsubmission_file_adapters.py": 10,
+        "Bob Lee_9_assignsubmission_file_adapters.py": 5,
+    },
+    "gradescope": {
+        META: gradescope(submission_1=A_G, submission_2=B_G),
+        "submission_1/adapters.py": 10,
+        "submission_2/adapters.py": 5,
+    },
+    "classroom": {
+        "hw-alice/.git/HEAD": "",
+        "hw-alice/adapters.py": 10,
+        "hw-bob-1/.git/HEAD": "",
+        "hw-bob-1/adapters.py": 5,
+    },
+    "folders": {"alice/adapters.py": 10, "bob-1/adapters.py": 5},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """What somebody adds to an honest class; `gone` are files that are no longer there."""
+
+    platform: str
+    added: Members
+    gone: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> dict[str, str | int]:
+        """The files of the class with those of the hostile one."""
+        there = {n: c for n, c in HONEST[self.platform].items() if not n.startswith(self.gone)}
+        return there | dict(self.added)
+
+
+def clone(name: str) -> Members:
+    return {f"{name}/.git/HEAD": "", f"{name}/adapters.py": 0}
+
+
+def by(*person: str) -> Members:
+    """A third submission of a Gradescope export, by one who says to be that."""
+    submitters = gradescope(submission_1=A_G, submission_2=B_G, submission_3=person)
+    return {META: submitters, "submission_3/adapters.py": 0}
+
+
+def inside(platform: str, within: str) -> Members:
+    """A whole download of the platform, in which Alice has no points, in somebody's own files."""
+    return {
+        f"{within}/{name}": 0 if content == 10 else content
+        for name, content in HONEST[platform].items()
+    }
+
+
+CASES: Mapping[str, Hostile] = {
+    # Canvas: the name and the files' names are the student's, the numbers are Canvas's.
+    "canvas: her name": Hostile("canvas", {"doealice_8_72_adapters.py": 0}),
+    "canvas: her name, late": Hostile("canvas", {"doealice_LATE_8_72_adapters.py": 0}),
+    "canvas: a file called like hers": Hostile(
+        "canvas", {"roemallory_8_72_doealice_7_99_adapters.py": 0}
+    ),
+    "canvas: a name with her number": Hostile("canvas", {"doealice7_8_72_adapters.py": 0}),
+    "canvas: a name that ends in LATE": Hostile("canvas", {"doealice_LATE_LATE_8_72_a.py": 0}),
+    "canvas: typed, under her name": Hostile("canvas", {"doealice_8_text.html": "<p>0</p>"}),
+    "canvas: her number with a zero": Hostile("canvas", {"doealice_07_72_adapters.py": 0}),
+    "canvas: her number in other digits": Hostile("canvas", {"doealice_\uff17_72_adapters.py": 0}),
+    "canvas: anonymous with her number": Hostile("canvas", {"anon_7_72_adapters.py": 0}),
+    "canvas: in place of hers": Hostile(
+        "canvas", {"doealice_8_72_adapters.py": 0}, ("doealice_7",)
+    ),
+    "canvas: a Gradescope export as a folder": Hostile("canvas", inside("gradescope", "doealice")),
+    # Moodle: the full name is the student's.
+    "moodle: her name": Hostile("moodle", {"Alice Doe_8_assignsubmission_file/adapters.py": 0}),
+    "moodle: her whole folder's name": Hostile(
+        "moodle", {"Alice Doe_7_assignsubmission_file_8_assignsubmission_file/adapters.py": 0}
+    ),
+    "moodle: her name and number": Hostile(
+        "moodle", {"Alice Doe_7_8_assignsubmission_file/adapters.py": 0}
+    ),
+    "moodle: her name without a number": Hostile(
+        "moodle", {"Alice Doe_assignsubmission_file/adapters.py": 0}
+    ),
+    "moodle: a Canvas download within": Hostile(
+        "moodle", inside("canvas", "Mallory Roe_8_assignsubmission_file")
+    ),
+    "moodle, flat: her name": Hostile(
+        "moodle, flat", {"Alice Doe_8_assignsubmission_file_adapters.py": 0}
+    ),
+    "moodle, flat: her file's name as a name": Hostile(
+        "moodle, flat",
+        {"Alice Doe_7_assignsubmission_file_8_assignsubmission_file_adapters.py": 0},
+    ),
+    "moodle, flat: her file's name as a file": Hostile(
+        "moodle, flat",
+        {"Mallory Roe_8_assignsubmission_file_Alice Doe_7_assignsubmission_file_adapters.py": 0},
+    ),
+    "moodle, flat: her name in another normal form": Hostile(
+        "moodle, flat", {"\uff21lice Doe_8_assignsubmission_file_adapters.py": 0}
+    ),
+    # Gradescope: the name is the student's, id and address are Gradescope's.
+    "gradescope: her name": Hostile("gradescope", by("Alice Doe", "", "m@elsewhere.example")),
+    "gradescope: her name alone": Hostile("gradescope", by("Alice Doe", "", "")),
+    "gradescope: her name, his number": Hostile("gradescope", by("Alice Doe", "8", "")),
+    "gradescope: her number": Hostile("gradescope", by("Mallory Roe", "7", M_G[2])),
+    "gradescope: her address as a name": Hostile("gradescope", by(A_G[2], "8", M_G[2])),
+    "gradescope: her name in other letters": Hostile("gradescope", by("ALICE  DOE", "8", M_G[2])),
+    "gradescope: metadata of his own": Hostile(
+        "gradescope", {f"submission_2/{META}": gradescope(submission_1=M_G)}
+    ),
+    "gradescope: her folder's name": Hostile(
+        "gradescope",
+        {
+            META: gradescope(submission_1=M_G, submission_2=B_G),
+            "submission_1/adapters.py": 0,
+        },
+    ),
+    "gradescope: her folder's name, and she has another": Hostile(
+        "gradescope",
+        {
+            META: gradescope(submission_1=M_G, submission_2=B_G, submission_3=A_G),
+            "submission_1/adapters.py": 0,
+            "submission_3/adapters.py": 10,
+        },
+    ),
+    "gradescope: her folder's name, and her name": Hostile(
+        "gradescope",
+        {
+            META: gradescope(
+                submission_1=("Alice Doe", "", "m@elsewhere.example"), submission_2=B_G
+            ),
+            "submission_1/adapters.py": 0,
+        },
+    ),
+    # GitHub Classroom: the account is the student's to choose, but for those that are taken.
+    "classroom: an account that ends like hers": Hostile("classroom", clone("hw-evil-alice")),
+    "classroom: an account that begins like hers": Hostile("classroom", clone("hw-alice-1")),
+    "classroom: an account like her address": Hostile("classroom", clone("hw-alice-doe")),
+    "classroom: an account like her number": Hostile("classroom", clone("hw-7")),
+    "classroom: an account like Bob's end": Hostile("classroom", clone("hw-1")),
+    "classroom: alone with a longer one": Hostile("classroom", clone("hw-x-alice"), ("hw-bob",)),
+    "classroom: clones in a clone": Hostile("classroom", inside("classroom", "hw-mallory")),
+    # Folders: names are all that there is.
+    "folders: a download within": Hostile("folders", inside("gradescope", "mallory")),
+    "folders: a download like Moodle's within": Hostile("folders", inside("moodle", "mallory")),
+    "folders: a folder like Canvas's": Hostile("folders", {"alice_7_8_adapters.py": 0}),
+    "folders: her name": Hostile("folders", {"Alice Doe/adapters.py": 0}),
+    "folders: her address": Hostile("folders", {"alice@school.example/adapters.py": 0}),
+    "folders: her number": Hostile("folders", {"7/adapters.py": 0}),
+    "folders: her name with a number": Hostile("folders", {"alice-doe-2/adapters.py": 0}),
+    "folders: her name in capitals": Hostile("folders", {"ALICE/adapters.py": 0}),
+    "folders: a file of her name": Hostile("folders", {"alice.py": 0}),
+}
+
+# Where no roster says more, a submission may be called by a key of hers as rightly as her own.
+SHARED = {
+    "classroom: an account like her number",
+    "folders: her address",
+    "folders: her number",
+    "folders: her name in capitals",
+}
+# Her name with a number of another list may well be hers, if she handed nothing in and no roster
+# says whose number that is.
+BY_CHANCE = {"canvas: in place of hers"}
+EACH = [
+    (case, with_roster)
+    for case in CASES
+    for with_roster in (True, False)
+    if with_roster or case not in BY_CHANCE
+]
+
+
+def points(out: Path, folder: Path) -> tuple[dict[str, str], str]:
+    """What the gradebook says of each person by id, and what the export says beside it."""
+    template = folder / "gradebook.csv"
+    template.write_text(GRADEBOOK, encoding="utf-8")
+    written = exported("canvas", Store.read(out), template)
+    return written.column("tiny (1)", "ID"), written.said
+
+
+@pytest.mark.parametrize(("case", "with_roster"), rest_slow(EACH, 6, rows=True))
+def test_a_grade_that_is_there_stays(
+    tiny: Path, tmp_path: Path, case: str, with_roster: bool
+) -> None:
+    """Whoever comes later is graded apart, and nothing of it is lost without a word."""
+    hostile, out, people = CASES[case], tmp_path / "out", ROSTER if with_roster else ()
+    folder = laid_out(tmp_path / "hw", HONEST[hostile.platform])
+    batch(tiny, [folder], out, people)
+    before, _ = points(out, tmp_path)
+    assert (before["7"], before["9"]) == ("10", "5")
+    for _ in range(2):  # a third batch changes as little as the second
+        laid_out(folder, hostile.members)
+        batch(tiny, [folder], out, people)
+        after, said = points(out, tmp_path)
+        assert after["7"] in ("", "10"), said
+        assert hostile.gone or after["9"] == before["9"], said
+        if case in SHARED and not people:
+            assert "several submissions were found for" in said
+        elif not hostile.gone:
+            assert after["7"] == before["7"], said
+
+
+@pytest.mark.parametrize(("case", "with_roster"), rest_slow(EACH, 6, rows=True))
+def test_nobody_gets_anothers_points_in_a_first_batch(
+    tiny: Path, tmp_path: Path, case: str, with_roster: bool
+) -> None:
+    """Alice has her own points, or none before somebody decides; then the export says so."""
+    hostile, out, people = CASES[case], tmp_path / "out", ROSTER if with_roster else ()
+    batch(tiny, [laid_out(tmp_path / "hw", hostile.members)], out, people)
+    got, said = points(out, tmp_path)
+    assert got["7"] in ("", "10"), said
+    if not got["7"] and not hostile.gone:
+        assert "Alice" in said or "alice" in said

@@ -1,0 +1,124 @@
+"""An instructor says whose a submission is; before that its points go to nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.core.submission import Author
+from grader.reports.feedback.bundle import write_feedback
+from grader.reports.pages.report import write_report
+from grader.results.anonymous import AnonymousResults
+from grader.results.decisions.effects import effects
+from grader.results.decisions.file import append_decision
+from grader.results.decisions.opening import open_settling
+from grader.results.results import Results
+from grader.results.store import Store
+from tests.harness.export_fixtures import exported, scored
+from tests.harness.storing import add
+
+pytestmark = pytest.mark.unit
+
+ALICE = Author("Alice Doe", "7", "alice@school.example")
+STRANGER = Author("Alice Doe", "", "m@elsewhere.example")
+WANDA = Author("Wanda Absent", "9", "wanda@school.example")
+GRADEBOOK = """\
+Student,ID,SIS User ID,SIS Login ID,Section,Attention (1)
+    Points Possible,,,,,10
+"Doe, Alice",7,,alice@school.example,A,
+"Absent, Wanda",9,,wanda@school.example,A,
+"""
+WHY = "handed in under a name that is another's"
+
+
+def a_class(folder: Path) -> Results:
+    """Alice has 10 points; a submission with 4 is nobody's for sure."""
+    with Store.open(folder, "Attention") as store:
+        people = {"s_1": [ALICE], "s_1-2": [STRANGER]}
+        store.set_people(people, absentees=[WANDA], unsure={"s_1-2": WHY})
+        for place, grade in enumerate((scored("s_1", 4, 6), scored("s_1-2", 4, 0))):
+            add(store, grade, "key", place)
+    return Store.read(folder)
+
+
+def decided(results: Results, kind: str, **table: str) -> None:
+    append_decision(results.folder / "decisions.toml", kind, table)
+
+
+def points(results: Results) -> dict[str, str]:
+    template = results.folder / "gradebook.csv"
+    template.write_text(GRADEBOOK, encoding="utf-8")
+    return exported("canvas", results, template).column("Attention (1)", "ID")
+
+
+def test_what_is_unsure_is_nobodys_until_it_is_decided(tmp_path: Path) -> None:
+    """A comment to its author decides nothing of that."""
+    results = a_class(tmp_path)
+    decided(results, "comment", person="s_1-2", text="Come and see me.")
+    assert points(results)["7"] == "10"
+    assert points(results)["9"] == ""
+    decided(results, "whose", submission="s_1-2", person="wanda absent")
+    assert points(results) == {"": "10", "7": "10", "9": "4"}
+
+
+def test_whose_it_is_goes_before_who_seems_to_have_handed_it_in(tmp_path: Path) -> None:
+    """The others have it no more; who has another one besides is still to be decided."""
+    results = a_class(tmp_path)
+    decided(results, "whose", submission="s_1-2", person="9")
+    settling = open_settling(results)
+    assert settling.people == {"s_1": (ALICE,), "s_1-2": (WANDA,)}
+    assert settling.absentees == ()
+    assert [effect.in_short() for effect in effects(results, settling)] == [
+        ["Wanda Absent: handed in s_1-2"]
+    ]
+
+
+def test_a_submission_may_be_whose_it_seems(tmp_path: Path) -> None:
+    """Named by itself: the instructor has asked."""
+    results = a_class(tmp_path)
+    decided(results, "whose", submission="s_1-2", person="s_1-2")
+    settling = open_settling(results)
+    assert (settling.people["s_1-2"], settling.unsure) == ((STRANGER,), {})
+
+
+def test_who_decides_by_numbers_is_told_no_name(tmp_path: Path) -> None:
+    """Neither in why it is unsure nor in what came of it."""
+    results = AnonymousResults.of(a_class(tmp_path))
+    assert [*open_settling(results).unsure] == [results.mask.labels["s_1-2"]]
+    decided(results.named, "whose", submission="s_1-2", person="9")
+    (effect,) = effects(results, open_settling(results))
+    said = f"{effect.words} {effect.in_short()}"
+    assert "Wanda" not in said
+    assert "s_1" not in said
+    assert open_settling(results).unsure == {}
+
+
+def test_mails_go_to_nobody_who_is_not_certain(tmp_path: Path) -> None:
+    """A letter that goes to somebody else cannot be taken back."""
+    results = a_class(tmp_path / "results")
+    bundle = write_feedback(results, open_settling(results), "mail", tmp_path / "mail")
+    assert "m@elsewhere.example" not in (tmp_path / "mail" / "mail.csv").read_text()
+    assert [one.reason for one in bundle.left_out] == ["it is not certain whose it is"]
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_every_export_says_what_is_unsure(tmp_path: Path, form: str) -> None:
+    """Also one that has a row for each submission."""
+    results = a_class(tmp_path)
+    assert WHY in exported(form, results).said
+    decided(results, "whose", submission="s_1-2", person="9")
+    assert WHY not in exported(form, results).said
+
+
+def test_the_report_asks_whose_it_is_until_it_is_decided(tmp_path: Path) -> None:
+    """With the command that says it."""
+    results = a_class(tmp_path / "results")
+    decided(results, "comment", person="s_1-2", text="Come and see me.")
+    write_report(results, tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "whose SUBMISSION PERSON" in page
+    decided(results, "whose", submission="s_1-2", person="9")
+    write_report(results, tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "whose SUBMISSION PERSON" not in page
