@@ -104,7 +104,7 @@ def test_what_a_submission_claims_of_its_cells_is_bounded(
     """The list of errors is the submission's own: it may say anything, but not at any length."""
     lie = (
         "class Odd(Exception):\n    def __str__(self):\n        raise SystemExit('\\x1b[31m')\n"
-        "get_ipython()._cells.failed.update({n: Odd() if n % 2 else ValueError('x' * 10**6, n)"
+        "get_ipython()._cells.failed.update({n: Odd() if n % 2 else ValueError('x' * 10**5, n)"
         " for n in range(1000)})\n"
         "def run_count(x): return x.numel()\n"
     )
