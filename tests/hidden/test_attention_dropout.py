@@ -12,6 +12,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES
+from tests.public.dropping import dropped_anew
 
 
 @exercise("run_attention_dropout")
@@ -29,7 +30,7 @@ def test_dropout_in_evaluation(student, draw):
 def test_dropout_in_training(student, draw, p):
     """As many weights are dropped as p says, and the average stays what it was."""
     weights = 0.1 + draw.uniform(4, 32, 32)
-    dropped = student(weights, p=p, training=True)
+    dropped = dropped_anew(student, weights, p)
     share = (dropped == 0).float().mean().item()
     # 4096 weights: the limits are eight standard deviations away.
     limit = 8 * (p * (1 - p) / 4096) ** 0.5

@@ -99,9 +99,9 @@ def test_rope_keeps_the_dtype(student, reference, draw, dtype):
 
 @exercise("run_rope", aspect="numerics")
 def test_rope_of_half_precision_far_away(student, reference, draw):
-    """At position 1000 angles need more digits than bfloat16 has, and the result does not."""
-    x, positions = draw(2, 12, 8, dtype=torch.bfloat16), torch.arange(996, 1_008)
-    inputs = rotation(8, 1_024, x, positions)
+    """At position 4000 angles need more digits than 16 bits have, and the result does not."""
+    x, positions = draw(2, 12, 8, dtype=torch.bfloat16), torch.arange(4_084, 4_096)
+    inputs = rotation(8, 4_096, x, positions)
     assert_matches(student(**inputs), reference(**inputs))
 
 
