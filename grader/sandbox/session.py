@@ -282,7 +282,7 @@ class Session:
         try:
             loaded = worker.load(self._submission, patience, self._uses.forbidden)
             self._uses.note_import(loaded.uses)
-            self.import_seconds = loaded.seconds
+            self.import_seconds = dict(loaded.imports)
             self.not_run, self._missed = loaded.not_run, loaded.missed
             self._environment.note_absent(loaded.absent, bool(loaded.adapters))
         except WorkerLost as lost:

@@ -9,22 +9,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from grader.core.replies import Reply, Sealed
 from grader.core.submission import Submission
 from grader.core.verdict import Status
-from grader.core.wire.calls import (
-    Call,
-    Raised,
-    Use,
-    cell_errors_from_json,
-    decode_answer,
-    raised_from_json,
-    uses_from_json,
-)
+from grader.core.wire.calls import Call, ImportReport, decode_answer
+from grader.core.wire.codec import from_plain
 from grader.core.wire.delta import Sending
 from grader.core.wire.frames import (
     ANSWER,
@@ -35,7 +28,7 @@ from grader.core.wire.frames import (
     decode,
     encode,
 )
-from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, imports_from_json, texts_from_json
+from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, believed_imports
 from grader.core.wire.tensors import BadFrame
 from grader.core.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
 from grader.sandbox.cgroups.group import GroupBounds
@@ -61,24 +54,6 @@ class WorkerLost(Exception):
         super().__init__(message)
         self.status = status
         self.message = message
-
-
-@dataclass(frozen=True, slots=True)
-class LoadReport:
-    """A worker's report on the submission's import; `seconds` by imported module.
-
-    `absent` are the packages that were imported and, it says, are not installed; `not_run` the
-    magics and commands of a notebook, of which those that may have defined something are `missed`.
-    """
-
-    adapters: frozenset[str]
-    problem: Raised | None
-    uses: tuple[Use, ...]
-    cell_errors: tuple[Raised, ...]
-    seconds: Mapping[str, float]
-    absent: tuple[str, ...]
-    not_run: tuple[str, ...]
-    missed: tuple[str, ...]
 
 
 class Worker:
@@ -117,7 +92,7 @@ class Worker:
 
     def load(
         self, submission: Submission, patience: Patience, forbidden: Iterable[str] = ()
-    ) -> LoadReport:
+    ) -> ImportReport:
         """Has the worker confine itself, then import the submission.
 
         `forbidden` are the names whose use the worker tells, now and in its answers.
@@ -157,21 +132,12 @@ class Worker:
         header = self._told(b"", patience, "importing the submission")
         elapsed = self.taken.wall
         self._held_at_first = self._watch.held
-        names = header.get("adapters")
-        if not isinstance(names, list):
-            raise WorkerLost(Status.CRASHED, "the worker did not say what it imported")
         try:
-            problem = raised_from_json(header.get("problem"))
-            uses = uses_from_json(header.get("uses"))
-            cell_errors = cell_errors_from_json(header.get("cell_errors"))
-            imports = imports_from_json(header.get("imports"), elapsed)
-            absent = texts_from_json(header.get("absent"))
-            not_run, missed = (texts_from_json(header.get(key)) for key in ("not_run", "missed"))
+            told = from_plain(ImportReport, header.get("imported"))
+            imports = believed_imports(told.imports, elapsed)
         except BadFrame as error:
             raise WorkerLost(Status.CRASHED, str(error)) from error
-        return LoadReport(
-            frozenset(map(str, names)), problem, uses, cell_errors, imports, absent, not_run, missed
-        )
+        return replace(told, imports=tuple(imports.items()))
 
     def ask(self, call: Call, patience: Patience, familiar: Container[bytes] = ()) -> Reply:
         """Returns the worker's answer to a call; it stays sealed if its digest is a `familiar` one.

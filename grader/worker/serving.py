@@ -16,10 +16,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from grader.core.wire.calls import Answer, Call, Raised, encode_answer, raised_as_json, uses_as_json
+from grader.core.wire.calls import Answer, Call, ImportReport, Raised, encode_answer
+from grader.core.wire.codec import as_plain
 from grader.core.wire.delta import Receiving
 from grader.core.wire.frames import decode, encode, receive
-from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, imports_as_json
+from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, slow_imports
 from grader.core.wire.tensors import BadFrame
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.core.wire.values import Foreign
@@ -57,17 +58,17 @@ def serve(channel: socket.socket, output: int, heritage: InheritedState) -> None
     watch = CallWatch(order["forbidden"], root)
     loaded = _load(order, root, scratch, heritage.engine)
     _print_the_rest()
-    told = {
-        "adapters": sorted(loaded.functions),
-        "problem": raised_as_json(loaded.problem),
-        "cell_errors": [raised_as_json(raised) for raised in loaded.cell_errors],
-        "uses": uses_as_json(watch.take()),
-        "imports": imports_as_json(loaded.seconds),
-        "absent": list(loaded.absent),
-        "not_run": list(loaded.not_run),
-        "missed": list(loaded.missed),
-    }
-    channel.sendall(encode(told, {}))
+    report = ImportReport(
+        adapters=tuple(sorted(loaded.functions)),
+        problem=loaded.problem,
+        cell_errors=tuple(loaded.cell_errors),
+        uses=watch.take(),
+        imports=slow_imports(loaded.seconds),
+        absent=tuple(loaded.absent),
+        not_run=tuple(loaded.not_run),
+        missed=tuple(loaded.missed),
+    )
+    channel.sendall(encode({"imported": as_plain(report)}, {}))
     trying: Trying | None = None
     living, calls = Living(loaded.functions, watch.look_at), Receiving()
     while True:

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
+from grader.core.wire.codec import (
+    KEPT_HERE,
+    AtMost,
+    Below,
+    File,
+    LineNumber,
+    Name,
+    Source,
+    as_plain,
+    reader,
+)
 from grader.core.wire.frames import ANSWER, RECORDED, Received, decode, encode
-from grader.core.wire.records import Line, Record, records_as_json, records_from_json, values_of
+from grader.core.wire.records import (
+    MAX_IMPORTS,
+    Line,
+    Record,
+    Texts,
+    records_as_json,
+    records_from_json,
+    values_of,
+)
 from grader.core.wire.scripts import Doing, Step, steps_as_json, steps_from_json
-from grader.core.wire.tensors import BadFrame
 from grader.core.wire.values import Value
 
 MAX_USES = 100
@@ -20,7 +38,6 @@ MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
 # Whoever executes more lines is not counted any further.
 MOST_LINES = 5_000_000
-_LINES = 1 << 31
 
 
 class Traced(enum.StrEnum):
@@ -112,10 +129,10 @@ _BEFORE, _THEN = "before.", "then."
 class Frame:
     """One line of the submission that an exception passed through."""
 
-    file: str
-    line: int
-    function: str
-    source: str
+    file: File
+    line: LineNumber
+    function: Name
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +142,10 @@ class Operand:
     `made` is the statement of the same function that set it last, at `line`, if that is plain.
     """
 
-    name: str
-    words: str
-    made: str = ""
-    line: int = 0
+    name: Annotated[str, AtMost(60)]
+    words: Annotated[str, AtMost(200)]
+    made: Annotated[str, AtMost(200)] = ""
+    line: LineNumber = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +160,20 @@ class Raised:
     Where something is missing, it adds what was `not_run`, which may have defined it.
     """
 
-    kind: str
-    message: str
-    frames: tuple[Frame, ...] = ()
+    kind: Name
+    message: Annotated[str, AtMost(4000)]
+    frames: Annotated[tuple[Frame, ...], AtMost(20, last=True)] = ()
     missing: bool = False
-    operands: tuple[Operand, ...] = ()
+    operands: Annotated[tuple[Operand, ...], AtMost(MAX_OPERANDS)] = ()
     culprit: Frame | None = None
-    column: int = 0
-    accepts: str = ""
-    suggestion: str = ""
-    lacks: str = ""
-    printed: str = ""
-    headline: str = ""
-    remark: str = ""
-    not_run: str = ""
+    column: LineNumber = 0
+    accepts: Annotated[str, AtMost(500)] = ""
+    suggestion: Name = ""
+    lacks: Name = ""
+    printed: str = field(default="", metadata=KEPT_HERE)
+    headline: str = field(default="", metadata=KEPT_HERE)
+    remark: str = field(default="", metadata=KEPT_HERE)
+    not_run: str = field(default="", metadata=KEPT_HERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +183,40 @@ class Work:
     Or how many `lines` of Python it executed. Nothing is counted that was not asked for.
     """
 
-    operations: int = 0
-    largest: int = 0
-    lines: int = 0
+    operations: Annotated[int, Below(1 << 62)] = 0
+    largest: Annotated[int, Below(1 << 62)] = 0
+    lines: Annotated[int, Below(1 << 62)] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
     """A line of the submission that uses something which the assignment forbids."""
 
-    name: str
-    file: str
-    line: int
+    name: Annotated[str, AtMost(300)]
+    file: File
+    line: LineNumber
+
+
+Uses = Annotated[tuple[Use, ...], AtMost(MAX_USES)]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """The result of importing a submission, as its worker tells it.
+
+    `problem` ended the import, and `cell_errors` ended cells of a notebook. `uses` are of what the
+    assignment forbids. `imports` are modules with the seconds that they took, `absent` packages
+    that are not installed, `not_run` magics, and `missed` what cells would have defined.
+    """
+
+    adapters: tuple[str, ...]
+    problem: Raised | None
+    cell_errors: Annotated[tuple[Raised, ...], AtMost(MAX_CELL_ERRORS)]
+    uses: Uses
+    imports: Annotated[tuple[tuple[str, float], ...], AtMost(MAX_IMPORTS)]
+    absent: Texts
+    not_run: Texts
+    missed: Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,20 +281,20 @@ def encode_answer(answer: Answer) -> bytes:
     values: dict[str, Value] = {"value": answer.value}
     header: dict[str, Any] = {}
     if answer.raised is not None:
-        header["raised"] = raised_as_json(answer.raised)
+        header["raised"] = as_plain(answer.raised)
     if answer.gradients:
         values |= {f"gradient.{name}": gradient for name, gradient in answer.gradients.items()}
     if answer.changed_inputs:
         header["changed_inputs"] = answer.changed_inputs
     if answer.work is not None:
-        header["work"] = (answer.work.operations, answer.work.largest, answer.work.lines)
+        header["work"] = as_plain(answer.work)
     if answer.uses:
-        header["uses"] = uses_as_json(answer.uses)
+        header["uses"] = as_plain(answer.uses)
     if answer.records:
         values |= values_of(answer.records)
         header["records"] = records_as_json(answer.records)
     if answer.origin is not None:
-        header["origin"] = [answer.origin.file, answer.origin.line, answer.origin.source]
+        header["origin"] = as_plain(answer.origin)
     return encode(header, values, RECORDED if answer.records else ANSWER)
 
 
@@ -266,148 +305,23 @@ def decode_answer(frame: Received) -> Answer:
         BadFrame: if it is not an answer.
     """
     header, values = decode(frame)
-    changed, work = header.get("changed_inputs", []), header.get("work")
-    if not isinstance(changed, list) or not all(isinstance(name, str) for name in changed):
-        raise BadFrame("the changed inputs are not a list of names")
     return Answer(
         value=values.get("value"),
-        raised=raised_from_json(header.get("raised")),
+        raised=_RAISED(header.get("raised")),
         gradients={
             name.removeprefix("gradient."): value
             for name, value in values.items()
             if name.startswith("gradient.") and isinstance(value, torch.Tensor)
         },
-        changed_inputs=tuple(name[:100] for name in changed[:100]),
-        work=None if work is None else Work(*_counts_of_work(work)),
-        uses=uses_from_json(header.get("uses", [])),
+        changed_inputs=_NAMES(header.get("changed_inputs", [])),
+        work=_WORK(header.get("work")),
+        uses=_USES(header.get("uses", [])),
         records=records_from_json(header.get("records"), values),
-        origin=_line_from_json(header.get("origin")),
+        origin=_LINE(header.get("origin")),
         digest=frame.digest(),
         size=frame.size,
     )
 
 
-def _line_from_json(row: object) -> Line | None:
-    if row is None:
-        return None
-    if not isinstance(row, list) or len(row) != 3 or type(row[1]) is not int:
-        raise BadFrame("the line behind a result is not described as it must be")
-    if not 0 <= row[1] < _LINES:
-        raise BadFrame("the line behind a result is one that cannot be")
-    return Line(str(row[0])[:300], row[1], str(row[2])[:300])
-
-
-def _counts_of_work(numbers: object) -> tuple[int, int, int]:
-    if not isinstance(numbers, list) or len(numbers) != 3:
-        raise BadFrame("the work done is not three counts")
-    if any(type(count) is not int or not 0 <= count < 1 << 62 for count in numbers):
-        raise BadFrame("the work done is not three counts")
-    return numbers[0], numbers[1], numbers[2]
-
-
-def raised_as_json(raised: Raised | None) -> dict[str, Any] | None:
-    """Returns an exception as a JSON object, and None for None."""
-    if raised is None:
-        return None
-    return {
-        "kind": raised.kind,
-        "message": raised.message,
-        "missing": raised.missing,
-        "frames": [[f.file, f.line, f.function, f.source] for f in raised.frames],
-        "culprit": [[f.file, f.line, f.function, f.source] for f in [raised.culprit] if f],
-        "operands": [[one.name, one.words, one.made, one.line] for one in raised.operands],
-        "column": raised.column,
-        "accepts": raised.accepts,
-        "suggestion": raised.suggestion,
-        "lacks": raised.lacks,
-    }
-
-
-def raised_from_json(entry: object) -> Raised | None:
-    """Reads the exception that `raised_as_json` wrote, and bounds its texts.
-
-    Raises:
-        BadFrame: if it is something else.
-    """
-    if entry is None:
-        return None
-    if not isinstance(entry, dict) or not isinstance(entry.get("frames"), list):
-        raise BadFrame("what was raised is not described as it must be")
-    column = entry.get("column", 0)
-    if type(column) is not int or not 0 <= column < _LINES:
-        raise BadFrame("what was raised is at a column that cannot be")
-    culprit = _frames(entry.get("culprit", []))
-    return Raised(
-        kind=str(entry.get("kind"))[:100],
-        message=str(entry.get("message"))[:4000],
-        frames=_frames(entry["frames"]),
-        missing=entry.get("missing") is True,
-        operands=_operands(entry.get("operands", [])),
-        culprit=culprit[-1] if culprit else None,
-        column=column,
-        accepts=str(entry.get("accepts", ""))[:500],
-        suggestion=str(entry.get("suggestion", ""))[:100],
-        lacks=str(entry.get("lacks", ""))[:100],
-    )
-
-
-def _frames(rows: object) -> tuple[Frame, ...]:
-    if not isinstance(rows, list):
-        raise BadFrame("the frames of what was raised are not a list")
-    frames = []
-    for row in rows[-20:]:
-        if not isinstance(row, list) or len(row) != 4 or type(row[1]) is not int:
-            raise BadFrame("a frame of what was raised is not described as it must be")
-        file, line, function, source = row
-        if not 0 <= line < _LINES:
-            raise BadFrame("a frame of what was raised is at a line that cannot be")
-        frames.append(Frame(str(file)[:300], line, str(function)[:100], str(source)[:300]))
-    return tuple(frames)
-
-
-def _operands(rows: object) -> tuple[Operand, ...]:
-    if not isinstance(rows, list) or not all(
-        isinstance(row, list) and len(row) == 4 and type(row[3]) is int and 0 <= row[3] < _LINES
-        for row in rows
-    ):
-        raise BadFrame("the operands of what was raised are not described as they must be")
-    return tuple(
-        Operand(str(name)[:60], str(words)[:200], str(made)[:200], line)
-        for name, words, made, line in rows[:MAX_OPERANDS]
-    )
-
-
-def cell_errors_from_json(entry: object) -> tuple[Raised, ...]:
-    """Reads the exceptions of a notebook's cells, and bounds their number and texts.
-
-    Raises:
-        BadFrame: if it is something else.
-    """
-    if not isinstance(entry, list):
-        raise BadFrame("what the cells raised is not a list")
-    raised = [raised_from_json(row) for row in entry[:MAX_CELL_ERRORS]]
-    return tuple(one for one in raised if one is not None)
-
-
-def uses_as_json(uses: Sequence[Use]) -> list[Any]:
-    """Uses as a JSON array."""
-    return [[use.name, use.file, use.line] for use in uses]
-
-
-def uses_from_json(entry: object) -> tuple[Use, ...]:
-    """Reads the uses that `uses_as_json` wrote, and bounds their number and texts.
-
-    Raises:
-        BadFrame: if it is something else.
-    """
-    if not isinstance(entry, list):
-        raise BadFrame("the uses are not a list")
-    uses = []
-    for row in entry[:MAX_USES]:
-        if not isinstance(row, list) or len(row) != 3 or type(row[2]) is not int:
-            raise BadFrame("a use is not described as it must be")
-        name, file, line = row
-        if not 0 <= line < _LINES:
-            raise BadFrame("a use is at a line that cannot be")
-        uses.append(Use(str(name)[:300], str(file)[:300], line))
-    return tuple(uses)
+_RAISED, _WORK, _LINE = reader(Raised | None), reader(Work | None), reader(Line | None)
+_USES, _NAMES = reader(Uses), reader(Annotated[tuple[Name, ...], AtMost(100)])

@@ -6,10 +6,11 @@ import math
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import torch
 
+from grader.core.wire.codec import AtMost, Below, File, LineNumber, Source, as_plain, reader
 from grader.core.wire.tensors import BadFrame
 from grader.core.wire.values import Value
 
@@ -18,7 +19,6 @@ MAX_RECORDS = 2000
 MAX_NUMBERS = 1 << 16
 MAX_TOGETHER = 1 << 20
 MAX_DEPTH = 12
-_LINES = 1 << 31
 _PREFIX = "record."
 
 
@@ -26,9 +26,9 @@ _PREFIX = "record."
 class Line:
     """A line of the submission."""
 
-    file: str
-    line: int
-    source: str
+    file: File
+    line: LineNumber
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
             lines.setdefault(line, len(lines))
         places.append(stacks.setdefault(record.stack, len(stacks)))
     return {
-        "lines": [[line.file, line.line, line.source] for line in lines],
+        "lines": as_plain(tuple(lines)),
         "stacks": [[lines[line] for line in stack] for stack in stacks],
         "places": places,
     }
@@ -70,86 +70,60 @@ def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Recor
         return ()
     if not isinstance(entry, dict):
         raise BadFrame("the records are not described by an object")
-    lines = [_line(row) for row in _list(entry.get("lines"))]
-    stacks = [
-        tuple(lines[_index(number, lines)] for number in _list(row)[-MAX_DEPTH:])
-        for row in _list(entry.get("stacks"))
-    ]
+    lines = _LINES(entry.get("lines"))
+    stacks = [tuple(_at(lines, place) for place in row) for row in _STACKS(entry.get("stacks"))]
     records, left = [], MAX_TOGETHER
-    for number, place in enumerate(_list(entry.get("places"))[:MAX_RECORDS]):
+    for number, place in enumerate(_PLACES(entry.get("places"))):
         value = values.get(f"{_PREFIX}{number}")
         if not isinstance(value, torch.Tensor):
             raise BadFrame("a record is no tensor")
         left -= value.numel()
         if value.numel() > MAX_NUMBERS or left < 0:
             raise BadFrame("the records hold more numbers than they may")
-        records.append(Record(value, stacks[_index(place, stacks)]))
+        records.append(Record(value, _at(stacks, place)))
     return tuple(records)
 
 
-def _list(entry: object) -> list[Any]:
-    if not isinstance(entry, list):
-        raise BadFrame("the records are not described by lists")
-    return entry
+_Place = Annotated[int, Below(1 << 31)]
+_LINES = reader(tuple[Line, ...])
+_STACKS = reader(tuple[Annotated[tuple[_Place, ...], AtMost(MAX_DEPTH, last=True)], ...])
+_PLACES = reader(Annotated[tuple[_Place, ...], AtMost(MAX_RECORDS)])
+_Thing = TypeVar("_Thing")
 
 
-def _index(number: object, of: Sequence[object]) -> int:
-    if type(number) is not int or not 0 <= number < len(of):
+def _at(things: Sequence[_Thing], place: int) -> _Thing:
+    if place >= len(things):
         raise BadFrame("a record is at a place that is not there")
-    return number
-
-
-def _line(row: object) -> Line:
-    if not isinstance(row, list) or len(row) != 3 or type(row[1]) is not int:
-        raise BadFrame("a line of a record is not described as it must be")
-    file, line, source = row
-    if not 0 <= line < _LINES:
-        raise BadFrame("a record is at a line that cannot be")
-    return Line(str(file)[:300], line, str(source)[:300])
+    return things[place]
 
 
 MAX_IMPORTS = 40
 _LONGEST = 100
 _WORTH_TELLING = 1e-3
+Texts = Annotated[tuple[Annotated[str, AtMost(_LONGEST)], ...], AtMost(MAX_IMPORTS)]
 
 
-def imports_as_json(seconds: Mapping[str, float]) -> list[Any]:
-    """The slowest imports as a JSON array; what takes no millisecond is left out."""
+def slow_imports(seconds: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """Returns the slowest imports, without those that take less than a millisecond."""
     slow = [entry for entry in seconds.items() if entry[1] >= _WORTH_TELLING]
     slowest = sorted(slow, key=lambda entry: -entry[1])[:MAX_IMPORTS]
-    return [[name, round(float(taken), 4)] for name, taken in slowest]
+    return tuple((name, round(float(taken), 4)) for name, taken in slowest)
 
 
-def imports_from_json(entry: object, at_most: float) -> dict[str, float]:
-    """Reads the imports that `imports_as_json` wrote, with at most `at_most` seconds in all.
+def believed_imports(told: Sequence[tuple[str, float]], at_most: float) -> dict[str, float]:
+    """Returns the imports that a worker tells, with at most `at_most` seconds in all.
 
     Raises:
-        BadFrame: if it is something else.
+        BadFrame: if an import takes no finite time, or less than none.
     """
-    if not isinstance(entry, list):
-        raise BadFrame("the imports are not a list")
     seconds: dict[str, float] = {}
-    for row in entry[:MAX_IMPORTS]:
-        if not isinstance(row, list) or len(row) != 2 or type(row[1]) is not float:
-            raise BadFrame("an import is not described as it must be")
-        name, taken = row
-        if not isinstance(name, str) or not 0 <= taken < math.inf:
-            raise BadFrame("an import is not described as it must be")
+    for name, taken in told:
+        if not 0 <= taken < math.inf:
+            raise BadFrame("an import does not take a time that can be")
         if _is_dotted(name):
             left = at_most - sum(seconds.values())
             seconds[name] = round(min(taken, max(left, 0.0)), 4)
     return seconds
-
-
-def texts_from_json(entry: object) -> tuple[str, ...]:
-    """Reads a worker's list of texts on absent or undone things, and bounds it.
-
-    Raises:
-        BadFrame: if it is something else.
-    """
-    if not isinstance(entry, list):
-        raise BadFrame("what an import lacks is not a list")
-    return tuple(str(name)[:_LONGEST] for name in entry[:MAX_IMPORTS])
 
 
 def _is_dotted(name: str) -> bool:

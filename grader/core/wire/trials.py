@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
 from grader.core.wire.calls import Call
+from grader.core.wire.codec import Below, File, LineNumber, as_plain, reader
 from grader.core.wire.frames import Received, decode, encode
 from grader.core.wire.scripts import steps_as_json, steps_from_json
 from grader.core.wire.tensors import BadFrame
@@ -20,7 +21,6 @@ MAX_EDITS = 500
 MAX_CHANGES = 12
 # In all files together.
 MAX_PASSED = 5000
-_LINES = 1 << 31
 # The key of a frame that holds trials; no call has it.
 TRIALS = "trials"
 # What of them crosses as it is.
@@ -40,8 +40,8 @@ class TextChange:
 class Passed:
     """Lines of one of the submission's files that calls began."""
 
-    file: str
-    lines: tuple[int, ...]
+    file: File
+    lines: tuple[LineNumber, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def encode_outcomes(outcomes: Outcomes) -> bytes:
     given = [[edit, call, number] for (edit, call), number in outcomes.given.items()]
     header = {"given": given, "tried": outcomes.tried, "calls": outcomes.calls}
     header["control"] = [[call, number] for call, number in outcomes.control.items()]
-    header["passed"] = [[one.file, one.lines] for one in outcomes.passed]
+    header["passed"] = as_plain(outcomes.passed)
     return encode(header, {str(n): answer for n, answer in enumerate(outcomes.answers)})
 
 
@@ -183,46 +183,31 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
         if not isinstance(value, torch.Tensor):
             raise BadFrame("an answer of a trial is no tensor")
         answers.append(value)
-    tried, calls = header.get("tried"), header.get("calls")
-    if type(tried) is not int or type(calls) is not int:
-        raise BadFrame("what came of trials is not told as it must be")
-    if not 0 <= tried <= len(trials.edits) or not 0 <= calls <= tried * len(trials.calls):
+    tried, calls = _COUNT(header.get("tried")), _COUNT(header.get("calls"))
+    if tried > len(trials.edits) or calls > tried * len(trials.calls):
         raise BadFrame("more was tried than was asked for")
     if len(answers) > (trials.ways + 1) * len(trials.calls):
         raise BadFrame("there are more answers than were asked for")
     ends = (trials.ways, len(trials.calls), len(answers))
-    passed = _passed_from_json(header.get("passed"))
+    passed = _PASSED(header.get("passed"))
+    if sum(max(1, len(one.lines)) for one in passed) > MAX_PASSED:
+        raise BadFrame("more lines were passed than may be told")
     outcomes = Outcomes(answers=answers, tried=tried, calls=calls, passed=passed)
-    for edit, call, number in _numbers_from_json(header.get("given"), ends):
+    for edit, call, number in _checked(_GIVEN(header.get("given")), ends):
         outcomes.given[edit, call] = number
-    for call, number in _numbers_from_json(header.get("control"), ends[1:]):
+    for call, number in _checked(_CONTROL(header.get("control")), ends[1:]):
         outcomes.control[call] = number
     return outcomes
 
 
-def _numbers_from_json(rows: object, ends: Sequence[int]) -> Iterator[list[int]]:
-    """Rows of numbers, each below its end."""
-    if not isinstance(rows, list):
-        raise BadFrame("what came of trials is not told as it must be")
-    for row in rows:
-        if not isinstance(row, list) or len(row) != len(ends):
-            raise BadFrame("what came of a trial is not told as it must be")
-        if any(
-            type(one) is not int or not 0 <= one < end for one, end in zip(row, ends, strict=True)
-        ):
-            raise BadFrame("what came of a trial is of none that was asked for")
-        yield row
+_Number = Annotated[int, Below(1 << 31)]
+_COUNT, _PASSED = reader(_Number), reader(tuple[Passed, ...])
+_GIVEN = reader(tuple[tuple[_Number, _Number, _Number], ...])
+_CONTROL = reader(tuple[tuple[_Number, _Number], ...])
 
 
-def _passed_from_json(entry: object) -> tuple[Passed, ...]:
-    if not isinstance(entry, list):
-        raise BadFrame("the lines that were passed are not a list")
-    passed, left = [], MAX_PASSED
-    for row in entry:
-        if not isinstance(row, list) or len(row) != 2 or not isinstance(row[1], list):
-            raise BadFrame("the lines that were passed are not told as they must be")
-        left -= max(1, len(row[1]))
-        if left < 0 or any(type(one) is not int or not 0 < one < _LINES for one in row[1]):
-            raise BadFrame("the lines that were passed are none that can be")
-        passed.append(Passed(str(row[0])[:300], tuple(row[1])))
-    return tuple(passed)
+def _checked(rows: Sequence[Sequence[int]], ends: Sequence[int]) -> Sequence[Sequence[int]]:
+    """Returns rows of numbers, each of them below its end."""
+    if any(number >= end for row in rows for number, end in zip(row, ends, strict=True)):
+        raise BadFrame("an outcome of trials belongs to none that was asked for")
+    return rows

@@ -23,6 +23,7 @@ LOADED_IN_WORKERS = {
     "grader.core.parentage",
     "grader.core.wire",
     "grader.core.wire.calls",
+    "grader.core.wire.codec",
     "grader.core.wire.delta",
     "grader.core.wire.frames",
     "grader.core.wire.modules",

@@ -111,7 +111,17 @@ def send(data, descriptors=range(3, 256)):
 
 def loaded():
     """The frame in which a worker says that it imported a submission."""
-    return frame({"adapters": ["run_count", "run_double"], "problem": None, "uses": []})
+    return imported("run_count", "run_double")
+
+
+def imported(*adapters):
+    """The same of these adapters; nothing was raised, nothing is absent."""
+    return frame({"imported": [adapters, None, [], [], [], [], [], []]})
+
+
+def exception(kind, message, frames=(), missing=False):
+    """An exception as it crosses, with nothing known beside."""
+    return [kind, message, frames, missing, [], None, 0, "", "", ""]
 
 
 # What is searched for in messages, which may quote lines of this file.

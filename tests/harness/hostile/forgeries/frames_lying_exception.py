@@ -1,6 +1,6 @@
 """Claims exceptions of impossible kinds, at impossible lines, in impossible files."""
 
-from accomplice import HINTS, answer, send
+from accomplice import HINTS, answer, exception, send
 
 FRAMES = [
     [["adapters.py", 10**300, "f", "x"]],
@@ -11,12 +11,8 @@ FRAMES = [
 
 
 def raised(number):
-    return {
-        "kind": ["NotGraded"] if number % 2 else "\x1b[2J",
-        "message": "\ud800 \0 [red]" * 1000,
-        "frames": FRAMES[number],
-        "missing": 1,
-    }
+    kind = ["NotGraded"] if number % 2 else "\x1b[2J"
+    return exception(kind, "\ud800 \0 [red]" * 1000, FRAMES[number])
 
 
 def run_double(x):

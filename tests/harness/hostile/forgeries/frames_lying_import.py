@@ -1,10 +1,10 @@
 """Says that it imported ten thousand adapters, then that a problem of the grader's came up."""
 
-from accomplice import answer, frame, send
+from accomplice import answer, exception, imported, send
 
-problem = {"kind": "ForkServerLost", "message": "not graded", "frames": [], "missing": False}
+problem = exception("ForkServerLost", "not graded")
 names = ["run_double", "run_count", *(f"run_{number}" for number in range(10_000))]
-send(frame({"adapters": names, "problem": None, "uses": []}))
+send(imported(*names))
 for _ in range(10):
     send(answer({"value": 0}, raised=problem))
 

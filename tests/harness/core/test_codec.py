@@ -1,0 +1,108 @@
+"""Dataclasses cross as plain data, and come back as their annotations say, whatever was sent."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import pytest
+
+from grader.core.wire.calls import Frame, ImportReport, Operand, Raised, Use
+from grader.core.wire.codec import KEPT_HERE, AtMost, Below, as_plain, from_plain, reader
+from grader.core.wire.tensors import BadFrame
+
+pytestmark = pytest.mark.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a `Whole`."""
+
+    name: Annotated[str, AtMost(3)]
+    place: Annotated[int, Below(10)] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All that an annotation may say."""
+
+    parts: Annotated[tuple[Part, ...], AtMost(2)]
+    last: Annotated[tuple[int, ...], AtMost(2, last=True)] = ()
+    pair: tuple[str, float] = ("", 0.0)
+    flag: bool = False
+    maybe: Part | None = None
+    ours: str = field(default="", metadata=KEPT_HERE)
+
+
+RAISED = Raised(
+    "ValueError",
+    "no",
+    frames=(Frame("a.py", 3, "f", "return x"),),
+    missing=True,
+    operands=(Operand("x", "float32[2]", "x = 1", 2),),
+    culprit=Frame("a.py", 1, "g", "x = 1"),
+    column=4,
+)
+REPORT = ImportReport(
+    ("run_x",), RAISED, (RAISED,), (Use("torch.f", "a.py", 1),), (("a", 0.5),), ("b",), (), ()
+)
+
+
+@pytest.mark.parametrize("value", [RAISED, REPORT, Whole((Part("a", 9),), maybe=Part("b"))])
+def test_what_crosses_comes_back_as_it_was(value: Any) -> None:
+    """Through JSON, as it does between processes."""
+    assert from_plain(type(value), json.loads(json.dumps(as_plain(value)))) == value
+
+
+def test_texts_and_lists_are_cut_at_their_bounds() -> None:
+    """Of some lists the end stays; what is cut may be anything."""
+    parts = [["abcdef", 1], ["b", 2], "nonsense"]
+    whole = from_plain(Whole, [parts, ["nonsense", 2, 3], ["x", 1.0], True, None])
+    assert whole == Whole((Part("abc", 1), Part("b", 2)), (2, 3), ("x", 1.0), True)
+
+
+def test_a_field_that_is_the_receivers_own_does_not_cross() -> None:
+    """A sender who sends it all the same is refused."""
+    plain = as_plain(dataclasses.replace(RAISED, headline="passed", printed="passed"))
+    assert from_plain(Raised, plain) == RAISED
+    with pytest.raises(BadFrame, match="entries"):
+        from_plain(Raised, [*plain, "passed"])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        *(None, 1, "ab", {}, [], [1, 2], ["a"], ["a", 1, 2]),
+        *(["a", 10], ["a", -1], ["a", 1.0], ["a", True], ["a", "1"], ["a", 10**300], [b"a", 1]),
+    ],
+)
+def test_anything_else_is_refused(entry: object) -> None:
+    """Numbers out of range, other types, and lists of other lengths."""
+    with pytest.raises(BadFrame):
+        from_plain(Part, entry)
+
+
+def test_however_an_entry_is_changed_it_is_refused_or_within_its_bounds() -> None:
+    """Ten thousand changes at one place each, by lot."""
+    drawn = random.Random(5)
+    odd = [None, True, -1, 1 << 40, 10**300, 0.5, float("nan"), "x" * 10_000, [], [[]] * 5000, {}]
+    read, taken = reader(ImportReport), 0
+    for _ in range(10_000):
+        entry = json.loads(json.dumps(as_plain(REPORT)))
+        place = entry
+        while True:
+            at = drawn.randrange(len(place))
+            if not isinstance(place[at], list) or not place[at] or drawn.random() < 0.2:
+                place[at] = drawn.choice(odd)
+                break
+            place = place[at]
+        try:
+            report = read(entry)
+        except BadFrame:
+            continue
+        taken += 1
+        assert len(json.dumps(as_plain(report))) < 80_000
+    assert taken
