@@ -6,6 +6,7 @@ import importlib.metadata
 import re
 import sys
 
+from grader.core.known_packages import KNOWN_PACKAGES
 from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN
 from grader.explain.exceptions.kinds import (
@@ -15,7 +16,6 @@ from grader.explain.exceptions.kinds import (
     names_in_words,
     source_of,
 )
-from grader.worker.stubs.finding import KNOWN_PACKAGES
 
 _IMPORTS = {
     "torch": "import torch",

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -29,53 +28,13 @@ from grader.core.scratch import new_scratch
 from grader.core.settings import Settings
 from grader.explain.explainer.service import ExplainerService, bound_this_process
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
+from grader.grading.job.lines import LineChannel
 from grader.grading.job.shorthand import Role, ShorthandWriter
 from grader.grading.judge.service import JudgeService
 from grader.intake.client import IntakeClient
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.zygote import Zygote
 from grader.testing.suite.suite import Suite
-
-
-class LineChannel:
-    """A descriptor to listen to, and one to answer at; processes that fork have both."""
-
-    def __init__(self, listening: int, answering: int) -> None:
-        self._listening = os.fdopen(listening, encoding="utf-8")
-        self._answering = os.fdopen(answering, "w", encoding="utf-8")
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yields each line that comes in, until the coordinator hangs up."""
-        while (line := self.next()) is not None:
-            yield line
-
-    def next(self) -> dict[str, Any] | None:
-        """Returns the next line that comes in; None if the coordinator has hung up."""
-        line = self._listening.readline()
-        return json.loads(line) if line else None
-
-    def say(self, line: dict[str, Any]) -> None:
-        """Answers; nothing if nobody is there to be told."""
-        with contextlib.suppress(BrokenPipeError):
-            self._answering.write(json.dumps(line, allow_nan=False) + "\n")
-            self._answering.flush()
-
-    def end_line(self) -> None:
-        """Ends the line in whose midst another process was that answers here."""
-        with contextlib.suppress(BrokenPipeError):
-            self._answering.write("\n")
-            self._answering.flush()
-
-    def stop_listening(self) -> None:
-        """Leaves what comes in to the other processes that have this."""
-        self._listening.close()
-
-    def close(self) -> None:
-        """Leaves all to the other processes that have this."""
-        self.stop_listening()
-        with contextlib.suppress(BrokenPipeError):
-            self._answering.close()
-
 
 # So many more objects than were let go, before cycles are looked for.
 _ALLOCATED = 50_000

@@ -18,35 +18,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType, ModuleType
 
+from grader.core.known_packages import KNOWN_PACKAGES, SILENT
 from grader.worker.own_files import own_file
 from grader.worker.stubs.packages import WORKING, SilentModule
 from grader.worker.stubs.stub import Phase, StubModule
-
-KNOWN_PACKAGES = frozenset({
-    "accelerate", "apex", "bitsandbytes", "black", "colorama", "cv2", "datasets", "debugpy",
-    "deepspeed", "einx", "equinox", "evaluate", "fire", "flash_attn", "flax", "ftfy",
-    "huggingface_hub", "humanize", "hydra", "icecream", "ipdb", "ipykernel", "IPython", "jax",
-    "joblib", "keras", "lightning", "line_profiler", "loguru", "matplotlib", "memory_profiler",
-    "mlflow", "nltk", "numba", "nvtx", "omegaconf", "optax", "orjson", "pandas", "PIL", "plotly",
-    "polars", "psutil", "pyarrow", "pydantic", "ray", "regex", "requests", "rich", "safetensors",
-    "scipy", "seaborn", "sentencepiece", "sklearn", "structlog", "submitit", "tabulate",
-    "tensorboard", "tensorboardX", "tensorflow", "termcolor", "tiktoken", "tokenizers",
-    "torchaudio", "torchinfo", "torchmetrics", "torchtext", "torchvision", "tqdm", "transformers",
-    "triton", "typer", "tyro", "ujson", "viztracer", "wandb", "xformers", "yaml", "zstandard"
-})  # fmt: skip
-
-SILENT = ("tqdm", "wandb", "loguru", "structlog", "tensorboard", "tensorboardX")
-"""Those that show or keep something for whoever looks on, and nothing else."""
 
 ANNOTATING = {
     "jax": {"Array": type("Array", (), {"__module__": "jax"})},
     "jax.typing": {"ArrayLike": type("ArrayLike", (), {"__module__": "jax.typing"})},
 }
 """Names that annotate, by their module: jaxtyping makes types of these, and wants classes."""
-
-DO_WITHOUT = frozenset({*SILENT, "joblib"})
-"""Those whose absence costs nobody anything: what stands in for them does all that matters."""
-
 
 _WRITER = "torch.utils.tensorboard"
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")

@@ -20,6 +20,7 @@ LOADED_IN_WORKERS = {
     "grader.core",
     "grader.core.adapter_names",
     "grader.core.counting",
+    "grader.core.known_packages",
     "grader.core.parentage",
     "grader.core.wire",
     "grader.core.wire.calls",
@@ -92,6 +93,7 @@ SHARED = (
     "grader.core.wire",
     "grader.core.adapter_names",
     "grader.core.counting",
+    "grader.core.known_packages",
     "grader.core.parentage",
 )
 COURSE = {"adapters", "assignment", "solutions", "tests"}
@@ -203,6 +205,24 @@ def test_importing_the_package_loads_none_of_its_modules():
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "modules",
+    [
+        *(["grader.grading.job.process"], ["grader.worker.zygote"], ["grader.intake.process"]),
+        [f"grader.cli.commands.{file.stem}" for file in (ENGINE / "cli/commands").glob("*.py")],
+    ],
+    ids=["job", "zygote", "intake", "commands"],
+)
+def test_torch_is_not_loaded_before_it_is_needed(modules):
+    """Whoever starts the others first has two processes load torch side by side, or none."""
+    script = f"import sys, {', '.join(modules)}; print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
 
 
 OUT_OF_REACH = [
