@@ -33,8 +33,8 @@ def test_dropout_drops_half_when_p_is_a_half(student, draw):
     weights = 0.1 + draw.uniform(4, 32, 32)
     dropped = dropped_anew(student, weights, 0.5)
     share = (dropped == 0).float().mean().item()
-    # 4096 weights: the limits are eight standard deviations away.
-    assert abs(share - 0.5) < 0.0625, f"with p=0.5 a share of {share:.3f} was dropped"
+    # Also where the 128 rows are dropped as a whole, the limits are four standard deviations away.
+    assert abs(share - 0.5) < 0.2, f"with p=0.5 a share of {share:.3f} was dropped"
     assert_matches(dropped, torch.where(dropped == 0, 0.0, 2.0 * weights))
 
 
