@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Self
 
 import rich.progress
@@ -12,6 +13,7 @@ from rich.console import Console
 from grader.core.text import plain
 from grader.core.verdict import Grade
 from grader.grading.pool import Explained
+from grader.reports.summary import labelled
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -60,11 +62,15 @@ class _Progress:
 
 
 class GradingProgress(_Progress):
-    """How many of `total` submissions have their grade; a context manager."""
+    """How many of `total` submissions have their grade; a context manager.
 
-    def __init__(self, total: int) -> None:
+    `called` holds, by submission, the words for it and its authors.
+    """
+
+    def __init__(self, total: int, called: Mapping[str, str]) -> None:
         super().__init__("grading")
         self._total = total
+        self._called = called
 
     def __enter__(self) -> Self:
         if self._total:
@@ -73,7 +79,7 @@ class GradingProgress(_Progress):
 
     def advance(self, grade: Grade) -> None:
         """One more submission has its grade."""
-        self.count(str(grade.status), grade.submission, self._total)
+        self.count(str(grade.status), self._called[grade.submission], self._total)
 
 
 class ExplainingProgress(_Progress):
@@ -89,7 +95,8 @@ class ExplainingProgress(_Progress):
             self._has_begun = True
             self._begin()
         outcome = "without all words" if explained.words.missing else "explained"
-        self.count(outcome, explained.question.entry.name, total)
+        entry = explained.question.entry
+        self.count(outcome, labelled(entry.name, entry.authors), total)
 
 
 class ReadingProgress(_Progress):

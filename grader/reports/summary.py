@@ -30,19 +30,13 @@ def author_in_words(author: Author) -> str:
 
 
 def labelled(submission: str, authors: Sequence[Author]) -> str:
-    """The submission's name, and behind it its authors where it does not name them itself."""
-    own = submission.casefold()
-    strangers = [author for author in authors if not _is_named(author, own)]
-    if not strangers:
+    """Returns the names of the authors, then the submission's; if nobody is known, that alone."""
+    known = [author for author in authors if author.name or author.email]
+    if not known:
         return one_line(submission)
-    names = ", ".join(author_in_words(author) for author in authors[:_SHOWN])
-    more = f" and {len(authors) - _SHOWN} more" if len(authors) > _SHOWN else ""
-    return f"{one_line(submission)} ({names}{more})"
-
-
-def _is_named(author: Author, submission: str) -> bool:
-    words = (author.name or author.email or author.id).casefold().replace(",", " ").split()
-    return all(word in submission for word in words)
+    names = ", ".join(author_in_words(author) for author in known[:_SHOWN])
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    return f"{names}{more} ({one_line(submission)})"
 
 
 _MOST_MEMBERS = 6

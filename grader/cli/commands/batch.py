@@ -27,7 +27,7 @@ from grader.reports.environment import (
     not_preloaded_in_words,
     preload_in_words,
 )
-from grader.reports.summary import print_summary
+from grader.reports.summary import labelled, print_summary
 from grader.results.decisions.decision import BadDecisions
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
@@ -121,8 +121,9 @@ def batch(
 def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
     isolation: Mapping[str, str] = {}
     not_preloaded: dict[str, str] = {}
+    called = {one.name: labelled(one.name, one.authors) for one in opened.discovery.entries}
     with (
-        GradingProgress(len(opened.waiting)) as grading,
+        GradingProgress(len(opened.waiting), called) as grading,
         ExplainingProgress() as explaining,
         contextlib.closing(opened.results(pools, explain)) as results,
     ):
