@@ -1,0 +1,40 @@
+"""Lines that end a program, or wait for somebody, cost nothing of what stands before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from grader.core.verdict import Status
+from tests.harness.conftest import RIGHT
+
+pytestmark = pytest.mark.process
+
+ENDS = {
+    "exit": "exit()",
+    "quit": "quit(0)",
+    "sys.exit": "import sys\nsys.exit(1)",
+    "input": "input('Press Enter to close')",
+    "unittest": "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n"
+    "unittest.main()",
+    "main guard": "if __name__ == '__main__':\n    raise SystemExit('usage: work.py FILE')",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_stands_before_the_end_of_a_file_is_graded(grade: Callable, end: str) -> None:
+    """As it works where the student runs it."""
+    graded = grade(f"{RIGHT}\n{ENDS[end]}\n").grade
+    assert (graded.score, [test.status for test in graded.tests]) == (
+        graded.max_score,
+        [Status.PASSED] * len(graded.tests),
+    )
+
+
+def test_a_download_at_import_is_told_that_there_is_no_network(grade: Callable) -> None:
+    """The resolver's own words would have the student look at home."""
+    load = "import urllib.request\nurllib.request.urlopen('http://files.example/weights.pt')\n"
+    graded = grade(f"{load}{RIGHT}").grade
+    said = " ".join([graded.message or "", *(test.message or "" for test in graded.tests)])
+    assert "there is no network while a submission is graded" in said
