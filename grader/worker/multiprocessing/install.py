@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures.process
 import copy
-import multiprocessing.connection
 import multiprocessing.context
 import multiprocessing.managers
 import multiprocessing.pool
@@ -13,15 +12,17 @@ import multiprocessing.popen_forkserver
 import multiprocessing.popen_spawn_posix
 import multiprocessing.process
 import multiprocessing.queues
+import multiprocessing.reduction
 import multiprocessing.sharedctypes
 import multiprocessing.synchronize
 import os
+import threading
 from typing import Any
 
 import torch.multiprocessing
 import torch.utils.data.dataloader
 
-from grader.worker.multiprocessing import pools, processes, synchronization
+from grader.worker.multiprocessing import copying, pools, processes, sharing
 
 # joblib looks there once, when it is imported, and does everything in its own process then.
 _NO_PROCESSES_IN_JOBLIB = ("JOBLIB_MULTIPROCESSING", "0")
@@ -39,6 +40,9 @@ def do_without_forking() -> None:
             replacement = getattr(source, own)
             setattr(module, own, replacement)
             replacement.__module__ = module.__name__  # where `pickle` finds it
+    threading.stack_size(_STACK)
+    pickler: Any = multiprocessing.reduction.ForkingPickler
+    pickler.dumps, pickler.loads = staticmethod(copying.dumps), staticmethod(copying.loads)
     for module in (multiprocessing, torch.multiprocessing):
         vars(module)["current_process"] = processes.current_process
     vars(multiprocessing.sharedctypes)["_new_value"] = _memory
@@ -49,26 +53,22 @@ def do_without_forking() -> None:
     loader._get_iterator = _loaded_here
 
 
-_POPEN = (
-    multiprocessing.popen_fork,
-    multiprocessing.popen_spawn_posix,
-    multiprocessing.popen_forkserver,
-)
 _REPLACED = (
-    *((module, processes, "Popen") for module in _POPEN),
+    (multiprocessing.popen_fork, processes, "Popen"),
+    (multiprocessing.popen_spawn_posix, processes, "Popen"),
+    (multiprocessing.popen_forkserver, processes, "Popen"),
     (multiprocessing.process, processes, "current_process"),
     (multiprocessing.pool, pools, "Pool ThreadPool"),
-    (multiprocessing.pool, pools, "AsyncResult MapResult"),
-    (multiprocessing.queues, synchronization, "Queue JoinableQueue SimpleQueue"),
     (
         multiprocessing.synchronize,
-        synchronization,
+        sharing,
         "Lock RLock Semaphore BoundedSemaphore Condition Event Barrier",
     ),
-    (multiprocessing.connection, processes, "Connection Pipe wait"),
-    (multiprocessing.managers, synchronization, "SyncManager"),
+    (multiprocessing.managers, sharing, "SyncManager"),
     (concurrent.futures.process, pools, "ProcessPoolExecutor"),
 )
+# A pool of 64 threads fits into half of the memory that a worker may have.
+_STACK = 4 << 20
 
 
 def _memory(kind: Any) -> Any:

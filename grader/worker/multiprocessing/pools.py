@@ -6,161 +6,53 @@ event) waits for others: it goes to a thread of its own.
 
 from __future__ import annotations
 
-import concurrent.futures
-import itertools
-import multiprocessing
+import multiprocessing.pool
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.pool import CLOSE, RUN, ApplyResult, IMapIterator
 from typing import Any
 
-from grader.worker.multiprocessing.processes import CURRENT, pool_process
-from grader.worker.multiprocessing.scheduler import TURNS, Packed, crossed, inherited, small_stacks
+from grader.worker.multiprocessing.copying import PackedCall, inherited
+from grader.worker.multiprocessing.processes import being, one_at_a_time, pool_process
+
+# The mapper of calls with several arguments.
+_STARRED: Any = vars(multiprocessing.pool)["starmapstar"]
+# Whether it was done, and the result or the exception.
+_Outcome = tuple[bool, Any]
 
 
-class AsyncResult:
-    """The future result of tasks, as `multiprocessing.pool.AsyncResult`."""
-
-    def __init__(self, tasks: list[Future[Any]], of_one: bool) -> None:
-        self._tasks = tasks
-        self._of_one = of_one
-
-    def get(self, timeout: float | None = None) -> Any:
-        """The result, or a list of all; what a task raised is raised.
-
-        Raises:
-            multiprocessing.TimeoutError: if it is not there in time.
-        """
-        self.wait(timeout)
-        if not self.ready():
-            raise multiprocessing.TimeoutError
-        results = [task.result() for task in self._tasks]
-        return results[0] if self._of_one else results
-
-    def wait(self, timeout: float | None = None) -> None:
-        """Waits for all."""
-        with TURNS.waiting():
-            concurrent.futures.wait(self._tasks, timeout)
-
-    def ready(self) -> bool:
-        """Whether all are done; who asks again and again lets others go on."""
-        with TURNS.waiting():
-            return all(task.done() for task in self._tasks)
-
-    def successful(self) -> bool:
-        """Whether none raised anything.
-
-        Raises:
-            ValueError: if they are not done yet.
-        """
-        if not self.ready():
-            raise ValueError(f"{self!r} not ready")
-        return all(task.exception() is None for task in self._tasks)
+def _made(call: PackedCall) -> Any:
+    with being(pool_process()):
+        return call.made()
 
 
-class MapResult(AsyncResult):
-    """The future result of a whole `map`."""
-
-
-class MappedResults:
-    """The results of `imap`, one by one: a task is done when its result is asked for."""
-
-    def __init__(self, tasks: Iterator[Future[Any]]) -> None:
-        self._tasks = tasks
-
-    def __iter__(self) -> MappedResults:
-        return self
-
-    def __next__(self) -> Any:
-        return self.next()
-
-    def next(self, timeout: float | None = None) -> Any:
-        """The next result."""
-        task = next(self._tasks)
-        return AsyncResult([task], of_one=True).get(timeout)
-
-    def finish(self) -> None:
-        """Does what nobody asked for yet, and keeps the results."""
-        self._tasks = iter(list(self._tasks))
-
-
-class Hands:
-    """Does tasks, in the thread that hands them over or, where they may wait, in threads."""
-
-    def __init__(self, most: int, initializer: Callable[..., Any] | None, initargs: Any) -> None:
-        self._most = most
-        self._initializer = initializer
-        self._initargs = tuple(initargs)
-        self._waits = _may_wait(self._initargs)
-        self._process = pool_process("ForkPoolWorker-1")
-        self._threads: ThreadPoolExecutor | None = None
-
-    def prepare(self) -> None:
-        """Runs the initializer, once."""
-        if self._initializer is not None:
-            initializer, self._initializer = self._initializer, None
-            with CURRENT.being(self._process):
-                initializer(*inherited(self._initargs))
-
-    def do(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Future[Any]:
-        """Returns the future of a call; the call and its result are copied."""
-        done: Future[Any] = Future()
-        try:
-            call = Packed((function, args, kwargs))
-            if self._waits or call.may_wait:
-                return self._in_a_thread(call)
-            with CURRENT.being(self._process):
-                done.set_result(_called(call))
-        except Exception as error:
-            done.set_exception(error)
-        return done
-
-    def finish(self) -> None:
-        """Waits for the tasks that have threads of their own."""
-        if self._threads is not None:
-            with TURNS.waiting():
-                self._threads.shutdown()
-            self._threads = None
-
-    def _in_a_thread(self, call: Packed) -> Future[Any]:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._most)
-        with small_stacks():
-            return self._threads.submit(self._in_turn, call)
-
-    def _in_turn(self, call: Packed) -> Any:
-        with TURNS.taken(), CURRENT.being(self._process):
-            return _called(call)
-
-
-class Threads(Hands):
-    """Does tasks in threads that share everything."""
-
-    def do(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Future[Any]:
-        """Returns the future of a call."""
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._most)
-        with small_stacks():
-            return self._threads.submit(function, *args, **kwargs)
-
-
-def _called(call: Packed) -> Any:
-    function, args, kwargs = call.unpacked()
-    return crossed(function(*args, **kwargs))
-
-
-def _may_wait(thing: Any) -> bool:
+def _outcome(call: PackedCall) -> _Outcome:
     try:
-        return Packed(thing).may_wait
-    except Exception:  # a forked process has it all the same
+        return True, _made(call)
+    except Exception as error:
+        return False, error
+
+
+def _prepared(initializer: Callable[..., Any] | None, initargs: Iterable[Any]) -> bool:
+    """Runs the initializer of a pool; returns whether its tasks may wait on what it was given."""
+    if initializer is None:
         return False
+    if not callable(initializer):
+        raise TypeError("initializer must be a callable")
+    own = tuple(initargs)
+    with being(pool_process()):
+        initializer(*inherited(own))
+    return PackedCall(initializer, own, {}).may_wait
 
 
-class Pool:
-    """As `multiprocessing.pool.Pool`."""
+def _many(processes: int | None) -> int:
+    return (os.cpu_count() or 1) if processes is None else processes
 
-    _hands_of: type[Hands] = Hands
+
+class Pool(multiprocessing.pool.Pool):
+    """As `multiprocessing.pool.Pool`, all of whose calls come to the methods here."""
 
     def __init__(
         self,
@@ -170,21 +62,14 @@ class Pool:
         maxtasksperchild: int | None = None,
         context: object = None,
     ) -> None:
-        many = (os.cpu_count() or 1) if processes is None else processes
-        if many < 1:
+        self._state = CLOSE
+        self._processes = _many(processes)
+        if self._processes < 1:
             raise ValueError("Number of processes must be at least 1")
-        if initializer is not None and not callable(initializer):
-            raise TypeError("initializer must be a callable")
-        self._processes = many
-        self._hands = self._hands_of(many, initializer, initargs)
-        self._hands.prepare()
-        self._is_open = True
-        self._unfinished: list[MappedResults] = []
-        self._begun: list[AsyncResult] = []
-
-    def apply(self, func: Any, args: Iterable[Any] = (), kwds: Mapping[str, Any] = {}) -> Any:
-        """The result of one call."""
-        return self.apply_async(func, args, kwds).get()
+        self._waits = _prepared(initializer, initargs)
+        self._state = RUN
+        self._cache: dict[int, Any] = {}  # of the results of the standard library
+        self._threads: ThreadPool | None = None
 
     def apply_async(
         self,
@@ -193,63 +78,53 @@ class Pool:
         kwds: Mapping[str, Any] = {},
         callback: Any = None,
         error_callback: Any = None,
-    ) -> AsyncResult:
+    ) -> Any:
         """Returns the future result of one call."""
-        self._check_open()
-        result = AsyncResult([self._hands.do(func, tuple(args), dict(kwds))], of_one=True)
-        return self._told(result, callback, error_callback)
+        (call,) = self._packed(func, [tuple(args)], kwds)
+        if self._are_for_threads([call]):
+            told = {"callback": callback, "error_callback": error_callback}
+            return self._in_threads().apply_async(_made, (call,), **told)
+        return self._result(_outcome(call), callback, error_callback)
 
-    def map(self, func: Any, iterable: Iterable[Any], chunksize: int | None = None) -> Any:
-        """The results of all, in their order."""
-        return self.map_async(func, iterable, chunksize).get()
-
-    def starmap(self, func: Any, iterable: Iterable[Any], chunksize: int | None = None) -> Any:
-        """The same, each with several arguments."""
-        return self.starmap_async(func, iterable, chunksize).get()
-
-    def map_async(
+    def _map_async(
         self,
         func: Any,
         iterable: Iterable[Any],
+        mapper: Any,
         chunksize: int | None = None,
         callback: Any = None,
         error_callback: Any = None,
-    ) -> AsyncResult:
-        """Returns the future results of all calls."""
-        each = ((item,) for item in iterable)
-        return self.starmap_async(func, each, chunksize, callback, error_callback)
+    ) -> Any:
+        rows = iterable if mapper is _STARRED else ((item,) for item in iterable)
+        calls = self._packed(func, rows)
+        if self._are_for_threads(calls):
+            told = {"callback": callback, "error_callback": error_callback}
+            return self._in_threads().map_async(_made, calls, 1, **told)
+        outcomes = list(map(_outcome, calls))
+        failed = next((outcome for outcome in outcomes if not outcome[0]), None)
+        whole = failed or (True, [result for _, result in outcomes])
+        return self._result(whole, callback, error_callback)
 
-    def starmap_async(
-        self,
-        func: Any,
-        iterable: Iterable[Any],
-        chunksize: int | None = None,
-        callback: Any = None,
-        error_callback: Any = None,
-    ) -> AsyncResult:
-        """The same, each with several arguments."""
-        self._check_open()
-        result = MapResult([self._hands.do(func, tuple(args), {}) for args in iterable], False)
-        return self._told(result, callback, error_callback)
-
-    def imap(self, func: Any, iterable: Iterable[Any], chunksize: int = 1) -> MappedResults:
-        """The results, one by one."""
-        self._check_open()
-        if chunksize < 1:
+    def imap(self, func: Any, iterable: Iterable[Any], chunksize: int | None = 1) -> Any:
+        """Returns the results, one by one."""
+        if chunksize is not None and chunksize < 1:
             raise ValueError(f"Chunksize must be 1+, not {chunksize:n}")
-        results = MappedResults(self._hands.do(func, (item,), {}) for item in iterable)
-        self._unfinished.append(results)
+        calls = self._packed(func, ((item,) for item in iterable))
+        if self._are_for_threads(calls):
+            return self._in_threads().imap(_made, calls)
+        results: Any = IMapIterator(self)
+        for place, outcome in enumerate(map(_outcome, calls)):
+            results._set(place, outcome)
+        results._set_length(len(calls))
         return results
 
     imap_unordered = imap
 
     def close(self) -> None:
         """Takes no more tasks."""
-        self._is_open = False
+        self._state = CLOSE
 
-    def terminate(self) -> None:
-        """Takes no more tasks."""
-        self._is_open = False
+    terminate = close
 
     def join(self) -> None:
         """Waits until all tasks are done.
@@ -257,53 +132,35 @@ class Pool:
         Raises:
             ValueError: if there may be more of them.
         """
-        if self._is_open:
+        if self._state == RUN:
             raise ValueError("Pool is still running")
-        for results in self._unfinished:
-            results.finish()
-        for result in self._begun:
-            result.wait()
+        if self._threads is not None:
+            self._threads.close()
+            self._threads.join()
 
-    def _told(self, result: AsyncResult, callback: Any, error_callback: Any) -> AsyncResult:
-        """The result, of which callbacks are told when all of it is there."""
-        self._begun = [*itertools.dropwhile(AsyncResult.ready, self._begun), result]
-        left = len(result._tasks)
+    def _packed(
+        self, func: Any, rows: Iterable[Iterable[Any]], kwargs: Mapping[str, Any] = {}
+    ) -> list[PackedCall]:
+        if self._state != RUN:
+            raise ValueError("Pool not running")
+        return [PackedCall(func, tuple(args), dict(kwargs)) for args in rows]
 
-        def tell(_done: object) -> None:
-            nonlocal left
-            left -= 1
-            if left <= 0:
-                failed = [task.exception() for task in result._tasks if task.exception()]
-                if failed and error_callback is not None:
-                    error_callback(failed[0])
-                elif not failed and callback is not None:
-                    callback(result.get())
+    def _are_for_threads(self, calls: Iterable[PackedCall]) -> bool:
+        return self._waits or any(call.may_wait for call in calls)
 
-        for task in result._tasks:
-            task.add_done_callback(tell)
-        if not result._tasks:
-            tell(None)
+    def _in_threads(self) -> ThreadPool:
+        one_at_a_time()
+        self._threads = self._threads or ThreadPool(self._processes)
+        return self._threads
+
+    def _result(self, outcome: _Outcome, callback: Any, error_callback: Any) -> Any:
+        result: Any = ApplyResult(self, callback, error_callback)
+        result._set(0, outcome)
         return result
 
-    def _check_open(self) -> None:
-        if not self._is_open:
-            raise ValueError("Pool not running")
 
-    def __enter__(self) -> Pool:
-        self._check_open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.terminate()
-
-    def __reduce__(self) -> Any:
-        raise NotImplementedError("pool objects cannot be passed between processes or pickled")
-
-
-class ThreadPool(Pool):
-    """As `multiprocessing.pool.ThreadPool`."""
-
-    _hands_of = Threads
+class ThreadPool(multiprocessing.pool.ThreadPool):
+    """As the standard library's, which calls its base by a name that another pool has now."""
 
     def __init__(
         self,
@@ -311,11 +168,14 @@ class ThreadPool(Pool):
         initializer: Callable[..., Any] | None = None,
         initargs: Iterable[Any] = (),
     ) -> None:
-        super().__init__(processes, initializer, initargs)
+        _STANDARD_POOL.__init__(self, processes, initializer, initargs)
 
 
-class ProcessPoolExecutor(Executor):
-    """Calls are done one after another, when they are submitted."""
+_STANDARD_POOL: Any = multiprocessing.pool.Pool
+
+
+class ProcessPoolExecutor(ThreadPoolExecutor):
+    """As `concurrent.futures.ProcessPoolExecutor`."""
 
     def __init__(
         self,
@@ -326,29 +186,37 @@ class ProcessPoolExecutor(Executor):
         *,
         max_tasks_per_child: int | None = None,
     ) -> None:
-        many = (os.cpu_count() or 1) if max_workers is None else max_workers
-        if many <= 0:
-            raise ValueError("max_workers must be greater than 0")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
-        self._max_workers = many
-        self._hands = Hands(many, initializer, initargs)
-        self._is_open, self._is_broken = True, False
+        super().__init__(_many(max_workers))
+        self._prepare: Callable[[], bool] | None = lambda: _prepared(initializer, initargs)
+        self._waits = False
+        self._is_broken = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Returns the future of a call."""
+        done: Future[Any] = Future()
         if self._is_broken:
             raise BrokenProcessPool("A child process terminated abruptly")
-        if not self._is_open:
+        if self._shutdown:
             raise RuntimeError("cannot schedule new futures after shutdown")
+        if self._prepare is not None:
+            prepare, self._prepare = self._prepare, None
+            try:
+                self._waits = prepare()
+            except Exception as error:
+                self._is_broken = True
+                done.set_exception(BrokenProcessPool(f"the initializer raised {error!r}"))
+                return done
+        call = PackedCall(fn, args, kwargs)
+        if self._waits or call.may_wait:
+            one_at_a_time()
+            return super().submit(_made, call)
         try:
-            self._hands.prepare()
+            done.set_result(_made(call))
         except Exception as error:
-            self._is_broken = True
-            failed: Future[Any] = Future()
-            failed.set_exception(BrokenProcessPool(f"the initializer raised {error!r}"))
-            return failed
-        return self._hands.do(fn, args, kwargs)
+            done.set_exception(error)
+        return done
 
     def map(
         self,
@@ -358,13 +226,7 @@ class ProcessPoolExecutor(Executor):
         chunksize: int = 1,
         **_later: Any,
     ) -> Iterator[Any]:
-        """The results, in the order of the calls."""
+        """Returns the results, in the order of the calls."""
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
         return super().map(fn, *iterables, timeout=timeout)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes no more calls, and waits for those that wait for each other."""
-        self._is_open = False
-        if wait:
-            self._hands.finish()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from types import FunctionType, ModuleType
 from typing import Any
 
-from grader.worker.multiprocessing.scheduler import inherited
+from grader.worker.multiprocessing.copying import inherited
 from grader.worker.stubs.stub import absent_exception, names_exception
 
 Delayed = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
