@@ -237,6 +237,52 @@ TRIED = {
         with cf.ThreadPoolExecutor(32) as pool:
             assert list(pool.map(square, [2])) == [4]
     """,
+    "polled": """
+        def work(n, results):
+            time.sleep(0.01)
+            results.put(n)
+        results = mp.Queue(maxsize=8)
+        workers = [Process(target=work, args=(n, results)) for n in range(3)]
+        for worker in workers: worker.start()
+        while any(worker.is_alive() for worker in workers): pass
+        found = []
+        while len(found) < 3:
+            if not results.empty(): found.append(results.get_nowait())
+        assert sorted(found) == [0, 1, 2] and not results.full() and results.qsize() == 0
+        assert raised(lambda: results.get(block=False))[0] == "Empty"
+        assert raised(lambda: results.get(timeout=0.01))[0] == "Empty"
+        assert mp.connection.wait([worker.sentinel for worker in workers], timeout=60)
+        lock = mp.Lock()
+        assert lock.acquire(timeout=1) and not lock.acquire(block=False)
+        assert raised(mp.BoundedSemaphore(1).release)[0] == "ValueError"
+    """,
+    "counted": """
+        def begin(counter, lock, queue):
+            global COUNTER, LOCK, QUEUE
+            COUNTER, LOCK, QUEUE = counter, lock, queue
+        def count(text):
+            with LOCK: COUNTER.value += len(text)
+            QUEUE.put(text)
+            return len(text)
+        counter, lock, queue = mp.Value("i", 0), mp.Lock(), mp.Queue()
+        with Pool(4, initializer=begin, initargs=(counter, lock, queue)) as pool:
+            results = pool.imap_unordered(count, ["a", "bb", "ccc"])
+            assert sorted(results) == [1, 2, 3]
+        assert counter.value == 6 and len([queue.get() for _ in range(3)]) == 3
+    """,
+    "large": """
+        def double(end):
+            for data in iter(end.recv, None): end.send(data * 2)
+        ours, theirs = mp.Pipe()
+        process = Process(target=double, args=(theirs,)); process.start()
+        for size in (10, 10**6):
+            ours.send(b"x" * size)
+            assert len(ours.recv()) == 2 * size
+        ours.send(None); process.join()
+        items = mp.Queue(); items.put(list(range(10**5)))
+        assert len(items.get(timeout=60)) == 10**5
+        ours.send_bytes(b"abc", 1, 2)
+    """,
     "joblib": """
         from joblib import Parallel, delayed
         assert Parallel(n_jobs=-1, verbose=5)(delayed(square)(n) for n in range(4)) == [0, 1, 4, 9]
