@@ -82,16 +82,15 @@ def judge(grades: Path, pairs: list[str]) -> None:
 
 def serve(end: LineChannel, recorded: Sequence[Grade], suite_hash: str) -> None:
     """Answers a coordinator: each grade as that of whom is asked for."""
-    from grader.grading.job.shorthand import ShorthandWriter
 
-    shorthand, grades = ShorthandWriter(), itertools.cycle(recorded)
+    grades = itertools.cycle(recorded)
     end.say({"collected": {"max_score": 0.0, "pid": os.getpid()}})
     seed = (end.next() or {})["seed"]
     end.say({"ready": {"pid": os.getpid()}})
     for job in end:
         own = {"submission": job["entry"]["name"], "submission_hash": job["submission_hash"]}
         grade = dataclasses.replace(next(grades), **own, seed=seed, suite_hash=suite_hash)
-        end.say({"grade": shorthand.written(grade)})
+        end.say({"grade": grade.as_json(whole=True)})
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from grader.core.explanation import Words
 from grader.core.settings import EXPLAINING_WALL_FACTOR, WALL_FACTOR, Settings
 from grader.core.verdict import Carried, Grade, Status, Verdict
 from grader.grading.job.client_process import JobProcess, start_jobs
-from grader.grading.job.shorthand import Role, ShorthandReader
+from grader.grading.job.lines import Role
 from grader.intake.entry import Entry
 
 Follow = Callable[[Verdict], None]
@@ -55,7 +55,6 @@ class JobClient:
         self._role: Role | None = None
         self._child = 0
         self._unread = bytearray()
-        self._shorthand = ShorthandReader()
 
     @classmethod
     def several(cls, settings: Settings, count: int, submissions: int) -> list[JobClient]:
@@ -157,7 +156,7 @@ class JobClient:
     def _read(self, row: Mapping[str, Any]) -> Grade:
         """Returns the grade that a judge wrote; one that cannot be read is no judge's."""
         try:
-            return self._shorthand.read(row)
+            return Grade.from_json(row)
         except (LookupError, TypeError, ValueError) as error:
             raise self._lost(f"its grade cannot be read ({error})") from error
 
@@ -180,7 +179,6 @@ class JobClient:
         if "ready" not in reply:
             raise JobLost(f"the {role} was lost: it ended{_code_in_words(reply.get('ended'))}")
         self._role, self._child = role, reply["ready"]["pid"]
-        self._shorthand = ShorthandReader()
 
     def _stopped(self, seconds: float) -> str:
         """Ends an explainer that is late; why there are no more words."""

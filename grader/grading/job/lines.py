@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import json
 import os
 from collections.abc import Iterator
 from typing import Any
+
+
+class Role(enum.StrEnum):
+    """The role of the process that answers a job's lines: judge or explainer."""
+
+    JUDGE = "judge"
+    EXPLAINER = "explainer"
 
 
 class LineChannel:

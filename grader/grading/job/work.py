@@ -28,8 +28,7 @@ from grader.core.scratch import new_scratch
 from grader.core.settings import Settings
 from grader.explain.explainer.service import ExplainerService, bound_this_process
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
-from grader.grading.job.lines import LineChannel
-from grader.grading.job.shorthand import Role, ShorthandWriter
+from grader.grading.job.lines import LineChannel, Role
 from grader.grading.judge.service import JudgeService
 from grader.intake.client import IntakeClient
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
@@ -134,10 +133,9 @@ class Job:
 
     def _judge(self, service: JudgeService) -> None:
         service.prepare()
-        shorthand = ShorthandWriter()
         self._lines.say({"ready": {"pid": os.getpid()}})
         for job in self._submissions():
-            self._lines.say({"grade": shorthand.written(service.grade(job))})
+            self._lines.say({"grade": service.grade(job).as_json(whole=True)})
 
     def _explain(self, service: ExplainerService) -> None:
         self._lines.say({"ready": {"pid": os.getpid()}})
