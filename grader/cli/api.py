@@ -134,10 +134,10 @@ def batch(
 
 
 def settle(out: StrPath, *, assignment: StrPath = ".") -> Iterator[Settlement]:
-    """What people get in the end: the tests' points with every decision, and what lateness costs.
+    """Returns final points: the tests' points, each decision, and what lateness costs.
 
-    There is one settlement for each submission, or several where a group's members get different
-    points, and none where another submission was taken instead. `final` are the points.
+    There is one settlement for each submission. A group whose members get different points has
+    several; a submission in whose place another one counts has none. `final` are the points.
 
     Args:
         out: the folder that a batch left, with `decisions.toml` in it, if there are decisions.

@@ -90,7 +90,7 @@ def _drawn(count: int, taken: set[int]) -> list[int]:
 
 
 class Mask:
-    """What submissions and people are called, and texts in which they are called so."""
+    """Replaces the names of submissions and people, also within texts."""
 
     def __init__(self, numbers: Mapping[str, int], people: People) -> None:
         self.labels = {name: called(number) for name, number in numbers.items()}
@@ -105,7 +105,7 @@ class Mask:
             self.add("", (person,), f"Absent {place}")
 
     def add_files(self, files: Iterable[str]) -> None:
-        """What people called the files that they handed in: many call them by their own names."""
+        """Adds the names of files that people handed in: many contain the people's own names."""
         for file in files:
             own = _BEFORE_A_FILE.sub("", file, count=1)
             _, dot, suffix = own.rpartition(".")

@@ -298,7 +298,7 @@ class Results:
         return [] if value is None else list(json.loads(value))
 
     def downloads(self) -> dict[str, tuple[str, ...]]:
-        """What a platform's download calls what belongs to each submission, by its name.
+        """Returns, by submission, the names of its files and folders in a platform's download.
 
         Raises:
             StoreError: if the file is damaged.

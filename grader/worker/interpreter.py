@@ -23,7 +23,7 @@ class NoAdapter(Exception):
 
 
 class Living:
-    """What the latest call made, for the one whose script goes on where that one's ended.
+    """The objects that the latest call made, for a call whose script continues it.
 
     `functions` are the adapters that steps may ask; `called` is what was called last. `look`
     is shown what each adapter hands back.
@@ -50,9 +50,9 @@ class Living:
         call: Call,
         seed: Seed | None = None,
     ) -> Any:
-        """What a call gives, with all of its steps; those that were taken before are not again.
+        """Returns the result of a call with all of its steps; steps taken before are not repeated.
 
-        Each step has its own random numbers, the same whether others were taken just before or not.
+        Each step has its own seed, whether others were taken just before or not.
 
         Raises:
             NoAdapter: if a step asks an adapter that there is not.

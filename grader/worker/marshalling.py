@@ -53,7 +53,7 @@ def holds_tensor(value: Value) -> bool:
 
 
 def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -> Value:
-    """What of a result can cross to the judge: plain data, else a description in its place.
+    """Returns a result as it can cross to the judge: plain data, or a description in its place.
 
     A tensor crosses from the `device` of the call; from the CPU also where `may_be_on_cpu`, as
     the inputs of the call are on no device.

@@ -140,7 +140,7 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
 
 
 def _say_what_is_asked_again(opened: Batch, again: int) -> None:
-    """What of how many submissions that were graded before, and what becomes of the others."""
+    """Reports how many graded submissions need tests again, and how many are unchanged or new."""
     tests = [name.rpartition("::")[2] for name in opened.changed if name]
     asked = f"of them only {several(tests)} is asked again" if tests else "points change alone"
     others = {

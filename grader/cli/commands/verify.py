@@ -177,7 +177,7 @@ def _table(kind: str, trials: Sequence[MistakeTrial]) -> Table:
 
 
 def _unnamed(mistakes: Sequence[MistakeTrial]) -> Iterator[str]:
-    """Of each mistake that is caught and not always named, each of its ways."""
+    """Yields each way of a mistake that is caught and not always named."""
     of_one: dict[tuple[str, str], list[MistakeTrial]] = defaultdict(list)
     for trial in mistakes:
         of_one[trial.mistake, trial.exercise].append(trial)

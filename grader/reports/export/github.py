@@ -1,8 +1,8 @@
-"""What GitHub shows of a grade: annotations, a step's summary, Classroom's result.
+"""Writes a grade for GitHub: annotations, a step's summary, Classroom's result.
 
 Classroom takes the sum of the tests' scores; the table that its reporter prints counts the tests
-that passed instead. So an exercise is as many tests as it has points, and both come out alike, up
-to what half-earned points make of it.
+that passed. Each exercise becomes as many tests as it has points, so that both agree, except for
+points that were half earned.
 
 The commands and their limits are those of GitHub's "Workflow commands for GitHub Actions": ten
 annotations of a kind for each step, and a summary of at most 1024 KiB.

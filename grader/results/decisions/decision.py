@@ -1,4 +1,4 @@
-"""What an instructor can decide about grades; each decision knows the line that it stands in."""
+"""Decisions of an instructor about grades; each knows its line in the file."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Whose(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateDays(Decision):
-    """So many of the days that each may spend are left to a person."""
+    """The number of free late days that a person has left."""
 
     person: str
     left: int

@@ -228,10 +228,10 @@ def late_rule(results: Results, start: Path) -> LateRule | None:
 
 
 def aim(decision: Decision, known: ClassList) -> Iterator[Aimed]:
-    """What a decision is about: a test's name may stand for tests of several exercises.
+    """Yields the targets of a decision; a test's name may stand for tests of several exercises.
 
     Raises:
-        Unknown: if it speaks of what is not in the class.
+        Unknown: if the decision names something that is not in the class.
     """
     person = getattr(decision, "person", EVERYBODY)
     whom = known.whom(person)

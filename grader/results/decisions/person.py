@@ -48,7 +48,7 @@ def worth(tests: Sequence[Verdict]) -> int:
 
 
 def counting(tests: Sequence[Verdict], taken_out: Set[str], bonus: Set[str] = frozenset()) -> int:
-    """What an exercise gives as if some of its tests had never been: the others carry its points.
+    """Returns an exercise's points without some of its tests: the others carry them.
 
     What counts beyond the values is gated by those values that are left, and what a forbidden call
     costs is in the same proportion as before. What tests give that are a bonus comes on top.
@@ -63,7 +63,7 @@ def counting(tests: Sequence[Verdict], taken_out: Set[str], bonus: Set[str] = fr
 
 
 def excused_points(points: Mapping[str, tuple[int, int]], exercise: str) -> int:
-    """What an exercise counts that a person need not have done: the share that the others gave.
+    """Returns the points of an exercise that a person is excused from: the share that others gave.
 
     `points` are what each exercise gave and is worth.
     """

@@ -1,4 +1,4 @@
-"""What a person gets in the end: the machine's points, each change of them, lateness.
+"""Final points of a person: the tests' points, each change of them, lateness.
 
 Sums are of whole hundredths: whoever adds up the changes gets the final points, to the last digit.
 """
@@ -32,9 +32,9 @@ class HandingIn:
 
 @dataclass(frozen=True, slots=True)
 class LateAllowance:
-    """What a person is allowed beyond others: a later due date, and days that cost nothing.
+    """A later due date for a person, and days that cost nothing.
 
-    `extensions` are the decisions that it follows from.
+    `extensions` are the decisions behind it.
     """
 
     until: datetime.datetime | None = None
@@ -105,7 +105,7 @@ def _spending(spent: int, free: int, paid: int) -> str:
 
 
 def _cost(rule: LateRule, days: int, reached: int, possible: int) -> tuple[int, str]:
-    """So many hundredths for so many days, never more than there are, and how that is counted."""
+    """Returns the cost of late days in hundredths, at most all points, and how it was counted."""
     if rule.points:
         exact = Fraction(hundredths(rule.points) * days)
         how = f"{rule.points:g} {'point' if rule.points == 1 else 'points'} a day"
@@ -163,7 +163,7 @@ class ChangeKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PointsChange:
-    """So many hundredths more or fewer, in an exercise or as a whole, for a reason.
+    """A change of points in hundredths, of an exercise or of the whole, with its reason.
 
     `sentence` is for students; `source` is the rule, or the file and line of the decision.
     """
@@ -187,7 +187,7 @@ class PointsChange:
 
 @dataclass(frozen=True, slots=True)
 class ExercisePoints:
-    """What an exercise is worth, and what the tests and all of its own changes give; hundredths."""
+    """An exercise's worth, its points from tests, and its points after all changes; hundredths."""
 
     machine: int
     final: int
@@ -196,7 +196,7 @@ class ExercisePoints:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What some people get for a submission; those of a group may get different points.
+    """The final points of some people for a submission; members of a group may get different ones.
 
     `machine` are the hundredths that the tests gave, none if they gave none: not all were judged.
     `undecided` says what somebody has to decide about its lateness; `excused` people get neither

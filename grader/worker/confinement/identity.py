@@ -104,11 +104,11 @@ _OTHERS = {"network": 0x40000000, "ipc": 0x08000000, "host name": 0x04000000}
 
 
 def enter_process_namespace() -> list[str]:
-    """What this process forks from now on has process ids of its own, where that is granted.
+    """Gives processes that are forked from now on a process id namespace, where that is granted.
 
-    The first that is forked is the namespace's init: when it ends, all others there are killed by
-    the kernel. Who is not privileged is granted that only inside a user namespace, in which this
-    process stays the user that it was. The names of the namespaces that were entered.
+    The first one is the namespace's init: when it ends, the kernel kills all others there. A
+    process without privileges needs a user namespace for that, in which it keeps its user. Returns
+    the names of the namespaces that were entered.
     """
     if sys.platform != "linux":
         return []

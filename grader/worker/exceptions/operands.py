@@ -50,7 +50,7 @@ def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
 
 
 def _calls(trace: TracebackType) -> Iterator[Operand]:
-    """What the functions return that are called where a frame stopped, where that is one line."""
+    """Yields the results of functions that are called on the line where a frame stopped."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             if not isinstance(node, ast.Call) or dotted_name(node.func) is None:
@@ -85,7 +85,7 @@ def _names(node: ast.AST, is_called: bool = False) -> Iterator[tuple[list[str], 
 
 
 def _resolved(dotted: list[str], frame: FrameType, is_called: bool) -> tuple[str, str | None]:
-    """What a dotted name stands for, in words, or else the tensor (or None) that it belongs to."""
+    """Returns a dotted name's value in words, or that of the tensor (or None) before the dot."""
     value = value_of(dotted, frame)
     words = in_words(value) or (None if is_called else not_called_in_words(value))
     while words is None and len(dotted) > 1:
@@ -251,7 +251,7 @@ def _set_in(
 
 
 def _passed_through(name: str, statement: ast.stmt | None, trace: TracebackType) -> str | None:
-    """What `k` was called before `q, k = placed(q, k)`, if that gives back what it is given."""
+    """Returns the name of `k` before `q, k = placed(q, k)`, if the call returns its arguments."""
     match statement:
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call() as call):
             places = [at for at, one in enumerate(targets) if dotted_name(one) == [name]]

@@ -121,7 +121,7 @@ def describe_exception(
 
 
 def _attempted(look: Callable[[], Found], otherwise: Found) -> Found:
-    """What is found by a look into a submission's objects, which may do anything at all."""
+    """Returns the result of a look into a submission's objects, which may raise anything."""
     try:
         return look()
     except BaseException:

@@ -184,7 +184,7 @@ class Silent:
 
 
 class SilentBase:
-    """What a class of the submission is derived from in place of a class of an absent package."""
+    """The base of a submission's class that derives from a class of an absent package."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass

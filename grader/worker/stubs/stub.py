@@ -1,7 +1,7 @@
-"""What a name of an absent package stands for: harmless until it is really used.
+"""Stubs for the names of an absent package: harmless until they are really used.
 
-While a submission is imported, everything can be done with it and nothing comes of it: names are
-taken, decorators applied, patterns compiled, loggers made. Afterwards whatever is done raises.
+During the import of a submission every operation on a stub has no effect: attributes, decorators,
+compiled patterns, loggers. Afterwards every operation raises.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Stub:
 
 
 class AbsentBase:
-    """What a class of the submission is derived from that has no other bases than absent ones."""
+    """The base of a submission's class whose only bases are absent."""
 
     _stand_in: Stub
 

@@ -144,7 +144,7 @@ def codes_in(module: CodeType) -> dict[Key, CodeType]:
 
 
 def likeness(code: CodeType) -> tuple[object, ...]:
-    """What two compilations of one function have in common.
+    """Returns what two compilations of one function have in common.
 
     Their instructions may differ: those for `torch.exp` hang on whether the import was seen.
     """
@@ -205,7 +205,7 @@ class LoadedSource:
         self._globals = functions[0].__globals__ if functions else _globals_of(self._path)
 
     def exchange_for(self, changes: Sequence[TextChange]) -> list[Swap]:
-        """What is to be exchanged to have this file changed, as far as it can be at run time.
+        """Returns the exchanges that change a file at run time.
 
         Raises:
             CannotExchange: if it cannot.

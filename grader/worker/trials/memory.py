@@ -47,11 +47,11 @@ class StateChange:
 
 
 class State:
-    """What modules hold: their names, and what objects and containers there hold, a few deep.
+    """The state of modules: their names, and the contents of objects and containers, a few deep.
 
-    And what their functions hold, in defaults and of the functions around them, as decorators do
-    that remember; what is cached of functions of files below `root`, `within` these modules if that
-    is told, and of packages that remember shapes; and torch's settings.
+    It includes defaults and closures of functions, caches of functions in files below `root`
+    (`within` these modules, if any are given), caches of packages that remember shapes, and
+    torch's settings.
     """
 
     def __init__(

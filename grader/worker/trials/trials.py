@@ -114,10 +114,11 @@ class Trying:
         self._staying: list[Swap] = []
 
     def perform(self, trials: Trials) -> Outcomes:
-        """What the edited programs answer: as far as they answer otherwise than the loaded one.
+        """Returns the answers of edited programs that differ from those of the loaded program.
 
-        An edit goes on to the next call as long as its answers are tensors or numbers, and other
-        ones than without it, where they are to change. What is not begun in time is left out.
+        An edit goes on to the next call while its answers are tensors or numbers, and differ from
+        the unedited program's where they are to change. Edits that would begin too late are left
+        out.
         """
         end = self._clock() + trials.seconds
         outcomes = Outcomes()
@@ -225,9 +226,9 @@ class Trying:
             self._alarm.set(0)
 
     def _answer(self, call: Call, swaps: Sequence[Swap], anew: bool = True) -> Answer:
-        """What the program answers to a call when so much of it is exchanged.
+        """Returns the program's answer to a call after some exchanges; None if it cannot cross.
 
-        Nothing, if that cannot cross. Unless it begins `anew`, it has what the call before left.
+        Unless it begins `anew`, the program has the state that the call before left.
         """
         function = self._adapters.get(call.adapter)
         if function is None:
