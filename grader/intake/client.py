@@ -23,8 +23,8 @@ from grader.core.processors import processors
 from grader.core.scratch import new_scratch
 from grader.core.submission import ClassNeeds, Needs, Submission, Unreadable
 from grader.intake.copying.limits import DEFAULT_BOUNDS, MIB, Bounds
-from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry, size_in_words
+from grader.intake.private_copy import CopyFailed
 
 _START_SECONDS = 60.0
 _LOOK_EVERY = 1.0  # seconds

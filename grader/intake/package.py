@@ -16,9 +16,9 @@ from grader.intake.archives.formats import member_parts, unpack_tar
 from grader.intake.copying.folder import copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits
 from grader.intake.copying.open_folder import OpenFolder, chunks
-from grader.intake.copying.private_copy import PrivateCopy
 from grader.intake.entry import Entry, size_in_words
 from grader.intake.platforms.handed_in import HandedIn, handed_in
+from grader.intake.private_copy import PrivateCopy
 
 
 class Bundle:

@@ -20,10 +20,10 @@ from typing import Any
 from grader.core.parentage import end_with_parent
 from grader.core.submission import Submission, Unreadable
 from grader.intake.copying.limits import MIB, Bounds
-from grader.intake.copying.private_copy import CopyFailed
-from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
+from grader.intake.private_copy import CopyFailed
 from grader.intake.programs.needs import read_needs
+from grader.intake.staging import take_in
 
 _MOST_KEPT = 256 * MIB  # memory that a process may have held and stay; most need a tenth
 

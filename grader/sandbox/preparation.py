@@ -14,8 +14,8 @@ from grader.core.replies import Unremarkable
 from grader.core.scratch import PASSABLE
 from grader.core.submission import Submission
 from grader.intake.client import IntakeClient
-from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
+from grader.intake.private_copy import CopyFailed
 from grader.sandbox.device import turn_on
 from grader.sandbox.environment import Environment
 from grader.sandbox.forbidden_uses import Uses

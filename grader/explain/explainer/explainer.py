@@ -19,6 +19,7 @@ from grader.core.verdict import Aspect, Status, Visibility, Where
 from grader.core.wire.calls import Call
 from grader.explain.deadline import Deadline
 from grader.explain.explainer.rerun import LOST, REPEATED, Ask, Lost, LostTests, Rerun, RerunResult
+from grader.explain.explainer.unknown import nameless, suspicion
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.diagnosis import (
     WATCHED_ASPECTS,
@@ -28,7 +29,6 @@ from grader.explain.mistakes.diagnosis import (
     wrong_cases,
 )
 from grader.explain.mistakes.mistakes import KnownMistakes
-from grader.explain.mistakes.unknown import nameless, suspicion
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, noting
 from grader.explain.repair.exercises import Proved

@@ -27,8 +27,8 @@ from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.forbidden_names import find_mentions
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.intake.client import IntakeClient
-from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
+from grader.intake.private_copy import CopyFailed
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import SessionLimits

@@ -24,9 +24,9 @@ from grader.core.verdict import Carried, Grade, Verdict
 from grader.grading.fingerprints import SUITE, source_files
 from grader.grading.options import Options
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
-from grader.intake.copying.private_copy import PrivateCopy
 from grader.intake.entry import Entry, size_in_words
 from grader.intake.package import Bundle, SubmissionPackage
+from grader.intake.private_copy import PrivateCopy
 
 _LARGEST_REPLY = 64 << 20
 

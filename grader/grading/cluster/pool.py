@@ -35,8 +35,8 @@ from grader.grading.cluster.remote_workers import RemoteWorkers
 from grader.grading.coordinator import not_graded
 from grader.grading.options import NotIsolated
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
-from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.package import pack
+from grader.intake.private_copy import CopyFailed
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop

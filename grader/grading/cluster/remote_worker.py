@@ -23,8 +23,8 @@ from grader.grading.coordinator import attempted
 from grader.grading.job.client import JobClient
 from grader.grading.options import require_isolation
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
-from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.package import unpack
+from grader.intake.private_copy import CopyFailed
 
 # A batch that was killed says nothing to its stations; what it left running must end some time.
 _IDLE_SECONDS = 600.0

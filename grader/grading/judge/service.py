@@ -21,8 +21,8 @@ from grader.grading.judge.carry_forward import EarlierVerdicts, Paid, carried_po
 from grader.grading.judge.judge import Judge
 from grader.grading.judge.points import applied, summary
 from grader.intake.client import IntakeClient
-from grader.intake.copying.private_copy import CopyFailed, is_of_the_machine
 from grader.intake.entry import Entry
+from grader.intake.private_copy import CopyFailed, is_of_the_machine
 from grader.sandbox.device import require_device
 from grader.sandbox.forbidden_uses import Uses
 from grader.sandbox.fork_server import ForkServerLost, ForkServers

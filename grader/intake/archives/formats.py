@@ -21,8 +21,8 @@ from grader.core.submission import Unreadable
 from grader.intake.copying.folder import Admission
 from grader.intake.copying.limits import MIB, CopyLimits
 from grader.intake.copying.open_folder import CHUNK
-from grader.intake.copying.private_copy import PrivateCopy
 from grader.intake.entry import shortened, size_in_words
+from grader.intake.private_copy import PrivateCopy
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 

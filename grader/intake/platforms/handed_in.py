@@ -25,8 +25,8 @@ from grader.intake.copying.open_folder import (
     kind_in_words,
     open_file,
 )
-from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
 from grader.intake.entry import Entry, Piece, several, shortened
+from grader.intake.private_copy import CopyFailed, PrivateCopy
 
 _ARCHIVES = (*READABLE, *FOREIGN)
 _NESTED = 4  # folders that hold nothing but one folder

@@ -15,9 +15,9 @@ from grader.core.assignment import Assignment
 from grader.core.refusal import Refusal
 from grader.core.scratch import new_scratch
 from grader.core.submission import Author, Unreadable
-from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade, several
+from grader.intake.private_copy import CopyFailed
 from grader.reports.similarity.ranking import Pair, Passage, Ranking, passages, ranked
 from grader.reports.similarity.sources import ComparedSources, Numbers, Shelf, SourcesClient
 from grader.results.anonymous import Mask

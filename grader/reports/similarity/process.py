@@ -14,11 +14,11 @@ from typing import Any
 from grader.core.submission import Unreadable
 from grader.core.text import source_text
 from grader.intake.copying.limits import DEFAULT_LIMITS, Bounds, is_clutter
-from grader.intake.copying.private_copy import CopyFailed
-from grader.intake.copying.staging import copied
 from grader.intake.entry import Entry, printable
+from grader.intake.private_copy import CopyFailed
 from grader.intake.process import serve
 from grader.intake.programs.notebook import read_notebook
+from grader.intake.staging import copied
 from grader.reports.similarity.sources import (
     LONGEST_LINE,
     MOST_CHARACTERS,

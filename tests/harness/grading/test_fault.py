@@ -14,7 +14,7 @@ from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
 from grader.core.verdict import GradeStatus
 from grader.grading.judge.service import JudgeService
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.private_copy import CopyFailed
 from grader.sandbox import zygote
 from grader.sandbox.fork_server import ForkServer, ForkServerLost, warm_zygote
 from grader.sandbox.session import SessionLimits

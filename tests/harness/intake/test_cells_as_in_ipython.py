@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
+from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.process
 

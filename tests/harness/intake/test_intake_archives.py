@@ -18,8 +18,8 @@ import pytest
 
 from grader.core.submission import Submission, Unreadable
 from grader.intake.copying.limits import CopyLimits, FileAllowance
-from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
+from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.unit
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.private_copy import typed_text
-from grader.intake.copying.staging import take_in
 from grader.intake.discovery import discover
 from grader.intake.entry import Entry
+from grader.intake.private_copy import typed_text
+from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.unit
 

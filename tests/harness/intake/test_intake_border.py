@@ -11,10 +11,10 @@ import sys
 import pytest
 
 from grader.core.submission import Unreadable
-from grader.intake.copying.private_copy import CopyFailed
-from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry, natural_order
 from grader.intake.fingerprint import fingerprint
+from grader.intake.private_copy import CopyFailed
+from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.unit
 

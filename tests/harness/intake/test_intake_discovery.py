@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Unreadable
-from grader.intake.copying.staging import take_in
 from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
+from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.unit
 

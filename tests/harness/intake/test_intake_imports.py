@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
+from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.unit
 

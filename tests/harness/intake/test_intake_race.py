@@ -14,10 +14,10 @@ import pytest
 
 from grader.core.removal import removed_afterwards
 from grader.core.submission import Unreadable
-from grader.intake.copying.staging import take_in
 from grader.intake.entry import Entry
 from grader.intake.fingerprint import fingerprint
 from grader.intake.package import pack
+from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.process
 

@@ -13,14 +13,14 @@ from grader.intake.archives.archive import FOREIGN, READABLE, unpack
 from grader.intake.copying.folder import Admission, copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits, FileAllowance
 from grader.intake.copying.open_folder import OpenFolder, read_bounded
-from grader.intake.copying.private_copy import (
+from grader.intake.entry import Entry, name_as_written, several, shortened, size_in_words
+from grader.intake.platforms.handed_in import HandedIn, archive_alone, handed_in, opened_archive
+from grader.intake.private_copy import (
     CopyFailed,
     PrivateCopy,
     is_of_the_machine,
     put_as_written,
 )
-from grader.intake.entry import Entry, name_as_written, several, shortened, size_in_words
-from grader.intake.platforms.handed_in import HandedIn, archive_alone, handed_in, opened_archive
 from grader.intake.programs.import_plan import ImportPlan, plan_imports, read_distribution
 from grader.intake.programs.source_facts import Located, locate, read_facts
 from grader.intake.programs.unfolding import unfold, unfold_mentioned, write_files, write_runner
