@@ -109,7 +109,7 @@ class Steadiness:
 
 
 def _failed(came: Sequence[SeedResult]) -> Counter[str]:
-    """By test, under how many seeds it was failed."""
+    """Returns, by test, under how many seeds it was failed."""
     return Counter(test for each in came for test in each.failed)
 
 

@@ -69,7 +69,7 @@ def stub_of(named: Sequence[NamedMistake], name: str) -> str:
 
 
 def seen_in_classes(solutions: Path) -> list[NamedMistake]:
-    """The mistakes that were added, with what a class answered.
+    """Returns the mistakes that were added, with what a class answered.
 
     Raises:
         BadNames: if a file of them is damaged.

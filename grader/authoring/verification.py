@@ -276,7 +276,7 @@ def _unnamed(raises: bool, cases: int) -> str:
 
 
 def wrong_functions() -> dict[str, list[Wrong]]:
-    """By exercise, the functions that make a mistake or have a habit."""
+    """Returns, by exercise, the functions that make a mistake or have a habit."""
     wrong: dict[str, list[Wrong]] = defaultdict(list)
     for kind in ("MISTAKES", "HABITS"):
         for entry in listed_in("solutions.mistakes", kind):
@@ -301,7 +301,7 @@ def listed_in(module: str, name: str) -> Sequence[Any]:
 def _side_by_side(
     wrong: Mapping[str, Sequence[Wrong]], together: Collection[str]
 ) -> Iterator[dict[str, Wrong]]:
-    """One wrong function of each exercise at a time: exercises are graded apart.
+    """Yields one wrong function of each exercise at a time: exercises are graded apart.
 
     Where tests ask some of them `together`, only one of these is wrong.
     """

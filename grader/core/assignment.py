@@ -125,7 +125,7 @@ class Assignment:
 
 
 def find_assignment(start: Path) -> Assignment:
-    """The assignment whose folder is `start` or the nearest one above it.
+    """Returns the assignment whose folder is `start` or the nearest one above it.
 
     Raises:
         BadAssignment: if there is none, or its table is not what it must be.
@@ -232,7 +232,7 @@ def _forbidden(table: object) -> dict[str, float]:
 
 
 def _modules(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Names as an import statement has them; the grader itself is nobody's package."""
+    """Returns names as an import statement has them; the grader itself is nobody's package."""
     names = table.get(key, [])
     if not isinstance(names, list):
         raise BadAssignment(f'[tool.grader] {key} must be a list of names, as ["numpy", "pandas"]')
@@ -248,7 +248,7 @@ def _modules(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _system_calls(names: object) -> tuple[str, ...]:
-    """Names as the kernel's manual has them; which of them can be granted, a job knows."""
+    """Returns names as the kernel's manual has them; which of them can be granted, a job knows."""
     if not isinstance(names, list):
         raise BadAssignment(
             '[tool.grader] system_calls must be a list of names, as ["inotify_init1"]'

@@ -52,7 +52,7 @@ class FailedTest:
 
     @classmethod
     def of(cls, verdict: Verdict) -> FailedTest:
-        """The test of a verdict."""
+        """Returns the test of a verdict."""
         where = verdict.where
         return cls(
             verdict.id,
@@ -191,7 +191,9 @@ def causes(
     order: Sequence[str] = (),
     builds_on: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[Cause, ...]:
-    """The causes of failed tests, that of the first exercise first; what is missing comes last.
+    """Returns the causes of failed tests, that of the first exercise first.
+
+    What is missing comes last.
 
     `order` lists exercises before those that build on them; without it they come in the order of
     their tests. Tests have a cause in common if they have the mistake, the line, or in one exercise
@@ -211,19 +213,19 @@ def causes(
 
 
 def in_short(found: Sequence[Cause]) -> str:
-    """The causes in a line: the sentence of a single one, the numbers of several."""
+    """Returns the causes in a line: the sentence of a single one, the numbers of several."""
     failures = _counted(sum(len(cause.tests) for cause in found), "failure")
     counted = f"{_counted(len(found), 'cause')}, {failures}"
     return f"{counted}: {found[0].headline}" if len(found) == 1 else counted
 
 
 def without_numbers(message: str) -> str:
-    """A message as it would be with any other numbers, of which each case has its own."""
+    """Returns a message as it would be with any other numbers, of which each case has its own."""
     return _NUMBER.sub("#", message)
 
 
 def _without_inputs(message: str) -> str:
-    """A message about a wrong answer as it would be of any other input, under any name."""
+    """Returns a message about a wrong answer as it would be of any other input, under any name."""
     said = without_numbers(_CALL.sub(r"\1(…)", _TEXT.sub("…", message)))
     return _NAMED.sub("", said)
 
@@ -265,7 +267,7 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
 
 
 def _joined(marked: Iterable[tuple[FailedTest, set[Hashable]]]) -> list[list[FailedTest]]:
-    """The tests, together with those that have a mark in common."""
+    """Returns the tests, together with those that have a mark in common."""
     groups: list[tuple[list[FailedTest], set[Hashable]]] = []
     for test, marks in marked:
         tests, all_marks = [test], set(marks)
@@ -282,7 +284,7 @@ def _joined(marked: Iterable[tuple[FailedTest, set[Hashable]]]) -> list[list[Fai
 def _followed(
     groups: Sequence[list[FailedTest]], builds_on: Mapping[str, Collection[str]]
 ) -> list[list[FailedTest]]:
-    """The groups, each with those that only follow from it."""
+    """Returns the groups, each with those that only follow from it."""
     roots: dict[str, list[FailedTest]] = {}
     known: dict[str, list[FailedTest]] = {}
     for group in groups:
@@ -341,7 +343,7 @@ def _at(said: str, lines: str) -> str:
 
 
 def _begun_small(sentence: str) -> str:
-    """The sentence as it stands after a colon; names and symbols keep their capitals."""
+    """Returns the sentence as it stands after a colon; names and symbols keep their capitals."""
     first = sentence.partition(" ")[0]
     is_word = first.isalpha() and (first[1:].islower() or first == "A")
     return sentence[:1].lower() + sentence[1:] if is_word else sentence

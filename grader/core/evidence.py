@@ -95,7 +95,7 @@ class Evidence:
     _packed: bytes | None = field(init=False, default=None, compare=False, repr=False)
 
     def packed(self) -> bytes:
-        """The evidence as compressed JSON; infinities and NaN are texts in it."""
+        """Returns the evidence as compressed JSON; infinities and NaN are texts in it."""
         if self._packed is not None:
             return self._packed
         fields = {
@@ -109,7 +109,7 @@ class Evidence:
 
     @classmethod
     def unpacked(cls, data: bytes) -> Evidence:
-        """The evidence that `packed` wrote."""
+        """Returns the evidence that `packed` wrote."""
         fields = json.loads(zlib.decompress(data))
         evidence = cls(
             pictures=tuple(map(_picture, fields["pictures"])),

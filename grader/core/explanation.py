@@ -57,7 +57,7 @@ class WrongAnswer:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The answer as an object; NaN and infinities are texts in it."""
+        """Returns the answer as an object; NaN and infinities are texts in it."""
         return {
             "test": self.test,
             "call": self.number,
@@ -71,7 +71,10 @@ class WrongAnswer:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> WrongAnswer:
-        """The answer that `as_json` wrote; raises KeyError, TypeError or ValueError if none."""
+        """Returns the answer that `as_json` wrote.
+
+        Raises KeyError, TypeError or ValueError if none.
+        """
         rtol, atol = map(float, row["tolerance"])
         return cls(
             str(row["test"]),
@@ -116,7 +119,7 @@ class WrongAnswers:
         return {one.key: one for one in self.answers}
 
     def as_json(self) -> dict[str, Any]:
-        """The answers as one object of plain data."""
+        """Returns the answers as one object of plain data."""
         source = self.source
         return {
             "exercise": self.exercise,
@@ -127,7 +130,7 @@ class WrongAnswers:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> WrongAnswers:
-        """The answers that `as_json` wrote."""
+        """Returns the answers that `as_json` wrote."""
         source = row.get("source")
         return cls(
             str(row["exercise"]),
@@ -138,7 +141,7 @@ class WrongAnswers:
 
 
 def spread_over(numbers: Sequence[float]) -> tuple[float, ...]:
-    """A few of many numbers, evenly spread, in nine digits; all, if they are few."""
+    """Returns a few of many numbers, evenly spread, in nine digits; all, if they are few."""
     if len(numbers) > SAMPLE:
         step = (len(numbers) - 1) / (SAMPLE - 1)
         numbers = [numbers[round(place * step)] for place in range(SAMPLE)]
@@ -157,7 +160,7 @@ class Told(NamedTuple):
     where: Where | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The words as an object, without fields for what is unknown."""
+        """Returns the words as an object, without fields for what is unknown."""
         row: dict[str, Any] = {"message": self.message}
         if self.measurement is not None:
             row["measurement"] = [self.measurement.as_json(), self.measurement.spread()]
@@ -169,7 +172,7 @@ class Told(NamedTuple):
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Told:
-        """The words that `as_json` wrote."""
+        """Returns the words that `as_json` wrote."""
         measured = row.get("measurement")
         return cls(
             str(row["message"]),
@@ -195,7 +198,7 @@ class Words:
     wrong: tuple[WrongAnswers, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The words as one object of plain data."""
+        """Returns the words as one object of plain data."""
         return {
             "tests": {test: words.as_json() for test, words in self.tests.items()},
             "message": self.message,
@@ -206,7 +209,7 @@ class Words:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Words:
-        """The words that `as_json` wrote."""
+        """Returns the words that `as_json` wrote."""
         return cls(
             {str(test): Told.from_json(words) for test, words in row["tests"].items()},
             row["message"],
@@ -229,7 +232,7 @@ def wants_words(grade: Grade, names_matter: bool) -> bool:
 
 
 def explained(grade: Grade, words: Words) -> Grade:
-    """The grade with its words; no outcome and no score is changed."""
+    """Returns the grade with its words; no outcome and no score is changed."""
     tests = tuple(
         test
         if (said := words.tests.get(test.id)) is None

@@ -37,12 +37,12 @@ class LateRule:
     days: int = 0
 
     def local(self, moment: datetime.datetime) -> datetime.datetime:
-        """A moment on the clock of the assignment; one without a zone is read on it."""
+        """Returns a moment on the clock of the assignment; one without a zone is read on it."""
         zone = zoneinfo.ZoneInfo(self.zone) if self.zone else self.due.tzinfo
         return moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)
 
     def as_json(self) -> dict[str, Any]:
-        """The table as plain data."""
+        """Returns the table as plain data."""
         return {
             "due": self.due.isoformat(),
             "zone": self.zone,
@@ -56,14 +56,14 @@ class LateRule:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> LateRule:
-        """The rule that `as_json` wrote."""
+        """Returns the rule that `as_json` wrote."""
         last = datetime.datetime.fromisoformat(row["last"]) if row["last"] else None
         due = datetime.datetime.fromisoformat(row["due"])
         return cls(**{**row, "due": due, "last": last})
 
 
 def read_rule(table: object) -> LateRule:
-    """The rule of a table.
+    """Returns the rule of a table.
 
     Raises:
         BadRule: if it is none.

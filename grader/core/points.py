@@ -28,7 +28,7 @@ def points_of(number: int) -> float:
 
 
 def total(points: Iterable[float]) -> float:
-    """The exact sum."""
+    """Returns the exact sum."""
     return points_of(sum(map(hundredths, points)))
 
 
@@ -103,7 +103,7 @@ class Gate:
         return self.counted_of(self._earned) - before
 
     def counted_of(self, earned: int) -> int:
-        """How many count of the hundredths that all tests of other aspects earned."""
+        """Returns how many count of the hundredths that all tests of other aspects earned."""
         return math.floor(earned * self.share)
 
 

@@ -33,7 +33,7 @@ def remove(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def removed_afterwards(folder: Path) -> Iterator[Path]:
-    """A folder that is removed in the end, as far as it can be."""
+    """Provides a folder that is removed in the end, as far as it can be."""
     try:
         yield folder
     finally:
@@ -50,7 +50,7 @@ def _empty(top: int) -> None:
 
 
 def _cleared(top: int, entry: os.DirEntry[str], names: Iterator[str]) -> bool:
-    """Whether an entry of `top` was removed, or anything in it was removed or moved up."""
+    """Returns whether an entry of `top` was removed, or anything in it was removed or moved up."""
     if not _is_folder(entry):
         return _done(os.unlink, entry.name, dir_fd=top)
     some = False
@@ -64,7 +64,10 @@ def _cleared(top: int, entry: os.DirEntry[str], names: Iterator[str]) -> bool:
 
 
 def _moved(name: str, folder: int, new_name: str, top: int) -> bool:
-    """Whether a folder in `folder` could be moved into `top`; it must be writable for that."""
+    """Returns whether a folder in `folder` could be moved into `top`.
+
+    It must be writable for that.
+    """
     return _done(os.rename, name, new_name, src_dir_fd=folder, dst_dir_fd=top) or (
         _done(_open_up, name, folder)
         and _done(os.rename, name, new_name, src_dir_fd=folder, dst_dir_fd=top)
@@ -116,7 +119,7 @@ def _open_up(name: str, within: int | None) -> None:
 
 
 def _done(action: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
-    """Whether the system did what it was asked for."""
+    """Returns whether the system did what it was asked for."""
     try:
         action(*args, **kwargs)
     except (OSError, ValueError, NotImplementedError):

@@ -30,7 +30,7 @@ Reply = Answer | Sealed
 
 
 def opened(reply: Reply) -> Answer:
-    """The answer, for reading."""
+    """Returns the answer, for reading."""
     return decode_answer(reply.frame) if isinstance(reply, Sealed) else reply
 
 

@@ -87,7 +87,7 @@ def remove_scratch(folder: Path) -> bool:
 
 
 def _house(temporary: Path) -> Path:
-    """The grader's own folder; another one if somebody else has something of that name."""
+    """Returns the grader's own folder; another one if somebody else has something of that name."""
     house = temporary / f"grader-scratch-{os.geteuid()}"
     with contextlib.suppress(FileNotFoundError):
         return house if _is_usable(house) else _new_house(temporary)
@@ -144,7 +144,7 @@ def _sweep(house: Path) -> None:
 
 @contextlib.contextmanager
 def _abandoned(entry: Path) -> Iterator[Path]:
-    """The scratch folder in an entry, which nobody else can claim or remove meanwhile.
+    """Provides the scratch folder in an entry, which nobody else can claim or remove meanwhile.
 
     Raises:
         OSError: if this user's grader did not make it, or it is in use.

@@ -37,10 +37,10 @@ class Settings:
     explain_seconds: float = 20.0
 
     def as_json(self) -> dict[str, Any]:
-        """The settings as the first line that a judge reads."""
+        """Returns the settings as the first line that a judge reads."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Settings:
-        """The settings that `as_json` wrote."""
+        """Returns the settings that `as_json` wrote."""
         return cls(**row | {"exercises": tuple(row["exercises"])})

@@ -23,7 +23,7 @@ class Imports:
     not_preloaded: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The imports as an object of JSON."""
+        """Returns the imports as an object of JSON."""
         return {
             "seconds": dict(self.seconds),
             "lacking": list(self.lacking),
@@ -32,7 +32,7 @@ class Imports:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Imports:
-        """The imports that `as_json` wrote."""
+        """Returns the imports that `as_json` wrote."""
         return cls(row["seconds"], tuple(row["lacking"]), row["not_preloaded"])
 
 
@@ -47,12 +47,12 @@ class Needs:
     declared: frozenset[str] = frozenset()
 
     def as_json(self) -> dict[str, Any]:
-        """The needs as an object of JSON."""
+        """Returns the needs as an object of JSON."""
         return {"imported": sorted(self.imported), "declared": sorted(self.declared)}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Needs:
-        """The needs that `as_json` wrote.
+        """Returns the needs that `as_json` wrote.
 
         Raises:
             LookupError, TypeError, ValueError: if it did not.
@@ -98,12 +98,12 @@ class Submission:
     has_shell: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """The submission as plain data."""
+        """Returns the submission as plain data."""
         return asdict(self) | {"root": os.fspath(self.root)}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Submission:
-        """The submission that `as_json` wrote.
+        """Returns the submission that `as_json` wrote.
 
         Raises:
             LookupError, TypeError, ValueError: if it did not.

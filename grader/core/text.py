@@ -23,7 +23,7 @@ _NEWLINE = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
 
 
 def plain(text: str) -> str:
-    """The text without escape sequences and control characters; its lines are kept.
+    """Returns the text without escape sequences and control characters; its lines are kept.
 
     Characters that turn the direction of writing or have no width go too: they can hide text.
     """
@@ -41,13 +41,13 @@ def _shown(char: str) -> str:
 
 
 def one_line(text: str, longest: int = 100) -> str:
-    """The plain text on one line, cut off after `longest` characters."""
+    """Returns the plain text on one line, cut off after `longest` characters."""
     line = " ".join(plain(text[: 10 * longest]).split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
 def first_line(text: str | None) -> str:
-    """The first line of a message, which is whole in itself; the others say more."""
+    """Returns the first line of a message, which is whole in itself; the others say more."""
     return (text or "").partition("\n")[0]
 
 
@@ -97,7 +97,7 @@ def _with_plain_line_ends(content: bytes) -> bytes:
 
 
 def _declared(content: bytes) -> str | None:
-    """The encoding that the first two lines name, unless they begin with UTF-8's mark."""
+    """Returns the encoding that the first two lines name, unless they begin with UTF-8's mark."""
     if content.startswith(codecs.BOM_UTF8):
         return None
     first, _, rest = content.partition(b"\n")

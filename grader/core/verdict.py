@@ -90,19 +90,19 @@ class Measurement(NamedTuple):
     worst: tuple[int, ...] = ()
 
     def as_json(self) -> dict[str, float | None]:
-        """The errors and the tolerance as fields of a verdict's object."""
+        """Returns the errors and the tolerance as fields of a verdict's object."""
         fields = {name: getattr(self, name) for name in ERRORS}
         return {name: x if math.isfinite(x) else None for name, x in fields.items()}
 
     def spread(self) -> dict[str, Any]:
-        """How many numbers are farther off than allowed, and which is the farthest."""
+        """Returns how many numbers are farther off than allowed, and which is the farthest."""
         return {"wrong": self.wrong, "total": self.total, "worst": list(self.worst)}
 
     @classmethod
     def from_json(
         cls, fields: Mapping[str, Any], spread: Mapping[str, Any] | None = None
     ) -> Measurement:
-        """The measurement that `as_json` and `spread` wrote."""
+        """Returns the measurement that `as_json` and `spread` wrote."""
         errors: dict[str, Any] = {
             name: math.inf if fields.get(name) is None else fields[name] for name in ERRORS
         }
@@ -137,7 +137,7 @@ class Verdict(NamedTuple):
     where: Where | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The verdict as one object of `results.jsonl`."""
+        """Returns the verdict as one object of `results.jsonl`."""
         measured = self.measurement
         return {
             "id": self.id,
@@ -155,7 +155,7 @@ class Verdict(NamedTuple):
         }
 
     def as_whole_json(self) -> dict[str, Any]:
-        """The whole verdict as an object, without fields for what is unknown."""
+        """Returns the whole verdict as an object, without fields for what is unknown."""
         whole = {name: value for name, value in self.as_json().items() if value is not None}
         if self.measurement is not None:
             whole["spread"] = self.measurement.spread()
@@ -163,7 +163,7 @@ class Verdict(NamedTuple):
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Verdict:
-        """The verdict that `as_json` or `as_whole_json` wrote."""
+        """Returns the verdict that `as_json` or `as_whole_json` wrote."""
         diagnosis, where = row.get("diagnosis"), row.get("where")
         is_measured = row.get("rtol") is not None
         return cls(
@@ -249,7 +249,10 @@ class Grade:
         return all(test.status is not Status.NOT_GRADED for test in self.tests)
 
     def as_json(self, whole: bool = False) -> dict[str, Any]:
-        """The grade as one line of `results.jsonl`; `whole`, with what that does not hold."""
+        """Returns the grade as one line of `results.jsonl`.
+
+        `whole`, with what that does not hold.
+        """
         row = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         del row["evidence"], row["tests"]
         if whole:
@@ -268,7 +271,7 @@ class Grade:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Grade:
-        """The grade that `as_json` wrote; as much of it as that was told to write."""
+        """Returns the grade that `as_json` wrote; as much of it as that was told to write."""
         fields = {name: value for name, value in row.items() if name != "schema"}
         tests = tuple(Verdict.from_json(test) for test in fields.pop("tests"))
         fields["status"] = GradeStatus(fields["status"])

@@ -26,7 +26,9 @@ def attempted(
     stopping: threading.Event,
     follow: Follow | None = None,
 ) -> Grade:
-    """The grade of a submission; if its judge is lost, it is tried once more with a new one.
+    """Returns the grade of a submission.
+
+    If its judge is lost, it is tried once more with a new one.
 
     After that it is *not graded*, which costs nobody points.
 
@@ -79,7 +81,7 @@ class ExplanationQueue:
         self._lock = threading.Lock()
 
     def take(self, explainer: Hashable) -> ExplanationTask:
-        """The question that is this explainer's next.
+        """Returns the question that is this explainer's next.
 
         Raises:
             ValueError: if all are taken.
@@ -225,7 +227,7 @@ class Coordinator:
         return done.get()
 
     def _waited(self) -> str:
-        """Names what is at work for long, the longest first, with the seconds so far."""
+        """Returns the submissions at work for long, the longest first, with the seconds so far."""
         now = time.monotonic()
         begun = sorted((at, name) for name, at in self._begun.copy().items())
         longest = [(name, now - at) for at, name in begun if now - at >= self._silent_seconds]

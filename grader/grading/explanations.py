@@ -26,7 +26,7 @@ _CHANGED = "it was changed or taken away since it was graded: grade it anew"
 def questions(
     store: Store, entries: Iterable[Entry], names: Collection[str]
 ) -> list[ExplanationTask]:
-    """Those of the submissions that are among `names`, as questions."""
+    """Returns those of the submissions that are among `names`, as questions."""
     return [
         ExplanationTask(entry, _grade_of(store, entry.name))
         for entry in entries

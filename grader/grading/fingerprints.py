@@ -43,7 +43,9 @@ class TestFile:
 
 
 def files_of_tests(files: Collection[Path], others: Collection[Path]) -> Mapping[Path, TestFile]:
-    """Those of `files` that matter to their own tests alone; what is left out matters to all.
+    """Returns those of `files` that matter to their own tests alone.
+
+    What is left out matters to all.
 
     A file does if no doubt is possible: each test has a mark with the exercise's name written out,
     none comes from elsewhere, and neither another file nor one of `others` mentions the file.
@@ -94,7 +96,10 @@ def _taken_apart(source: str) -> TestFile | None:
 def _cut_out(
     tree: ast.Module, tests: Mapping[str, Function], exercises: Mapping[str, str]
 ) -> TestFile:
-    """The tests without the rest of their file; none where one may be mentioned by another."""
+    """Returns the tests without the rest of their file.
+
+    Returns none where one may be mentioned by another.
+    """
     source = ast.unparse(tree)
     own = {name: ast.dump(test) for name, test in tests.items()}
     if any(_mentions(source, test.name) for test in tests.values()):
@@ -162,7 +167,7 @@ def _tests(scope: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple
 
 
 def _exercise(test: Function) -> str | None:
-    """The exercise that a test is marked with; None where there is no one mark."""
+    """Returns the exercise that a test is marked with; None where there is no one mark."""
     marks = [mark for mark in test.decorator_list if isinstance(mark, ast.Call) and _is_mark(mark)]
     return _name(marks[0]) if len(marks) == 1 else None
 

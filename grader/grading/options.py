@@ -81,7 +81,7 @@ class Options:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The options as they are kept with the grades."""
+        """Returns the options as they are kept with the grades."""
         return asdict(self)
 
     @classmethod

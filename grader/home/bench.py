@@ -38,7 +38,7 @@ _MODULE = "contract_as_handed_out"
 
 
 def contract_at_home(root: Path) -> dict[str, Adapter]:
-    """The contract that was frozen; where none was, that of `adapters.py`."""
+    """Returns the contract that was frozen; where none was, that of `adapters.py`."""
     file = root / CONTRACT
     spec = importlib.util.spec_from_file_location(_MODULE, file)
     if not file.is_file() or spec is None or spec.loader is None:
@@ -68,7 +68,7 @@ class Home:
 
 
 def home_bench(root: Path, seconds: float | None = None) -> Home:
-    """The bench for tests that are run in `root` itself.
+    """Returns the bench for tests that are run in `root` itself.
 
     Public tests have frozen cases; where the solutions are at hand, other tests use those. A call
     may take so many `seconds` (0: any), or if these are not told those of the assignment.
@@ -123,7 +123,9 @@ class DirectCalls:
         self._noted: set[tuple[str, Use]] = set()
 
     def __call__(self, call: Call) -> Answer:
-        """The answer to a call; the running test notes, once, what it used that is forbidden.
+        """Returns the answer to a call.
+
+        The running test notes, once, what it used that is forbidden.
 
         Raises:
             StudentFault: if it takes too long.

@@ -46,7 +46,7 @@ class FrozenMistakes:
         self._module_of = module_of
 
     def names(self, observation: Observation) -> Sequence[str]:
-        """The mistakes that are known for a call, then those made together."""
+        """Returns the mistakes that are known for a call, then those made together."""
         rows, known = self._rows(observation)
         return [name for name in dict.fromkeys(known[: len(rows)]) if name != _RIGHT]
 
@@ -294,7 +294,7 @@ class _Inquiry:
             self._rehearsed[exercise] = rerun(own, self._home.bench, ask, end)
 
     def _proved(self, exercise: str, mended: RepairedExercise) -> Proved | None:
-        """Where an exercise can be mended, once its failed tests were run with the edit."""
+        """Returns where an exercise can be mended, once its failed tests were run with the edit."""
         bench = self._bench
         assert bench is not None
         failed = self._rehearsed[exercise].failed - self.depends.concerned
@@ -325,7 +325,7 @@ class _Inquiry:
             yield DirectCalls(functions, self._root, limit=self._limit)
 
     def _way(self, exercise: str, rehearsed: RerunAnswers) -> StepComparison | None:
-        """How far a call of it is right."""
+        """Returns how far a call of it is right."""
         if self._followed >= _MOST_FOLLOWED:
             return None
         answers = [*itertools.filterfalse(self.depends.holds, rehearsed.observations)]

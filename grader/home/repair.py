@@ -163,7 +163,7 @@ class HomeBench:
     def dependence(
         self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]
     ) -> Dependence:
-        """Which wrong answers depend on the calls that were `made` before."""
+        """Returns which wrong answers depend on the calls that were `made` before."""
         with contextlib.suppress(MemoryError, TooLong):
             return dependence(catalogue, self.lent, self.sources, asked, made)
         return Dependence()

@@ -39,7 +39,7 @@ class RerunAnswers:
 
 
 def siblings(item: pytest.Item, order: Sequence[str]) -> Siblings:
-    """The tests beside a test that were frozen with it, itself among them, by exercise.
+    """Returns the tests beside a test that were frozen with it, itself among them, by exercise.
 
     They are there whichever tests were chosen to be run.
     """
@@ -85,7 +85,10 @@ def rerun(
 
 
 def passes(test: pytest.Function, bench: Bench, ask: Callable[[Call], Answer]) -> bool | None:
-    """Whether a test passes with a way to ask; None if it took too long, or cannot be run."""
+    """Returns whether a test passes with a way to ask.
+
+    Returns None if it took too long, or cannot be run.
+    """
     member, rehearsed = membership(test), RerunAnswers()
     if member is None or _arguments(test, member, bench) is None:
         return None

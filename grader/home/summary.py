@@ -66,7 +66,10 @@ class ExerciseCounts:
 
 
 def table(tallies: Mapping[str, ExerciseCounts], all_rows: bool) -> Iterator[str]:
-    """A line for each exercise; those that are right, or not written, in one unless `all_rows`."""
+    """Yields a line for each exercise.
+
+    Those that are right, or not written, in one unless `all_rows`.
+    """
     shown = {
         name: tally
         for name, tally in tallies.items()

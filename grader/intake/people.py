@@ -57,7 +57,9 @@ class Person:
 
 
 def read_roster(path: Path) -> tuple[Person, ...]:
-    """The people in a CSV file, each once; what a platform adds to its own exports is left out.
+    """Returns the people in a CSV file, each once.
+
+    What a platform adds to its own exports is left out.
 
     Headers may be written in many ways; commas, semicolons or tabs separate; UTF-8, UTF-16 and
     Windows' own encoding are read.

@@ -16,7 +16,7 @@ _NAMES = 8
 
 
 def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
-    """Why tests did not pass, in the order of their exercises; what is missing comes last.
+    """Returns why tests did not pass, in the order of their exercises; what is missing comes last.
 
     What other tests count less because an exercise's values are wrong is lost by what makes these
     wrong.
@@ -55,7 +55,10 @@ def paragraph(cause: Cause) -> Iterator[str]:
 
 
 def message_below(cause: Cause) -> str:
-    """The message of the test that is told; without its first line, if that is the title."""
+    """Returns the message of the test that is told.
+
+    Without its first line, if that is the title.
+    """
     if cause.mistake is not None or len(cause.sentence) > _LONGEST:
         return cause.shown.message
     return cause.shown.message.partition("\n")[2]

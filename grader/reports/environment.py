@@ -114,7 +114,7 @@ def command_in_words(packages: Iterable[str]) -> Iterator[str]:
 
 
 def lacking_in_words(imports: ClassImports) -> Iterator[str]:
-    """A sentence for each package that is not installed: "…lacks einx: 12 submissions"."""
+    """Yields a sentence for each package that is not installed: "…lacks einx: 12 submissions"."""
     for name, many in imports.lacking.items():
         yield f"the course's environment lacks {plain(name)}: {_submissions(many)}"
 

@@ -66,7 +66,7 @@ class ExerciseStanding:
 
 
 def standings(grade: Grade) -> tuple[ExerciseStanding, ...]:
-    """How the submission stands in each exercise, in the order of the tests."""
+    """Returns how the submission stands in each exercise, in the order of the tests."""
     return tuple(standing_of(tests) for tests in by_exercise(grade.tests).values())
 
 
@@ -126,7 +126,7 @@ _LONGEST = 1500
 
 
 def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
-    """Why an exercise is not right, how it stands, and remarks, as plain text.
+    """Returns why an exercise is not right, how it stands, and remarks, as plain text.
 
     `found` are the causes of all exercises: one that is told of an earlier exercise is only named.
     It names no test and shows nothing that a hidden one expects: the messages of those do not.

@@ -229,7 +229,7 @@ def _place(error: float) -> int:
 
 
 def _gap(spread: ErrorSpread) -> str:
-    """How many times farther off the nearest wrong answer is than the worst right one."""
+    """Returns how many times farther off the nearest wrong answer is than the worst right one."""
     if spread.right is None or spread.wrong is None:
         return ""
     if spread.right == 0 or math.isinf(spread.wrong):

@@ -70,7 +70,7 @@ def in_words(
 
 
 def heading(group: AnswerCluster, called: str | None) -> str:
-    """How many answer alike, where, and what it may be."""
+    """Returns how many answer alike, where, and what it may be."""
     many = len(group.members)
     said = "1 submission answers" if many == 1 else f"{many} submissions answer alike"
     return f"{said} in {suspected(group, called)}"

@@ -46,7 +46,9 @@ def called(number: int) -> str:
 
 
 def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
-    """The number of each submission, and of those called `more`; new ones are drawn and kept.
+    """Returns the number of each submission, and of those called `more`.
+
+    New ones are drawn and kept.
 
     Raises:
         StoreError: if they cannot be read, or new ones not be kept.
@@ -125,7 +127,7 @@ class Mask:
                     self._firsts.add(known[0])
 
     def text(self, text: str) -> str:
-        """A text in which names, ids and addresses of this class are labels."""
+        """Returns a text in which names, ids and addresses of this class are labels."""
         found = [*_WORD.finditer(text)]
         words = [match[0].casefold() for match in found]
         if self._firsts.isdisjoint(words) and not self._joined:
@@ -141,7 +143,7 @@ class Mask:
         return "".join([*pieces, text[end:]])
 
     def _found(self, words: Sequence[str], place: int) -> tuple[int, str]:
-        """How many words from a place on are a name, and whose; 0 if none begins there."""
+        """Returns how many words from a place on are a name, and whose; 0 if none begins there."""
         if words[place] in self._firsts:
             for length in range(min(_LONGEST, len(words) - place), 0, -1):
                 if label := self._known.get(tuple(words[place : place + length])):
@@ -156,7 +158,7 @@ class Mask:
         return 0, ""
 
     def over(self, value: _Value) -> _Value:
-        """A value of plain data with all of its texts masked."""
+        """Returns a value of plain data with all of its texts masked."""
         masked: Any = value
         if isinstance(value, enum.Enum):
             return value
@@ -232,26 +234,29 @@ class AnonymousResults(Results):
         return sorted(labelled, key=lambda outline: _number(outline.submission))
 
     def grades(self, first: int = -1) -> Iterator[Grade]:
-        """The grades in the order of their numbers; if only the `first` are wanted, these."""
+        """Returns the grades in the order of their numbers.
+
+        If only the `first` are wanted, these.
+        """
         labels = [outline.submission for outline in self.outlines()]
         return self.grades_of(labels if first < 0 else labels[:first])
 
     def bare_grades(self) -> Iterator[Grade]:
-        """The grades in the order of their numbers, with no more than settling needs."""
+        """Yields the grades in the order of their numbers, with no more than settling needs."""
         found = {self.mask.labels[one.submission]: one for one in self.named.bare_grades()}
         for outline in self.outlines():
             if (grade := found.get(outline.submission)) is not None:
                 yield dataclasses.replace(self.mask.over(grade), submission=outline.submission)
 
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
-        """The grades of some submissions, in their order."""
+        """Yields the grades of some submissions, in their order."""
         names = (self.mask.names.get(label, label) for label in submissions)
         for grade in self.named.grades_of(names, whole):
             label = self.mask.labels[grade.submission]
             yield dataclasses.replace(self.mask.over(grade), submission=label)
 
     def verdicts(self, submission: str) -> tuple[Verdict, ...]:
-        """The verdicts on a submission."""
+        """Returns the verdicts on a submission."""
         name = self.mask.names.get(submission, submission)
         return self.mask.over(self.named.verdicts(name))
 
@@ -271,7 +276,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _is_telling(words: Sequence[str]) -> bool:
-    """Whether these words are a name wherever they stand, and not any word or number."""
+    """Returns whether these words are a name wherever they stand, and not any word or number."""
     if len(words) != 1:
         return len(words) > 1
     (word,) = words

@@ -18,7 +18,7 @@ _GET = "SELECT value FROM batch WHERE key = ?"
 
 
 def state_of(database: sqlite3.Connection) -> str:
-    """A name for what the store holds; nothing where it is not known.
+    """Returns a name for what the store holds; nothing where it is not known.
 
     It is drawn anew with each change, so that no two states of any two stores share one.
     """
@@ -47,7 +47,7 @@ def _value(database: sqlite3.Connection, key: str) -> str:
 
 
 def _stamp(state: str, lines: Path) -> str:
-    """The state, and which file it is: whoever edits or replaces that gives it another."""
+    """Returns the state, and which file it is: whoever edits or replaces that gives it another."""
     try:
         status = lines.lstat()
     except OSError:
@@ -218,7 +218,7 @@ def _connected(file: Path, mode: str) -> sqlite3.Connection:
 
 
 def _wants_recovery(database: sqlite3.Connection) -> bool:
-    """Whether the file cannot be read before somebody who may write has opened it."""
+    """Returns whether the file cannot be read before somebody who may write has opened it."""
     try:
         database.execute("SELECT * FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
@@ -251,7 +251,7 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def tables(database: sqlite3.Connection, file: Path) -> set[str]:
-    """The names of the tables and indices; none in a new file.
+    """Returns the names of the tables and indices; none in a new file.
 
     Raises:
         ForeignStore: if it is no file of SQLite.

@@ -58,7 +58,7 @@ class EarlierWords:
 def read_earlier(
     database: sqlite3.Connection, tests: Mapping[int, Test], name: str
 ) -> EarlierGrade | None:
-    """The grade of a submission, if verdicts of it can stand without the others."""
+    """Returns the grade of a submission, if verdicts of it can stand without the others."""
     row = database.execute(
         "SELECT number, key, suite_hash, status, message FROM submission WHERE name = ? "
         "AND finished AND (status = 'graded' AND message IS NULL OR status = 'unreadable')",
@@ -77,7 +77,7 @@ def read_earlier(
 
 
 def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:
-    """The words for the grade of a submission, if it was explained, as far as that went."""
+    """Returns the words for the grade of a submission, if it was explained, as far as that went."""
     row = database.execute(
         "SELECT number, said, unexplained FROM submission WHERE name = ?", (well_formed(name),)
     ).fetchone()
@@ -114,12 +114,12 @@ def write_words(
 
 
 def went_wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
-    """Which tests went wrong, and in which way: what words are for."""
+    """Returns which tests went wrong, and in which way: what words are for."""
     return {one.id: one.status for one in verdicts if one.status is not Status.PASSED}
 
 
 def read_test_hashes(database: sqlite3.Connection, suite_hash: str) -> dict[str, str]:
-    """By test, the hash of all that its verdicts depended on in an earlier suite."""
+    """Returns, by test, the hash of all that its verdicts depended on in an earlier suite."""
     of_one = "SELECT test, hash FROM suite_test WHERE suite_hash = ?"
     return dict(database.execute(of_one, (suite_hash,)))
 

@@ -115,7 +115,7 @@ class Results:
         return self._people.absentees
 
     def grades(self, first: int = -1) -> Iterator[Grade]:
-        """The grades in the order of the class, one at a time: as they are when this begins.
+        """Yields the grades in the order of the class, one at a time: as they are when this begins.
 
         If only the `first` of them are wanted, these.
 
@@ -176,7 +176,7 @@ class Results:
                 yield grade_of(row, tuple(verdicts), notes, db.execute(CARRIED, (number,)))
 
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
-        """The grades of some submissions, in their order; those that have none are left out.
+        """Yields the grades of some submissions, in their order; those that have none are left out.
 
         If they are wanted `whole`, with what there is to see beside the verdicts.
 
@@ -194,7 +194,7 @@ class Results:
                     yield replace(grade, evidence=_evidence(db, row[0])) if whole else grade
 
     def grade(self, submission: str) -> Grade | None:
-        """The grade of a submission, if it has one.
+        """Returns the grade of a submission, if it has one.
 
         Raises:
             StoreError: if the file is damaged.
@@ -214,7 +214,7 @@ class Results:
             ]
 
     def verdicts(self, submission: str) -> tuple[Verdict, ...]:
-        """The verdicts on a submission; none, if it has no grade.
+        """Returns the verdicts on a submission; none, if it has no grade.
 
         Raises:
             StoreError: if the file is damaged.
@@ -242,7 +242,7 @@ class Results:
         return LateRule.from_json(found) if found else None
 
     def tests(self) -> dict[str, str]:
-        """The exercise of each test that some grade has a verdict of, by the test's id.
+        """Returns the exercise of each test that some grade has a verdict of, by the test's id.
 
         Raises:
             StoreError: if the file is damaged.
@@ -252,7 +252,7 @@ class Results:
             return dict(db.execute(f"{used} ORDER BY number"))
 
     def count_unexplained(self) -> int:
-        """How many submissions lack words, or some of them.
+        """Returns how many submissions lack words, or some of them.
 
         Raises:
             StoreError: if the file is damaged.
@@ -280,7 +280,7 @@ class Results:
             return read_wrong(db)
 
     def options(self) -> dict[str, Any] | None:
-        """The options of the batch, as `Store.set_options` was given them, if it was.
+        """Returns the options of the batch, as `Store.set_options` was given them, if it was.
 
         Raises:
             StoreError: if the file is damaged.
@@ -289,7 +289,7 @@ class Results:
         return None if value is None else dict(json.loads(value))
 
     def paths(self) -> list[str]:
-        """Where the submissions lay when they were graded last.
+        """Returns where the submissions lay when they were graded last.
 
         Raises:
             StoreError: if the file is damaged.
@@ -340,7 +340,7 @@ class Results:
             raise StoreError(f"{path} cannot be written: {error.strerror}") from error
 
     def _lines(self) -> Iterator[str]:
-        """The lines of `results.jsonl`, one at a time."""
+        """Yields the lines of `results.jsonl`, one at a time."""
         with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
             db.execute("BEGIN")
             lines = GradeLines(numbered_tests(db))
@@ -350,13 +350,13 @@ class Results:
 
 
 def numbered_tests(database: sqlite3.Connection) -> dict[int, Test]:
-    """The tests by their numbers."""
+    """Returns the tests by their numbers."""
     rows = database.execute(f"SELECT number, {OF_A_TEST} FROM test")
     return {number: test_of(test) for number, *test in rows}
 
 
 def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequence[Any]) -> Grade:
-    """The grade of a row of `_SUBMISSIONS`."""
+    """Returns the grade of a row of `_SUBMISSIONS`."""
     number, *of_the_submission = row
     verdicts = database.execute(VERDICTS, (number,))
     notes = database.execute(_NOTES_OF_ONE, (number,))

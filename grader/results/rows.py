@@ -84,12 +84,12 @@ Test = tuple[str, str, Aspect, float, Visibility]
 
 
 def well_formed(text: str | None) -> Any:
-    """The text; halves of surrogate pairs, which UTF-8 does not have, are escaped."""
+    """Returns the text; halves of surrogate pairs, which UTF-8 does not have, are escaped."""
     return text and text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def row_of_test(verdict: Verdict) -> TestRow:
-    """The test of a verdict: its id, exercise, aspect, points and visibility."""
+    """Returns the test of a verdict: its id, exercise, aspect, points and visibility."""
     return (
         verdict.id,
         verdict.exercise,
@@ -100,7 +100,7 @@ def row_of_test(verdict: Verdict) -> TestRow:
 
 
 def submission_row(grade: Grade) -> tuple[Any, ...]:
-    """A grade without its verdicts and words, in the order of `OF_A_SUBMISSION`."""
+    """Returns a grade without its verdicts and words, in the order of `OF_A_SUBMISSION`."""
     return (
         well_formed(grade.submission),
         grade.status.value,
@@ -118,7 +118,7 @@ def submission_row(grade: Grade) -> tuple[Any, ...]:
 
 
 def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
-    """A verdict without its test and its words, in the order of the table."""
+    """Returns a verdict without its test and its words, in the order of the table."""
     measurement = verdict.measurement
     return (
         verdict.status.value,
@@ -152,7 +152,7 @@ def grade_of(
     notes: tuple[str, ...],
     carried: Iterable[Sequence[Any]] = (),
 ) -> Grade:
-    """The grade whose `submission_row` this is, and whose `carried_row`s."""
+    """Returns the grade whose `submission_row` this is, and whose `carried_row`s."""
     name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row
     duration_s, message, isolation, said, unexplained = rest
     return Grade(
@@ -174,13 +174,13 @@ def grade_of(
 
 
 def test_of(row: Sequence[Any]) -> Test:
-    """The test whose `row_of_test` this is."""
+    """Returns the test whose `row_of_test` this is."""
     test_id, exercise, aspect, max_score, visibility = row
     return test_id, exercise, Aspect(aspect), max_score, Visibility(visibility)
 
 
 def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
-    """The verdict of a row of `VERDICTS`.
+    """Returns the verdict of a row of `VERDICTS`.
 
     A class has hundreds for each submission: reading one is most of what reading a store costs.
     """
@@ -213,7 +213,7 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
 
 
 def outcome_of(tests: Mapping[int, Test], number: int, status: str, score: float) -> Verdict:
-    """The verdict of a row of `OUTCOMES`: how a test ended, and nothing of why."""
+    """Returns the verdict of a row of `OUTCOMES`: how a test ended, and nothing of why."""
     test_id, exercise, aspect, max_score, visibility = tests[number]
     ended = _STATUSES[status]
     return Verdict(test_id, exercise, aspect, ended, score, max_score, visibility, 0.0)
@@ -238,13 +238,13 @@ def _infinite_if_null(error: float | None) -> float:
 
 @functools.lru_cache(maxsize=4096)
 def _place(index: tuple[int, ...]) -> str:
-    """An index of a tensor as a text; a class has few of them, many times."""
+    """Returns an index of a tensor as a text; a class has few of them, many times."""
     return json.dumps(index)
 
 
 @functools.lru_cache(maxsize=4096)
 def _index(text: str) -> tuple[int, ...]:
-    """The index that `_place` wrote."""
+    """Returns the index that `_place` wrote."""
     return tuple(json.loads(text))
 
 
@@ -267,7 +267,7 @@ class GradeLines:
         self._around = functools.lru_cache(maxsize=_MOST)(self._around_the_duration)
 
     def line(self, grade: Grade, verdicts: Iterable[tuple[Any, ...]]) -> str:
-        """The line of a grade, whose verdicts are given as rows of `VERDICTS`."""
+        """Returns the line of a grade, whose verdicts are given as rows of `VERDICTS`."""
         rows = list(verdicts)
         durations = _ENCODER.encode([row[-1] for row in rows])[1:-1].split(", ")
         tests = [
@@ -285,7 +285,7 @@ class GradeLines:
 
 
 def _in_one_line(text: str) -> str:
-    """The JSON, for readers that split at any kind of line break as well."""
+    """Returns the JSON, for readers that split at any kind of line break as well."""
     if text.isascii():
         return text
     return _BREAKS_LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
@@ -317,7 +317,7 @@ class People:
 
 
 def read_people(database: sqlite3.Connection) -> People:
-    """The people of a store."""
+    """Returns the people of a store."""
     authors: dict[str, tuple[Author, ...]] = {}
     ordered = f"SELECT submission, {_OF_AN_AUTHOR} FROM author ORDER BY submission, place"
     for submission, *author in database.execute(ordered):
@@ -363,7 +363,7 @@ def write_people(database: sqlite3.Connection, people: People) -> None:
 
 
 def _read_times(database: sqlite3.Connection) -> dict[str, datetime.datetime]:
-    """When submissions were handed in."""
+    """Returns when submissions were handed in."""
     rows = _rows_of(database, "handed_in")
     return {name: datetime.datetime.fromisoformat(at) for name, at in rows}
 

@@ -98,7 +98,9 @@ class Store(Results):
 
     @classmethod
     def open(cls, folder: Path, assignment: str) -> Store:
-        """The store in a folder, which is made if there is none; no other batch may write to it.
+        """Returns the store in a folder, which is made if there is none.
+
+        No other batch may write to it.
 
         Raises:
             ForeignStore: if the folder holds other results than this assignment's, or a file that
@@ -125,7 +127,7 @@ class Store(Results):
 
     @staticmethod
     def read(folder: Path) -> Results:
-        """The results in a folder, for reports; a batch may be writing to it.
+        """Returns the results in a folder, for reports; a batch may be writing to it.
 
         Raises:
             ForeignStore: if they are not results of this version of the grader.
@@ -177,12 +179,12 @@ class Store(Results):
                 database.execute("INSERT OR REPLACE INTO batch VALUES ('downloads', ?)", (value,))
 
     def submission_hashes(self) -> dict[str, str]:
-        """The hash of each submission that has a grade, by its name."""
+        """Returns the hash of each submission that has a grade, by its name."""
         with self._one_at_a_time, saying(self._file, "read"):
             return dict(self._database.execute("SELECT name, submission_hash FROM submission"))
 
     def unexplained(self) -> dict[str, str]:
-        """By the names of submissions that lack words: why, in the class's order."""
+        """Returns, by the names of submissions that lack words: why, in the class's order."""
         query = (
             "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL "
             "ORDER BY position, name"
@@ -197,12 +199,12 @@ class Store(Results):
             return [name for (name,) in self._database.execute(query)]
 
     def finished(self) -> dict[str, str]:
-        """The cache key of each submission that needs no grading, by its name."""
+        """Returns the cache key of each submission that needs no grading, by its name."""
         with self._one_at_a_time, saying(self._file, "read"):
             return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
 
     def earlier(self, submission: str) -> EarlierGrade | None:
-        """A submission's grade, if verdicts of it can stand without the others."""
+        """Returns a submission's grade, if verdicts of it can stand without the others."""
         with self._one_at_a_time, saying(self._file, "read"):
             return read_earlier(self._database, numbered_tests(self._database), submission)
 
@@ -218,7 +220,7 @@ class Store(Results):
                 write_test_hashes(database, suite_hash, hashes)
 
     def lacking(self) -> dict[str, set[str]]:
-        """The packages that were not installed for a submission, by its name."""
+        """Returns the packages that were not installed for a submission, by its name."""
         with self._one_at_a_time, saying(self._file, "read"):
             return read_lacking(self._database)
 

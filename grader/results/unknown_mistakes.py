@@ -65,7 +65,7 @@ def write_names(database: sqlite3.Connection, named: Sequence[Named]) -> None:
 
 
 def read_given(database: sqlite3.Connection) -> list[list[str]]:
-    """Which submissions were told which names, by exercise, when that was written last."""
+    """Returns which submissions were told which names, by exercise, when that was written last."""
     row = database.execute(_GIVEN).fetchone()
     return [] if row is None else list(json.loads(row[0]))
 
@@ -83,7 +83,7 @@ def write_imports(database: sqlite3.Connection, submission: int, imports: Import
 
 
 def read_lacking(database: sqlite3.Connection) -> dict[str, set[str]]:
-    """The packages that were not there for each submission, by its name."""
+    """Returns the packages that were not there for each submission, by its name."""
     lacking: dict[str, set[str]] = {}
     joined = (
         "SELECT submission.name, lacking.name FROM lacking JOIN submission ON number = submission"

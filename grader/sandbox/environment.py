@@ -70,7 +70,7 @@ class Environment:
         return dataclasses.replace(raised, remark=said)
 
     def _place(self, name: str) -> str | None:
-        """Where a file or folder of that name lies in what was handed in."""
+        """Returns where a file or folder of that name lies in what was handed in."""
         if name not in self._own_names:
             return None
         for folder, folders, files in os.walk(self._root):
@@ -111,7 +111,10 @@ class Environment:
     def spared(
         self, tests: tuple[Verdict, ...], cell_errors: Iterable[Raised]
     ) -> tuple[Verdict, ...]:
-        """The verdicts; where a cell wanted a package that it may import, only right ones stand."""
+        """Returns the verdicts.
+
+        Where a cell wanted a package that it may import, only right ones stand.
+        """
         faults = (self.fault(raised) for raised in cell_errors)
         fault = next((fault for fault in faults if fault is not None), None)
         if fault is None:

@@ -275,7 +275,10 @@ def _received(channel: socket.socket, size: int) -> tuple[bytes, int]:
 def warm_zygote(
     preload: Sequence[str] = (), granted: Sequence[str] = (), submissions: int = 1
 ) -> Iterator[Zygote]:
-    """A zygote on a ground for control groups that is its own; both are gone in the end."""
+    """Provides a zygote on a ground for control groups that is its own.
+
+    Both are gone in the end.
+    """
     found = find_ground()
     ground = None if isinstance(found, NoGround) else found
     zygote = Zygote(preload, granted, ground, submissions)

@@ -104,7 +104,10 @@ def _opened(file: str) -> int:
 
 
 def _delayed(descriptor: int) -> float:
-    """The seconds in which a thread was ready and had no processor; 0 where nobody tells."""
+    """Returns the seconds in which a thread was ready and had no processor.
+
+    Returns 0 where nobody tells.
+    """
     try:
         return int(os.pread(descriptor, 100, 0).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):

@@ -102,7 +102,9 @@ class Room:
 
 
 def fits(folder: Path, room: Room) -> bool:
-    """Whether what can be listed below a folder fits; what is too deep to be counted does not.
+    """Returns whether what can be listed below a folder fits.
+
+    What is too deep to be counted does not.
 
     Folders that their owner closed are opened for that.
     """

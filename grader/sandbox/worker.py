@@ -188,7 +188,9 @@ class Worker:
         return 2 * (self._watch.held - at_first) > self._allowance.memory - at_first
 
     def whereabouts(self) -> str:
-        """A traceback of where it is, as it says, late as it is; it ends by that, or must be ended.
+        """Returns a traceback of where it is, as it says, late as it is.
+
+        It ends by that, or must be ended.
 
         It may say anything, or nothing.
         """

@@ -53,13 +53,16 @@ class Wording(Protocol):
         """Returns the fault for what was raised while `call` ran, or the import if that is None."""
 
     def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace, /) -> StudentFault:
-        """The fault for a value that is not what the contract says; `trace` finds its line."""
+        """Returns the fault for a value that is not what the contract says.
+
+        `trace` finds its line.
+        """
 
     def origin(self, trace: Trace, what: Traced, /) -> Line | None:
         """Returns the line that made a result what it is, if lines are told."""
 
     def printed(self, text: str, /) -> Sequence[str]:
-        """Lines that tell what the submission printed before its process was lost."""
+        """Returns lines that tell what the submission printed before its process was lost."""
 
 
 class Plainly:

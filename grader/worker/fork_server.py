@@ -192,7 +192,7 @@ def _kill_children() -> None:
 
 
 def children() -> list[int]:
-    """The process ids of this process's children."""
+    """Returns the process ids of this process's children."""
     here = os.getpid()
     try:
         return [int(pid) for pid in Path(f"/proc/{here}/task/{here}/children").read_text().split()]

@@ -90,7 +90,7 @@ class Living:
             seed(len(self._made))
 
     def _left(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]]:
-        """The steps before a call and after it that are still to be taken."""
+        """Returns the steps before a call and after it that are still to be taken."""
         left = self._goes_on(call)
         if left is None:
             self.forget()
@@ -98,7 +98,7 @@ class Living:
         return left
 
     def _goes_on(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]] | None:
-        """The same; None if nothing was done yet of what a call wants."""
+        """Returns the same; None if nothing was done yet of what a call wants."""
         if self._call is None or not call.is_script or not _are_of_one(self._call, call):
             return None
         done, wanted = _all_steps(self._call), _all_steps(call)
@@ -146,7 +146,7 @@ def _are_of_one(one: Call, other: Call) -> bool:
 
 
 def _all_steps(call: Call) -> Sequence[Step]:
-    """The steps of a call, itself among them."""
+    """Returns the steps of a call, itself among them."""
     asked = [Step(0, Doing.ASK, call.adapter, (), call.arguments)] if call.adapter else []
     return [*call.before, *asked, *call.then]
 
@@ -166,5 +166,5 @@ def _next(items: Iterator[Any], times: int) -> Any:
 
 
 def _found(value: Any, made: Sequence[Any]) -> Any:
-    """The value with what earlier steps made where it says so."""
+    """Returns the value with what earlier steps made where it says so."""
     return mapped(value, lambda one: made[one.number] if isinstance(one, Local) else one)

@@ -101,7 +101,7 @@ class EngineIsNotHere(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of the submission's own `grader`; for every other module, none."""
+        """Returns the spec of the submission's own `grader`; for every other module, none."""
         if fullname != "grader":
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, self._own_paths, target)

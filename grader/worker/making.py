@@ -44,7 +44,7 @@ class ScriptFiles:
         return _MAKERS[name](self, *positional, **keywords)
 
     def new_place(self, name: str) -> Path:
-        """A path that nothing else of the script has, in a folder that exists."""
+        """Returns a path that nothing else of the script has, in a folder that exists."""
         if self._folder is None:
             # A job's temporary files go into its scratch folder, which outlives no killed job.
             self._folder = Path(tempfile.mkdtemp(prefix=GIVEN))
@@ -54,7 +54,7 @@ class ScriptFiles:
         return folder / name
 
     def opened(self, stream: IO[Any]) -> IO[Any]:
-        """The same stream, which is flushed before its file is looked at."""
+        """Returns the same stream, which is flushed before its file is looked at."""
         self._streams.append(stream)
         return stream
 
@@ -139,7 +139,7 @@ def _anew(shop: ScriptFiles, path: Path, name: str) -> Path:
 
 
 def _content(_shop: ScriptFiles, path: Path) -> bytes | str:
-    """The content of a file, or why there is none."""
+    """Returns the content of a file, or why there is none."""
     try:
         # Whatever took the file's place: no link is followed, and nobody is waited for.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -170,7 +170,7 @@ def _entries(_shop: ScriptFiles, folder: Path) -> list[str] | str:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """The paths of what lies below a folder; of each folder in it an empty text."""
+    """Yields the paths of what lies below a folder; of each folder in it an empty text."""
     left = [folder]
     while left:
         with os.scandir(left.pop()) as entries:

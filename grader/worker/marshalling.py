@@ -43,7 +43,7 @@ def _with_fields(value: Any) -> Any:
 
 
 def holds_tensor(value: Value) -> bool:
-    """Whether there is a tensor in a value, however deep."""
+    """Returns whether there is a tensor in a value, however deep."""
     if isinstance(value, dict | Named):
         owned = value.values() if isinstance(value, dict) else value.fields.values()
         return any(map(holds_tensor, owned))
@@ -67,7 +67,7 @@ def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -
 
 
 def _of_odd_making(tensor: torch.Tensor) -> str:
-    """A tensor that cannot cross, in words."""
+    """Returns a tensor that cannot cross, in words."""
     if tensor.layout is not torch.strided:
         return f"a tensor of layout {tensor.layout}"
     return f"a tensor of dtype {tensor.dtype}"
@@ -150,7 +150,7 @@ class _HandingOver:
                 return
 
     def _key(self, key: object, depth: int) -> Any:
-        """A key as it crosses: what cannot is described, and stays a key."""
+        """Returns a key as it crosses: what cannot is described, and stays a key."""
         value = self.value(key, depth)
         try:
             hash(value)
@@ -184,12 +184,12 @@ class _HandingOver:
 
 
 def differing(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[str, ...]:
-    """The names whose values are no longer what they were."""
+    """Returns the names whose values are no longer what they were."""
     return tuple(name for name, value in before.items() if not same_values(value, after[name]))
 
 
 def copied(value: Any) -> Any:
-    """A copy that shares no tensor and no list with the value."""
+    """Returns a copy that shares no tensor and no list with the value."""
     return mapped(value, _copy)
 
 
@@ -200,7 +200,7 @@ def _copy(value: Any) -> Any:
 
 
 def same_values(before: object, after: object) -> bool:
-    """Whether two values are the same, to the last number."""
+    """Returns whether two values are the same, to the last number."""
     if type(before) is not type(after):
         return False
     if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):

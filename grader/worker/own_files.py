@@ -23,7 +23,9 @@ _ENGINE = Path(__file__).parents[1]
 
 
 def own_file(filename: str, root: Path) -> str | None:
-    """A file's path below `root`; None elsewhere, for installed packages and for the engine.
+    """Returns a file's path below `root`.
+
+    Returns None elsewhere, for installed packages and for the engine.
 
     At home both of these may lie below the student's own folder. A module that was found by way of
     a link, or of `tests/..`, is the same file.
@@ -50,7 +52,10 @@ _SOURCE = (".py", ".ipynb")
 
 
 def make_workplace(root: Path, scratch: Path) -> Path:
-    """A likeness of `root` in which can be written; `root` itself, if there is no room for one."""
+    """Returns a likeness of `root` in which can be written.
+
+    `root` itself, if there is no room for one.
+    """
     place = scratch / WORKPLACE
     try:
         _fill(root, place)
@@ -81,7 +86,7 @@ def _fill(root: Path, place: Path) -> None:
 
 
 def _size_to_copy(entry: os.DirEntry[str]) -> int | None:
-    """The size of a file that is copied; None for one that is linked."""
+    """Returns the size of a file that is copied; None for one that is linked."""
     if entry.name.endswith(_SOURCE) or not entry.is_file(follow_symlinks=False):
         return None
     size = entry.stat(follow_symlinks=False).st_size
@@ -97,7 +102,7 @@ class OfWhatWasHandedIn(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module in `root`, if it would be found in the workplace."""
+        """Returns the spec of a module in `root`, if it would be found in the workplace."""
         entries = [one for one in (sys.path if path is None else path) if isinstance(one, str)]
         itself = [self._itself(entry) for entry in entries]
         if itself == entries:

@@ -19,14 +19,17 @@ _LONGEST = 200
 
 @functools.cache
 def package_folders() -> tuple[str, ...]:
-    """The folders that hold installed packages."""
+    """Returns the folders that hold installed packages."""
     paths = sysconfig.get_paths()
     folders = [paths["purelib"], paths["platlib"], *site.getsitepackages()]
     return tuple(dict.fromkeys([*folders, site.getusersitepackages()]))
 
 
 def is_installed(name: str) -> bool:
-    """Whether a package or module of that name, without dots, is installed; it is not imported."""
+    """Returns whether a package or module of that name, without dots, is installed.
+
+    It is not imported.
+    """
     spec = importlib.machinery.PathFinder.find_spec(name, package_folders())
     return spec is not None and spec.loader is not None
 
@@ -65,7 +68,7 @@ class ImportClock(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module of an installed package; for every other one, none."""
+        """Returns the spec of a module of an installed package; for every other one, none."""
         if self._is_running or fullname.partition(".")[0] in sys.stdlib_module_names:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)

@@ -100,7 +100,7 @@ def seed(call: Call, step: int) -> None:
 
 
 def absent(adapter: str) -> Answer:
-    """The answer to a call of an adapter that the submission does not have."""
+    """Returns the answer to a call of an adapter that the submission does not have."""
     return Answer(raised=Raised("NameError", f"there is no function {adapter}", missing=True))
 
 
@@ -113,7 +113,7 @@ def _differentiable(value: object) -> torch.Tensor:
 def _gradients(
     result: object, wanted: Mapping[str, torch.Tensor], cotangent: torch.Tensor | None
 ) -> dict[str, torch.Tensor]:
-    """The products that exist; an input that the result does not depend on has none."""
+    """Returns the products that exist; an input that the result does not depend on has none."""
     if not wanted or not isinstance(result, torch.Tensor) or not result.requires_grad:
         return {}
     if cotangent is None or cotangent.shape != result.shape:

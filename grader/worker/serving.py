@@ -94,7 +94,7 @@ def _tell_where_if_asked(channel: int) -> None:
 
 
 def receive_exactly(channel: socket.socket, size: int) -> bytearray:
-    """The next `size` bytes of a channel.
+    """Returns the next `size` bytes of a channel.
 
     Raises:
         EOFError: if the other side hung up.

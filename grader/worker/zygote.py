@@ -111,7 +111,7 @@ def _kill(pid: int) -> None:
 
 
 def _were_killed(life: int) -> bool:
-    """Whether those who hold the other end of a pipe ended without a word."""
+    """Returns whether those who hold the other end of a pipe ended without a word."""
     readable, _, _ = select.select([life], [], [], _SECONDS_TO_END)
     return bool(readable) and not os.read(life, 1)
 

@@ -20,7 +20,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 
 
 def needed(files: Iterable[Path], modules: Iterable[str], package: Path) -> list[Path]:
-    """The files of a package that are imported by `files`, by `modules`, or by one another.
+    """Returns the files of a package that are imported by `files`, by `modules`, or by one another.
 
     That goes for imports inside functions too, and for names of modules that stand alone in a
     string, as in `import_module("package.module")` and pytest's `pytest_plugins`; not for what

@@ -109,7 +109,10 @@ def _write(assignment: Assignment, rehearsal: Rehearsal, into: Path) -> list[Pat
 
 
 def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:
-    """The name of the mistake in each row of an exercise's answers; the first is the reference."""
+    """Returns the name of the mistake in each row of an exercise's answers.
+
+    The first is the reference.
+    """
     return [
         "",
         *(name for name in mistakes.of_exercise(exercise) for _ in mistakes.of(name, exercise)),

@@ -151,7 +151,7 @@ def _mutations(
 
 
 def _candidates(programs: RightPrograms, reach: Reach) -> Iterator[Candidate]:
-    """The edits of all lines that are run to answer calls, or when modules are imported."""
+    """Yields the edits of all lines that are run to answer calls, or when modules are imported."""
     everywhere = {role for lines in reach.roles.values() for own in lines.values() for role in own}
     for module in programs.files:
         source = programs.source(module)

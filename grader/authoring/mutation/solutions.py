@@ -52,7 +52,7 @@ class RightPrograms:
         return self._all[module].relative_to(self._root).as_posix()
 
     def code(self, module: str) -> CodeType:
-        """A module as it is, compiled."""
+        """Returns a module as it is, compiled."""
         if module not in self._codes:
             self._codes[module] = self.compiled(module, self.source(module))
         return self._codes[module]
@@ -239,7 +239,7 @@ def reach_of(
 
 
 def statement_lines(source: str) -> dict[int, range]:
-    """By line, the lines of its statement: of one with a body, those before the body."""
+    """Returns, by line, the lines of its statement: of one with a body, those before the body."""
     found: dict[int, range] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.stmt):

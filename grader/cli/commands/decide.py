@@ -29,7 +29,7 @@ class _Moment(click.ParamType[datetime.datetime]):
     name = "time"
 
     def convert(self, value: Any, *_: object) -> datetime.datetime:
-        """The moment that was written."""
+        """Returns the moment that was written."""
         try:
             return datetime.datetime.fromisoformat(value)
         except ValueError:
@@ -268,7 +268,7 @@ def undo(folder: Path, number: int) -> None:
 
 
 def _part(folder: Path, what: str | None) -> dict[str, Any]:
-    """The key for a test or an exercise, by what there is of that name."""
+    """Returns the key for a test or an exercise, by what there is of that name."""
     if what is None:
         return {}
     known = ClassList.of(Store.read(folder))

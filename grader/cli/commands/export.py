@@ -128,7 +128,10 @@ def export(
 
 @contextlib.contextmanager
 def _opened(output: Path) -> Iterator[TextIO]:
-    """The file to write, in UTF-8 and byte for byte; an earlier one stays until all is written."""
+    """Provides the file to write, in UTF-8 and byte for byte.
+
+    An earlier one stays until all is written.
+    """
     if output == _STDOUT:
         text = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
         try:

@@ -123,7 +123,7 @@ def _groups(folder: Path) -> list[AnswerCluster]:
 
 
 def _chosen(groups: Sequence[AnswerCluster], wanted: str) -> AnswerCluster:
-    """The group with an id, or the beginning of one."""
+    """Returns the group with an id, or the beginning of one."""
     found = [group for group in groups if group.id.startswith(wanted)]
     if len(found) != 1:
         said = "several groups have" if found else "no group has"
@@ -132,14 +132,14 @@ def _chosen(groups: Sequence[AnswerCluster], wanted: str) -> AnswerCluster:
 
 
 def _written(text: str) -> str:
-    """A sentence that says something."""
+    """Returns a sentence that says something."""
     if not text.strip():
         raise BadNames("a sentence and a hint want words: students read them")
     return " ".join(text.split())
 
 
 def _applied(folder: Path) -> list[NamedMistake]:
-    """The names in a folder, once its results say what they say."""
+    """Returns the names in a folder, once its results say what they say."""
     names = read_names(folder)
     results = Store.read(folder)
     with Store.open(folder, results.assignment) as store:

@@ -109,7 +109,7 @@ def run(
 
 
 def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
-    """The grade in a format that is one text."""
+    """Returns the grade in a format that is one text."""
     as_json: dict[str, Callable[[], dict[str, Any]]] = {
         "json": grade.as_json,
         "gradescope": lambda: results(credited(grade), display),
@@ -125,7 +125,7 @@ def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
 
 
 def _total(metadata: Path | None) -> float | None:
-    """The points of the Gradescope assignment; a grade is not lost for want of them."""
+    """Returns the points of the Gradescope assignment; a grade is not lost for want of them."""
     if metadata is None:
         return None
     total = None

@@ -138,7 +138,7 @@ def _try_seeds(assignment_folder: Path, jobs: int, exercises: Sequence[str], see
 
 
 def _assignment_with(assignment_folder: Path, exercises: Sequence[str]) -> Assignment:
-    """The assignment in a folder, if it has the exercises.
+    """Returns the assignment in a folder, if it has the exercises.
 
     Raises:
         click.UsageError: if it lacks one.
@@ -163,7 +163,7 @@ def _shown(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _table(kind: str, trials: Sequence[MistakeTrial]) -> Table:
-    """How often each was caught; a habit's numbers are right, so that nothing names it."""
+    """Returns how often each was caught; a habit's numbers are right, so that nothing names it."""
     is_named = kind == "mistake"
     table = Table(kind, "exercises", "ways", "caught", *(["named"] if is_named else []))
     by_mistake: dict[str, list[MistakeTrial]] = defaultdict(list)
@@ -209,7 +209,7 @@ def _in_short(
 
 
 def _by_test(verification: Verification) -> Iterator[str]:
-    """Each test, and below it what it catches."""
+    """Yields each test, and below it what it catches."""
     for test, mistakes in sorted(verification.catches.items()):
         yield test
         yield textwrap.fill(", ".join(mistakes), initial_indent="    ", subsequent_indent="    ")

@@ -259,7 +259,7 @@ def encode_call(call: Call, known: int = 0) -> bytes:
 
 
 def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
-    """The call in what a frame of the judge's holds."""
+    """Returns the call in what a frame of the judge's holds."""
     cotangent = values.pop(_COTANGENT, None)
     if "trace" in header:
         header["trace"] = Traced(header["trace"])
@@ -277,7 +277,7 @@ def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
 
 
 def encode_answer(answer: Answer) -> bytes:
-    """The frame in which a worker answers a call."""
+    """Returns the frame in which a worker answers a call."""
     values: dict[str, Value] = {"value": answer.value}
     header: dict[str, Any] = {}
     if answer.raised is not None:
@@ -299,7 +299,7 @@ def encode_answer(answer: Answer) -> bytes:
 
 
 def decode_answer(frame: Received) -> Answer:
-    """The answer in a frame that a worker sent; its digest is that of the frame.
+    """Returns the answer in a frame that a worker sent; its digest is that of the frame.
 
     Raises:
         BadFrame: if it is not an answer.

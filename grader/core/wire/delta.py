@@ -23,7 +23,7 @@ class Sending:
         self._last: Call | None = None
 
     def frame(self, call: Call) -> bytes:
-        """The frame of the next call."""
+        """Returns the frame of the next call."""
         last, self._last = self._last, None
         known = 0 if last is None else _known(last, call)
         if known:
@@ -42,11 +42,11 @@ class Receiving:
         self._last = Call("", {})
 
     def call(self, frame: Received) -> Call:
-        """The next call."""
+        """Returns the next call."""
         return self.call_in(*decode(frame, trusted=True))
 
     def call_in(self, header: dict[str, object], values: dict[str, Value]) -> Call:
-        """The next call, in what its frame holds."""
+        """Returns the next call, in what its frame holds."""
         known = header.pop("known", 0)
         assert isinstance(known, int)
         call, last = call_in(header, values), self._last
@@ -58,7 +58,10 @@ class Receiving:
 
 
 def _known(last: Call, call: Call) -> int:
-    """How many steps after a call the last one had as well; 0 if it was not the same call."""
+    """Returns how many steps after a call the last one had as well.
+
+    Returns 0 if it was not the same call.
+    """
     is_same = last.adapter == call.adapter and last.arguments is call.arguments
     known = len(last.then)
     if not is_same or known > len(call.then) or not _are_the_same(last.before, call.before):

@@ -66,7 +66,7 @@ class Received:
 def encode(
     header: Mapping[str, Any], values: Mapping[str, Value], bounds: FrameBounds = ANY_FRAME
 ) -> bytes:
-    """One frame: a JSON header, and named values beside it.
+    """Returns one frame: a JSON header, and named values beside it.
 
     Raises:
         BadFrame: if it would be larger than what may cross.
@@ -82,7 +82,7 @@ def encode(
 
 
 def receive(read: Callable[[int], bytearray], bounds: FrameBounds = ANY_FRAME) -> Received:
-    """The next frame of a channel, of which `read` returns exactly so many bytes.
+    """Returns the next frame of a channel, of which `read` returns exactly so many bytes.
 
     Raises:
         BadFrame: if what comes does not begin as a frame does.
@@ -102,7 +102,7 @@ def _fit(sizes: Sequence[int], bounds: FrameBounds) -> bool:
 
 
 def decode(frame: Received, trusted: bool = False) -> tuple[dict[str, Any], dict[str, Value]]:
-    """The header and the values in a frame.
+    """Returns the header and the values in a frame.
 
     Only a trusted sender may use strides: with them a few bytes can pose as 2^40 numbers.
 

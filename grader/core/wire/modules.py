@@ -22,7 +22,7 @@ class NotOfTorch(Exception):
 
 
 def outline_of(module: torch.nn.Module) -> Value:
-    """A module as plain data.
+    """Returns a module as plain data.
 
     Raises:
         NotOfTorch: if it, or one in it, is not of `torch.nn`, or holds what is no plain data.
@@ -37,7 +37,7 @@ def outline_of(module: torch.nn.Module) -> Value:
 
 
 def module_of(outline: Mapping[str, Any]) -> torch.nn.Module:
-    """The module that was outlined; what was shared in that one is shared in this one."""
+    """Returns the module that was outlined; what was shared in that one is shared in this one."""
     tensors = [one.clone() for one in outline["tensors"]]
     made: dict[tuple[int, bool], torch.Tensor] = {}
 
@@ -113,7 +113,7 @@ def _outline(
 
 
 def _place(tensor: torch.Tensor | None, tensors: dict[int, torch.Tensor]) -> int | None:
-    """Where a tensor stands among all: one that is shared stands there once."""
+    """Returns where a tensor stands among all: one that is shared stands there once."""
     if tensor is None:
         return None
     tensors.setdefault(id(tensor), tensor)

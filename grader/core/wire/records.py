@@ -40,7 +40,7 @@ class Record:
 
 
 def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
-    """The lines of records as a JSON object; their tensors are `values_of` them."""
+    """Returns the lines of records as a JSON object; their tensors are `values_of` them."""
     stacks: dict[tuple[Line, ...], int] = {}
     lines: dict[Line, int] = {}
     places = []
@@ -56,12 +56,12 @@ def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def values_of(records: Sequence[Record]) -> dict[str, Value]:
-    """The tensors of records, by the names under which they cross."""
+    """Returns the tensors of records, by the names under which they cross."""
     return {f"{_PREFIX}{number}": record.value for number, record in enumerate(records)}
 
 
 def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Record, ...]:
-    """The records that `records_as_json` and `values_of` described, their texts bounded.
+    """Returns the records that `records_as_json` and `values_of` described, their texts bounded.
 
     Raises:
         BadFrame: if it is something else.

@@ -65,7 +65,10 @@ def steps_as_json(steps: Sequence[Step], prefix: str, values: dict[str, Value]) 
 def steps_from_json(
     rows: Sequence[Sequence[Any]], prefix: str, values: dict[str, Value]
 ) -> tuple[Step, ...]:
-    """The steps that `steps_as_json` described; their arguments are taken out of `values`."""
+    """Returns the steps that `steps_as_json` described.
+
+    Their arguments are taken out of `values`.
+    """
     return tuple(
         Step(
             on,

@@ -32,7 +32,7 @@ class Payload:
         return len(self._body) - self._place
 
     def take(self, size: int) -> bytearray:
-        """The next bytes, as a copy: no two values share any.
+        """Returns the next bytes, as a copy: no two values share any.
 
         Raises:
             BadFrame: if there are not so many.
@@ -65,13 +65,13 @@ _OF_NUMPY = {name: numpy.dtype(name) for name in DTYPES if name not in ("bool", 
 
 
 def described(tensor: torch.Tensor) -> list[Any]:
-    """A tensor's dtype and shape, and its strides if it is not contiguous."""
+    """Returns a tensor's dtype and shape, and its strides if it is not contiguous."""
     row = [NAMES[tensor.dtype], list(tensor.shape)]
     return row if tensor.is_contiguous() else [*row, list(tensor.stride())]
 
 
 def bytes_of(tensor: torch.Tensor) -> bytes:
-    """The memory from a tensor's first to its last element, in its own layout."""
+    """Returns the memory from a tensor's first to its last element, in its own layout."""
     span = tensor.numel()
     if span == 0:
         return b""
@@ -83,7 +83,7 @@ def bytes_of(tensor: torch.Tensor) -> bytes:
 
 
 def read_tensor(entry: Sequence[object], payload: Payload, trusted: bool) -> torch.Tensor:
-    """The tensor that was `described`, of the payload's next bytes.
+    """Returns the tensor that was `described`, of the payload's next bytes.
 
     Raises:
         BadFrame: if it is not described as it must be, or claims what the payload does not hold.
@@ -108,7 +108,7 @@ def read_tensor(entry: Sequence[object], payload: Payload, trusted: bool) -> tor
 
 
 def elements_in(shape: Sequence[int]) -> int:
-    """How many elements a shape has.
+    """Returns how many elements a shape has.
 
     Raises:
         BadFrame: if they are more than may cross, or would be if no axis were empty.
@@ -120,7 +120,7 @@ def elements_in(shape: Sequence[int]) -> int:
 
 
 def sizes(numbers: object) -> list[int]:
-    """The sizes of a shape.
+    """Returns the sizes of a shape.
 
     Raises:
         BadFrame: if they are something else.
@@ -136,7 +136,7 @@ def sizes(numbers: object) -> list[int]:
 def _parts(
     entry: Sequence[object], trusted: bool
 ) -> tuple[str, Sequence[int], Sequence[int] | None]:
-    """The dtype, the shape and the strides in a tensor's entry."""
+    """Returns the dtype, the shape and the strides in a tensor's entry."""
     if not 2 <= len(entry) <= 3:
         raise BadFrame("a tensor has no dtype or no shape")
     name, shape = entry[0], sizes(entry[1])

@@ -57,7 +57,7 @@ class TreeWriter:
         self._nodes = 0
 
     def entry(self, value: Value, depth: int = 0) -> Any:
-        """A value as JSON.
+        """Returns a value as JSON.
 
         Raises:
             BadFrame: if there are too many, or too deep in one another.
@@ -138,7 +138,7 @@ class Reading:
         self._numbers = 0
 
     def value(self, entry: object, depth: int = 0) -> Value:
-        """The value of an entry.
+        """Returns the value of an entry.
 
         Raises:
             BadFrame: if it is none.

@@ -100,7 +100,7 @@ class Outcomes:
         self.control[call] = self._number(answer)
 
     def _number(self, answer: torch.Tensor) -> int:
-        """The number of an answer; equal ones are kept once."""
+        """Returns the number of an answer; equal ones are kept once."""
         laid_out = answer.clone(memory_format=torch.contiguous_format)
         raw = laid_out.reshape(-1).view(torch.uint8).numpy().tobytes()
         key = (answer.dtype, tuple(answer.shape), raw)
@@ -121,7 +121,7 @@ class Outcomes:
 
 
 def encode_trials(trials: Trials) -> bytes:
-    """The frame that asks a worker to try edits."""
+    """Returns the frame that asks a worker to try edits."""
     calls: list[list[Any]] = []
     values: dict[str, Value] = {}
     for place, call in enumerate(trials.calls):
@@ -143,7 +143,7 @@ def encode_trials(trials: Trials) -> bytes:
 
 
 def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
-    """The trials in a frame that the judge's side sent."""
+    """Returns the trials in a frame that the judge's side sent."""
     asked = header[TRIALS]
     calls = [
         Call(
@@ -163,7 +163,7 @@ def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
 
 
 def encode_outcomes(outcomes: Outcomes) -> bytes:
-    """The frame in which a worker tells what came of trials."""
+    """Returns the frame in which a worker tells what came of trials."""
     given = [[edit, call, number] for (edit, call), number in outcomes.given.items()]
     header = {"given": given, "tried": outcomes.tried, "calls": outcomes.calls}
     header["control"] = [[call, number] for call, number in outcomes.control.items()]

@@ -62,12 +62,12 @@ Value: TypeAlias = "Single | Several | Foreign | Elsewhere | Local"
 
 
 def tensor_in_words(dtype: torch.dtype | str, shape: tuple[int, ...]) -> str:
-    """The dtype and shape of a tensor: `float32[2, 5, 8]`."""
+    """Returns the dtype and shape of a tensor: `float32[2, 5, 8]`."""
     return f"{str(dtype).removeprefix('torch.')}{list(shape)}"
 
 
 def in_words(value: Value) -> str:
-    """A value in a few words: tensors by dtype and shape, of many values the first."""
+    """Returns a value in a few words: tensors by dtype and shape, of many values the first."""
     if isinstance(value, Foreign):
         return value.description
     if isinstance(value, Local):
@@ -94,7 +94,10 @@ def in_words(value: Value) -> str:
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with every part that is no collection changed; collections are made anew."""
+    """Returns the value with every part that is no collection changed.
+
+    Collections are made anew.
+    """
     if isinstance(value, dict):
         return {key: mapped(own, change) for key, own in value.items()}
     if isinstance(value, Named):
@@ -118,7 +121,7 @@ _NOTHING, _TRUTH, _TEXT, _BYTES, _SEVERAL, _PAIRS, _NAMED, _TENSOR, _OTHER = (
 
 
 def as_tensor(value: Value) -> torch.Tensor:
-    """A tensor or number as it is in torch; of anything else a row of float64.
+    """Returns a tensor or number as it is in torch; of anything else a row of float64.
 
     Rows are equal if the values are, and near each other if only their numbers differ, by little.
     The order of a dict or set makes no difference.

@@ -25,7 +25,7 @@ class NoCluster(Refusal):
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """A connection to the scheduler at an address.
+    """Provides a connection to the scheduler at an address.
 
     Meanwhile Dask's own log is still: what matters of it is said in sentences.
 

@@ -41,7 +41,7 @@ class RemoteWorkers:
         return bool(self.refused) and not self._open and not self._opening
 
     def ask(self, addresses: Collection[str]) -> list[str]:
-        """Those of the addresses that are new, and are to be asked what they are."""
+        """Returns those of the addresses that are new, and are to be asked what they are."""
         known = {*self._open, *self._opening, *self.refused}
         new = [address for address in addresses if address not in known]
         self._opening.update(new)
@@ -54,7 +54,7 @@ class RemoteWorkers:
             self._open[address] = Berth(seats)
 
     def refuse(self, address: str, reason: str) -> bool:
-        """The Dask worker gets nothing to grade; whether that is news."""
+        """Gives a Dask worker nothing more to grade; returns whether that is news."""
         was_asked = address in self._opening
         if was_asked:
             self._opening.discard(address)

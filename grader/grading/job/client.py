@@ -107,7 +107,9 @@ class JobClient:
                 follow(Verdict.from_json(reply["verdict"]))
 
     def explain(self, entry: Entry, grade: Grade) -> Words:
-        """The words for a submission that has this grade; if they are not to be had, they say why.
+        """Returns the words for a submission that has this grade.
+
+        If they are not to be had, they say why.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.

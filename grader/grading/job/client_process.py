@@ -117,7 +117,7 @@ def _kill(group: int) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """One thread for each job, whatever the machine has."""
+    """Returns the environment of a job: one thread, whatever the machine has."""
     engine = str(Path(__file__).resolve().parents[3])
     paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {

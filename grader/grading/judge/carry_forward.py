@@ -150,7 +150,9 @@ class CarryForward:
                 yield from ((name, below) for name in self.foundations.shared(exercise, below))
 
     def _root(self, mistake: str, below: str) -> str | None:
-        """Where a mistake is paid for that is seen in the exercise below; None if in no such place.
+        """Returns where a mistake is paid for that is seen in the exercise below.
+
+        Returns None if in no such place.
 
         Not there, if that one has its points back for another mistake.
         """

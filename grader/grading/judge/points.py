@@ -77,7 +77,7 @@ def _lessened(tests: Sequence[Verdict], places: Sequence[int], cost: float) -> l
 
 
 def summary(uses: Uses) -> str | None:
-    """One sentence about all that the submission called; None if that is nothing."""
+    """Returns one sentence about all that the submission called; None if that is nothing."""
     called = dict.fromkeys(use for of_one in uses.called.values() for use in of_one)
     called |= uses.at_import
     return f"it uses {plain(in_words(called))}, {WISH}" if called else None

@@ -54,7 +54,7 @@ class Variants:
         self._accepted: OrderedDict[object, bool] = OrderedDict()
 
     def status(self, test: str, way: Way) -> Status:
-        """How a test ends for a submission that makes the mistake in this way."""
+        """Returns how a test ends for a submission that makes the mistake in this way."""
         if (test, way) not in self._alone:
             bench = self._bench(self._performing(way), self._suite.references, self._case_of)
             raised = self._suite.run(test, bench).raised

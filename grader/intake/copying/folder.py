@@ -132,7 +132,10 @@ def survey(folder: OpenFolder, limits: CopyLimits) -> tuple[list[SourceFile], Ad
 
 
 def content(folder: OpenFolder, file: SourceFile) -> Iterator[bytes]:
-    """The bytes of a file, no more than it had when it was surveyed; OSError if it is gone."""
+    """Yields the bytes of a file, no more than it had when it was surveyed.
+
+    OSError if it is gone.
+    """
     with folder.open_file(file.place) as opened:
         yield from chunks(opened, file.size)
 

@@ -124,7 +124,10 @@ def _identity(person: Author) -> str:
 
 
 def _places(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]] | None:
-    """Where names and keys stand, the first name before the last; none if it is no gradebook."""
+    """Returns where names and keys stand, the first name before the last.
+
+    Returns none if it is no gradebook.
+    """
     if len(header) > 3 and "Student" in header[0] and "ID" in header[1]:
         names: tuple[int, ...] = (0,)
     elif len(header) > 4 and [*header[:2]] == ["LastName", "FirstName"] and "ID" in header[2]:

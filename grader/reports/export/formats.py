@@ -170,7 +170,7 @@ def _rows(
 
 
 def _changes(own: Settlement) -> Iterator[str]:
-    """Each change with its source, and the decisions that changed no points."""
+    """Yields each change with its source, and the decisions that changed no points."""
     yield from (f"{in_words(one)} ({one.source})" for one in own.changes)
     told = {source for one in own.changes for source in one.source.split(", ")}
     if others := sorted((own.sources | {own.timed_by}) - told - {""}):

@@ -48,7 +48,10 @@ _MESSAGE = 500
 
 
 def classroom_result(grade: Grade) -> dict[str, Any]:
-    """The result as an object; what was not graded carries no points, so that none are lost."""
+    """Returns the result as an object.
+
+    What was not graded carries no points, so that none are lost.
+    """
     if not grade.is_complete or not grade.tests:
         reason = grade.message or "nothing was graded"
         test = _test("grading", "error", 0, f"not graded, by the grader's fault: {reason}")
@@ -99,7 +102,7 @@ def _points(
 
 
 def _passes(exercises: Sequence[ExerciseStanding], grade: Grade, unit: int) -> dict[str, int]:
-    """How many points of each exercise pass: whole ones, then the largest remainders.
+    """Returns how many points of each exercise pass: whole ones, then the largest remainders.
 
     The last point of an exercise that is not done never passes.
     """

@@ -114,12 +114,15 @@ def progress(
 
 
 def not_graded(reason: str) -> dict[str, Any]:
-    """The results where there is no grade, by the grader's fault."""
+    """Returns the results where there is no grade, by the grader's fault."""
     return {"score": 0.0, "output": _no_fault_of_yours(reason), **_FORMATS, "tests": []}
 
 
 def total_points(metadata: str) -> float | None:
-    """The assignment's points, from the text of `submission_metadata.json`; None if it has none."""
+    """Returns the assignment's points, from the text of `submission_metadata.json`.
+
+    Returns None if it has none.
+    """
     try:
         most = float(json.loads(metadata)["assignment"]["total_points"])
     except (ValueError, TypeError, LookupError, RecursionError):
@@ -188,7 +191,7 @@ def _parts(grade: Grade, display: Display) -> Iterator[_Part]:
 def _parted(
     name: str, number: int, verdicts: Sequence[Verdict], shown: VisibleWhen
 ) -> Iterator[_Part]:
-    """One part of the tests that students hold, and one of those that they do not.
+    """Yields one part of the tests that students hold, and one of those that they do not.
 
     How much the rest counts depends on all values: where some of these are hidden, it is counted
     with them, or the points of the public tests would tell of the hidden ones.

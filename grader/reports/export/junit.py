@@ -28,7 +28,10 @@ _LONGEST = 300
 
 
 def junit_xml(suite_name: str, grades: Iterable[Grade]) -> str:
-    """The document as text; `suite_name` is what all the grades are of, the assignment's name."""
+    """Returns the document as text.
+
+    `suite_name` is what all the grades are of, the assignment's name.
+    """
     document = io.StringIO()
     write_junit(suite_name, grades, document)
     return document.getvalue()
@@ -82,7 +85,7 @@ def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
 
 
 def _final(own: Settlement, of_whom: bool) -> dict[str, str]:
-    """The final points and why they are others than the machine's, where they are."""
+    """Returns the final points and why they are others than the machine's, where they are."""
     if not own.changes and not own.excused:
         return {}
     whose = f" ({', '.join(map(author_in_words, own.people))})" if of_whom else ""
@@ -121,7 +124,7 @@ def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:
 
 
 def _case_without_tests(grade: Grade) -> Iterator[ET.Element]:
-    """A suite without a case would be shown as one where nothing is wrong."""
+    """Yields a case for what has none: an empty suite would be shown as if nothing were wrong."""
     if grade.status is GradeStatus.GRADED:
         return
     case = _element("testcase", classname="submission", name=grade.submission, time="0.000")

@@ -123,14 +123,14 @@ def scored(
 
 
 def class_scores(results: Results, settling: Settling) -> ClassScores:
-    """The scores of all grades in a folder."""
+    """Returns the scores of all grades in a folder."""
     told = (scores_of(grade, settling) for grade in results.told_grades())
     scores = [score for own in told for score in own]
     return collected(results, settling, scores)
 
 
 def collected(results: Results, settling: Settling, scores: list[Score]) -> ClassScores:
-    """A class whose scores are known."""
+    """Returns a class whose scores are known."""
     reasons = {person: settling.excused(person) for person in settling.absentees}
     excused = {person: why for person, why in reasons.items() if why}
     absentees, unsure = settling.absentees, settling.unsure

@@ -130,7 +130,7 @@ def _quoted(text: str) -> str:
 
 
 def _cells(text: str, separator: str) -> Iterator[tuple[str, str]]:
-    """Each cell as it is written, and what ends it."""
+    """Yields each cell as it is written, and what ends it."""
     plain = rf"[^{separator}\r\n]*"
     cell = re.compile(rf'({_QUOTED_CELL.pattern}{plain}|(?!"){plain})({separator}|\r\n|\r|\n|\Z)')
     place, end = 0, ""

@@ -45,7 +45,10 @@ class Content:
 
 
 def wrapped(content: Content, name: str) -> bytes | None:
-    """The feedback as the content of a file of this name; None if it fits into none of its kind."""
+    """Returns the feedback as the content of a file of this name.
+
+    Returns None if it fits into none of its kind.
+    """
     suffix, compression = f".{name.lower().rpartition('.')[2]}", _tar(name)
     if suffix == ".zip":
         return zipped(content.files())
@@ -63,7 +66,7 @@ def wrapped(content: Content, name: str) -> bytes | None:
 
 
 def _tar(name: str) -> str | None:
-    """How a tar of this name is compressed; None if it is called like none."""
+    """Returns how a tar of this name is compressed; None if it is called like none."""
     return next((how for ends, how in _TARS.items() if name.lower().endswith(ends)), None)
 
 

@@ -205,7 +205,7 @@ def _outcome(test: Verdict) -> VerdictSummary:
 
 
 def _reason(grade: Grade, before: FormerGrade) -> str:
-    """Why the submission as a whole stands otherwise."""
+    """Returns why the submission as a whole stands otherwise."""
     if grade.status is before.status:
         return ""
     message = f": {one_line(first_line(grade.message), _LONGEST)}" if grade.message else ""
@@ -213,7 +213,7 @@ def _reason(grade: Grade, before: FormerGrade) -> str:
 
 
 def _reasons(tests: Iterable[Verdict], before: FormerGrade) -> Iterator[str]:
-    """Why an exercise stands otherwise, each reason once: the commonest first."""
+    """Yields why an exercise stands otherwise, each reason once: the commonest first."""
     reasons = Counter(
         reason for test in tests for reason in _reasons_of(test, before.tests.get(test.id))
     )

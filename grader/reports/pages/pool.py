@@ -82,7 +82,7 @@ _WORTH_A_PROCESS = 1000
 def stretches(
     writing: PageWriting, names: Sequence[str], processes: int | None = None
 ) -> Iterator[Iterator[Stretch]]:
-    """The stretches of a class, in its order, each when its pages are written.
+    """Provides the stretches of a class, in its order, each when its pages are written.
 
     By default there are as many processes as processors, none for a small class. They are gone
     when this ends, however it ends.

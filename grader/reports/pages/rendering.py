@@ -61,7 +61,7 @@ class NotWritten(Refusal):
 def whole_folder(
     folder: Path, marked: str = INDEX, mark: bytes = _OURS, what: str = "report"
 ) -> Iterator[Path]:
-    """An empty folder, which takes the place of `folder` and of what is in it at the end.
+    """Provides an empty folder, which takes the place of `folder` and of what is in it at the end.
 
     What may be replaced has a file, `marked`, with `mark` at its beginning: by default pages.
 

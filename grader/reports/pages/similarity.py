@@ -34,7 +34,10 @@ class PairRow:
 def alike_page(
     assignment: str, comparison: SimilarPairs, rows: list[PairRow], class_page: str
 ) -> str:
-    """The list of pairs; `class_page` is where the page of the class lies, if there is one."""
+    """Returns the list of pairs.
+
+    `class_page` is where the page of the class lies, if there is one.
+    """
     return render(
         "alike.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),
@@ -113,7 +116,7 @@ def pair_page(assignment: str, found: SideBySide, row: PairRow, redacted: Redact
 
 
 def lines_in_common(found: SideBySide) -> int:
-    """How many lines of the first one lie in passages that both have."""
+    """Returns how many lines of the first one lie in passages that both have."""
     return len(_marked([passage.one for passage in found.passages]))
 
 
@@ -123,7 +126,7 @@ def _where(stretch: LineRange, sources: ComparedSources, redacted: Redacted) -> 
 
 
 def _marked(stretches: Iterable[LineRange]) -> Mapping[tuple[int, int], int]:
-    """By file and line, the number of the passage; of several the first."""
+    """Returns, by file and line, the number of the passage; of several the first."""
     marked: dict[tuple[int, int], int] = {}
     for number, stretch in enumerate(stretches, 1):
         for line in range(stretch.first, stretch.last + 1):

@@ -78,7 +78,7 @@ def passages(
 
 
 def _first_free(places: deque[int] | None, used: set[int]) -> int | None:
-    """The first place that no passage has; each is looked at once in all."""
+    """Returns the first place that no passage has; each is looked at once in all."""
     while places:
         place = places.popleft()
         if place not in used:

@@ -90,7 +90,7 @@ class Shelf:
         self._file(place).write_text(json.dumps(as_json(rows, sources.partly)), "utf-8")
 
     def get(self, place: int) -> ComparedSources:
-        """The sources that were kept.
+        """Returns the sources that were kept.
 
         Raises:
             OSError: if they are gone.

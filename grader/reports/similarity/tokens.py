@@ -93,7 +93,7 @@ class _Names:
                 before = text if kind is Name else ""
 
     def compared(self, name: str) -> str:
-        """A name as it is compared; none if it is a module before a dot."""
+        """Returns a name as it is compared; none if it is a module before a dot."""
         if keyword.iskeyword(name):
             return name
         if name in self.own:
@@ -156,7 +156,7 @@ def _tokens(
 
 
 def _compared(kind: _TokenType, text: str, names: _Names) -> str:
-    """A token as it is compared; none of what only tells or groups."""
+    """Returns a token as it is compared; none of what only tells or groups."""
     if any(_is(kind, only) for only in (Comment, String.Doc, Text, Punctuation)):
         return ""
     if _is(kind, String):

@@ -29,7 +29,10 @@ class Whom:
 
 
 def whoms(submission: str, author: Author) -> Iterator[Whom]:
-    """All that an author of a submission is meant by; one of whom nothing is known by its name."""
+    """Yields all that an author of a submission is meant by.
+
+    One of whom nothing is known by its name.
+    """
     yield Whom()
     yield Whom(author=author)
     yield Whom(submission)
@@ -59,7 +62,7 @@ class ClassList:
 
     @classmethod
     def of(cls, results: Results) -> ClassList:
-        """The class whose grades these are."""
+        """Returns the class whose grades these are."""
         names = [outline.submission for outline in results.outlines()]
         known = cls(names, results.authors, results.absentees, results.tests())
         known._numbers |= {
@@ -99,7 +102,7 @@ class ClassList:
         raise Unknown(f"{person!r} is nobody of this class: {_meant(person, self._shown)}")
 
     def submission(self, name: str) -> str:
-        """The submission of a name.
+        """Returns the submission of a name.
 
         Raises:
             Unknown: if there is none.
@@ -117,7 +120,7 @@ class ClassList:
         return tuple(dict.fromkeys(self._tests.values()))
 
     def exercise(self, name: str) -> str:
-        """The exercise of a name.
+        """Returns the exercise of a name.
 
         Raises:
             Unknown: if there is none.
@@ -139,7 +142,7 @@ class ClassList:
         return found
 
     def exercise_of(self, test: str) -> str:
-        """The exercise that a test, named by its whole id, is of."""
+        """Returns the exercise that a test, named by its whole id, is of."""
         return self._tests[test]
 
 

@@ -140,5 +140,5 @@ class Decisions:
     all: tuple[Decision, ...] = ()
 
     def of(self, kind: type[_Kind]) -> Iterator[_Kind]:
-        """The decisions of a kind."""
+        """Returns the decisions of a kind."""
         return (one for one in self.all if isinstance(one, kind))

@@ -32,7 +32,7 @@ class Effect:
         return _words(self.decision)
 
     def in_short(self) -> list[str]:
-        """The first lines, and how many more there are."""
+        """Returns the first lines, and how many more there are."""
         more = len(self.lines) - _LISTED
         short = [*self.lines[:_LISTED], *[f"and {more} more"] * (more > 0)]
         if self.lines and self.unchanged:
@@ -101,7 +101,7 @@ def _called(person: Author) -> str:
 
 
 def _words(decision: Decision) -> str:
-    """The decision as its file has it, on one line."""
+    """Returns the decision as its file has it, on one line."""
     keys = [key for key in FORMS[decision.kind].keys if key not in ("reason", "who", "when")]
     said = {key: getattr(decision, key) for key in keys}
     parts = [_value(key, value) for key, value in said.items() if value is not None and value != ""]

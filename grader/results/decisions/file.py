@@ -40,7 +40,7 @@ class Written:
 
 
 def read_decisions(file: Path) -> Decisions:
-    """The decisions in a file; none if there is no such file.
+    """Returns the decisions in a file; none if there is no such file.
 
     Raises:
         BadDecisions: if it cannot be read, or with a line for each thing in it that is wrong.
@@ -137,7 +137,9 @@ def _write(file: Path, text: str) -> None:
 
 
 def _tables(file: Path, lines: list[str]) -> Iterator[Written]:
-    """The tables of a file, each with its lines; what stands before the first is one as well.
+    """Yields the tables of a file, each with its lines.
+
+    What stands before the first is one as well.
 
     A text of several lines may hold what looks like a table's first line: but what ends within a
     text is no TOML, and what ends before a table is.
@@ -176,7 +178,7 @@ def _located(file: Path, first: int, error: tomllib.TOMLDecodeError) -> str:
 
 
 def _line_of(key: str, lines: list[str], table: Written) -> int:
-    """The line of a table that a key stands in, or else its first one."""
+    """Returns the line of a table that a key stands in, or else its first one."""
     named = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
     within = range(table.first - 1, min(table.end - 1, len(lines)))
     return next((n + 1 for n in within if key and named.match(lines[n])), table.first)

@@ -66,7 +66,7 @@ FORMS: Mapping[str, TableForm] = {
 
 
 def decision_of(kind: str, table: Mapping[str, Any], file: str, line: int) -> Decision:
-    """The decision of a table without complaints."""
+    """Returns the decision of a table without complaints."""
     fields = dict(table)
     for key in ("to", "by"):
         if key in fields:

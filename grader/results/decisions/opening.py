@@ -46,7 +46,9 @@ _LARGEST = 16 * 2**20
 
 
 def read_times(file: Path, known: ClassList) -> list[tuple[Whom, datetime.datetime]]:
-    """When whom of the class handed in; rows of others, and rows without a time, are passed over.
+    """Returns when whom of the class handed in.
+
+    Rows of others, and rows without a time, are passed over.
 
     Raises:
         BadDecisions: if it cannot be read, or has no column for times or people.
@@ -303,7 +305,7 @@ def _times(
     rule: LateRule | None,
     beside: Path,
 ) -> tuple[dict[str, datetime.datetime], dict[str, str]]:
-    """When each submission was handed in: as decided, as tables say, or as a platform told.
+    """Returns when each submission was handed in: as decided, as tables say, or as a platform told.
 
     And which decision told it, if one did.
     """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def verdicts_by_exercise(grade: Grade) -> dict[str, list[Verdict]]:
-    """The verdicts of each exercise, in the order of the tests."""
+    """Returns the verdicts of each exercise, in the order of the tests."""
     found: dict[str, list[Verdict]] = {}
     for verdict in grade.tests:
         found.setdefault(verdict.exercise, []).append(verdict)
@@ -38,12 +38,12 @@ def verdicts_by_exercise(grade: Grade) -> dict[str, list[Verdict]]:
 
 
 def earned(tests: Sequence[Verdict]) -> int:
-    """The hundredths that tests gave."""
+    """Returns the hundredths that tests gave."""
     return sum(hundredths(test.score) for test in tests)
 
 
 def worth(tests: Sequence[Verdict]) -> int:
-    """The hundredths that tests can give."""
+    """Returns the hundredths that tests can give."""
     return sum(hundredths(test.max_score) for test in tests)
 
 
@@ -125,7 +125,7 @@ class _Exercise:
         return min(max(self.points + after - before, 0), most)
 
     def with_tests_at(self, points: int, tests: frozenset[str]) -> int:
-        """The points that it has when some of its tests are given so many.
+        """Returns the points that it has when some of its tests are given so many.
 
         What the tests had lost may have come back already, from another exercise: nothing is given
         twice, and more than the exercise is worth only if the tests are given more than they are.
@@ -158,7 +158,7 @@ class PersonsPoints:
         self._changes: list[PointsChange] = []
 
     def settled(self) -> Settlement:
-        """All steps, in their order."""
+        """Returns all steps, in their order."""
         self._carry_over()
         self._take_out()
         self._decide_parts()
@@ -186,7 +186,7 @@ class PersonsPoints:
         )
 
     def _sources(self) -> frozenset[str]:
-        """The decisions that name these people, or by which this submission is theirs."""
+        """Returns the decisions that name these people, or by which this submission is theirs."""
         naming = {one.source for one, target in self._of(Decision) if target.whom != Whom()}
         return self._settling.taken.get(self._grade.submission, frozenset()) | naming
 

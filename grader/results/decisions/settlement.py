@@ -120,14 +120,14 @@ def _cost(rule: LateRule, days: int, reached: int, possible: int) -> tuple[int, 
 
 
 def _due(rule: LateRule, allowance: LateAllowance) -> datetime.datetime:
-    """The due date of a person, on the assignment's clock: a day later is the same hour."""
+    """Returns the due date of a person, on the assignment's clock: a day later is the same hour."""
     due = rule.local(rule.due)
     extended = due if allowance.until is None else max(due, rule.local(allowance.until))
     return extended + allowance.more_days * _DAY
 
 
 def _last(rule: LateRule, allowance: LateAllowance) -> datetime.datetime | None:
-    """The last moment of a person: an extension moves it by as much as the due date."""
+    """Returns the last moment of a person: an extension moves it by as much as the due date."""
     if rule.last is None:
         return None
     moved = _due(rule, allowance).replace(tzinfo=None) - rule.local(rule.due).replace(tzinfo=None)
@@ -135,7 +135,7 @@ def _last(rule: LateRule, allowance: LateAllowance) -> datetime.datetime | None:
 
 
 def _started_days(due: datetime.datetime, at: datetime.datetime) -> int:
-    """How many days have begun since; with the clocks, a day may have 23 hours or 25."""
+    """Returns how many days have begun since; with the clocks, a day may have 23 hours or 25."""
     days = max((at - due) // _DAY - 1, 0)
     while _is_after(at, due + days * _DAY):
         days += 1
@@ -143,7 +143,7 @@ def _started_days(due: datetime.datetime, at: datetime.datetime) -> int:
 
 
 def _is_after(one: datetime.datetime, other: datetime.datetime) -> bool:
-    """Whether a moment is later: clocks alone do not tell in the hour that comes twice."""
+    """Returns whether a moment is later: clocks alone do not tell in the hour that comes twice."""
     return one.timestamp() > other.timestamp()
 
 
@@ -236,11 +236,11 @@ class Settlement:
         return points_of(self.hundredths) if self.has_points else None
 
     def of_kind(self, kind: ChangeKind) -> int:
-        """The hundredths of all changes of a kind."""
+        """Returns the hundredths of all changes of a kind."""
         return sum(change.hundredths for change in self.changes if change.kind is kind)
 
     def by_exercise(self) -> dict[str, int]:
-        """The final hundredths in parts that add up to them: one for each exercise.
+        """Returns the final hundredths in parts that add up to them: one for each exercise.
 
         What was changed as a whole is shared out among the exercises by their points.
         """
@@ -264,7 +264,7 @@ class Settlement:
 
 
 def in_words(change: PointsChange) -> str:
-    """A change with its points, where it changes any, and its exercise."""
+    """Returns a change with its points, where it changes any, and its exercise."""
     place = f" in {change.exercise}" if change.exercise else ""
     if not change.hundredths:
         return f"{change.exercise}: {change.sentence}" if change.exercise else change.sentence

@@ -85,7 +85,7 @@ class Settling:
     def of(
         self, kind: type[_Kind], submission: str, person: Author
     ) -> Iterator[tuple[_Kind, DecisionTarget]]:
-        """The decisions of a kind about a person, with what they are about."""
+        """Yields the decisions of a kind about a person, with what they are about."""
         places: list[int] = []
         for whom in whoms(submission, person):
             places += self._about.get(whom, ())
@@ -108,12 +108,15 @@ class Settling:
         )
 
     def excused(self, person: Author) -> str:
-        """Why somebody who handed in nothing need not have, with its source; nothing if not."""
+        """Returns why somebody who handed in nothing need not have, with its source.
+
+        Returns nothing if not.
+        """
         found = (one for one, target in self.of(Excused, "", person) if not target.exercise)
         return "; ".join(f"excused: {one.reason or '-'} ({one.source})" for one in found)
 
     def comments(self, submission: str, person: Author) -> tuple[str, ...]:
-        """The words to a person."""
+        """Returns the words to a person."""
         return tuple(one.text for one, _ in self.of(Comment, submission, person))
 
 

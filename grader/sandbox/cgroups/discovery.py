@@ -60,7 +60,7 @@ def find_ground() -> Ground | NoGround:
 
 
 def _ground_v2(hierarchy: Hierarchy) -> Ground | NoGround:
-    """One in what is this process's already, or else in a scope of systemd."""
+    """Returns a ground in this process's own group, or else in a scope of systemd."""
     ground = _tried(v2.new_ground(hierarchy, new_name()))
     if isinstance(ground, Ground):
         return ground

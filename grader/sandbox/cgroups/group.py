@@ -141,7 +141,10 @@ class Ground:
         return group
 
     def get(self, name: str) -> Group | None:
-        """The group of that name that was made before, by whomever; None if there is none."""
+        """Returns the group of that name that was made before, by whomever.
+
+        Returns None if there is none.
+        """
         group = self._named(name)
         return group if all(folder.is_dir() for folder in group.folders) else None
 

@@ -75,7 +75,10 @@ def parents(hierarchy: Hierarchy) -> Iterator[Path]:
 
 
 def _is_delegated(unit: Path) -> bool:
-    """A manager of an ordinary user may not be able to mark; graders' own scopes all are."""
+    """Returns whether a group is marked as delegated; graders' own scopes all count.
+
+    The manager of an ordinary user may not be able to mark one.
+    """
     if is_of_a_grader(unit.name):
         return True
     for mark in _MARKS:

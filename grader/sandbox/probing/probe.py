@@ -305,7 +305,7 @@ def _attempted(
 
 @contextlib.contextmanager
 def _worker(server: ForkServer, scratch: Path, trial: ProbeTrial) -> Iterator[Worker]:
-    """A worker that has imported the module which makes the attempt, like any submission.
+    """Provides a worker that has imported the module which makes the attempt, like any submission.
 
     Its folder is gone afterwards.
     """

@@ -211,7 +211,10 @@ def wrong_shape(
 def explanation(
     names: Sequence[str], wanted: Shape, got: Shape, sizes: Mapping[str, int]
 ) -> str | None:
-    """The one thing that makes the shape that came of the one that was wanted; None if not one."""
+    """Returns the one thing that makes the shape that came of the one that was wanted.
+
+    Returns None if not one.
+    """
     if max(len(wanted), len(got)) > _MOST_AXES:
         return None
     found = [
@@ -302,7 +305,7 @@ def _merged(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
 
 
 def _apart(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
-    """One axis is still two, perhaps with others between them."""
+    """Yields explanations where one axis is still two, perhaps with others between them."""
     if len(got) != len(wanted) + 1:
         return
     pairs = set()
@@ -323,7 +326,7 @@ def _apart(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
 def _of_another_length(
     names: Sequence[str], wanted: Shape, got: Shape, sizes: Mapping[str, int]
 ) -> Iterator[str]:
-    """One axis has the length of something else in the call."""
+    """Yields explanations where an axis has the length of something else in the call."""
     if len(wanted) != len(got) or sorted(wanted) == sorted(got):
         return
     other = [place for place in range(len(wanted)) if wanted[place] != got[place]]

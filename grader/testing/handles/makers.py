@@ -299,7 +299,9 @@ class Maker:
         return OptimizerHandle(thing, "the optimizer")
 
     def file(self, content: str | bytes | None = None, name: str = "file.txt") -> FileHandle:
-        """A file, in a folder of its own; without content the path of one that is not there yet.
+        """Returns a file, in a folder of its own.
+
+        Without content the path of one that is not there yet.
 
         Raises:
             BadThing: if that is no name of a file.

@@ -37,7 +37,9 @@ _Tests = dict[Aspect, list[str]]
 
 
 def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dict[str, float]:
-    """The points that each test carries, by its id; those of an exercise's tests add up to its.
+    """Returns the points that each test carries, by its id.
+
+    Those of an exercise's tests add up to its.
 
     They go to the aspects that it has tests for, in the assignment's proportions, and within an
     aspect to its tests by their weights. Of a few hundredths, some of many tests carry none.

@@ -51,7 +51,7 @@ def prepare_files() -> None:
 
 
 def readable_by_all() -> list[Path]:
-    """The files and folders that every worker may read."""
+    """Returns the files and folders that every worker may read."""
     return [*(path for path, _ in _of_the_interpreter()), _NOWHERE]
 
 
@@ -91,7 +91,7 @@ def _of_the_interpreter() -> tuple[tuple[Path, bool], ...]:
 
 
 def _looked_at(path: Path) -> tuple[Path, bool]:
-    """A path, and whether it is a folder; not where this may not be known."""
+    """Returns a path, and whether it is a folder; not where this may not be known."""
     try:
         return path, path.is_dir()
     except PermissionError:
@@ -187,7 +187,7 @@ def lay_out(root: Path, places: Iterable[Path]) -> None:
 
 
 def _behind_links(root: Path, path: Path) -> Path:
-    """Where a path leads to; the links on the way are made below `root` as well."""
+    """Returns where a path leads to; the links on the way are made below `root` as well."""
     done, left = Path("/"), list(path.parts[1:])
     while left:
         done /= left.pop(0)

@@ -28,7 +28,9 @@ class _Header(ctypes.Structure):
 
 
 def unprivileged_user(number: int) -> int | None:
-    """A user id of its own for the workers of this process; None if they could not read packages.
+    """Returns a user id of its own for the workers of this process.
+
+    Returns None if they could not read packages.
 
     It follows from `number`. Only a privileged process has the choice, and only where the
     interpreter does not lie in a folder that is closed to others, such as root's home.
@@ -133,7 +135,7 @@ def enter_other_namespaces() -> list[str]:
 
 
 def enter_mount_namespace() -> bool:
-    """Whether this process can mount what nobody else sees, and what vanishes with it."""
+    """Returns whether this process can mount what nobody else sees, and what vanishes with it."""
     return sys.platform == "linux" and _unshare(_MOUNTS)
 
 

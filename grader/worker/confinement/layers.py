@@ -26,7 +26,7 @@ _TOLD = ("/proc/driver/nvidia", "/proc/devices", "/sys/module/nvidia", "/sys/bus
 
 
 def device_files(device: str) -> list[Path]:
-    """The files through which a process computes on the device; none for the CPU."""
+    """Returns the files through which a process computes on the device; none for the CPU."""
     return list(_found(device, Path("/dev"), _DEVICES))
 
 
@@ -42,7 +42,7 @@ def _found(device: str, folder: Path, patterns: Iterable[str]) -> Iterable[Path]
 
 
 def is_cuda(device: str) -> bool:
-    """Whether a device, as torch names it, is a GPU."""
+    """Returns whether a device, as torch names it, is a GPU."""
     return device.partition(":")[0] == "cuda"
 
 
@@ -109,7 +109,7 @@ def close_descriptors(kept: set[int]) -> None:
 
 
 def _are_counted_apart(heritage: InheritedState) -> bool:
-    """Whether the kernel counts a worker's threads, and no others, as those of its user."""
+    """Returns whether the kernel counts a worker's threads, and no others, as those of its user."""
     if heritage.user is not None:
         return True
     release = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])

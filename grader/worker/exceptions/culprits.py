@@ -33,7 +33,7 @@ _KEYS = re.compile(r"(Missing|Unexpected) key\(s\) in state_dict: ([^\n]*)")
 
 
 def culprit(exception: BaseException, traces: Sequence[TracebackType], root: Path) -> Frame | None:
-    """The line behind an exception that was raised elsewhere; None if that is not plain."""
+    """Returns the line behind an exception that was raised elsewhere; None if that is not plain."""
     if not traces:
         return None
     for look in (
@@ -49,7 +49,7 @@ def culprit(exception: BaseException, traces: Sequence[TracebackType], root: Pat
 def _misspelt_method(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """The method that is nearly called as Python or torch would call it."""
+    """Returns the method that is nearly called as Python or torch would call it."""
     message = str(exception)
     wanted = next(
         (
@@ -79,7 +79,7 @@ def _is_like(name: str, wanted: str) -> bool:
 
 
 def _no_super(exception: BaseException, _: Sequence[TracebackType], root: Path) -> Frame | None:
-    """The constructor of a module that does not call that of torch's."""
+    """Returns the constructor of a module that does not call that of torch's."""
     if not isinstance(exception, AttributeError) or not _UNMADE.search(str(exception)):
         return None
     for kind in type(exception.obj).__mro__:
@@ -93,7 +93,7 @@ def _no_super(exception: BaseException, _: Sequence[TracebackType], root: Path) 
 def _other_attribute(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Where an attribute of torch's own modules was set under nearly its name."""
+    """Returns where an attribute of torch's own modules was set under nearly its name."""
     if not isinstance(exception, AttributeError) or not exception.name:
         return None
     if not type(exception.obj).__module__.startswith("torch."):
@@ -172,7 +172,7 @@ def _made_layer(kind: type, name: str, root: Path) -> Frame | None:
 
 
 def _class_in(trace: TracebackType) -> type | None:
-    """The class of the object that the expression which raised called."""
+    """Returns the class of the object that the expression which raised called."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             if not isinstance(node, ast.Call):

@@ -57,13 +57,13 @@ def _is_assigned(node: ast.expr) -> bool:
 
 @functools.lru_cache(maxsize=8)
 def syntax_of(file: str) -> ast.Module:
-    """The syntax of a file; of a very long one, none."""
+    """Returns the syntax of a file; of a very long one, none."""
     source = "".join(linecache.getlines(file))
     return ast.parse(source if len(source) <= _LONGEST else "")
 
 
 def _head(statement: ast.stmt) -> list[Node]:
-    """A simple statement; of one with a body, what stands before the colon."""
+    """Returns a simple statement; of one with a body, what stands before the colon."""
     if not hasattr(statement, "body"):
         return [statement]
     parts = [getattr(statement, name, None) for name in _HEADS]
@@ -78,7 +78,7 @@ def _head(statement: ast.stmt) -> list[Node]:
 def assignment_of(
     name: str, trace: TracebackType, before: ast.stmt | None = None
 ) -> ast.stmt | None:
-    """The statement of a frame's function that set a name before the line where it stopped.
+    """Returns the statement of a frame's function that set a name before the line where it stopped.
 
     None if there is none, or if one that comes later may have set it, in a loop. Given another
     assignment of the same name, the one `before` that.
@@ -105,7 +105,7 @@ def assignment_of(
 
 
 def returns_of(code: CodeType) -> list[ast.Return]:
-    """The return statements of a function."""
+    """Returns the return statements of a function."""
     return [
         inner
         for node in ast.walk(syntax_of(code.co_filename))
@@ -157,7 +157,7 @@ def _attribute(owner: object, name: str) -> object:
 
 
 def function_at(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """The function that is defined at a line, or at that of a decorator of it."""
+    """Returns the function that is defined at a line, or at that of a decorator of it."""
     for node in ast.walk(syntax_of(file)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
@@ -167,7 +167,7 @@ def function_at(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef 
 
 
 def line_at(file: str, number: int, root: Path) -> Frame | None:
-    """A line of an own file; None of another's."""
+    """Returns a line of an own file; None of another's."""
     own = own_file(file, root)
     source = linecache.getline(file, number).strip()[:300]
     return None if own is None else Frame(own, number, "", source)
@@ -178,7 +178,10 @@ _LONGEST_NAME = 40
 
 
 def in_words(value: object) -> str | None:
-    """A tensor with its shape, a number or text as it is; None for what says nothing in words."""
+    """Returns a tensor with its shape, a number or text as it is.
+
+    Returns None for what says nothing in words.
+    """
     if isinstance(value, torch.Tensor):
         with torch._C.DisableTorchFunctionSubclass():
             device = "" if value.device.type == "cpu" else f" on {value.device.type}"
@@ -195,14 +198,14 @@ def in_words(value: object) -> str | None:
 
 
 def not_called_in_words(value: object) -> str | None:
-    """A function or class that stands where what it gives was meant, perhaps."""
+    """Returns a function or class that stands where what it gives was meant, perhaps."""
     if isinstance(value, FunctionType | MethodType | BuiltinFunctionType):
         return f"the function {value.__name__[:_LONGEST_NAME]}"
     return f"the class {value.__name__[:_LONGEST_NAME]}" if isinstance(value, type) else None
 
 
 def is_numpy_array(value: object) -> bool:
-    """Whether it is one; numpy need not be installed."""
+    """Returns whether it is one; numpy need not be installed."""
     return type(value).__module__ == "numpy" and type(value).__name__ == "ndarray"
 
 
@@ -247,7 +250,10 @@ _STARS: Mapping[Any, str] = {
 
 
 def called_by(trace: TracebackType) -> Callable[..., Any] | None:
-    """The Python function that the expression that raised called; None if that is not plain."""
+    """Returns the Python function that the expression that raised called.
+
+    Returns None if that is not plain.
+    """
     for nodes in expression_and_statement(trace):
         for node in nodes:
             if isinstance(node, ast.Call):

@@ -99,7 +99,7 @@ def _resolved(dotted: list[str], frame: FrameType, is_called: bool) -> tuple[str
 def origin_of_number_as_device(
     _: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """The call, further out, that handed a number in where a device was wanted."""
+    """Returns the call, further out, that handed a number in where a device was wanted."""
     name = next(_numbers_as_device(traces[-1]), None)
     if name is None:
         return None
@@ -113,7 +113,7 @@ def origin_of_number_as_device(
 
 
 def _numbers_as_device(trace: TracebackType) -> Iterator[Sequence[str]]:
-    """The names that are given as `device=` where a frame stopped and stand for a number."""
+    """Yields the names that are given as `device=` where a frame stopped and stand for a number."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             if isinstance(node, ast.keyword) and node.arg == "device":
@@ -123,7 +123,7 @@ def _numbers_as_device(trace: TracebackType) -> Iterator[Sequence[str]]:
 
 
 def _makes(kind: type, trace: TracebackType) -> bool:
-    """Whether an object of a class is made in the expression at which a frame stopped."""
+    """Returns whether an object of a class is made in the expression at which a frame stopped."""
     return any(
         isinstance(node, ast.Call) and callee(node.func, trace.tb_frame) is kind
         for nodes in expression_and_statement(trace)
@@ -182,13 +182,13 @@ class _Unknown:
 
 
 def _is_same(one: object, other: object) -> bool:
-    """Whether two are one method: each look at it makes a new object."""
+    """Returns whether two are one method: each look at it makes a new object."""
     are_methods = isinstance(one, MethodType) and isinstance(other, MethodType)
     return are_methods and one == other
 
 
 def _plain_names(trace: TracebackType) -> Iterator[tuple[ast.expr, object]]:
-    """The names and dotted names that are arguments or operands where a frame stopped."""
+    """Yields the names and dotted names that are arguments or operands where a frame stopped."""
     for nodes in expression_and_statement(trace):
         for outer in nodes:
             inner = list(_without_calls(outer))
@@ -228,7 +228,7 @@ def _is_parameter(name: str, trace: TracebackType) -> bool:
 def _set_in(
     traces: Sequence[TracebackType], place: int, node: ast.expr, several: bool, root: Path
 ) -> Frame | None:
-    """The statement that set a name, or the return of the function that it calls."""
+    """Returns the statement that set a name, or the return of the function that it calls."""
     trace = traces[place]
     file = trace.tb_frame.f_code.co_filename
     if isinstance(node, ast.Name):
@@ -277,7 +277,7 @@ def _passed_through(name: str, statement: ast.stmt | None, trace: TracebackType)
 
 
 def _is_set_in(code: CodeType, name: str) -> bool:
-    """Whether a function gives one of its parameters another value."""
+    """Returns whether a function gives one of its parameters another value."""
     defined = function_at(code.co_filename, code.co_firstlineno)
     return any(
         isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
@@ -286,7 +286,7 @@ def _is_set_in(code: CodeType, name: str) -> bool:
 
 
 def _called_for_nothing(trace: TracebackType, root: Path) -> Frame | None:
-    """The function without a return whose call stands in the line that raised."""
+    """Returns the function without a return whose call stands in the line that raised."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             found = _returned(node, trace, False, root)

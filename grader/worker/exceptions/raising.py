@@ -25,7 +25,7 @@ _BASES = (object, torch.nn.Module)
 
 
 def suggestion(exception: BaseException, trace: TracebackType | None, root: Path) -> str:
-    """The known name that is most like the one which was not found; empty if none is.
+    """Returns the known name that is most like the one which was not found; empty if none is.
 
     Of a name that stands elsewhere: `self.name`, or the import that would bring it.
     """
@@ -68,7 +68,7 @@ def _elsewhere(name: str, frame: FrameType, root: Path) -> str:
 def _sought(
     exception: BaseException, trace: TracebackType | None
 ) -> tuple[str | None, Iterable[object]]:
-    """A name that was not found, and those that there are."""
+    """Returns a name that was not found, and those that there are."""
     if isinstance(exception, NameError) and trace is not None:
         frame = _innermost(trace).tb_frame
         return exception.name, [*frame.f_locals, *frame.f_globals, *vars(builtins)]
@@ -96,7 +96,7 @@ Found = TypeVar("Found")
 def describe_exception(
     exception: BaseException, root: Path, called: Callable[..., Any] | None = None
 ) -> Raised:
-    """An exception as text; `frames` are those of files below `root`, innermost last.
+    """Returns an exception as text; `frames` are those of files below `root`, innermost last.
 
     `called` is the function from whose call it came, which may not even have begun.
     """
@@ -129,7 +129,7 @@ def _attempted(look: Callable[[], Found], otherwise: Found) -> Found:
 
 
 def _is_debugger(trace: TracebackType | None) -> bool:
-    """Whether a debugger raised it, for want of a terminal."""
+    """Returns whether a debugger raised it, for want of a terminal."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
         if trace.tb_frame.f_globals.get("__name__") in ("bdb", "pdb"):
@@ -138,7 +138,10 @@ def _is_debugger(trace: TracebackType | None) -> bool:
 
 
 def _is_deliberate(frames: tuple[Frame, ...]) -> bool:
-    """Whether the submission raised it itself; torch raises the same where a kernel is missing."""
+    """Returns whether the submission raised it itself.
+
+    Torch raises the same where a kernel is missing.
+    """
     return bool(frames) and frames[-1].source.startswith("raise")
 
 
@@ -152,7 +155,7 @@ def _message(exception: BaseException) -> str:
 
 
 def _not_text(exception: BaseException, root: Path) -> str:
-    """Which files Python cannot read as text, where its own message does not name one."""
+    """Returns which files Python cannot read as text, where its own message does not name one."""
     if not _is_of_null_bytes(exception):
         return ""
     files = (own_file(str(path), root) for path in sorted(root.rglob("*.py")) if path.is_file())
@@ -192,13 +195,16 @@ def _meant(exception: BaseException, root: Path) -> str:
 
 
 def _lacks(exception: BaseException) -> str:
-    """The package, not a module of one, whose import found nothing."""
+    """Returns the package, not a module of one, whose import found nothing."""
     name = exception.name if isinstance(exception, ModuleNotFoundError) else None
     return name[:100] if type(name) is str and "." not in name else ""
 
 
 def _column(exception: BaseException) -> int:
-    """Where in its line, without the indentation, the syntax is wrong; 0 if that is not known."""
+    """Returns where in its line, without the indentation, the syntax is wrong.
+
+    Returns 0 if that is not known.
+    """
     if not isinstance(exception, SyntaxError) or not exception.offset or not exception.text:
         return 0
     indentation = len(exception.text) - len(exception.text.lstrip())

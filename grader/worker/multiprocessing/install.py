@@ -77,12 +77,12 @@ def _memory(kind: Any) -> Any:
 
 
 def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
-    """All threads see its memory."""
+    """Returns the tensor: all threads see its memory."""
     return tensor
 
 
 def _loaded_here(loader: Any) -> Any:
-    """The iterator of a `DataLoader` that has no workers."""
+    """Returns the iterator of a `DataLoader` that has no workers."""
     alone = copy.copy(loader)
     alone.num_workers, alone.timeout = 0, 0
     return torch.utils.data.dataloader._SingleProcessDataLoaderIter(alone)

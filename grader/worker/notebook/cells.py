@@ -106,7 +106,7 @@ def _number(cell: Path) -> int:
 
 
 def _adapters(cell: Path) -> list[str]:
-    """The adapters that a cell would have defined."""
+    """Returns the adapters that a cell would have defined."""
     source = cell.read_text("utf-8", "replace")
     return sorted({one or other for one, other in _ADAPTER.findall(source)})
 

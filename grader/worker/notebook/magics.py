@@ -156,7 +156,7 @@ def _own(names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _compiled(tree: ast.Module | ast.Expression, caller: FrameType) -> CodeType:
-    """The code of a magic's statement, as if it stood where the magic does."""
+    """Returns the code of a magic's statement, as if it stood where the magic does."""
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):
             node.lineno = node.end_lineno = caller.f_lineno  # type: ignore[attr-defined]
@@ -195,7 +195,7 @@ class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module that does nothing."""
+        """Returns the spec of a module that does nothing."""
         del target
         name = f"{fullname}."
         known = fullname in ("google", *_IMPORTERS) or name.startswith(
@@ -206,7 +206,7 @@ class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """The module; `google` and `ipynb` are packages of others too."""
+        """Returns the module; `google` and `ipynb` are packages of others too."""
         if spec.name == "google" or _BELOW.startswith(f"{spec.name}."):
             return ModuleType(spec.name)
         module = Nothing(spec.name)
@@ -230,7 +230,7 @@ class ImportedNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of the notebook of that name, if there is one."""
+        """Returns the spec of the notebook of that name, if there is one."""
         del target
         is_below = fullname.startswith(_BELOW)
         if not (is_below or any(name in sys.modules for name in _IMPORTERS)):
@@ -272,7 +272,7 @@ class WrittenFiles(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module that a cell wrote."""
+        """Returns the spec of a module that a cell wrote."""
         if not self._written:
             return None
         folders = [self._likeness(folder) for folder in (sys.path if path is None else path)]

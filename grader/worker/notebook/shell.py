@@ -150,7 +150,7 @@ class Shell:
     ex = run_cell
 
     def ev(self, expression: str) -> Any:
-        """The value of an expression in the notebook's namespace."""
+        """Returns the value of an expression in the notebook's namespace."""
         return eval(expression, self.user_ns)
 
     def push(self, names: dict[str, Any], **_options: object) -> None:
@@ -183,7 +183,7 @@ def _display(*_values: object, **_options: object) -> None:
 
 
 def _caller() -> FrameType:
-    """The innermost frame outside of this package: a line of the submission."""
+    """Returns the innermost frame outside of this package: a line of the submission."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_ENGINE):
         frame = frame.f_back

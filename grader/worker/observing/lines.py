@@ -56,7 +56,7 @@ class OwnLines:
         self._engine = f"{Path(__file__).parents[2]}{os.sep}"
 
     def holds(self, file: str) -> bool:
-        """Whether a file is the submission's."""
+        """Returns whether a file is the submission's."""
         return file.startswith(self._root) and not file.startswith((self._packages, self._engine))
 
     def stack(self, frame: FrameType | None, number: int = 0) -> tuple[Line, ...]:
@@ -77,12 +77,12 @@ class OwnLines:
         return self._lines[file, number]
 
     def place(self, file: str) -> str:
-        """Where a file of the submission's lies below its root."""
+        """Returns where a file of the submission's lies below its root."""
         return os.path.normpath(file)[len(self._root) :].replace(os.sep, "/")
 
 
 def _source(file: str, number: int) -> str:
-    """A line of a file, and those that follow it until its brackets are closed."""
+    """Returns a line of a file, and those that follow it until its brackets are closed."""
     source = linecache.getline(file, number).strip()
     for following in range(number + 1, number + _MOST_LINES):
         if sum(map(source.count, "([{")) <= sum(map(source.count, ")]}")):

@@ -65,7 +65,7 @@ class Recorder:
             self._is_keeping = False
 
     def has_room_for(self, tensor: torch.Tensor) -> bool:
-        """Whether a tensor is of the kind and size that is kept."""
+        """Returns whether a tensor is of the kind and size that is kept."""
         return (
             0 < _numbers_in(tensor) <= min(MAX_NUMBERS, self._left)
             and not is_functorch_wrapped_tensor(tensor)
@@ -147,7 +147,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _numbers_in(tensor: torch.Tensor) -> int:
-    """How many real numbers a tensor holds."""
+    """Returns how many real numbers a tensor holds."""
     return tensor.numel() * (2 if tensor.is_complex() else 1)
 
 

@@ -84,7 +84,7 @@ class Tracer(Onlooker):
         self._looking_on.__exit__(kind, exception, traceback)
 
     def origin(self, result: object, what: Traced) -> Line | None:
-        """The line that made a result what it is; None if that is not plain."""
+        """Returns the line that made a result what it is; None if that is not plain."""
         found = self._returned(result, directly=what is Traced.SHAPE)
         if not isinstance(result, torch.Tensor):
             return None if found is None else found.line
@@ -111,7 +111,7 @@ class Tracer(Onlooker):
         self._operations.append(_Operation(dtypes, output.dtype, line or stack[-1], cuts))
 
     def _returned(self, result: object, directly: bool) -> _Return | None:
-        """Where the first function returned the result, which others handed on.
+        """Returns where the first function returned the result, which others handed on.
 
         Those that hand it on `directly` return what they call.
         """
@@ -186,7 +186,7 @@ class Tracer(Onlooker):
         return self._went_on
 
     def _own_caller(self, frame: FrameType) -> FrameType | None:
-        """The nearest of the submission's own frames that called one."""
+        """Returns the nearest of the submission's own frames that called one."""
         caller = frame.f_back
         while caller is not None and not self._lines.holds(caller.f_code.co_filename):
             caller = caller.f_back
@@ -208,7 +208,7 @@ class Tracer(Onlooker):
 
 
 def _return_at(returned: _Return) -> ast.expr | None:
-    """The expression of a return statement."""
+    """Returns the expression of a return statement."""
     for node in ast.walk(syntax_of(returned.file)):
         if isinstance(node, ast.Return) and node.lineno == returned.line.line:
             return node.value
@@ -216,7 +216,7 @@ def _return_at(returned: _Return) -> ast.expr | None:
 
 
 def _hands_on(value: ast.expr) -> bool:
-    """Whether an expression has its shape from something that was made before it."""
+    """Returns whether an expression has its shape from something that was made before it."""
     if isinstance(value, ast.Compare | ast.Name | ast.Attribute):
         return True
     if not isinstance(value, ast.Call) or not value.args:
@@ -226,7 +226,7 @@ def _hands_on(value: ast.expr) -> bool:
 
 
 def _function_at(file: str, line: int) -> ast.AST | None:
-    """The innermost function around a line."""
+    """Returns the innermost function around a line."""
     around = [
         node
         for node in ast.walk(syntax_of(file))
@@ -237,7 +237,7 @@ def _function_at(file: str, line: int) -> ast.AST | None:
 
 
 def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
-    """Where gradients are forbidden, and the last line for which they are."""
+    """Yields where gradients are forbidden, and the last line for which they are."""
     for node in ast.walk(syntax_of(file)):
         saying: list[ast.expr] = []
         if isinstance(node, ast.With):

@@ -47,7 +47,7 @@ class CallWatch:
                 self._watch(name)
 
     def take(self) -> tuple[Use, ...]:
-        """The uses since they were last taken."""
+        """Returns the uses since they were last taken."""
         uses, self._uses = self._uses, {}
         return tuple(uses)
 
@@ -125,7 +125,7 @@ class CallWatch:
         return file.startswith(self._root) and not file.startswith(self._packages)
 
     def _place(self, thing: Any) -> tuple[str, int] | None:
-        """The file and line in which a class or function of the submission begins."""
+        """Returns the file and line in which a class or function of the submission begins."""
         try:
             if isinstance(thing, FunctionType):
                 file, line = thing.__code__.co_filename, thing.__code__.co_firstlineno
@@ -138,7 +138,7 @@ class CallWatch:
 
 
 def _loaded(name: str) -> object:
-    """The module or class of that dotted name, if it is loaded; else None."""
+    """Returns the module or class of that dotted name, if it is loaded; else None."""
     if not name or name in sys.modules:
         return sys.modules.get(name)
     owner, _, attribute = name.rpartition(".")

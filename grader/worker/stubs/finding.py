@@ -57,7 +57,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a stand-in, if there is to be one."""
+        """Returns the spec of a stand-in, if there is to be one."""
         del target
         top = fullname.partition(".")[0]
         if top not in self.names and not self._is_wanted(top):
@@ -66,7 +66,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """The stand-in; nothing is to be executed in it."""
+        """Returns the stand-in; nothing is to be executed in it."""
         top = spec.name.partition(".")[0]
         if top in SILENT:
             return SilentModule(spec.name)
@@ -98,7 +98,7 @@ class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of the silent module in place of torch's."""
+        """Returns the spec of the silent module in place of torch's."""
         del target
         is_writer = fullname == _WRITER or fullname.startswith(f"{_WRITER}.")
         if not is_writer or importlib.machinery.PathFinder.find_spec("tensorboard"):
@@ -106,7 +106,7 @@ class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """A module whose names do nothing."""
+        """Returns a module whose names do nothing."""
         return SilentModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -125,7 +125,7 @@ class OwnDistributions(importlib.metadata.DistributionFinder):
     def find_distributions(  # type: ignore[override]
         self, context: importlib.metadata.DistributionFinder.Context
     ) -> Iterator[importlib.metadata.Distribution]:
-        """The distribution of that name, if a module of the submission is called so."""
+        """Yields the distribution of that name, if a module of the submission is called so."""
         if context.name and _normalised(context.name) in self._own_names:
             yield _WithoutMetadata(context.name)
 
@@ -163,7 +163,7 @@ def _importer(frame: FrameType | None) -> FrameType | None:
 
 @functools.cache
 def _plain_lines(file: str) -> frozenset[int]:
-    """The lines of a file where an import is to fail as it does.
+    """Returns the lines of a file where an import is to fail as it does.
 
     Its absence is provided for, or all names are taken of what has none.
     """

@@ -51,7 +51,7 @@ class Parallel:
 
 
 def cpu_count(*_: object, **__: object) -> int:
-    """How many processors there are."""
+    """Returns how many processors there are."""
     return os.cpu_count() or 1
 
 
@@ -115,7 +115,7 @@ class Progress:
 
     @classmethod
     def get_lock(cls) -> Any:
-        """A lock that nobody else has."""
+        """Returns a lock that nobody else has."""
         return threading.RLock()
 
     @classmethod

@@ -111,13 +111,13 @@ class StubModule(ModuleType):
 
 
 def names_exception(name: str) -> bool:
-    """Whether a name is called as exceptions are: `except` wants a class of these."""
+    """Returns whether a name is called as exceptions are: `except` wants a class of these."""
     return name[:1].isupper() and name.endswith(_EXCEPTIONS)
 
 
 @functools.cache
 def absent_exception(dotted: str) -> type[Exception]:
-    """The exception of an absent package, which nobody raises but the submission itself."""
+    """Returns the exception of an absent package, which nobody raises but the submission itself."""
     package, _, name = dotted.rpartition(".")
     return type(name, (Exception,), {"__module__": package})
 

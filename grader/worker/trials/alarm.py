@@ -109,7 +109,7 @@ class Alarm:
 
 
 def _is_ours(frame: FrameType | None) -> bool:
-    """Whether it is not the call that was met, but what makes it: that must put all back.
+    """Returns whether it is not the call that was met, but what makes it: that must put all back.
 
     Python looks for signals where a function begins, often the one that comes after the call.
     """

@@ -46,7 +46,7 @@ class Part:
     members: tuple[Part, ...] = ()
 
     def holds(self, change: TextChange) -> bool:
-        """Whether a change is one of these lines."""
+        """Returns whether a change is one of these lines."""
         return self.start <= change.start and change.end <= self.end
 
 
@@ -75,7 +75,7 @@ class _Source:
             self._starts.append(self._starts[-1] + len(line))
 
     def each(self, body: Sequence[ast.stmt], after: int = 0) -> Iterator[tuple[ast.stmt, int]]:
-        """The statements that begin on lines of their own, and their first lines."""
+        """Yields the statements that begin on lines of their own, and their first lines."""
         for node in body:
             first = _first_line(node)
             if first > after:
@@ -90,7 +90,7 @@ class _Source:
         reads: frozenset[str] = frozenset(),
         members: tuple[Part, ...] = (),
     ) -> Part:
-        """A statement and what it compiles to.
+        """Returns a statement and what it compiles to.
 
         Raises:
             SyntaxError, ValueError, RecursionError: if it does not.
@@ -102,7 +102,7 @@ class _Source:
         return Part(start, end, before, known, reads, members)
 
     def members(self, node: ast.ClassDef) -> Iterator[Part]:
-        """The methods of a class, each after the class's head alone."""
+        """Yields the methods of a class, each after the class's head alone."""
         body = _first_line(node.body[0])
         head = "".join(self._lines[node.lineno - 1 : body - 1])
         for one, first in self.each(node.body, after=node.lineno):
@@ -176,7 +176,7 @@ class Swap:
 
     @classmethod
     def of_attribute(cls, holder: object, name: str, value: object) -> Swap:
-        """An attribute's value."""
+        """Returns an attribute's value."""
         old = getattr(holder, name)
         return cls(
             lambda: setattr(holder, name, value),
@@ -282,7 +282,7 @@ class LoadedSource:
 def functions_below(
     root: str, within: Container[int] | None = None
 ) -> dict[str, list[FunctionType]]:
-    """The live functions whose code is of a file below `root`, by file.
+    """Returns the live functions whose code is of a file below `root`, by file.
 
     Only those whose global names (by identity) are `within` some modules, if that is told.
     """
@@ -327,12 +327,12 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
 
 
 def _is_field(value: object) -> bool:
-    """Whether it reads a field of a named tuple."""
+    """Returns whether it reads a field of a named tuple."""
     return type(value).__name__ == "_tuplegetter"
 
 
 def _renamed(old: type, new: type) -> Iterator[Swap]:
-    """A member that has another name now: the loaded one, under that name."""
+    """Yields a member that has another name now: the loaded one, under that name."""
     before = [name for name in vars(old) if name not in vars(new)]
     after = [name for name in vars(new) if name not in vars(old)]
     if len(before) == len(after) == 1:
@@ -351,7 +351,7 @@ def _renamed(old: type, new: type) -> Iterator[Swap]:
 
 
 def _made_swaps(old: object, new: FunctionType) -> Iterator[Swap]:
-    """A method that stands in no file, as the `__init__` that is made for a dataclass."""
+    """Yields a method that stands in no file, as the `__init__` that is made for a dataclass."""
     if not isinstance(old, FunctionType) or not new.__code__.co_filename.startswith("<"):
         return
     if new.__code__.co_freevars == old.__code__.co_freevars:
@@ -359,7 +359,7 @@ def _made_swaps(old: object, new: FunctionType) -> Iterator[Swap]:
 
 
 def _who_hold(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:
-    """The modules' names that stand for a value: its own, and those that imported it."""
+    """Returns the modules' names that stand for a value: its own, and those that imported it."""
     modules = (getattr(one, "__dict__", None) for one in list(sys.modules.values()))
     others = [
         one

@@ -230,7 +230,7 @@ class _Tensor:
 
 
 def modules_below(root: str) -> list[ModuleType]:
-    """The loaded modules of files below `root`."""
+    """Returns the loaded modules of files below `root`."""
     return [
         module
         for module in list(sys.modules.values())
@@ -239,7 +239,7 @@ def modules_below(root: str) -> list[ModuleType]:
 
 
 def _differing(now: Mapping[str, Any], before: Names) -> list[str]:
-    """The names that stand for something else."""
+    """Returns the names that stand for something else."""
     if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
         return []
     names = [name for name in dict.fromkeys((*before, *now)) if name not in _NOT_THEIRS]

@@ -286,7 +286,10 @@ class ClassData:
         return ["".join([letters[number] for number in order]) for letters in whole]
 
     def _ordered_tests(self) -> list[str]:
-        """The tests by exercise, as the exercises come; they were added as each grade has them."""
+        """Returns the tests by exercise, as the exercises come.
+
+        They were added as each grade has them.
+        """
         order = {name: number for number, name in enumerate(self.exercises)}
         return sorted(self._tests, key=lambda t: order[one_line(self._tests[t].exercise)])
 
@@ -351,7 +354,7 @@ def _test(verdict: Verdict, exercises: Sequence[str]) -> list[Any]:
 
 
 def _times(ratio: float | None) -> float | None:
-    """An error as a multiple of what is allowed; -1 for one that no number tells."""
+    """Returns an error as a multiple of what is allowed; -1 for one that no number tells."""
     if ratio is None:
         return None
     return float(f"{ratio:.3g}") if ratio < float("inf") else -1.0

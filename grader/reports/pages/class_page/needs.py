@@ -150,7 +150,7 @@ class OpenDecision:
 def needs(
     found: ClassData, unsure: Mapping[str, str], groups: Sequence[UnknownCluster] = ()
 ) -> list[OpenDecision]:
-    """All that is to be decided, the most pressing first.
+    """Returns all that is to be decided, the most pressing first.
 
     `unsure` says of submissions, by their names, why it is not certain whose they are; `groups`
     are those of wrong answers.
@@ -241,7 +241,7 @@ def _with_status(found: ClassData, status: GradeStatus) -> tuple[tuple[ClassEntr
 
 
 def _contested(found: ClassData) -> Iterator[tuple[ClassEntry, str]]:
-    """The submissions of people who have several that count."""
+    """Yields the submissions of people who have several that count."""
     own: dict[object, list[ClassEntry]] = defaultdict(list)
     for entry in found.entries:
         for key in entry.keys if entry.counts else ():

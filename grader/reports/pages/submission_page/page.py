@@ -145,7 +145,7 @@ class _Looking:
         return next(filter(None, (_source(self._excerpts, *place) for place in places)), None)
 
     def _walk(self, cause: Cause) -> StepWalk | None:
-        """The walk of the exercise that is nearest to the root."""
+        """Returns the walk of the exercise that is nearest to the root."""
         walks = {(walk.exercise, walk.test): walk for walk in self._walks}
         return next(
             (walks[key] for test in cause.tests if (key := (test.exercise, test.id)) in walks),
@@ -178,7 +178,7 @@ def _source(excerpts: Iterable[Excerpt], file: str, line: int) -> SourceExcerpt 
 
 
 def _cause_of(causes: Sequence[Cause]) -> dict[str, int]:
-    """By exercise, the place of the first cause that fails it."""
+    """Returns, by exercise, the place of the first cause that fails it."""
     found: dict[str, int] = {}
     for place, cause in enumerate(causes):
         for exercise in cause.exercises:

@@ -47,7 +47,7 @@ def run_memory_forgotten(most: int) -> bool:
 
 
 def run_memory_by_a_page(most: int) -> bool:
-    """One page that is still mapped keeps all of a shared mapping."""
+    """Returns whether one page that is still mapped keeps all of a shared mapping."""
 
     def cut(address: int) -> int:
         _unmap(address + _PAGE, _CHUNK - _PAGE)

@@ -58,7 +58,7 @@ def restrict_system_calls(granted: Sequence[str] = (), uses_device: bool = False
 
 
 def listing(architecture: int, granted: Sequence[str] = ()) -> FilterProgram:
-    """The filter that lists what is allowed.
+    """Returns the filter that lists what is allowed.
 
     Raises:
         UnknownCall: if libseccomp lacks the number of a call.
@@ -69,14 +69,14 @@ def listing(architecture: int, granted: Sequence[str] = ()) -> FilterProgram:
 
 
 def by_what_is_denied(architecture: int) -> FilterProgram:
-    """The filter that refuses what is denied, and allows all else."""
+    """Returns the filter that refuses what is denied, and allows all else."""
     decisions = {**EVERYWHERE} | dict.fromkeys(denied_names(), _DENIED)
     return compiled(architecture, _numbered(decisions, architecture, lenient=True), _ALLOWED)
 
 
 @functools.cache
 def _filter(granted: tuple[str, ...], *, uses_device: bool) -> tuple[FilterProgram | None, str]:
-    """The filter of a worker, and what it comes to; none without libseccomp."""
+    """Returns the filter of a worker, and what it comes to; none without libseccomp."""
     architecture = native_architecture()
     if architecture is None:
         return None, "none"
@@ -89,7 +89,7 @@ def _filter(granted: tuple[str, ...], *, uses_device: bool) -> tuple[FilterProgr
 
 
 def why_not_listed(architecture: int, libc: str, uses_device: bool) -> str | None:
-    """Why the list of allowed calls may lack something; None where it does not."""
+    """Returns why the list of allowed calls may lack something; None where it does not."""
     if uses_device:
         return "the driver of a device has calls of its own"
     if architecture not in _MACHINES:

@@ -67,12 +67,12 @@ class UnknownCall(Exception):
 
 
 def native_architecture() -> int | None:
-    """The architecture of this machine, as audit names it; None without libseccomp."""
+    """Returns the architecture of this machine, as audit names it; None without libseccomp."""
     return None if pyseccomp is None else int(pyseccomp.system_arch())
 
 
 def number_of(name: str, architecture: int) -> int | None:
-    """The number of a system call; None where the architecture has no such call.
+    """Returns the number of a system call; None where the architecture has no such call.
 
     Raises:
         UnknownCall: if no architecture is known to have it.
@@ -159,7 +159,7 @@ class _Told(ctypes.Structure):
 
 
 def compiled(architecture: int, calls: Mapping[int, Ruling], default: Ruling) -> FilterProgram:
-    """The program for an architecture (as audit names it): decisions by a call's number.
+    """Returns the program for an architecture (as audit names it): decisions by a call's number.
 
     A call of any other architecture ends the process.
     """

@@ -60,7 +60,7 @@ ALLOWED: Mapping[str, str] = {
 
 
 def allowed_names() -> frozenset[str]:
-    """The names of all of them."""
+    """Returns the names of all of them."""
     return frozenset(" ".join(ALLOWED.values()).split())
 
 
@@ -102,7 +102,7 @@ DENIED: Mapping[str, str] = {
 
 
 def denied_names() -> frozenset[str]:
-    """The names of all of them."""
+    """Returns the names of all of them."""
     return frozenset(" ".join(DENIED.values()).split())
 
 
