@@ -14,7 +14,7 @@ import torch
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Answer, Call
-from grader.core.wire.records import Line, Record
+from grader.core.wire.records import Line, Record, Unloaded
 from grader.explain.deadline import NEVER, Deadline, TooLate
 from grader.explain.layouts import RESULT, Cut, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
@@ -61,13 +61,14 @@ class StepComparison:
 
     `walk` is present if a step was right. `strange` is the line of the first NaN or infinity. The
     findings go to the tests with a wrong answer. The `strange` line goes only to tests whose own
-    answer holds NaN or infinity.
+    answer holds NaN or infinity. `unloaded` are weights that loading left as they were.
     """
 
     walk: StepWalk | None
     strange: Line | None
     wrong: frozenset[str]
     not_finite: frozenset[str]
+    unloaded: tuple[Unloaded, ...] = ()
 
     def line_of(self, test: str) -> Line | None:
         """Returns the line at which a test's answer stops being numbers, if that is known."""
@@ -76,10 +77,13 @@ class StepComparison:
     def in_words(self, test: str) -> str:
         """Returns the words for a test: a sentence or two, or nothing."""
         line = self.line_of(test)
+        said = [_unloaded_in_words(one) for one in self.unloaded if test in self.wrong]
         if line is not None:
             place = f"{line.file}, line {line.line}: {line.source}"
-            return f"The first NaN or infinity appears in {place}"
-        return in_words(self.walk.steps) if self.walk is not None and test in self.wrong else ""
+            said.append(f"The first NaN or infinity appears in {place}")
+        elif self.walk is not None and test in self.wrong:
+            said.append(in_words(self.walk.steps))
+        return "\n".join(said)
 
 
 def compare_steps(
@@ -118,6 +122,15 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     wrong = next(step.name for step in steps if step.right is False)
     said = "Wrong: the result" if wrong == RESULT else f'Not right, or not taken: "{wrong}"'
     return f"Right so far: {_listed(right)}. {said}."
+
+
+def _unloaded_in_words(one: Unloaded) -> str:
+    shown = ", ".join(one.names[:_NAMED])
+    more = f" and {len(one.names) - _NAMED} more" if len(one.names) > _NAMED else ""
+    return (
+        f"With strict=False, {one.line.file}:{one.line.line} leaves {len(one.names)} of {one.of} "
+        f"parameters at their initial values: {shown}{more}."
+    )
 
 
 def steps_seen(
@@ -189,7 +202,7 @@ def _chosen(
 ) -> tuple[Sequence[Observation], Steps]:
     """Returns the answers to be looked into: a plain one, and the steps to it, if these are known.
 
-    Without such a one, a few that hold NaN or infinity.
+    Without such a one, a few that hold NaN or infinity, or else one without steps.
     """
     plain = [one for one in wrong if one.aspect in TELLING_ASPECTS]
     for one in sorted(plain, key=_order)[:_MOST_LOOKED_AT]:
@@ -197,7 +210,8 @@ def _chosen(
         # A nearly right answer has wrong steps that are nearly right as well.
         if len(steps) > 1 and not any(is_near(one.value, form) for form in steps.get(RESULT, ())):
             return [one], steps
-    return sorted(filterfalse(_is_finite, wrong), key=_order)[:_MOST_STRANGE], {}
+    strange = sorted(filterfalse(_is_finite, wrong), key=_order)[:_MOST_STRANGE]
+    return strange or sorted(plain, key=_order)[:1], {}
 
 
 def _followed(
@@ -209,23 +223,24 @@ def _followed(
     deadline: Deadline,
 ) -> StepComparison:
     recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
-    taken = steps_seen(recorded[0][1], steps, deadline)
-    found = [first_strange(records) for one, records in recorded if not _is_finite(one)]
+    taken = steps_seen(recorded[0][1].records, steps, deadline)
+    found = [first_strange(own.records) for one, own in recorded if not _is_finite(one)]
     places = [place for place in found if place is not None]
     return StepComparison(
         StepWalk(exercise, chosen[0].test, taken) if taken else None,
         min(places, key=lambda place: place[0])[1] if places else None,
         frozenset(one.test for one in wrong),
         frozenset(one.test for one in filterfalse(_is_finite, wrong)),
+        tuple(dict.fromkeys(one for _, own in recorded for one in own.unloaded)),
     )
 
 
-def _recorded(ask: Ask, observation: Observation) -> tuple[Record, ...]:
-    """Returns the records of the steps of a call, which runs once more for them."""
+def _recorded(ask: Ask, observation: Observation) -> Answer:
+    """Returns the answer to a call with the records of its steps; the call runs once more."""
     try:
-        return ask(dataclasses.replace(observation.call, record=True, frame=None)).records
+        return ask(dataclasses.replace(observation.call, record=True, frame=None))
     except StudentFault:
-        return ()
+        return Answer()
 
 
 def _order(observation: Observation) -> tuple[bool, int]:

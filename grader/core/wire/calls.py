@@ -26,6 +26,7 @@ from grader.core.wire.records import (
     Line,
     Record,
     Texts,
+    Unloaded,
     records_as_json,
     records_from_json,
     values_of,
@@ -36,6 +37,7 @@ from grader.core.wire.values import Value
 MAX_USES = 100
 MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
+MAX_UNLOADED = 4
 # Whoever executes more lines is not counted any further.
 MOST_LINES = 5_000_000
 
@@ -223,7 +225,8 @@ class ImportReport:
 class Answer:
     """The answer to a call: a value or an exception, and the observations.
 
-    `origin` is the line of the submission that a traced call found.
+    `origin` is the line of the submission that a traced call found. `unloaded` are the parameters
+    that loading left as they were, in a call that is recorded.
     Equal digests are equal answers, and `size` is about how many bytes one holds; who receives an
     answer may give it both.
     """
@@ -235,6 +238,7 @@ class Answer:
     work: Work | None = None
     uses: tuple[Use, ...] = ()
     records: tuple[Record, ...] = ()
+    unloaded: tuple[Unloaded, ...] = ()
     origin: Line | None = None
     digest: bytes | None = None
     size: int = 0
@@ -293,6 +297,8 @@ def encode_answer(answer: Answer) -> bytes:
     if answer.records:
         values |= values_of(answer.records)
         header["records"] = records_as_json(answer.records)
+    if answer.unloaded:
+        header["unloaded"] = as_plain(answer.unloaded)
     if answer.origin is not None:
         header["origin"] = as_plain(answer.origin)
     return encode(header, values, RECORDED if answer.records else ANSWER)
@@ -317,6 +323,7 @@ def decode_answer(frame: Received) -> Answer:
         work=_WORK(header.get("work")),
         uses=_USES(header.get("uses", [])),
         records=records_from_json(header.get("records"), values),
+        unloaded=_UNLOADED(header.get("unloaded", [])),
         origin=_LINE(header.get("origin")),
         digest=frame.digest(),
         size=frame.size,
@@ -325,3 +332,4 @@ def decode_answer(frame: Received) -> Answer:
 
 _RAISED, _WORK, _LINE = reader(Raised | None), reader(Work | None), reader(Line | None)
 _USES, _NAMES = reader(Uses), reader(Annotated[tuple[Name, ...], AtMost(100)])
+_UNLOADED = reader(Annotated[tuple[Unloaded, ...], AtMost(MAX_UNLOADED)])

@@ -39,6 +39,18 @@ class Record:
     stack: tuple[Line, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Unloaded:
+    """A line that loads weights with `strict=False`, and the parameters that it leaves out.
+
+    `of` counts all parameters of the module.
+    """
+
+    line: Line
+    names: Annotated[tuple[Annotated[str, AtMost(200)], ...], AtMost(20)]
+    of: Annotated[int, Below(1 << 31)]
+
+
 def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
     """Returns the lines of records as a JSON object; their tensors are `values_of` them."""
     stacks: dict[tuple[Line, ...], int] = {}

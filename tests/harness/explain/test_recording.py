@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.core.wire.calls import Call, decode_answer, encode_answer
+from grader.core.wire.calls import Answer, Call, decode_answer, encode_answer
 from grader.core.wire.frames import receive
 from grader.core.wire.records import (
     MAX_NUMBERS,
@@ -24,7 +24,7 @@ from grader.core.wire.records import (
     values_of,
 )
 from grader.core.wire.tensors import BadFrame
-from grader.explain.step_comparison import first_strange, steps_seen
+from grader.explain.step_comparison import StepComparison, first_strange, steps_seen
 from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit
@@ -139,15 +139,37 @@ def test_records_that_hold_more_than_they_may_are_refused(count, numbers):
         records_from_json(records_as_json(records), values_of(records))
 
 
+def test_parameters_that_are_not_loaded_are_told_with_the_line(tmp_path):
+    """Only where `strict=False` leaves some; a buffer that no state dict has is not missed."""
+    source = (
+        "import torch\n\ndef run(w):\n"
+        "    layer = torch.nn.Linear(2, 2)\n    layer.register_buffer('table', torch.ones(1))\n"
+        "    layer.load_state_dict({'weight': w}, strict=False)\n"
+        "    layer.load_state_dict({'weight': w, 'bias': w[0]}, strict=False)\n"
+        "    return layer(w)\n"
+    )
+    (one,) = answered(tmp_path, {"w": torch.ones(2, 2)}, mine=source).unloaded
+    assert (one.line.file, one.line.line, one.names, one.of) == ("mine.py", 6, ("bias",), 2)
+    said = StepComparison(None, None, frozenset({"a"}), frozenset(), (one,)).in_words("a")
+    assert said == (
+        "With strict=False, mine.py:6 leaves 1 of 2 parameters at their initial values: bias."
+    )
+
+
 def recorded(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
     """What crosses of a recorded call of `run`, which files share."""
+    return answered(folder, arguments, **sources).records
+
+
+def answered(folder: Path, arguments: dict[str, Any], **sources: str) -> Answer:
+    """The answer that crosses of a recorded call of `run`, which files share."""
     space: dict[str, Any] = {}
     for name, source in sources.items():
         file = folder / f"{name}.py"
         file.write_text(source)
         exec(compile(source, str(file), "exec"), space)
     sent = encode_answer(perform(space["run"], Call("run", arguments, record=True), folder))
-    return decode_answer(receive(_reader(sent))).records
+    return decode_answer(receive(_reader(sent)))
 
 
 def _reader(data: bytes) -> Callable[[int], bytearray]:

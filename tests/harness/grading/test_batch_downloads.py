@@ -84,7 +84,8 @@ def test_a_group_is_one_row_that_names_its_members(grader: Any, tiny: Path, tmp_
     )
     done = grader("batch", folder, "--out", tmp_path / "out", cwd=tiny)
     assert done.returncode == 0, done.stderr
-    assert "submission_101 (Jane [bold]Doe," in done.stdout
+    assert "Jane [bold]Doe, John Roe" in done.stdout
+    assert "(submission_101)" in done.stdout
     assert "Gradescope export of 2 people, 1 submission" in done.stderr
 
 
