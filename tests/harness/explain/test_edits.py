@@ -221,7 +221,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     ],
     "order": [
         ("attention", "return attend(q, k, v, causal", "return attend(k, q, v, causal"),
-        ("attention", "def attend(q, k, v, mask", "def attend(q, v, k, mask"),
         ("positions", "return q, k, v", "return k, q, v"),
         ("positions", "stack((first, second)", "stack((second, first)"),
         ("positions", "cos, sin = angle", "sin, cos = angle"),

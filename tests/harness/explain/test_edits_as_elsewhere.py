@@ -183,14 +183,10 @@ def loaded(model, query, key, out):
 
 SLIPS = {
     "an index that the same has elsewhere": [
-        ("weights(q, self.key(x), self.mask[:n, :n])", "weights(q, self.key(x), self.mask)"),
         ("return x[..., 0::2], x[..., 1::2]", "return x[0::2], x[1::2]"),
     ],
     "a projection with which another method ends": [
         ("return self.out_proj(mixed)", "return mixed"),
-    ],
-    "one layer under two names": [
-        ("self.key = nn.Linear(4, 4)", "self.key = self.query"),
     ],
     "an option of the method that is overridden": [
         (
@@ -199,24 +195,16 @@ SLIPS = {
             "forward(x, positions=positions, is_causal=True)",
         ),
     ],
-    "the key of a table, whatever it is called": [
-        ("settings = (width, length)", "settings = (width,)"),
-    ],
     "a pair of which one is meant": [
         ("keepdim=True).values", "keepdim=True)"),
     ],
     "which size is given": [
-        ("h=heads)", "d=heads)"),
         ("Tables.of(d_model // num_heads", "Tables.of(d_model"),
-    ],
-    "what is counted": [
-        ("3 * d_in * d_out + d_out * d_out", "4 * d_in * d_out"),
     ],
     "what is called first": [
         ("f(g(*given))", "g(f(*given))"),
     ],
     "where an argument lands": [
-        ("Config(width, length, bias=bias)", "Config(width, length, bias)"),
         ("Config(width, length=length)", "Config(length, length=width)"),
     ],
     "what is given by keyword": [
@@ -231,11 +219,6 @@ SLIPS = {
     ],
     "a weight that nothing loads": [
         ("(w_q, w_k, w_v)):", "(w_q, w_k)):"),
-        (
-            "copy_(query_weight)\n    model.key.weight.data.copy_(key_weight)",
-            "copy_(query_weight)\n",
-            "copy_(query_weight); model.key.weight.data.copy_(key_weight)\n",
-        ),
         ("y @ o_weight.T", "y"),
     ],
     "a method that nobody calls": [
@@ -250,9 +233,6 @@ SLIPS = {
     ],
     "a parameter of one of two classes' methods": [
         ("Weights.of(width, base=theta)", "Weights.of(width)", "Weights.of(width, theta)"),
-    ],
-    "which arguments go through a call": [
-        ("turn(q), turn(k), v", "turn(q), k, turn(v)"),
     ],
     "another size of the same": [
         ("config.head_size ** -0.5", "config.model_size ** -0.5"),

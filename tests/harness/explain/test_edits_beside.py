@@ -137,12 +137,6 @@ SLIPS = {
     "names of two letters": [
         ("    yi = xr * sin", "    yi = yr * sin"),
     ],
-    "one of several values": [
-        ("even * sin + odd * cos)", "even * cos + odd * sin)"),
-    ],
-    "what is written already": [
-        ("y[..., 1] = b * c + a * s", "y[..., 1] = b * c + y[..., 0] * s"),
-    ],
     "the target of an assignment": [
         (
             "        scores = scores.masked_fill(~mask, -math.inf)",
@@ -153,7 +147,6 @@ SLIPS = {
         ("similar(q, k) * scale", "similar(q, k)"),
     ],
     "conditions among masks": [
-        ("(cols <= rows) | (not causal)", "(cols <= rows) | causal"),
         ("(cols <= rows) | (not causal)", "cols <= rows | (not causal)"),
         ("torch.ones(n, m).tril() == 1", "torch.ones(n, m) == 1"),
     ],
@@ -164,15 +157,10 @@ SLIPS = {
             'scores = scores.masked_fill(mask == 0, float("-inf"))',
         ),
     ],
-    "zeros": [
-        ("torch.zeros_like(weights))", "weights)"),
-    ],
     "fields": [
         (", theta=settings.rate_theta", ""),
-        ("nn.Linear(settings.width", "nn.Linear(Settings.width"),
     ],
     "parts of a whole": [
-        ("[2 * width :].copy_(wv)", "[width : 2 * width].copy_(wv)", "[2 * width:].copy_(wv)"),
         ("torch.cat(parts, dim=-1)", "sum(parts)"),
         ("torch.cat(parts, dim=-1)", "torch.stack(parts).sum(0)"),
     ],
@@ -184,9 +172,6 @@ SLIPS = {
     ],
     "the order of calls": [
         ("self.split(self.W_q(q))", "self.W_q(self.split(q))"),
-    ],
-    "the same throughout": [
-        ("attend(q, k, v)", "attend(q, q, q)"),
     ],
     "the variables of a loop": [
         ("layer.weight.data = W.T", "layer.weight.data = W_query.T"),

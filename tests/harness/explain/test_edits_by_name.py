@@ -103,11 +103,7 @@ SLIPS = {
         ("training is False", 'training is "False"'),
     ],
     "keys and options": [
-        ('options["theta"]', 'DEFAULTS["theta"]'),
-        ("weight=weights[name]", 'weight=weights["q"]'),
         ("name=name", 'name="q"'),
-        ("beta=1, alpha=alpha", "beta=alpha", "alpha=alpha"),
-        ('{"x": x @ weight, "name": name}', '{"x": x @ weight}'),
         ("DEFAULTS | options", "options | DEFAULTS"),
     ],
     "functions that are handed over": [("see=only_past", "see=see_all")],

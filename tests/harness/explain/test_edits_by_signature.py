@@ -123,9 +123,6 @@ SLIPS = {
             "    return (shown := torch.where(mask, hidden, 0.0)) / shown.sum(-1, keepdim=True)",
         ),
     ],
-    "a function that asks for what nothing reads": [
-        ("return layer.forward(query, key, value)", "return layer.alone(query)"),
-    ],
     "an object's own parts": [
         ("Layout(config.heads, config.width)", "Layout(1, config.size)"),
     ],
@@ -134,9 +131,6 @@ SLIPS = {
     ],
     "a default of a class's own": [
         ("policy: Policy = Policy.FULL", "policy: Policy = Policy.CAUSAL"),
-    ],
-    "which class of a kind": [
-        ("Policy.FULL: Open", "Policy.FULL: Causal"),
     ],
     "what was set just before": [
         (
@@ -155,17 +149,11 @@ SLIPS = {
         ("math.sqrt(width // heads)", "math.sqrt(width)"),
         ("tempered(scores, d_k ** 0.5)", "tempered(scores, d_k)"),
     ],
-    "a size that is written out": [
-        ("d = x.shape[-1]", "d = 64"),
-    ],
     "an attribute set twice": [
         ("self.value = nn", "self.key = nn"),
     ],
     "a method that is a mode": [
         ("if not self.training:", "if not self.train:"),
-    ],
-    "a method that is named and not called": [
-        ("layer.eval()", "layer.eval"),
     ],
     "a share that is kept": [
         ("return kept / keep_probability", "return kept"),

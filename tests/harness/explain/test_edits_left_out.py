@@ -208,12 +208,6 @@ def run_products(width, w_query, w_key, x):
 """
 
 SLIPS = {
-    "a method that is not called": [
-        ("layer = Projections(width); layer.load(w_query, w_key)", "layer = Projections(width)"),
-    ],
-    "variables of which others are made": [
-        ("attend(turned_q, turned_k, v)", "attend(q, k, v)"),
-    ],
     "a factor that is missing": [
         ("return weights_of(scores) @ v", "return weights_of(scores)"),
     ],
@@ -222,9 +216,6 @@ SLIPS = {
     ],
     "which factor is transposed": [
         ("(q @ k.mT)", "(q.mT @ k)"),
-    ],
-    "a comparison with a flag that is none": [
-        ("if flag is not None:", "if flag is True:"),
     ],
     "random numbers without a rate": [
         (
@@ -248,45 +239,20 @@ SLIPS = {
     "axes made one": [
         ("flatten(-2)", "flatten(-3, -2)"),
     ],
-    "axes that a reshape mixes": [
-        (
-            "x.transpose(1, 2)",
-            "x.reshape(x.shape[0], x.shape[2], x.shape[1], x.shape[3])",
-        ),
-    ],
     "halves put one after the other": [
         ("torch.stack((even, odd), dim=-1).flatten(-2)", "torch.cat((even, odd))"),
-    ],
-    "whose type a result takes": [
-        ("turned.to(x.dtype)", "x.to(turned.dtype)"),
     ],
     "one of several results": [
         ("torch.cat(found, dim=-1)", "found[-1]"),
     ],
     "what is counted": [
         ("p.numel() for p", "p.shape[0] for p"),
-        ("torch.Size(shape).numel()", "sum(shape)"),
     ],
     "one object in several places": [
-        ("[nn.Linear(width, width) for _ in range(count)]", "[nn.Linear(width, width)] * count"),
         ("[copy.deepcopy(layer) for _ in range(count)]", "[layer for _ in range(count)]"),
-    ],
-    "which block is written": [
-        ("weight[d : 2 * d] = k", "weight[:d] = k"),
-        ("weight[2 * d :] = v", "weight[d :] = v"),
-    ],
-    "what changes from turn to turn": [
-        ("        start = head * size", "        start = 0"),
-        ("        end = start + size", "        end = size"),
-    ],
-    "an index beside a neighbour's": [
-        ("        two = x[..., 2 * i + 1]", "        two = x[..., i + 4]"),
     ],
     "which of two variables made alike": [
         ("= one * c - two * s", "= one * s - two * c"),
-    ],
-    "a call that its neighbour has": [
-        ("table[row, column] = math.sin(angle)", "table[row, column] = angle"),
     ],
     "the variables of two loops": [
         ("row / (100.0 ** (column / width))", "column / (100.0 ** (row / width))"),
@@ -294,20 +260,8 @@ SLIPS = {
     "a width that an exponent lacks": [
         ("100.0 ** (column / width)", "100.0 ** column", "100.0 ** (column / width)"),
     ],
-    "a size that is not multiplied": [
-        ("total = total + d_in * d_out", "total = total + d_in"),
-    ],
     "what is added, not multiplied": [
         ("total = total + d_in * d_out", "total = total * d_in * d_out"),
-    ],
-    "the greatest that is not subtracted": [
-        ("shifted = x - x.amax(dim, keepdim=True)", "shifted = x"),
-    ],
-    "a parameter that is made anew": [
-        ("ids = ids.expand(2, n)", "ids = torch.arange(n).expand(2, n)"),
-    ],
-    "keywords handed on together": [
-        ("kwargs = dict(ids=wq)", "kwargs = dict()"),
     ],
     "an option before those handed on": [
         (
@@ -319,9 +273,6 @@ SLIPS = {
     "a layer that is not called": [
         ("self.out(self.left(x) + self.right(x))", "self.left(self.left(x) + self.right(x))"),
     ],
-    "two others for two that nothing reads": [
-        ("torch.stack((first, second))", "torch.stack((one, other))"),
-    ],
     "lengths that must be equal": [
         ("if causal and n == m else", "if causal else"),
     ],
@@ -331,27 +282,12 @@ SLIPS = {
     "an attribute that there is not": [
         ("layer.out.weight = nn", "layer.out.weights = nn"),
     ],
-    "a state that is not loaded": [
-        ("layer.load_state_dict(state); return layer(x)", "return layer(x)"),
-    ],
-    "what is counted of many": [
-        (
-            "sum(p.numel() for p in layers if p.requires_grad)",
-            "len([p for p in layers if p.requires_grad])",
-        ),
-    ],
     "heads that are not put side by side": [
         ("return x.transpose(-3, -2).flatten(-2)", "return x.flatten(-3, -2)"),
         ("return x.transpose(-3, -2).flatten(-2)", "return x.sum(-3)"),
     ],
     "two numbers": [
         ("x.permute(2, 0, 1)", "x.permute(1, 0, 2)"),
-    ],
-    "two targets": [
-        ("    kept = x\n    total = kept + 1", "    kept = x\n    kept = total = kept + 1"),
-    ],
-    "words that are missing": [
-        ('("q", "k", "v", "o")', '("q", "k", "v")', '("q", "k", "v", "o")'),
     ],
 }
 

@@ -185,15 +185,9 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
             "    query: torch.Tensor\n    key: torch.Tensor",
             "    key: torch.Tensor\n    query: torch.Tensor",
         ),
-        ("cached = (n, d)", "cached_key = (n,)", "cached_key = (n, d)"),
-        ("w[:, head * 4 : (head + 1) * 4]", "w[:, :4]"),
     ],
     "values and their places": [
-        ("x.sort(-1).values", "x.sort(-1).indices"),
         ("_, place = x.max(-1)", "place, _ = x.max(-1)"),
-    ],
-    "a method that is only mentioned": [
-        ("    store.load(x, rate)\n", "    store.load\n"),
     ],
     "a range": [
         ("torch.arange(0, d, 2)", "torch.arange(0, d // 2)"),
@@ -206,7 +200,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("place = torch.arange(n)", "place = torch.arange(n // 2)"),
     ],
     "a value that gets lost": [
-        ("total = total + out @ rows", "total = out @ rows"),
         (
             "new_first = first * cos - second * sin\n    new_second = first * sin + second * cos",
             "first = first * cos - second * sin\n    second = first * sin + second * cos",
@@ -215,11 +208,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         (
             "    q = turn(q, positions, theta)\n    k = turn(k, positions, theta)\n",
             "    q = turn(q, positions, theta)\n    v = turn(v, positions, theta)\n",
-        ),
-        (
-            "    full[:, 0::2] = place.sin()\n    full[:, 1::2] = place.cos()\n",
-            "    full[:, 0::2] = place.sin()\n",
-            "    full[:, 0::2] = place.sin(); full[:, 1::2] = place.cos()\n",
         ),
     ],
 }

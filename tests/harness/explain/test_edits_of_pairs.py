@@ -90,7 +90,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("evens + 1", "evens"),
         ("x[..., 2 * k], x[..., 2 * k + 1]", "x[..., k], x[..., k + 1]"),
     ],
-    "a step in a list": [("(compare, cool, hide, share)", "(compare, cool, share)")],
     "a step of one of two": [
         (
             "    q = turned(q, positions)\n    k = turned(k, positions)\n",

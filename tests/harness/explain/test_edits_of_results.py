@@ -49,13 +49,6 @@ SLIPS = {
         ("columns.append(torch.cos(angle))", "torch.cos(angle)"),
         ("rows.append([", "rows.extend(["),
     ],
-    "what is not returned": [
-        ("return new_a, new_b", "return new_a"),
-        ("return new_a, new_b", "return new_b"),
-        ("        return weights\n", "        result = weights\n"),
-        ("        return weights\n", "        weights = weights\n"),
-    ],
-    "what is counted": [("one.numel() for", "1 for")],
     "strides": [("x[..., 1::2]", "x[..., 1:2]"), ("x[..., 0::2]", "x[..., 0:2]")],
     "pairs that stay apart": [
         ("torch.flatten(stacked, -2)", "stacked", "stacked.flatten(-2)"),

@@ -124,16 +124,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         (" @ self.w_o.T", ""),
         ("q, k = self.place(q, k)", "self.place(q, k)"),
         ("self.join(q @ k.mT, self.mask(x))", "self.join(q @ k.mT)"),
-        (
-            "        q, k = self.project(x), x\n        q, k = self.place(q, k)\n",
-            "        q, k = self.project(x), x\n",
-            "        q, k = self.project(x), x; q, k = self.place(q, k)\n",
-        ),
-        (
-            "    full[:, 0] = angles.sin()\n    full[:, 1] = angles.cos()\n",
-            "    full[:, 1] = angles.cos()\n",
-            "    full[:, 1] = angles.cos(); full[:, 0] = angles.sin()\n",
-        ),
     ],
     "a class": [
         ("Causal(*pair)", "Attention(*pair)"),

@@ -355,32 +355,6 @@ def bases(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             yield put(setting.program, node, text, "base", SLIP, "the base of a power")
 
 
-def shifts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields the greatest subtracted from what is exponentiated."""
-    parent = setting.parent(node)
-    if not isinstance(node.ctx, ast.Load):
-        return
-    axes = [n for n in known(setting, node, Nature.SIZE) if n.endswith(("dim", "axis"))][:1]
-    for axis in ("-1", *axes):
-        text = f"{node.id} - {node.id}.amax({axis}, keepdim=True)"
-        if isinstance(parent, ast.Attribute) and parent.attr == "exp":
-            text = f"({text})"
-        elif callee(parent) != "exp" and not _is_exponentiated(setting, parent):
-            return
-        subject = "a term that is missing"
-        yield put(setting.program, node, text, "shift", SLIP, subject, node.id)
-
-
-def _is_exponentiated(setting: Setting, node: ast.AST) -> bool:
-    """Returns whether a statement gives a second name to what an exponential is taken of."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name()):
-            source = setting.program.source
-            return f"exp({name}" in source or f"{name}.exp(" in source
-        case _:
-            return False
-
-
 def _after(
     setting: Setting, node: ast.expr, after: str, kind: str, cost: float, subject: str
 ) -> Draft:

@@ -191,23 +191,6 @@ def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
             return False
 
 
-def given_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `ids.expand(n)` for `torch.arange(n).expand(n)`, where the parameter `ids` is set."""
-    parent = setting.program.home(node).statement
-    match parent:
-        case ast.Assign(targets=[ast.Name(id=name)]) if callee(node) in ("arange", "zeros", "ones"):
-            pass
-        case _:
-            return
-    scope = setting.program.scope(node)
-    if not isinstance(scope, ast.FunctionDef) or not isinstance(
-        setting.parent(node), ast.Attribute
-    ):
-        return
-    if any(name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)):
-        yield put(setting.program, node, name, "forgotten", SLIP, f"when `{name}` is set")
-
-
 def _other_values(setting: Setting, node: ast.expr) -> list[str]:
     """Returns the variable that an expression is made of, and the function's first tensor."""
     names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]

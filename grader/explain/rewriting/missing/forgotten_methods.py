@@ -18,7 +18,6 @@ _WIDTHS = frozenset({"d", "dim", "width", "k", "size", "head", "model", "feature
 _COUNTS = frozenset({"heads", "head", "h", "n", "num", "count", "groups"})
 _TURNED = frozenset({"transpose", "swapaxes", "movedim", "moveaxis", "permute", "stack"})
 _SCALING = frozenset({"div", "divide", "true_divide", "mul", "multiply", "div_", "mul_"})
-_TOLD = frozenset({"log", "exp", "sqrt", "cos", "sin"})
 _REDUCING = frozenset({"max", "min", "sum", "mean", "amax", "amin"})
 _ROOTS = frozenset({"root", "sqrt", "scale", "scaling", "temperature", "divisor"})
 
@@ -57,15 +56,6 @@ def operands(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     for after in (".log()", ".exp()", ".sqrt()"):
         subject = "a call that is missing"
         yield wrap(setting.program, node, "", after, "method", WRAP, subject)
-
-
-def starts(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Zeros of a tensor's shape where the tensor itself is filled."""
-    parent = setting.parent(node)
-    if isinstance(parent, ast.Attribute) and parent.attr in ("masked_fill", "masked_fill_"):
-        subject = "what is filled"
-        text = f"torch.zeros_like({node.id})"
-        yield put(setting.program, node, text, "start", CHANGE, subject)
 
 
 def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -234,17 +224,6 @@ def greatest(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         subject = f"along which axis `{name}` is taken"
         new = f"{text}.{along}(dim={axis}, keepdim=True)"
         yield put(setting.program, node, new, "axis", CHANGE, subject)
-
-
-def bases(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """Yields e as the base of a power of scores."""
-    parent = setting.parent(node)
-    if not (isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow)):
-        return
-    if node is parent.left and setting.scopes.nature(parent.right) is Nature.TENSOR:
-        text = f"torch.exp({setting.program.text(parent.right)})"
-        subject = "the base of a power"
-        yield put(setting.program, parent, text, "base", CHANGE, subject)
 
 
 def _is_whole(setting: Setting, node: ast.expr) -> bool:

@@ -90,31 +90,6 @@ def _by_keyword(setting: Setting, node: ast.Call, signature: CallSignature) -> I
                 yield _appended(setting, node, f"{parameter.name}={text}", cost)
 
 
-def collected(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `dict(a=a, b=b)` for `dict(a=a)`, where `f(**it)` takes a `b`."""
-    parent = setting.parent(node)
-    match node, parent:
-        case ast.Call(func=ast.Name(id="dict"), args=[]), ast.Assign(targets=[ast.Name(id=name)]):
-            pass
-        case _:
-            return
-    given = {one.arg for one in node.keywords}
-    unread = [one.name for one in setting.seen.variables(node) if not one.is_read]
-    taken: dict[str, None] = {}
-    for call in ast.walk(setting.program.scope(node)):
-        if isinstance(call, ast.Call) and any(
-            one.arg is None and isinstance(one.value, ast.Name) and one.value.id == name
-            for one in call.keywords
-        ):
-            signature = setting.signature(call)
-            if signature is not None:
-                own = [*signature.positional[len(call.args) :], *signature.by_keyword]
-                taken |= dict.fromkeys(one.name for one in own if one.name not in given)
-    for parameter in list(taken)[:_MOST_PARAMETERS]:
-        for value in unread[:_MOST_RECIPES]:
-            yield _appended(setting, node, f"{parameter}={value}", CHANGE)
-
-
 def _inserted(
     setting: Setting, node: ast.Call, signature: CallSignature, given: set[str | None]
 ) -> Iterator[Draft]:
@@ -270,34 +245,6 @@ def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft
     return Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
 
 
-_MOST = 4
-
-
-def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `layer.attend(query, key)` for `layer.alone(query)`, where nothing reads `key`."""
-    if not isinstance(node.func, (ast.Name, ast.Attribute)) or node.keywords:
-        return
-    known = setting.seen.variables(node)
-    unread = {one.name for one in known if not one.is_read}
-    visible = {one.name for one in known}
-    if not unread:
-        return
-    span = setting.program.span(node.func)
-    own = callee(node)
-    found = [
-        (name, asked)
-        for name, asked in _asking(setting, isinstance(node.func, ast.Attribute))
-        if name != own and set(asked) <= visible and set(asked) & unread
-    ]
-    found.sort(key=lambda pair: -len(set(pair[1]) & unread))
-    for name, asked in found[:_MOST]:
-        start = span.end - len(own)
-        end = setting.program.span(node).end
-        pieces = (Replacement(start, end, f"{name}({', '.join(asked)})"),)
-        subject = f"which function `{own}` is"
-        yield Draft("function", CHANGE, subject, node, pieces, start)
-
-
 def parts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields `Layout(config.heads, config.width)` for `Layout(1, config.size)`, by its names."""
     signature = setting.signature(node)
@@ -318,14 +265,3 @@ def parts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             text = f"{setting.program.text(node.func)}({', '.join(wanted)})"
             subject = f"what `{callee(node)}` is given"
             yield put(setting.program, node, text, "arguments", CHANGE, subject)
-
-
-def _asking(setting: Setting, is_method: bool) -> Iterator[tuple[str, list[str]]]:
-    """Yields functions or methods, with the names of the arguments they require."""
-    signatures = setting.signatures
-    own: dict[str, CallSignature] = dict(signatures.methods if is_method else signatures.functions)
-    for whole, signature in own.items():
-        name = whole.rpartition(".")[2]
-        asked = [one.name for one in signature.positional if one.default is None]
-        if asked and not name.startswith(("run_", "__")):
-            yield name, asked

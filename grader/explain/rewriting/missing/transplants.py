@@ -6,7 +6,6 @@ import ast
 import functools
 import itertools
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
@@ -16,22 +15,6 @@ from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_parameter
 
 _MOST_PLACES = 3
-
-
-def indices(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]:
-    """Yields `self.mask[:n, :n]` for `self.mask`, as it is cut elsewhere."""
-    parent = setting.parent(node)
-    is_base = isinstance(parent, (ast.Subscript, ast.Attribute)) and parent.value is node
-    is_called = isinstance(parent, ast.Call) and parent.func is node
-    if is_base or is_called or not isinstance(node.ctx, ast.Load):
-        return
-    own = setting.program.text(node)
-    visible = setting.seen.visible(node)
-    for index, names in list(_indices(setting.program.tree).get(own, {}).items())[:_MOST_PLACES]:
-        if names <= visible:
-            subject = f"an index of `{own}`"
-            alike = ("as elsewhere", own)
-            yield wrap(setting.program, node, "", f"[{index}]", "index", CHANGE, subject, alike)
 
 
 def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -64,25 +47,6 @@ def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                     subject = f"`{method}`, which is never used"
                     before = f"{holder}.{method}("
                     yield wrap(setting.program, node, before, ")", "projection", CHANGE, subject)
-
-
-@functools.lru_cache(maxsize=8)
-def _indices(tree: ast.Module) -> dict[str, dict[str, frozenset[str]]]:
-    """Returns, by the value that is cut, its slices and the names in them."""
-    found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
-    for node in ast.walk(tree):
-        match node:
-            case ast.Subscript(
-                value=ast.Name() | ast.Attribute() as held, slice=index, ctx=ast.Load()
-            ):
-                parts = list(ast.walk(index))
-                if any(isinstance(one, ast.Slice) for one in parts):
-                    names = frozenset(one.id for one in parts if isinstance(one, ast.Name))
-                    text = ast.unparse(index).removeprefix("(").removesuffix(")")
-                    found[ast.unparse(held)][text] = names
-            case _:
-                pass
-    return found
 
 
 @functools.lru_cache(maxsize=8)

@@ -7,7 +7,7 @@ import functools
 import itertools
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put, wrap
+from grader.explain.rewriting.edit import CHANGE, WRAP, Draft, put, wrap
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.value_kinds import Nature
 
@@ -95,48 +95,6 @@ def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield wrap(setting.program, node, before, ")", "unread", CHANGE, subject, loose=True)
 
 
-def steps(setting: Setting, node: ast.Assign | ast.AugAssign) -> Iterator[Draft]:
-    """Yields drafts that call an uncalled function on new names: `q, k = place(q, k)`."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    assigned = {
-        one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)
-    }
-    visible = setting.seen.visible(node) | assigned
-    end = setting.program.span(node).end
-    for name, function in _uncalled(setting, node):
-        given = _parameters(function)
-        if not given or given[0] not in assigned or not set(given) <= visible:
-            continue
-        count = _returned(function)
-        changed = ", ".join(given[: max(1, count)])
-        piece = Replacement(end, end, f"; {changed} = {name}({', '.join(given)})")
-        at = setting.program.span(node).start
-        yield Draft("step", CHANGE, "a step that is missing", node, (piece,), at)
-
-
-def entries(setting: Setting, node: ast.Tuple | ast.List | ast.Call) -> Iterator[Draft]:
-    """Yields a function that nothing mentions, among others listed, first near those."""
-    listed = node.args if isinstance(node, ast.Call) else node.elts
-    known = setting.scopes.functions
-    names = {one.id for one in listed if isinstance(one, ast.Name) and one.id in known}
-    if len(listed) < 2 or len(names) < len(listed):
-        return
-    starts = [setting.program.outer_span(one).start for one in listed]
-    end = setting.program.outer_span(listed[-1]).end
-    subject = "a step that is missing"
-    lines = [one.lineno for one in setting.program.tree.body if getattr(one, "name", "") in names]
-    found = sorted(
-        (min(abs(function.lineno - line) for line in lines), name)
-        for name, function in _uncalled(setting, node)
-    )
-    for _, name in found[:_MOST]:
-        for start in starts:
-            piece = Replacement(start, start, f"{name}, ")
-            yield Draft("step", CHANGE, subject, node, (piece,), starts[0])
-        piece = Replacement(end, end, f", {name}")
-        yield Draft("step", CHANGE, subject, node, (piece,), starts[0])
-
-
 def _unread_attributes(setting: Setting, node: ast.expr) -> list[tuple[str, Nature]]:
     natures = setting.scopes.names(node).natures
     found = (
@@ -180,14 +138,6 @@ def _parameters(function: Function) -> list[str]:
     return given[1:] if given[:1] in (["self"], ["cls"]) else given
 
 
-def _returned(function: Function) -> int:
-    """Returns how many values a function returns."""
-    for one in ast.walk(function):
-        if isinstance(one, ast.Return) and one.value is not None:
-            return len(one.value.elts) if isinstance(one.value, ast.Tuple) else 1
-    return 1
-
-
 def _is_operand(setting: Setting, node: ast.expr) -> bool:
     """Returns whether a node is a whole value, or takes part in an operation or a call."""
     home = setting.program.home(node)
@@ -207,87 +157,3 @@ def _is_operand(setting: Setting, node: ast.expr) -> bool:
 def _is_numeric(setting: Setting, node: ast.expr) -> bool:
     nature = setting.scopes.nature(node)
     return nature.is_tensor or nature.is_number
-
-
-def uncalled_methods(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields `layer.load(q, k)` after `layer = Layer(n)`, where nothing else reads `q` and `k`."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
-            made = _made(value)
-        case _:
-            return
-    own = setting.scopes.names(node)
-    scope = setting.program.scope(node)
-    if made is None or not isinstance(scope, ast.FunctionDef):
-        return
-    given = _own_parameters(scope)
-    unread = [one for one in given if not own.read.get(one) and own.natures[one] is not Nature.SIZE]
-    end = setting.program.span(node).end
-    found = (
-        method
-        for method, signature in setting.signatures.methods_of(made)
-        if f".{method}(" not in setting.program.text(scope)
-        and len(unread) == sum(one.default is None for one in signature.positional) > 0
-    )
-    for method in list(found)[:_MOST]:
-        text = f"; {name}.{method}({', '.join(unread)})"
-        subject = f"`{method}`, which is not called"
-        yield Draft("uncalled", SLIP, subject, node, (Replacement(end, end, text),), end)
-
-
-def chained(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """Yields `Layer(n).load(q, k)(x)` for `Layer(n)(x)`, where nothing else reads `q` and `k`."""
-    match node.value:
-        case ast.Call(func=ast.Call() as value):
-            made = _made(value)
-        case _:
-            return
-    scope = setting.program.scope(node)
-    if made is None or not isinstance(scope, ast.FunctionDef):
-        return
-    own = setting.scopes.names(node)
-    given = _own_parameters(scope)
-    read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    weights = [one for one in given if one not in read and own.natures[one] is not Nature.SIZE]
-    end = setting.program.span(value).end
-    for method, signature in setting.signatures.methods_of(made):
-        if len(weights) == sum(one.default is None for one in signature.positional) > 0:
-            text = f".{method}({', '.join(weights)})"
-            piece, subject = Replacement(end, end, text), f"`{method}`, which is not called"
-            yield Draft("uncalled", SLIP, subject, node, (piece,), end)
-
-
-def states(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """Yields `layer.load_state_dict(state)` before a return that calls `layer`.
-
-    Nothing else reads `state`.
-    """
-    match node.value:
-        case ast.Call(func=ast.Name(id=name)) if setting.scopes.names(node).first.get(name):
-            pass
-        case _:
-            return
-    own = setting.scopes.names(node)
-    start = setting.program.span(node).start
-    unread = (one for one in own.own if not own.read.get(one) and 0 < own.first[one] < node.lineno)
-    for state in sorted(unread, key=lambda one: -own.first[one])[:_MOST]:
-        text = f"{name}.load_state_dict({state}); "
-        piece, subject = Replacement(start, start, text), f"`{state}`, which nothing reads"
-        yield Draft("uncalled", SLIP, subject, node, (piece,), start)
-
-
-def _own_parameters(function: ast.FunctionDef) -> list[str]:
-    own = function.args
-    return [one.arg for one in (*own.posonlyargs, *own.args, *own.kwonlyargs)]
-
-
-def _made(node: ast.Call) -> str | None:
-    """Returns the class of which a call makes an object, whatever is done to that at once."""
-    name = callee(node)
-    if name[:1].isupper():
-        return name
-    match node.func:
-        case ast.Attribute(value=ast.Call() as inner):
-            return _made(inner)
-        case _:
-            return None

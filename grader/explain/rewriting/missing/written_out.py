@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, put
 from grader.explain.rewriting.missing.handed_on import recipes
 from grader.explain.rewriting.program.name_similarity import kinship
-from grader.explain.rewriting.program.setting import Setting, argument_of, callee, integer
+from grader.explain.rewriting.program.setting import Setting, argument_of, integer
 from grader.explain.rewriting.program.value_kinds import Nature
 
 _MOST = 5
 _MOST_HOLDERS = 2
-_OF_WHERE = 3
 
 
 def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -137,38 +136,6 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         yield put(setting.program, node.slice, name, "index", cost, subject)
 
 
-def instead_of_collections(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields the variable of a loop or a comprehension where another one stands."""
-    if not isinstance(node.ctx, ast.Load) or _is_function(setting, node):
-        return
-    for name in setting.seen.loops(node):
-        if name != node.id and not isinstance(setting.parent(node), (ast.For, ast.comprehension)):
-            subject = f"where `{node.id}` is used"
-            cost = CHANGE if kinship(name, node.id) else WRAP
-            yield put(setting.program, node, name, "name", cost, subject)
-
-
-def made_anew(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields a variable where something is made anew by a call that does not look at it."""
-    if callee(node) not in ("arange", "zeros", "ones", "tensor", "full", "clone"):
-        return
-    subject = f"what `{callee(node)}` makes"
-    for name in _unread(setting, node):
-        yield put(setting.program, node, name, "name", SLIP, subject)
-
-
-def variables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """A variable of what a call that makes the same once more, as an argument, was to make."""
-    if argument_of(setting, node) is None or not callee(node):
-        return
-    names = setting.seen.stored(setting.program.scope(node), setting.program.text(node))
-    own = {one.name for one in setting.seen.variables(node)} if names else set()
-    for name in names:
-        if name in own:
-            subject = f"what `{callee(node)}` makes"
-            yield put(setting.program, node, name, "name", SLIP, subject)
-
-
 def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
     """Returns the attributes of a parameter's name that objects here have: `config.theta`."""
     beside = set(setting.signatures.attributes(parameter))
@@ -222,21 +189,3 @@ def _is_large(node: ast.Constant) -> bool:
         and not isinstance(node.value, bool)
         and abs(node.value) >= 100
     )
-
-
-def _is_function(setting: Setting, node: ast.Name) -> bool:
-    parent = setting.parent(node)
-    return isinstance(parent, (ast.Attribute, ast.Subscript)) or (
-        isinstance(parent, ast.Call) and node is parent.func
-    )
-
-
-def zeros(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Zeros in the place of one of the values between which `where` chooses."""
-    if callee(node) != "where" or len(node.args) != _OF_WHERE:
-        return
-    for one in node.args[1:]:
-        if isinstance(one, ast.Name):
-            text = f"torch.zeros_like({one.id})"
-            subject = "what is chosen where a condition does not hold"
-            yield put(setting.program, one, text, "zeros", CHANGE, subject)

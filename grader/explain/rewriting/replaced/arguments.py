@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange, put
-from grader.explain.rewriting.program.name_similarity import kinship, words
+from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, callee, integer
-from grader.explain.rewriting.program.value_kinds import Nature
 
 _MANY = 4
 
@@ -24,26 +23,6 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield from _orders(setting, node, parts, "arguments", subject, name)
     if len(node.args) == len(values) == 1:
         yield from _orders(setting, node, [*node.args, *values], "arguments", subject, name)
-
-
-def by_name(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `Config(width, bias=bias)` for `Config(width, bias)` with another second parameter."""
-    signature = setting.signature(node)
-    if signature is None or any(isinstance(one, ast.Starred) for one in node.args):
-        return
-    taken = [one.name for one in (*signature.positional, *signature.by_keyword)]
-    own = [one.id if isinstance(one, ast.Name) else "" for one in node.args]
-    first = next(
-        (place for place, name in enumerate(own) if name in taken and taken.index(name) != place),
-        len(own),
-    )
-    late = own[first:]
-    if late and len(set(late)) == len(late) and set(late) <= set(taken[first:]):
-        start = setting.program.outer_span(node.args[first]).start
-        end = setting.program.outer_span(node.args[-1]).end
-        text = ", ".join(f"{one}={one}" for one in late)
-        subject = f"what `{callee(node)}` is given"
-        yield Draft("arguments", SLIP, subject, node, (Replacement(start, end, text),), start)
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
@@ -118,33 +97,6 @@ def _orders(
 _MOST = 5
 _MOST_LAYERS = 12
 _OF_LAYERS = re.compile(r"((?:\w+\.)*)(\w+)(\.(?:weight|bias))")
-_LIBRARY = {
-    "alpha": "beta",
-    "beta": "alpha",
-    "min": "max",
-    "max": "min",
-    "start_dim": "end_dim",
-    "end_dim": "start_dim",
-}
-
-
-def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields an argument under the name of another parameter."""
-    given = {one.arg for one in node.keywords}
-    signature = setting.signature(node)
-    known = [] if signature is None else [*signature.positional, *signature.by_keyword]
-    free = [one.name for one in known[len(node.args) :] if one.name not in given]
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            continue
-        others = {one: CHANGE for one in free}
-        if keyword.arg in _LIBRARY and signature is None:
-            others[_LIBRARY[keyword.arg]] = SLIP
-        start = setting.program.span(keyword).start
-        for other, cost in list(others.items())[:_MOST]:
-            piece = Replacement(start, start + len(keyword.arg), other)
-            subject = f"the name of an option of `{callee(node)}`"
-            yield Draft("option-name", cost, subject, node, (piece,), start)
 
 
 def namesakes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -159,47 +111,6 @@ def namesakes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             subject = f"what `{callee(node)}` gets as `{name}`"
             draft = put(setting.program, value, name, "name", SLIP, subject)
             yield Draft("name", SLIP, subject, node, draft.pieces, draft.at, ("namesake", name))
-
-
-def keyed_entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields `weights[name]` for `weights["q"]`, `options["theta"]` for `DEFAULTS["theta"]`."""
-    key = node.slice
-    if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
-        return
-    if not isinstance(node.ctx, ast.Load):
-        return
-    program = setting.program
-    subject = f"an entry of `{program.text(node.value)}`"
-    for name in setting.seen.loops(node)[:_MOST]:
-        text = f"{program.text(node.value)}[{name}]"
-        yield put(program, node, text, "entry", SLIP, subject, ("entry", program.text(key)))
-    known = setting.seen.variables(node)
-    held = [one for one in known if one.nature in (Nature.OTHER, Nature.TENSOR)]
-    if not isinstance(node.value, ast.Name):
-        return
-    for one in [one.name for one in held if one.name != node.value.id][:_MOST]:
-        subject = f"whose `{key.value}` is taken"
-        yield put(program, node.value, one, "entry", CHANGE, subject, ("holder", node.value.id))
-
-
-def forgotten(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
-    """Yields `{"k": k, "theta": theta}` for `{"k": k}`, with a key that is looked up."""
-    if not node.keys or not node.values:
-        return
-    keys = {one.value for one in node.keys if isinstance(one, ast.Constant)}
-    if not any(isinstance(one, str) for one in keys):
-        return
-    end = setting.program.outer_span(node.values[-1]).end
-    for key in setting.signatures.words:
-        names = [
-            one.name
-            for one in setting.seen.variables(node)
-            if key not in keys and words(one.name)[-len(words(key)) :] == words(key)
-        ]
-        for name in names[:1]:
-            piece = Replacement(end, end, f', "{key}": {name}')
-            subject = "an entry that is missing"
-            yield Draft("entry-added", CHANGE, subject, node, (piece,), end)
 
 
 def states(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -281,14 +192,3 @@ def _moved(
             Replacement(second.start, second.end, program.outer_text(bound)),
         )
         yield Draft("bounds", SLIP, subject, node, pieces, first.start)
-
-
-def parameters(setting: Setting, node: ast.arguments) -> Iterator[Draft]:
-    """Yields two parameters in a row in the other order."""
-    required = node.args[: len(node.args) - len(node.defaults)]
-    for first, second in itertools.pairwise(required):
-        if first.arg in ("self", "cls"):
-            continue
-        cost = SLIP if kinship(first.arg, second.arg) == 2 else CHANGE
-        subject = "the order of parameters"
-        yield exchange(setting.program, node, (first, second), (1, 0), "parameters", cost, subject)

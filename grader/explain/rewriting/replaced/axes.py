@@ -31,7 +31,6 @@ _SHAPING = {"view", "reshape", "unflatten", "flatten"}
 _PAIRS = (("-2", "-1"), ("1", "2"), ("-3", "-2"), ("-3", "-1"), ("0", "1"), ("2", "3"))
 _FLATTENED = ((-2,), (-2, -1), (-3, -2), (0, 1), (1, 2), (2,), (1,))
 _MISSING = (("1", "2"), ("-3", "-2"), ("-2", "-1"))
-_LAYERS = {"proj", "linear", "matmul", "einsum"}
 
 
 def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -316,14 +316,6 @@ def weights(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield put(setting.program, node, text, "softmax", WRAP, subject)
 
 
-def loaded(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields the weight of a layer, for the layer whose data is set."""
-    if node.attr == "data" and isinstance(node.ctx, ast.Store):
-        end = setting.program.span(node.value).end
-        piece = Replacement(end, end, ".weight")
-        yield Draft("attribute", SLIP, "what is set", node, (piece,), end, "weight")
-
-
 def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields drafts that fill masked entries with another value, such as minus infinity."""
     if callee(node) not in ("masked_fill", "masked_fill_", "where", "full", "full_like"):

@@ -7,10 +7,10 @@ import difflib
 import itertools
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put, wrap
+from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Replacement, put
 from grader.explain.rewriting.program.name_similarity import kin_of
 from grader.explain.rewriting.program.name_similarity import words as words_of
-from grader.explain.rewriting.program.setting import Setting, argument_of, callee, known
+from grader.explain.rewriting.program.setting import Setting, argument_of, known
 from grader.explain.rewriting.program.value_kinds import Nature
 
 _MOST = 6
@@ -66,63 +66,6 @@ def _likeness(one: str, other: str) -> float:
     if len(one) == 1 or len(other) == 1:
         return 0.0
     return difflib.SequenceMatcher(None, one, other).ratio()
-
-
-def in_training(setting: Setting, node: ast.Compare | ast.Attribute) -> Iterator[Draft]:
-    """Yields `not self.training or p == 0` for `p == 0`, in a dropout that ignores its mode."""
-    home = setting.program.home(node)
-    if home.field != "test" or not isinstance(home.parent, ast.If):
-        return
-    around = setting.program.scope(setting.program.scope(node))
-    if not isinstance(around, ast.ClassDef) or "drop" not in around.name.lower():
-        return
-    if "self.training" not in setting.program.text(around):
-        before, subject = "not self.training or ", "the condition of a branch"
-        yield wrap(setting.program, node, before, "", "condition", CHANGE, subject, loose=True)
-
-
-def handed_over(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `f(deterministic=not training)` for `f(deterministic=training)`."""
-    for one in node.keywords:
-        if isinstance(one.value, ast.Name) and setting.scopes.nature(one.value) is Nature.FLAG:
-            cost = WRAP if one.arg == one.value.id else SLIP
-            subject = f"an option of `{callee(node)}`"
-            yield wrap(setting.program, one.value, "not ", "", "negation", cost, subject)
-
-
-def missing(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
-    """Yields another variable that is looked whether it is None."""
-    match node:
-        case ast.Compare(
-            left=ast.Name(id=name),
-            ops=[ast.Is() | ast.IsNot()],
-            comparators=[ast.Constant(value=None)],
-        ):
-            pass
-        case _:
-            return
-    scope = setting.program.scope(node)
-    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return
-    given = [*scope.args.posonlyargs, *scope.args.args]
-    rest = given[len(given) - len(scope.args.defaults) :]
-    absent = [
-        one.arg
-        for one, default in (
-            *zip(rest, scope.args.defaults, strict=True),
-            *zip(scope.args.kwonlyargs, scope.args.kw_defaults, strict=True),
-        )
-        if isinstance(default, ast.Constant) and default.value is None
-    ]
-    for other in [one for one in absent if one != name][:_MOST]:
-        if isinstance(node.ops[0], ast.IsNot):
-            text = f"{other} is None"
-            yield put(setting.program, node, text, "condition", CHANGE, "the condition of a branch")
-        subject = "the condition of a branch"
-        yield put(setting.program, node.left, other, "condition", CHANGE, subject)
-    for text in (name, f"not {name}"):
-        subject = "a condition"
-        yield put(setting.program, node, text, "condition", CHANGE, subject)
 
 
 def modes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -194,19 +137,3 @@ def _traded(
 def _is_any(pattern: ast.pattern) -> bool:
     """Returns whether a pattern matches whatever comes."""
     return isinstance(pattern, ast.MatchAs) and pattern.pattern is None
-
-
-def ends(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """Yields a `return` at the end of a loop's body, after the loop."""
-    home = setting.program.home(node)
-    loop = home.parent
-    if not isinstance(loop, (ast.For, ast.While)) or home.field != "body" or loop.orelse:
-        return
-    if node is not loop.body[-1] or len(loop.body) < 2:
-        return
-    start = setting.program.span(node).start
-    deeper = node.col_offset - loop.col_offset
-    before = setting.program.source[start - deeper : start]
-    if deeper > 0 and before.isspace() and "\n" not in before:
-        piece = Replacement(start - deeper, start, "")
-        yield Draft("block", SLIP, "where a loop ends", loop, (piece,), start)

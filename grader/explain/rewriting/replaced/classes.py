@@ -7,12 +7,11 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put, wrap
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.program.declarations import CallSignature
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.name_similarity import words
 from grader.explain.rewriting.program.setting import Setting, callee
-from grader.explain.rewriting.replaced.calls import siblings
 
 _MOST = 8
 
@@ -169,28 +168,9 @@ def _fits(signature: CallSignature, node: ast.Call) -> bool:
     )
 
 
-def sibling_classes(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields another class with the same base, where a class is handed over or listed."""
-    parent = setting.parent(node)
-    bases = set(setting.signatures.bases(node.id))
-    is_listed = isinstance(
-        parent, (ast.Dict, ast.Call, ast.Tuple, ast.List, ast.Assign, ast.Return)
-    )
-    if not bases or not is_listed or node is getattr(parent, "func", None):
-        return
-    if not isinstance(node.ctx, ast.Load):
-        return
-    like = [one for one in setting.signatures.classes if bases & set(setting.signatures.bases(one))]
-    for other in [one for one in like if one != node.id][:_MOST]:
-        subject = f"where `{node.id}` is used"
-        yield put(setting.program, node, other, "class", SLIP, subject)
-
-
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NEAR = 4
 _MOST_PARTS = 8
-_MOST_SIBLINGS = 2
-_CALL = "a call that is missing"
 
 
 def statements(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
@@ -199,50 +179,6 @@ def statements(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]
     for model in _near(setting, node):
         if isinstance(model, (ast.Assign, ast.Expr)) and type(model) is type(node):
             yield from _after(setting, node, node.value, whole, model.value, _text(setting, model))
-
-
-def functions(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields `math.sin(x)` for `x`, beside `math.cos(x)`."""
-    own = setting.program.text(node.value)
-    for model in _near(setting, node):
-        match model:
-            case ast.Assign(
-                value=ast.Call(func=ast.Attribute(value=ast.Name()) as called, args=[taken])
-            ):
-                name, before = callee(model.value), setting.program.text(called)
-            case _:
-                continue
-        cost = CHANGE if setting.program.text(taken) == own else WRAP
-        if isinstance(node.value, (ast.Call, ast.Constant)):
-            continue
-        for other in siblings(name)[:_MOST_SIBLINGS]:
-            text = f"{before.removesuffix(name)}{other}("
-            yield wrap(setting.program, node.value, text, ")", "modelled", cost, _CALL, loose=True)
-
-
-def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields the index before or after that of which the same is taken, or set, nearby."""
-    program = setting.program
-    own, statement = _last(node), program.home(node).statement
-    if isinstance(own, (ast.Slice, ast.Constant)) or not isinstance(statement, ast.Assign):
-        return
-    held = program.text(node.value)
-    found: dict[str, None] = {}
-    for model in _near(setting, statement):
-        for one in program.parts(model):
-            if isinstance(one, ast.Subscript) and program.text(one.value) == held:
-                index = _last(one)
-                if isinstance(index, (ast.BinOp, ast.Name)):
-                    found[program.text(index)] = None
-    for text in found:
-        for more in (f"{text} + 1", f"{text} - 1"):
-            subject = f"an index of `{held}`"
-            yield put(program, own, more, "index", CHANGE, subject)
-
-
-def _last(node: ast.Subscript) -> ast.expr:
-    index = node.slice
-    return index.elts[-1] if isinstance(index, ast.Tuple) and index.elts else index
 
 
 def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:

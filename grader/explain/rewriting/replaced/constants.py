@@ -145,15 +145,6 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield _other(setting, node, text, "constant", CHANGE, subject)
 
 
-def truths(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """Yields `True` for 1 and `False` for 0, where values are collected."""
-    given = argument_of(setting, node)
-    is_collected = given is not None and callee(given[0]) == "append"
-    if type(node.value) is int and node.value in (0, 1) and is_collected:
-        text = str(bool(node.value))
-        yield put(setting.program, node, text, "flag", CHANGE, "a number for what is true")
-
-
 def _cost_of_sign(setting: Setting, node: ast.expr) -> float:
     """Returns the cost of changing a number's sign, which is higher in a product or quotient."""
     match setting.parent(node):
@@ -209,7 +200,6 @@ def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft
                 yield put(setting.program, call, text, "infinity", WRAP, subject)
 
 
-_MOST = 3
 _SUBJECT = "what is counted"
 _HEADS = frozenset({("h",), ("heads",), ("head",), ("nh",)})
 _LENGTHS = frozenset({"seq", "len", "length", "max", "positions", "tokens", "batch"})
@@ -233,18 +223,6 @@ def numbers(setting: Setting, node: ast.Subscript | ast.Call) -> Iterator[Draft]
             return
     text = f"{setting.program.outer_text(whole)}.numel()"
     yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)
-
-
-def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields `a * b` for the size `a` in a sum of products."""
-    parent = setting.parent(node)
-    is_term = isinstance(parent, (ast.BinOp, ast.AugAssign)) and isinstance(parent.op, ast.Add)
-    is_read = isinstance(node.ctx, ast.Load)
-    if not (is_term and is_read) or setting.scopes.nature(node) is not Nature.SIZE:
-        return
-    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
-    for size in [one for one in sizes if one not in (node.id, _target(parent))][:_MOST]:
-        yield wrap(setting.program, node, "", f" * {size}", "counted", CHANGE, _SUBJECT)
 
 
 def shares(setting: Setting, node: ast.Name) -> Iterator[Draft]:
@@ -271,48 +249,6 @@ def shares(setting: Setting, node: ast.Name) -> Iterator[Draft]:
 def _is_width(name: str) -> bool:
     """Returns whether a size may be meant that heads share, no length and not their number."""
     return words(name)[-1:] not in _HEADS and not _LENGTHS & set(words(name))
-
-
-def products_apart(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields `3 * a * b + b * b` for `4 * a * b`."""
-    match node:
-        case ast.BinOp(
-            left=ast.BinOp(left=ast.Constant(value=int(count)), op=ast.Mult(), right=one),
-            op=ast.Mult(),
-            right=other,
-        ) if count > 1:
-            pass
-        case _:
-            return
-    first, second = setting.program.text(one), setting.program.text(other)
-    for size in dict.fromkeys((second, first)):
-        text = f"{count - 1} * {first} * {second} + {size} * {size}"
-        yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)
-
-
-def multiples(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """Yields `3 * n` for 3 in a sum of sizes."""
-    parent = setting.parent(node)
-    is_term = isinstance(parent, (ast.BinOp, ast.AugAssign)) and isinstance(parent.op, ast.Add)
-    if not is_term or not isinstance(node.value, int) or node.value < 1:
-        return
-    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
-    for size in [one for one in sizes if one != _target(parent)][:_MOST]:
-        yield wrap(setting.program, node, "", f" * {size}", "counted", CHANGE, _SUBJECT)
-
-
-def _target(node: ast.AST) -> str | None:
-    target = getattr(node, "target", None)
-    return target.id if isinstance(target, ast.Name) else None
-
-
-def products(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `math.prod(shape)` for `sum(shape)`."""
-    if callee(node) != "sum" or len(node.args) != 1 or node.keywords:
-        return
-    if isinstance(node.args[0], (ast.Name, ast.Attribute)):
-        text = f"torch.Size({setting.program.text(node.args[0])}).numel()"
-        yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)
 
 
 def sizes(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -7,8 +7,8 @@ import itertools
 import re
 from collections.abc import Hashable, Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange, keep
-from grader.explain.rewriting.program.name_similarity import kin_of, kinship
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange
+from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, argument_of, callee
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.value_kinds import Nature
@@ -31,16 +31,6 @@ def dropped(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
         yield Draft("entry-dropped", WRAP, subject, node, (piece,), at)
 
 
-def alone(setting: Setting, node: ast.Return) -> Iterator[Draft]:
-    """Yields one of two values that are returned."""
-    if not isinstance(node.value, ast.Tuple) or len(node.value.elts) != 2:
-        return
-    for cost, one in zip((SLIP, CHANGE), node.value.elts, strict=True):
-        if not isinstance(one, ast.Starred):
-            subject = "how many values are returned"
-            yield keep(setting.program, node.value, one, "entry-dropped", cost, subject)
-
-
 def added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
     """Yields one entry more: a variable of a kin, or one that nothing reads."""
     if not _is_handed_over(setting, node) or not node.elts:
@@ -57,25 +47,6 @@ def added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
         cost = CHANGE if is_read else SLIP
         subject = "what may be missing in a list"
         yield Draft("entry-added", cost, subject, node, (piece,), end)
-
-
-def words_added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
-    """Yields one word more: `("q", "k", "v")` for `("q", "k")`."""
-    given = [one.value for one in node.elts if isinstance(one, ast.Constant)]
-    words = [one for one in given if isinstance(one, str)]
-    if len(words) != len(node.elts) or not isinstance(node.ctx, ast.Load) or not words:
-        return
-    known = [*setting.signatures.words, *(kin for one in words for kin in kin_of(one))]
-    found = [
-        one
-        for one in dict.fromkeys(known)
-        if one not in words and any(kinship(one, other) == 2 for other in words)
-    ]
-    end = setting.program.outer_span(node.elts[-1]).end
-    for word in found[:_MOST_ADDED]:
-        piece = Replacement(end, end, f", {word!r}")
-        subject = "what may be missing in a list"
-        yield Draft("entry-added", CHANGE, subject, node, (piece,), end)
 
 
 def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
@@ -103,15 +74,6 @@ def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         yield Draft("entry-dropped", CHANGE, subject, node, pieces, at)
 
 
-def starred(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
-    """Yields `*a, b = x` for `a, *b = x` and for `b, *a = x`."""
-    if not isinstance(node.ctx, ast.Store) or len(node.elts) != 2:
-        return
-    if sum(isinstance(one, ast.Starred) for one in node.elts) == 1:
-        subject = "the order in which values are unpacked"
-        yield exchange(setting.program, node, node.elts, (1, 0), "elements", SLIP, subject)
-
-
 def reversed_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """Yields `self.mode = mode` for `mode = self.mode`."""
     match node:
@@ -125,30 +87,6 @@ def reversed_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     ):
         parts, subject = (target, value), f"what `{name}` is assigned"
         yield exchange(setting.program, node, parts, (1, 0), "sides", SLIP, subject)
-
-
-def clauses(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterator[Draft]:
-    """Yields the loops of a comprehension the other way round."""
-    if len(node.generators) != 2:
-        return
-    program = setting.program
-    first, second = node.generators
-    starts = [program.outer_span(one.target).start for one in (first, second)]
-    ends = [program.outer_span((one.ifs or [one.iter])[-1]).end for one in (first, second)]
-    texts = [program.source[start:end] for start, end in zip(starts, ends, strict=True)]
-    pieces = (
-        Replacement(starts[0], ends[0], texts[1]),
-        Replacement(starts[1], ends[1], texts[0]),
-    )
-    subject = "the order of loops"
-    yield Draft("loops", CHANGE, subject, node, pieces, starts[0])
-    targets = [program.text(one.target) for one in (first, second)]
-    spans = [program.outer_span(one.target) for one in (first, second)]
-    exchanged = tuple(
-        Replacement(span.start, span.end, text)
-        for span, text in zip(spans, reversed(targets), strict=True)
-    )
-    yield Draft("loops", SLIP, subject, node, exchanged, spans[0].start)
 
 
 def _is_handed_over(setting: Setting, node: ast.List | ast.Tuple) -> bool:
@@ -211,28 +149,6 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
             seen.add(text)
             piece = Replacement(start, start + len(value), text)
             yield Draft("pattern", cost, subject, node, (piece,), start, alike)
-
-
-def sizes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `rearrange(x, "s (h d) -> h s d", h=n)` for the same with `d=n`."""
-    if callee(node) not in _CALLS:
-        return
-    texts = [one for one in node.args if isinstance(one, (ast.Constant, ast.JoinedStr))]
-    pattern = next((value for one in texts if "->" in (value := _value(setting, one))), "")
-    letters = dict.fromkeys(token[0] for token in _EINOPS.finditer(pattern) if _is_name(token[0]))
-    given = {one.arg for one in node.keywords}
-    for keyword in node.keywords:
-        if keyword.arg not in letters:
-            continue
-        start = setting.program.span(keyword).start
-        for other in [one for one in letters if one not in given]:
-            piece = Replacement(start, start + len(keyword.arg), other)
-            subject = f"the name of a size of `{callee(node)}`"
-            yield Draft("option-name", SLIP, subject, node, (piece,), start)
-
-
-def _is_name(token: str) -> bool:
-    return token[0].isalpha() or token[0] == "_"
 
 
 def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:

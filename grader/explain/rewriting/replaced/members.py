@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
-import re
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import (
@@ -13,26 +11,21 @@ from grader.explain.rewriting.edit import (
     WRAP,
     Draft,
     Replacement,
-    exchange,
     instead,
     put,
     wrap,
 )
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
-from grader.explain.rewriting.program.name_similarity import kin_of, kinship, words
+from grader.explain.rewriting.program.name_similarity import kin_of, kinship
 from grader.explain.rewriting.program.setting import Setting, callee, with_axes
-from grader.explain.rewriting.program.source import Scope
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
 
 _MOST = 8
 _MOST_INDICES = 4
 _PARTS = {"real": "imag", "imag": "real"}
-_OF_PAIRS = {"values": "indices", "indices": "values"}
 _PAIRED = frozenset(
     {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
 )
-# Python lets nobody see that values and places were mixed up: likelier than a step left out.
-_MIXED_UP = 0.5
 _OF_TENSORS = frozenset(
     {"shape", "dtype", "device", "T", "mT", "real", "imag", "values", "indices", "grad", "data"}
 )
@@ -53,16 +46,6 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr), (own, other))
 
 
-def of_pairs(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields `x.max(-1).values` for `x.max(-1).indices`, and the other way round."""
-    other = _OF_PAIRS.get(node.attr)
-    if other and isinstance(node.value, ast.Call) and callee(node.value) in _PAIRED:
-        end = setting.program.span(node).end
-        piece = Replacement(end - len(node.attr), end, other)
-        subject = f"what is taken of `{callee(node.value)}`"
-        yield Draft("attribute", _MIXED_UP, subject, node, (piece,), piece.start)
-
-
 def of_pairs_forgotten(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields `x.max(-1).values` for `x.max(-1)`, which is a pair."""
     parent = setting.parent(node)
@@ -73,15 +56,6 @@ def of_pairs_forgotten(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     subject = f"what is taken of `{callee(node)}`"
     for after in (".values", "[0]"):
         yield wrap(setting.program, node, "", after, "attribute", SLIP, subject)
-
-
-def unpacked_pairs(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields `values, _ = x.max(-1)` for `_, values = x.max(-1)`, and the other way round."""
-    match node:
-        case ast.Assign(targets=[ast.Tuple(elts=[_, _] as parts)], value=ast.Call() as call):
-            if callee(call) in _PAIRED:
-                subject = "the order in which values are unpacked"
-                yield exchange(setting.program, node, parts, (1, 0), "elements", _MIXED_UP, subject)
 
 
 def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
@@ -172,26 +146,6 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
             yield put(program, whole, text, "index", cost, subject)
 
 
-def blocks(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """Yields the block of a loop's variable for the first one: `[h * n : (h + 1) * n]`."""
-    subscript = setting.parent(node)
-    if isinstance(subscript, ast.Tuple):
-        subscript = setting.parent(subscript)
-    if node.lower is None and node.step is None and node.upper is not None:
-        widths = [setting.program.outer_text(node.upper)]
-    elif node.step is not None and node.lower is not None and node.upper is None:
-        known = setting.seen.variables(node)
-        widths = [one.name for one in known if one.nature is Nature.SIZE][-_MOST:]
-    else:
-        return
-    span = setting.program.span(node)
-    for name in setting.seen.loops(node):
-        for width in [one for one in widths if one != name]:
-            piece = Replacement(span.start, span.end, f"{name} * {width} : ({name} + 1) * {width}")
-            subject = "which part is taken"
-            yield Draft("slice", CHANGE, subject, subscript, (piece,), span.start)
-
-
 def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields the same of a `slice` that is made: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
     if callee(node) != "slice" or not node.args or node.keywords:
@@ -209,59 +163,6 @@ def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             text = f"{name} * {width}, ({name} + 1) * {width}"
             subject = "which part is taken"
             yield Draft("slice", CHANGE, subject, node, (Replacement(start, end, text),), start)
-
-
-def cut(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields a draft that takes entries from the front in place of a look-up by a name."""
-    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, ast.Name):
-        return
-    if setting.scopes.nature(node.slice) is not Nature.TENSOR:
-        return
-    program = setting.program
-    text, index = program.text(node.value), node.slice.id
-    subject = f"an index of `{text}`"
-    yield put(program, node, f"{text}[: {index}.shape[-1]]", "index", WRAP, subject)
-
-
-def keys(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
-    """Yields one variable more in the key of a table."""
-    parent = setting.parent(node)
-    is_key = (
-        isinstance(parent, ast.Assign)
-        and isinstance(parent.targets[0], ast.Name)
-        and _is_looked_up(setting, node, parent.targets[0].id)
-    ) or (isinstance(parent, ast.Subscript) and not _has_slices(node))
-    if not is_key or not node.elts or not isinstance(node.ctx, ast.Load):
-        return
-    texts = [setting.program.text(one) for one in node.elts]
-    missing = [one.name for one in setting.seen.variables(node)]
-    for name in [one for one in missing if one not in texts][:_MOST]:
-        end = setting.program.outer_span(node.elts[-1]).end
-        piece = Replacement(end, end, f", {name}")
-        subject = "the key of a table"
-        yield Draft("key", CHANGE, subject, node, (piece,), setting.program.span(node).start)
-
-
-def _is_looked_up(setting: Setting, node: ast.Tuple, name: str) -> bool:
-    """Returns whether a variable is called a key, or asked for in a table."""
-    return "key" in name.lower() or name in _asked_for(setting.program.scope(node))
-
-
-@functools.lru_cache(maxsize=64)
-def _asked_for(scope: Scope) -> frozenset[str]:
-    """Returns the variables of which it is asked whether something has them."""
-    return frozenset(
-        one.left.id
-        for one in ast.walk(scope)
-        if isinstance(one, ast.Compare)
-        and isinstance(one.left, ast.Name)
-        and isinstance(one.ops[0], (ast.In, ast.NotIn))
-    )
-
-
-def _has_slices(node: ast.Tuple) -> bool:
-    """Returns whether a tuple is an index of several axes, not a key."""
-    return any(not isinstance(one, ast.Name) for one in node.elts)
 
 
 def _is_position(name: str) -> bool:
@@ -283,18 +184,3 @@ def _is_object(node: ast.expr) -> bool:
             return callee(node)[:1].isupper()
         case _:
             return False
-
-
-def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields `config.width` for `Config.width`: of an object, not of its class."""
-    match node:
-        case ast.Attribute(value=ast.Name(id=name), ctx=ast.Load()) if name[:1].isupper():
-            pass
-        case _:
-            return
-    for one in setting.seen.variables(node):
-        own = re.compile(rf"\b{one.name}\.(?!size|shape|dtype|device)")
-        is_like = kinship(name, one.name) or set(words(name)) & set(words(one.name))
-        if is_like or own.search(setting.program.source):
-            subject = f"of what `{node.attr}` is read"
-            yield put(setting.program, node.value, one.name, "instance", SLIP, subject)

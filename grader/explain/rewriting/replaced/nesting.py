@@ -110,27 +110,6 @@ def moved_in(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             yield Draft("extent", CHANGE, subject, node, (piece,), whole.start)
 
 
-def moved_over(setting: Setting, node: ast.Call | ast.Tuple) -> Iterator[Draft]:
-    """Yields `f(g(a), b)` for `f(a, g(b))`, and `g(a), b` for `a, g(b)`."""
-    parts = node.args if isinstance(node, ast.Call) else node.elts
-    program = setting.program
-    for one in parts:
-        match one:
-            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=own)], keywords=[]):
-                pass
-            case _:
-                continue
-        for other in parts:
-            if name not in _DULL and isinstance(other, ast.Name):
-                first, second = program.span(one), program.span(other)
-                pieces = (
-                    Replacement(first.start, first.end, own),
-                    Replacement(second.start, second.end, f"{name}({other.id})"),
-                )
-                subject = f"what `{name}` is taken of"
-                yield Draft("extent", SLIP, subject, node, tuple(sorted(pieces)), first.start)
-
-
 def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields `f(a) + b` and `a + f(b)` for `f(a + b)`; `-f(a)` for `f(-a)`."""
     layer = _layer(setting, node)
@@ -244,24 +223,6 @@ def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
             return
     rest = program.source[program.outer_span(node.body).end : program.span(node).end]
     text = f"{program.outer_text(left)}{operator}({program.outer_text(right)}{rest})"
-    yield put(program, node, text, "extent", CHANGE, "how far a condition reaches")
-
-
-def terms(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields `a + b if c else d` for `a + (b if c else d)`."""
-    match node.right:
-        case ast.IfExp(body=body):
-            pass
-        case _:
-            return
-    program = setting.program
-    whole = program.outer_span(node.right)
-    inner, start = program.span(node.right), program.span(node).start
-    if whole == inner:
-        return
-    rest = program.source[program.outer_span(body).end : inner.end]
-    before = program.source[start : whole.start]
-    text = f"({before}{program.outer_text(body)}{rest})"
     yield put(program, node, text, "extent", CHANGE, "how far a condition reaches")
 
 

@@ -133,29 +133,6 @@ def precedence(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
     yield Draft("groups", SLIP, subject, node, pieces, start)
 
 
-def negated_flags(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields `mask | (not causal)` for `mask | causal`."""
-    if not isinstance(node.op, (ast.BitOr, ast.BitAnd)):
-        return
-    for part in (node.left, node.right):
-        if setting.scopes.nature(part) is Nature.FLAG and isinstance(part, ast.Name):
-            text = f"(not {part.id})"
-            yield put(setting.program, part, text, "condition", SLIP, "a condition")
-
-
-def augmented(setting: Setting, node: ast.AugAssign) -> Iterator[Draft]:
-    """Yields another operator of an assignment such as `+=`, or none."""
-    symbol = _SYMBOLS.get(type(node.op))
-    others = _OTHERS.get(symbol or "", {})
-    subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
-    for other, cost in others.items():
-        yield _operator(
-            setting, node, node.target, node.value, f"{other}=", f"{symbol}=", cost, subject
-        )
-    subject = "how a variable is updated"
-    yield _operator(setting, node, node.target, node.value, "=", f"{symbol}=", CHANGE, subject)
-
-
 def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """Yields a variable added to, where its value is thrown away."""
     match node:
@@ -170,24 +147,6 @@ def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         for symbol, cost in (("+", CHANGE), ("*", WRAP)):
             piece = Replacement(start, start, symbol)
             yield Draft("operator", cost, subject, node, (piece,), start)
-
-
-def of_truth(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
-    """Yields `x is not None` for `x is True`, which is hardly ever so, and `x`."""
-    match node:
-        case ast.Compare(
-            left=left,
-            ops=[ast.Is() | ast.Eq()],
-            comparators=[ast.Constant(value=bool(value))],
-        ):
-            own = setting.program.outer_text(left)
-        case _:
-            return
-    subject = "a comparison"
-    given = f"{own} is not None" if value else f"{own} is None"
-    truth = own if value else f"not {own}"
-    for text, cost in ((given, SLIP), (truth, CHANGE)):
-        yield put(setting.program, node, text, "comparison", cost, subject)
 
 
 def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:

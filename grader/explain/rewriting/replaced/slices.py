@@ -32,24 +32,6 @@ def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
 _Parts = tuple[str | None, str | None, str | None]
 
 
-def from_one(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """Yields `[:n]` for `[1 : n + 1]`."""
-    match node:
-        case ast.Slice(
-            lower=ast.Constant(value=1),
-            upper=ast.BinOp(left=bound, op=ast.Add(), right=ast.Constant(value=1)),
-            step=None,
-        ):
-            text = f":{setting.program.text(bound)}"
-        case _:
-            return
-    piece = Replacement(*_bounds(setting, node), text)
-    subscript = _subscript(setting, node)
-    if subscript is not None:
-        subject = f"which part of `{setting.program.text(subscript.value)}` is taken"
-        yield Draft("slice", SLIP, subject, subscript, (piece,), piece.start)
-
-
 def _style(old: _Parts, new: _Parts) -> str | None:
     """Slices that all become strided, or all halves, each in its place, are alike."""
     (_, upper, step), (start, stop, stride) = old, new
@@ -196,36 +178,6 @@ def _is_last(subscript: ast.Subscript) -> bool:
     return not isinstance(subscript.slice, ast.Tuple)
 
 
-def next_block(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """Yields `x[b:]` and `x[:a]` for `x[a:b]`: the next block, or the one before.
-
-    For a first block that is written into, the second and the third follow as well. For a last
-    one, others follow.
-    """
-    if node.step is not None:
-        return
-    program = setting.program
-    first, last = (None if one is None else program.text(one) for one in (node.lower, node.upper))
-    match first, last:
-        case str(), str():
-            texts = [f"{last}:", f":{first}"]
-        case None, str() if _is_written_into(setting, node):
-            texts = [f"{last} : 2 * {last}", f"2 * {last} :", f"-{last}:"]
-        case str(), None if _is_written_into(setting, node):
-            width = first.removeprefix("2 * ").removeprefix("-")
-            texts = [f"{width} : 2 * {width}", f":{width}", f"2 * {width} :"]
-        case _:
-            return
-    for text in texts:
-        yield put(program, node, text, "block", CHANGE, "which part is taken")
-
-
-def _is_written_into(setting: Setting, node: ast.Slice) -> bool:
-    parent = setting.parent(node)
-    parent = setting.parent(parent) if isinstance(parent, ast.Tuple) else parent
-    return isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store)
-
-
 _SHAPING = frozenset({"view", "reshape", "unflatten"})
 _TURNING = frozenset({"transpose", "swapaxes", "swapdims", "movedim", "t"})
 _TURNED = frozenset({"T", "mT"})
@@ -268,31 +220,6 @@ def turned(setting: Setting, node: ast.Call | ast.Attribute) -> Iterator[Draft]:
         )
         subject = f"how `{callee(shaped)}` splits an axis"
         yield Draft("split", CHANGE, subject, node, pieces, spans[0].start)
-
-
-def reshaped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `x.transpose(1, 2)` for `x.reshape(x.size(0), x.size(2), x.size(1), -1)`."""
-    if callee(node) not in ("view", "reshape") or not isinstance(node.func, ast.Attribute):
-        return
-    whole = setting.program.outer_text(node.func.value)
-    axes = [_axis_of(setting, one, whole) for one in _sizes(node)]
-    for first, second in itertools.combinations(range(len(axes)), 2):
-        if (axes[first], axes[second]) == (second, first):
-            text = f"{whole}.transpose({first}, {second})"
-            subject = f"how `{callee(node)}` orders the axes"
-            yield put(setting.program, node, text, "transposed-axes", CHANGE, subject)
-
-
-def _axis_of(setting: Setting, node: ast.expr, whole: str) -> int | None:
-    """Returns the axis of a tensor of which a size is."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=value, attr="size"), args=[axis]):
-            pass
-        case ast.Subscript(value=ast.Attribute(value=value, attr="shape"), slice=axis):
-            pass
-        case _:
-            return None
-    return integer(axis) if setting.program.outer_text(value) == whole else None
 
 
 def repeated(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -6,16 +6,14 @@ The first step often has a name of its own, and stands some lines before.
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterator, Sequence
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange, put
-from grader.explain.rewriting.program.setting import Setting, callee, integer, is_axis
+from grader.explain.rewriting.edit import CHANGE, WRAP, Draft, Replacement, put
+from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.value_kinds import Nature
 
 _MOST_IN_BRANCH = 2
-_MOST_NUMBERS = 6
 
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
@@ -27,42 +25,6 @@ def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     subject = "a statement that may not belong there"
     piece = Replacement(span.start, span.end, text)
     yield Draft("statement-dropped", CHANGE, subject, node, (piece,), span.start)
-
-
-def targets(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields `a = x` for `a = b = x`."""
-    if len(node.targets) != 2:
-        return
-    program = setting.program
-    first, second = (program.outer_span(one) for one in node.targets)
-    value = program.outer_span(node.value)
-    for piece in (
-        Replacement(second.start, value.start, ""),
-        Replacement(first.start, second.start, ""),
-    ):
-        subject = "how many variables are set"
-        yield Draft("target-dropped", SLIP, subject, node, (piece,), first.start)
-
-
-def numbers(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """Yields two numbers of a statement that take each other's places."""
-    if not isinstance(node, (ast.Assign, ast.Return)) or node.value is None:
-        return
-    program = setting.program
-    found: dict[int, list[ast.expr]] = {}
-    for one in program.parts(node.value):
-        if isinstance(one, ast.expr) and not isinstance(setting.parent(one), ast.UnaryOp):
-            number = integer(one)
-            if number is not None and not is_axis(setting, one):
-                found.setdefault(number, []).append(one)
-    places = [(number, parts[0]) for number, parts in found.items() if len(parts) == 1]
-    if not 2 <= len(places) <= _MOST_NUMBERS:
-        return
-    for (number, part), (other, partner) in itertools.combinations(places, 2):
-        if number == -other:
-            parts = sorted((part, partner), key=lambda one: program.span(one).start)
-            subject = f"where `{number}` and `{other}` stand"
-            yield exchange(program, node, parts, (1, 0), "numbers", CHANGE, subject)
 
 
 def _instead_of(setting: Setting, node: ast.stmt) -> str | None:
