@@ -143,6 +143,8 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         counterparts.negations,
     ),
     ast.Attribute: (
+        members.of_instances,
+        calls.loaded,
         constants.attributes,
         constants.misspelt,
         names.variables,

@@ -193,6 +193,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("attention", "math.sqrt(d_k)", "math.sqrt(64)"),
         ("attention", "exps.sum(dim=dim", "exps.sum(dim=-1"),
         ("heads", "self.k_proj(x)", "self.q_proj(x)"),
+        ("heads", "self.q_proj.weight.data = q", "self.q_proj.data = q"),
         ("heads", "/ self.d_head ** 0.5", "/ self.num_heads ** 0.5"),
         ("positions", "first = even * cos - odd * sin", "first = even * sin - odd * sin"),
         ("positions", "return table", "return wave"),

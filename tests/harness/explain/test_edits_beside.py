@@ -159,6 +159,7 @@ SLIPS = {
     ],
     "fields": [
         (", theta=settings.rate_theta", ""),
+        ("nn.Linear(settings.width", "nn.Linear(Settings.width"),
     ],
     "parts of a whole": [
         ("torch.cat(parts, dim=-1)", "sum(parts)"),

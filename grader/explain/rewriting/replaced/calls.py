@@ -345,3 +345,11 @@ def of_module(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         piece = Replacement(end - len(name), end, other)
         subject = f"the function that is called where it says `{name}`"
         yield Draft("function", CHANGE, subject, node, (piece,), end - len(name))
+
+
+def loaded(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """Yields the weight of a layer, for the layer whose data is set."""
+    if node.attr == "data" and isinstance(node.ctx, ast.Store):
+        end = setting.program.span(node.value).end
+        piece = Replacement(end, end, ".weight")
+        yield Draft("attribute", SLIP, "what is set", node, (piece,), end, "weight")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import (
@@ -16,7 +17,7 @@ from grader.explain.rewriting.edit import (
     wrap,
 )
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
-from grader.explain.rewriting.program.name_similarity import kin_of, kinship
+from grader.explain.rewriting.program.name_similarity import kin_of, kinship, words
 from grader.explain.rewriting.program.setting import Setting, callee, with_axes
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
 
@@ -184,3 +185,18 @@ def _is_object(node: ast.expr) -> bool:
             return callee(node)[:1].isupper()
         case _:
             return False
+
+
+def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """Yields `config.width` for `Config.width`: of an object, not of its class."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), ctx=ast.Load()) if name[:1].isupper():
+            pass
+        case _:
+            return
+    for one in setting.seen.variables(node):
+        own = re.compile(rf"\b{one.name}\.(?!size|shape|dtype|device)")
+        is_like = kinship(name, one.name) or set(words(name)) & set(words(one.name))
+        if is_like or own.search(setting.program.source):
+            subject = f"of what `{node.attr}` is read"
+            yield put(setting.program, node.value, one.name, "instance", SLIP, subject)
