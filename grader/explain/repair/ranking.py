@@ -57,8 +57,6 @@ _LEAVES_UNUSED = 1.0
 # A variable that is set to itself, or to another one: something is missing there.
 _IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None\b)[a-z]\w*\s*")
 _MENDS_WHAT_IS_IDLE = -0.6
-# Targets whose values change places keep their own order, whatever the edit's text says.
-_TARGETS = "targets"
 # What a variable, a keyword or an entry is made of is often called like it: `"output": out_bias`.
 _SET = re.compile(r"\s*[\"']?([\w.]+)[\"']?\s*(?:=[^=]|:)")
 _ABBREVIATED = 3
@@ -106,8 +104,7 @@ class EditRanking:
         edit, source = made.edit, self._sources.text(made.file)
         before, after = _changed_lines(source, edit.applied(source), edit.lines)
         weight: float = edit.cost
-        ordered = 0.0 if edit.kind == _TARGETS else _by_order(before, after)
-        weight += ordered or self._as_usual(made)
+        weight += _by_order(before, after) or self._as_usual(made)
         if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
             weight += _MENDS_WHAT_IS_IDLE
         words_before, words_after = (
@@ -115,7 +112,7 @@ class EditRanking:
         )
         names, others = set(words_before), set(words_after)
         towards = 0.0
-        if edit.kind not in (_TARGET, _TARGETS):
+        if edit.kind != _TARGET:
             gone, come = words_before - words_after, words_after - words_before
             towards = _by_target(before, gone, come)
             weight += towards

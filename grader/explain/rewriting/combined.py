@@ -1,4 +1,4 @@
-"""Edits that belong together: at all like places of a function, or two statements at once."""
+"""Edits of several places: at all like places of a function, or whole statements that move."""
 
 from __future__ import annotations
 
@@ -8,23 +8,16 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Replacement
+from grader.explain.rewriting.edit import CHANGE, SLIP, Replacement, instead
 from grader.explain.rewriting.finishing import Finished, Finishing
-from grader.explain.rewriting.program.name_similarity import kinship
-from grader.explain.rewriting.program.setting import Setting, callee
-from grader.explain.rewriting.replaced.statements import (
-    SWAPPED_COST,
-    block_after,
-    reads_and_sets,
-    swapped,
-)
+from grader.explain.rewriting.program.setting import Setting
+from grader.explain.rewriting.program.source import Program
 
 _MORE = 0.5
 _MOST_PLACES = 6
 # Costs of two changes that are one slip, and of two changes in two statements.
 _PAIR, _APART = 1.2, 1.35
 _MOST_PAIRS = 4
-_MOST_TURNED = 30
 # An addition at one place of a statement may belong to another place of it.
 _WITHIN = ("sign", "operator", "comparison", "constant")
 _SIGNS = ("sign", "sign-dropped", "inverse")
@@ -56,12 +49,10 @@ def together(
     given: Sequence[ast.stmt],
     single: Sequence[Finished],
 ) -> Iterator[Combination]:
-    """Yields all combinations of changes, and neighbours exchanged."""
+    """Yields changes that belong together, fields exchanged, and statements in other blocks."""
     yield from _at_like_places(setting, finishing, single)
-    yield from _conventions(finishing, single)
     yield from _contrary(setting, finishing, single)
-    yield from _sizes_and_axes(setting, finishing, single)
-    yield from _neighbours(setting, given)
+    yield from _moved(setting, given)
 
 
 def _at_like_places(
@@ -83,18 +74,6 @@ def _same_texts(setting: Setting, group: Sequence[Finished]) -> list[list[Finish
     for one in group:
         found[setting.program.text(one.draft.node)].append(one)
     return [] if len(found) == 1 else list(found.values())
-
-
-def _conventions(finishing: Finishing, single: Sequence[Finished]) -> Iterator[Combination]:
-    """Features in pairs for features in halves, in all that a function does; or the reverse."""
-    for wanted in ("strided", "halved"):
-        groups: dict[str | None, list[Finished]] = defaultdict(list)
-        for one in single:
-            if one.draft.likeness == wanted:
-                groups[one.function].append(one)
-        for group in groups.values():
-            if len({one.draft.kind for one in group}) > 1:
-                yield from _joined(finishing, group, CHANGE + _MORE * (len(group) - 1))
 
 
 def _joined(
@@ -131,7 +110,7 @@ def _contrary(
             own = by_statement.setdefault(one.statement, defaultdict(list))
             own[_became(setting, one)].append(one)
     for statement, changes in by_statement.items():
-        following = block_after(setting.program, statement)
+        following = setting.program.following(statement)
         for other in (statement, *([following] if following in by_statement else ())):
             cost = _PAIR if other is statement else _APART
             for (kind, old, new), ones in changes.items():
@@ -144,27 +123,6 @@ def _contrary(
                     yield from _joined(finishing, (one, contrary), cost)
 
 
-def _sizes_and_axes(
-    setting: Setting, finishing: Finishing, single: Sequence[Finished]
-) -> Iterator[Combination]:
-    """Sizes in another order, and the axes that the next statement turns: heads split otherwise."""
-    sizes: dict[ast.stmt, list[Finished]] = defaultdict(list)
-    axes: dict[ast.stmt, list[Finished]] = defaultdict(list)
-    for one in single:
-        is_shape = callee(one.draft.node) in ("view", "reshape") and one.draft.kind == "arguments"
-        is_tuple = isinstance(one.draft.node, (ast.Tuple, ast.List))
-        if is_shape or (one.draft.kind == "elements" and is_tuple):
-            sizes[one.statement].append(one)
-        elif one.draft.kind in ("transposed-axes", "axis"):
-            axes[one.statement].append(one)
-    for statement, orders in sizes.items():
-        following = block_after(setting.program, statement)
-        turned = axes.get(following, ()) if following is not None else ()
-        for one, other in itertools.islice(itertools.product(orders, turned), _MOST_TURNED):
-            cost = one.draft.cost + other.draft.cost
-            yield from _joined(finishing, (one, other), cost)
-
-
 def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
     piece = one.pieces[0]
     old = setting.program.source[piece.start : piece.end]
@@ -173,67 +131,23 @@ def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
     return one.draft.kind, old.removeprefix("0"), piece.text.removeprefix("0")
 
 
-def _neighbours(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
-    """Statements in a row exchanged, or what two assignments in a row assign."""
-    program = setting.program
+_FIELDS, _OUT, _IN = -1, -2, -3
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
+_BLOCKS = (ast.For, ast.While, ast.If)
+
+
+def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
+    """Yields fields of a class exchanged, and statements moved into or out of a block."""
     within = set(given)
-    for first in given:
-        second = block_after(program, first)
-        if second is None or second not in within:
+    for node in given:
+        if not isinstance(node, _SIMPLE) or not _is_alone(setting.program, node):
             continue
-        function = program.qualified[program.scope(first)]
-        for pieces in swapped(setting, first, second):
-            yield Combination(
-                "statements",
-                SWAPPED_COST,
-                "the order of statements",
-                pieces,
-                pieces[0].start,
-                function,
-                ((first, -1), (second, -1)),
-            )
-        match first, second:
-            case (
-                ast.Assign(targets=[ast.Name(id=one)], value=value),
-                ast.Assign(targets=[ast.Name(id=other)], value=next_value),
-            ) if one != other:
-                spans = [program.span(target) for target in (first.targets[0], second.targets[0])]
-                pieces = (
-                    Replacement(spans[0].start, spans[0].end, other),
-                    Replacement(spans[1].start, spans[1].end, one),
-                )
-                are_kin = kinship(one, other) == 2
-                are_alike = are_kin and callee(value) == callee(next_value) != ""
-                yield Combination(
-                    "targets",
-                    SLIP + 0.25 if are_alike else CHANGE if are_kin else SWAPPED_COST,
-                    f"what `{one}` and `{other}` are assigned",
-                    pieces,
-                    spans[0].start,
-                    function,
-                    ((first, -2), (second, -2)),
-                )
-
-
-__all__ = ["Combination", "Draft", "together"]
-
-
-_FIELDS, _EARLY, _HALVES = -3, -4, -5
-
-
-def pairs(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
-    """Yields combinations of edits to two neighbouring statements."""
-    within = set(given)
-    for first in given:
-        second = block_after(setting.program, first)
-        if second is None or second not in within:
-            continue
-        if first.lineno != first.end_lineno or second.lineno != second.end_lineno:
-            continue
-        if first.lineno != second.lineno:
-            yield from _fields(setting, first, second)
-            yield from _set_together(setting, first, second)
-            yield from _every_other(setting, first, second)
+        following = setting.program.following(node)
+        if following is not None and following in within:
+            yield from _fields(setting, node, following)
+        if "\n" not in setting.program.text(node):
+            yield from _out_of_block(setting, node)
+            yield from _into_block(setting, node)
 
 
 def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
@@ -244,91 +158,70 @@ def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Com
             ast.AnnAssign(target=ast.Name(), value=value),
             ast.AnnAssign(target=ast.Name(), value=other),
         ) if isinstance(program.scope(first), ast.ClassDef):
-            if (value is None) is not (other is None):
-                return
-        case _:
-            return
-    one, next_one = program.span(first), program.span(second)
-    pieces = (
-        Replacement(one.start, one.end, program.text(second)),
-        Replacement(next_one.start, next_one.end, program.text(first)),
-    )
-    yield Combination(
-        "fields",
-        CHANGE,
-        "the order of fields",
-        pieces,
-        one.start,
-        None,
-        ((first, _FIELDS), (second, _FIELDS)),
-    )
-
-
-def _set_together(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
-    """Yields `a, b = f(a, b), g(a, b)` for `a = f(a, b)` and `b = g(a, b)` after it."""
-    program = setting.program
-    match first, second:
-        case (
-            ast.Assign(targets=[ast.Name(id=one)], value=value),
-            ast.Assign(targets=[ast.Name(id=other)], value=next_value),
-        ) if one != other:
             pass
         case _:
             return
-    reads, _ = reads_and_sets(first)
-    next_reads, _ = reads_and_sets(second)
-    if one not in reads or one not in next_reads:
+    is_on_two_lines = second.lineno == second.end_lineno != first.lineno == first.end_lineno
+    if is_on_two_lines and (value is None) is (other is None):
+        pieces = (
+            instead(program, first, program.text(second)),
+            instead(program, second, program.text(first)),
+        )
+        trees = ((first, _FIELDS), (second, _FIELDS))
+        yield _of_statements("fields", CHANGE, "the order of fields", pieces, None, trees)
+
+
+def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
+    """Yields the last statement of a block after it."""
+    block = setting.program.home(node).parent
+    if not isinstance(block, _BLOCKS) or block.orelse or len(block.body) < 2:
         return
-    span, next_span = program.span(first), program.span(second)
-    text = f"{one}, {other} = {program.outer_text(value)}, {program.outer_text(next_value)}"
-    pieces = (
-        Replacement(span.start, span.end, text),
-        Replacement(next_span.start, next_span.end, "pass"),
-    )
-    yield Combination(
-        "set-early",
-        CHANGE,
-        f"when `{one}` is set",
-        pieces,
-        span.start,
-        program.qualified[program.scope(first)],
-        ((first, _EARLY), (second, _EARLY)),
-    )
+    if node is block.body[-1]:
+        yield _indented(setting, node, _indent(setting.program, block), _OUT)
 
 
-def _every_other(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
-    """Yields `arange(0, n, 2)` and one more, for `arange(n // 2)` and half of all more."""
+def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
+    """Yields the statement after a block at its end."""
+    home = setting.program.home(node)
+    beside = getattr(home.parent, home.field)
+    if not home.index or not isinstance(beside, list):
+        return
+    block = beside[home.index - 1]
+    if isinstance(block, _BLOCKS) and not block.orelse and block.body[0].lineno > block.lineno:
+        yield _indented(setting, node, _indent(setting.program, block.body[-1]), _IN)
+
+
+def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> Combination:
+    """Returns a statement on a line that begins with such a space."""
     program = setting.program
-    match first, second:
-        case (
-            ast.Assign(targets=[ast.Name(id=one)], value=ast.Call(args=[*bounds]) as made),
-            ast.Assign(
-                value=ast.BinOp(
-                    left=ast.Name(id=name),
-                    op=ast.Add(),
-                    right=ast.BinOp(
-                        left=whole, op=ast.FloorDiv(), right=ast.Constant(value=2)
-                    ) as half,
-                )
-            ),
-        ) if one == name and callee(made) in ("arange", "range") and 1 <= len(bounds) <= 2:
-            pass
-        case _:
-            return
-    if program.text(bounds[-1]) != program.text(half):
-        return
-    start, end = program.outer_span(bounds[0]).start, program.outer_span(bounds[-1]).end
-    more = program.outer_span(half)
-    pieces = (
-        Replacement(start, end, f"0, {program.text(whole)}, 2"),
-        Replacement(more.start, more.end, "1"),
-    )
-    yield Combination(
-        "halves",
-        CHANGE,
-        "which half of the features is which",
-        pieces,
-        start,
-        program.qualified[program.scope(first)],
-        ((first, _HALVES), (second, _HALVES)),
-    )
+    start = program.span(node).start
+    pieces = (Replacement(start - len(_indent(program, node)), start, indent),)
+    function = program.function(program.scope(node))
+    subject = "in which block a statement stands"
+    return _of_statements("block", SLIP, subject, pieces, function, ((node, place),))
+
+
+def _of_statements(
+    kind: str,
+    cost: float,
+    subject: str,
+    pieces: tuple[Replacement, ...],
+    function: str | None,
+    trees: tuple[tuple[ast.stmt, int], ...],
+) -> Combination:
+    return Combination(kind, cost, subject, pieces, pieces[0].end, function, trees)
+
+
+def _indent(program: Program, node: ast.stmt) -> str:
+    """Returns the space before a statement that begins its line."""
+    start = program.span(node).start
+    line = program.source[:start].rpartition("\n")[2]
+    return line if not line.strip() else ""
+
+
+def _is_alone(program: Program, node: ast.stmt) -> bool:
+    """Returns whether a statement begins its line, and no other follows on its last."""
+    span = program.span(node)
+    before = program.source[: span.start].rpartition("\n")[2]
+    after = program.source[span.end :].partition("\n")[0].strip()
+    return not before.strip() and (not after or after.startswith("#"))

@@ -301,11 +301,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
             "k = rope(k, positions); pass",
         ),
         ("positions", "k = rope(k, positions)", "k = rope(rope(k, positions), positions)"),
-        (
-            "attention",
-            "d_k = q.shape[-1]\n    scores = q @ k.transpose(-2, -1) / math.sqrt(d_k)",
-            "scores = q @ k.transpose(-2, -1) / math.sqrt(d_k)\n    d_k = q.shape[-1]",
-        ),
     ],
 }
 TABLE = [

@@ -208,34 +208,11 @@ MOVED = {
         "    if bias:\n        count += m\n        count += n\n    return count",
         "    if bias:\n        count += m\n    count += n\n    return count",
     ),
-    "a sum that starts anew": (
-        "    scores = torch.zeros(1); found = 0\n"
-        "    for feature in range(q.shape[-1]):\n        pass\n        part",
-        "    scores = torch.zeros(1)\n"
-        "    for feature in range(q.shape[-1]):\n        found = 0\n        part",
-    ),
-    "what the next turn reads": (
-        "        pass\n        results.append((x @ weight))",
-        "        x = x @ weight\n        results.append(x)",
-    ),
-    "what two calls are given": (
-        "copy_(wq)\n    layer.weight[width : 2 * width].copy_(wk)",
-        "copy_(wk)\n    layer.weight[width : 2 * width].copy_(wq)",
-    ),
 }
 BEFORE = {
     "what belongs to a condition": (
         "        count += m\n",
         "        count += m\n        count += n\n",
-    ),
-    "a sum that starts anew": (
-        "    scores = torch.zeros(1)\n    found = 0\n    for feature in range(q.shape[-1]):\n",
-        "    scores = torch.zeros(1); found = 0\n"
-        "    for feature in range(q.shape[-1]):\n        pass\n",
-    ),
-    "what the next turn reads": (
-        "        results.append(x @ weight)",
-        "        pass\n        results.append((x @ weight))",
     ),
 }
 

@@ -118,12 +118,6 @@ SLIPS = {
         ("torch.stack((x, wide), dim=1)", "torch.cat((x, wide), dim=0)"),
         ("torch.ones(n, n).tril(-1)", "torch.ones(n, n).triu(1)"),
         ("queries=(0, n)", "queries=(1, n + 1)"),
-        (
-            "    rows = torch.arange(4).unsqueeze(-1)\n"
-            "    columns = torch.arange(4).unsqueeze(-2)\n",
-            "    columns = torch.arange(4).unsqueeze(-1)\n"
-            "    rows = torch.arange(4).unsqueeze(-2)\n",
-        ),
         ("rows = torch.arange(4).unsqueeze(-1)", "rows = torch.arange(4)"),
     ],
     "functions in place of operators": [

@@ -201,11 +201,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     ],
     "a value that gets lost": [
         (
-            "new_first = first * cos - second * sin\n    new_second = first * sin + second * cos",
-            "first = first * cos - second * sin\n    second = first * sin + second * cos",
-            "first, second = first * cos - second * sin, first * sin + second * cos\n    pass",
-        ),
-        (
             "    q = turn(q, positions, theta)\n    k = turn(k, positions, theta)\n",
             "    q = turn(q, positions, theta)\n    v = turn(v, positions, theta)\n",
         ),

@@ -78,10 +78,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("pairs.flip(-1) * sin", "pairs * sin"),
         ("% 2 == 0", "< width // 2"),
         (
-            "even = torch.arange(0, width, 2)\n    odd = even + 1",
-            "even = torch.arange(width // 2)\n    odd = even + width // 2",
-        ),
-        (
             "= -x[..., 1::2]\n    out[..., 1::2] = x[..., ::2]",
             "= x[..., 1::2]\n    out[..., 1::2] = -x[..., ::2]",
         ),

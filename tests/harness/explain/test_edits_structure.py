@@ -144,12 +144,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ('HIDDEN = float("-inf")', "HIDDEN = -10.0"),
         ('f"... ({n} d) -> ... {n} d"', 'f"... ({n} d) -> ... d {n}"'),
     ],
-    "two lines": [
-        (
-            "(heads, width)\n    return x.view(shape).transpose(-3, -2)",
-            "(width, heads)\n    return x.view(shape).transpose(-3, -1)",
-        ),
-    ],
 }
 TABLE = table_of(SLIPS)
 

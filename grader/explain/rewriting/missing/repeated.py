@@ -17,7 +17,6 @@ from grader.explain.rewriting.edit import (
 from grader.explain.rewriting.program.name_similarity import comes_first, kinship
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.value_kinds import Nature
-from grader.explain.rewriting.replaced.statements import block_after
 
 _SUBJECT = "that there is only one of what stands in a list"
 
@@ -88,7 +87,7 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         and names.first.get(other, 0) > 0
         and names.first[other] < node.lineno
     ]
-    following = block_after(program, node)
+    following = program.following(node)
     next_text = "" if following is None else program.text(following)
     span = program.span(node)
     for other in kin[:_MOST]:

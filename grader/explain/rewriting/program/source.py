@@ -75,6 +75,13 @@ class Program:
         """Returns the node around a node."""
         return self._homes[node].parent
 
+    def following(self, node: ast.stmt) -> ast.stmt | None:
+        """Returns the statement that follows a statement in its block."""
+        home = self._homes[node]
+        block = getattr(home.parent, home.field)
+        place = home.index + 1 if home.index is not None else len(block)
+        return block[place] if place < len(block) else None
+
     def scope(self, node: ast.AST) -> Scope:
         """Returns the innermost function, class or module around a node; the module for itself."""
         return self.tree if node is self.tree else self._homes[node].scope

@@ -8,12 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.explain.rewriting.edit import CHANGE, WRAP, Draft, Replacement, put
+from grader.explain.rewriting.edit import CHANGE, Draft, Replacement, put
 from grader.explain.rewriting.program.setting import Setting, callee
-from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.value_kinds import Nature
-
-_MOST_IN_BRANCH = 2
 
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
@@ -41,71 +38,6 @@ def _instead_of(setting: Setting, node: ast.stmt) -> str | None:
             return "pass"
         case _:
             return None
-
-
-def block_after(program: Program, node: ast.stmt) -> ast.stmt | None:
-    """Returns the statement that follows a statement in its block."""
-    home = program.home(node)
-    block = getattr(home.parent, home.field)
-    following = home.index + 1 if home.index is not None else len(block)
-    return block[following] if following < len(block) else None
-
-
-def reads_and_sets(node: ast.AST) -> tuple[set[str], set[str]]:
-    """Returns the names that a statement reads, and those that it sets."""
-    reads: set[str] = set()
-    sets: set[str] = set()
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name):
-            (reads if isinstance(one.ctx, ast.Load) else sets).add(one.id)
-            if isinstance(node, ast.AugAssign):
-                reads.add(one.id)
-    return reads, sets
-
-
-def swapped(
-    setting: Setting, first: ast.stmt, second: ast.stmt
-) -> Sequence[tuple[Replacement, Replacement]]:
-    """Returns the replacements that exchange two statements in a row, if their order matters.
-
-    Both statements are lines, or one of them is an `if`.
-    """
-    lines = [one for one in (first, second) if _is_line(one)]
-    branches = [one for one in (first, second) if _is_branch(one)]
-    if not lines or len(lines) + len(branches) < 2:
-        return ()
-    (reads, sets), (other_reads, other_sets) = reads_and_sets(first), reads_and_sets(second)
-    if not (sets & (other_reads | other_sets) or reads & other_sets):
-        return ()
-    if first.lineno == second.lineno:
-        return ()
-    program = setting.program
-    one, other = program.span(first), program.span(second)
-    return (
-        (
-            Replacement(one.start, one.end, program.text(second)),
-            Replacement(other.start, other.end, program.text(first)),
-        ),
-    )
-
-
-def _is_line(node: ast.stmt) -> bool:
-    simple = isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.AnnAssign))
-    return simple and node.lineno == node.end_lineno
-
-
-def _is_branch(node: ast.stmt) -> bool:
-    """Returns whether a statement is an `if` of a line or two."""
-    return (
-        isinstance(node, ast.If)
-        and not node.orelse
-        and len(node.body) <= _MOST_IN_BRANCH
-        and all(map(_is_line, node.body))
-        and node.body[0].lineno > node.lineno
-    )
-
-
-SWAPPED_COST = WRAP
 
 
 _MOST_INPUTS = 2
