@@ -221,9 +221,6 @@ SLIPS = {
         ("(w_q, w_k, w_v)):", "(w_q, w_k)):"),
         ("y @ o_weight.T", "y"),
     ],
-    "a method that nobody calls": [
-        ("return weights.outer(mixed)", "return mixed"),
-    ],
     "a default that is said to be None": [
         ("float | None = None", "float | None = 1.0"),
     ],
@@ -296,11 +293,3 @@ def test_what_stands_outside_of_all_functions_is_looked_at_like_the_rest():
     )
     wanted = tree(program.replace("'quer.weight'", "'query.weight'"))
     assert wanted in [tree(edit.applied(program)) for edit in edits_of(program)]
-
-
-def test_what_a_value_lacks_may_be_put_where_it_is_returned():
-    """Nothing decides between a value and the `return` of it in the next line."""
-    program = "def f(q, k):\n    d_k = q.shape[-1]\n    s = q @ k.mT\n    return s\n"
-    edits = edits_of(program)
-    lines = {edit.line for edit in edits if "d_k ** 0.5" in edit.applied(program)}
-    assert {3, 4} <= lines

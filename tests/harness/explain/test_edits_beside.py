@@ -147,7 +147,6 @@ SLIPS = {
         ("similar(q, k) * scale", "similar(q, k)"),
     ],
     "conditions among masks": [
-        ("(cols <= rows) | (not causal)", "cols <= rows | (not causal)"),
         ("torch.ones(n, m).tril() == 1", "torch.ones(n, m) == 1"),
     ],
     "how masks are applied": [
@@ -158,12 +157,7 @@ SLIPS = {
         ),
     ],
     "fields": [
-        (", theta=settings.rate_theta", ""),
         ("nn.Linear(settings.width", "nn.Linear(Settings.width"),
-    ],
-    "parts of a whole": [
-        ("torch.cat(parts, dim=-1)", "sum(parts)"),
-        ("torch.cat(parts, dim=-1)", "torch.stack(parts).sum(0)"),
     ],
     "how far an exponent reaches": [
         (
@@ -176,15 +170,6 @@ SLIPS = {
     ],
     "the variables of a loop": [
         ("layer.weight.data = W.T", "layer.weight.data = W_query.T"),
-    ],
-    "axes put together": [
-        ("x.reshape(-1, *x.shape[-2:])", "x.reshape(1, -1, x.shape[-1])"),
-    ],
-    "a mask that is missing": [
-        (
-            "torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool).tril() if causal else None",
-            "None",
-        ),
     ],
     "what is done to one of two": [
         ("q, k = turn(q), turn(k)", "q = turn(q)", "q = turn(q); k = turn(k)"),

@@ -114,7 +114,6 @@ SLIPS = {
         ("x.split(n, dim=-1)", "x.split(n)"),
         ("x.chunk(k, dim=-1)", "x.chunk(k)"),
         ("x[..., 2 * k], x[..., 2 * k + 1]", "x[2 * k], x[2 * k + 1]"),
-        ("x.repeat(n, 1, 1)", "x.repeat_interleave(n, dim=0)"),
         ("torch.stack((x, wide), dim=1)", "torch.cat((x, wide), dim=0)"),
         ("torch.ones(n, n).tril(-1)", "torch.ones(n, n).triu(1)"),
         ("queries=(0, n)", "queries=(1, n + 1)"),
@@ -123,7 +122,6 @@ SLIPS = {
     "functions in place of operators": [
         ("torch.less_equal(part", "torch.less(part"),
         (".log()\n", "\n"),
-        ("alpha ** -(n / width)", "-(alpha ** (n / width))", "(alpha ** -(n / width))"),
         ('BLOCKED = -float("inf")', "BLOCKED = 1e-9", "BLOCKED = -1000000000.0"),
     ],
     "the end of a loop": [

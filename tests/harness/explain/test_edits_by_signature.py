@@ -116,15 +116,6 @@ SLIPS = {
             "    hidden = torch.softmax(scores, dim=-1)\n"
             '    return torch.softmax(torch.where(mask, scores, float("-inf")), dim=-1)',
         ),
-        (
-            HIDDEN,
-            "    hidden = torch.softmax(scores, dim=-1)\n    return torch.where(mask, hidden, 0.0)",
-            "    hidden = torch.softmax(scores, dim=-1)\n"
-            "    return (shown := torch.where(mask, hidden, 0.0)) / shown.sum(-1, keepdim=True)",
-        ),
-    ],
-    "an object's own parts": [
-        ("Layout(config.heads, config.width)", "Layout(1, config.size)"),
     ],
     "a parameter where one of a class's own is written": [
         ("return chosen(policy)", "return chosen(Policy.CAUSAL)"),
@@ -148,9 +139,6 @@ SLIPS = {
     "a share and a root": [
         ("math.sqrt(width // heads)", "math.sqrt(width)"),
         ("tempered(scores, d_k ** 0.5)", "tempered(scores, d_k)"),
-    ],
-    "an attribute set twice": [
-        ("self.value = nn", "self.key = nn"),
     ],
     "a method that is a mode": [
         ("if not self.training:", "if not self.train:"),

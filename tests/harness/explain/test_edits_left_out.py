@@ -214,36 +214,14 @@ SLIPS = {
     "a scale of what is returned": [
         ("(q @ k.mT) / math.sqrt(k.shape[-1])", "(q @ k.mT)", "(q @ k.mT) / k.shape[-1] ** 0.5"),
     ],
-    "which factor is transposed": [
-        ("(q @ k.mT)", "(q.mT @ k)"),
-    ],
-    "random numbers without a rate": [
-        (
-            "torch.rand_like(weights) > p",
-            "torch.rand_like(weights)",
-            "(torch.rand_like(weights) > p)",
-        ),
-    ],
-    "how low it is what is hidden": [
-        ("(~mask) * -1e9", "(~mask) * -1", "(~mask) * -1e9"),
-    ],
     "the other triangle": [
         ("torch.triu(torch.ones(n, n), 1) == 0", "torch.tril(torch.ones(n, n)) == 0"),
     ],
     "how far an exponent reaches": [
         ("base ** (-1 * count / width)", "base ** -1 * count / width"),
     ],
-    "a logarithm that is not divided": [
-        ("(-math.log(10000.0) / width)", "-math.log(10000.0)", "((-math.log(10000.0)) / width)"),
-    ],
     "axes made one": [
         ("flatten(-2)", "flatten(-3, -2)"),
-    ],
-    "halves put one after the other": [
-        ("torch.stack((even, odd), dim=-1).flatten(-2)", "torch.cat((even, odd))"),
-    ],
-    "one of several results": [
-        ("torch.cat(found, dim=-1)", "found[-1]"),
     ],
     "what is counted": [
         ("p.numel() for p", "p.shape[0] for p"),
@@ -256,12 +234,6 @@ SLIPS = {
     ],
     "the variables of two loops": [
         ("row / (100.0 ** (column / width))", "column / (100.0 ** (row / width))"),
-    ],
-    "a width that an exponent lacks": [
-        ("100.0 ** (column / width)", "100.0 ** column", "100.0 ** (column / width)"),
-    ],
-    "what is added, not multiplied": [
-        ("total = total + d_in * d_out", "total = total * d_in * d_out"),
     ],
     "an option before those handed on": [
         (
@@ -276,15 +248,8 @@ SLIPS = {
     "lengths that must be equal": [
         ("if causal and n == m else", "if causal else"),
     ],
-    "the axis of what is mapped": [
-        (", out_dims=-2)", ")"),
-    ],
     "an attribute that there is not": [
         ("layer.out.weight = nn", "layer.out.weights = nn"),
-    ],
-    "heads that are not put side by side": [
-        ("return x.transpose(-3, -2).flatten(-2)", "return x.flatten(-3, -2)"),
-        ("return x.transpose(-3, -2).flatten(-2)", "return x.sum(-3)"),
     ],
     "two numbers": [
         ("x.permute(2, 0, 1)", "x.permute(1, 0, 2)"),

@@ -142,7 +142,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("softmax(scores(q, k, mask), -1)", "softmax(scores(q, k, None), -1)"),
         ("w = weights[head]", "w = weights[0]"),
         ("softmax(hide(s, mask), dim)", "softmax(hide(s, mask), -1)"),
-        ("mask = causal_mask(x.shape[-2])", "mask = None"),
         ("mask=None, scale=None", "mask=None, scale=1.0"),
         ("table.cos()[positions]", "table.cos()[:5]"),
         ("found = q @ k.mT / width", "found = q @ k.mT / 8"),
@@ -150,11 +149,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     "a call that is done elsewhere": [
         ("k = turn(k, positions, theta)", "k = k"),
         ("softmax(hide(s, mask), dim)", "softmax(s, dim)"),
-        (
-            "softmax(scores(q, k, mask), -1) @ v",
-            "scores(q, k, mask) @ v",
-            "torch.softmax(scores(q, k, mask), dim=-1) @ v",
-        ),
         (
             "attend(q, k, v, mask).transpose(-3, -2).flatten(-2)",
             "attend(q, k, v, mask).flatten(-2)",
@@ -170,11 +164,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
             "top = x.amax(dim, keepdim=True)",
             "top = x.max()",
             "top = x.amax(dim=dim, keepdim=True)",
-        ),
-        (
-            "mask = causal_mask(x.shape[-2])",
-            "mask = blocked(x.shape[-2])",
-            "mask = ~blocked(x.shape[-2])",
         ),
     ],
     "a member": [

@@ -76,7 +76,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     "an earlier stage of a value": [("return e / total", "return x / total")],
     "features": [
         ("pairs.flip(-1) * sin", "pairs * sin"),
-        ("% 2 == 0", "< width // 2"),
         (
             "= -x[..., 1::2]\n    out[..., 1::2] = x[..., ::2]",
             "= x[..., 1::2]\n    out[..., 1::2] = -x[..., ::2]",

@@ -57,11 +57,6 @@ SLIPS = {
     "rows for columns": [
         ("weight[start:end].T", "weight[:, start:end]"),
         ("weight[start:end].T", "weight[start:end]", "weight[:, start:end].T"),
-        ("weight.T.chunk(num_heads, dim=1)", "weight.chunk(num_heads, dim=1)"),
-        (
-            "torch.cat([q_proj_weight, k_proj_weight]).T",
-            "torch.cat([q_proj_weight, k_proj_weight], 1)",
-        ),
     ],
     "heads that are split without being brought into place": [
         (
@@ -80,7 +75,6 @@ SLIPS = {
     ],
     "sizes": [
         ("index * d_head", "index * len(heads)"),
-        ("torch.tensor(float(d_k)) ** 0.5", "torch.tensor(float(d_k))"),
         ("self.d_model // self.num_heads", "self.num_heads"),
     ],
     "entries that are taken over": [

@@ -103,7 +103,6 @@ def table(n, angles):
 SLIPS: dict[str, list[tuple[str, ...]]] = {
     "what a call is of": [
         ("F.softmax(scores + bias, dim=-1)", "F.softmax(scores, dim=-1) + bias"),
-        ("self.norm(-x)", "-self.norm(x)"),
         ("i * o + (o if bias else 0)", "i * o + o if bias else 0"),
         (".flatten(-2)", ".flatten(-2)[0]", ".flatten(-2)"),
     ],
@@ -207,15 +206,11 @@ def blocks(parts):
 # Slips in what objects hold: properties, fields, entries.
 OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
     "an attribute": [
-        ("self.value = linear_with(w_value)", "self.query = linear_with(w_value)"),
         ("self.d_head ** 0.5", "self.d_model ** 0.5"),
         ("given.query.mT", "given.query"),
     ],
     "what nothing reads": [
         ("self.query(torch.cat(spoken, dim=-1))", "torch.cat(spoken, dim=-1)"),
-    ],
-    "a property": [
-        ("self.powers / self.powers.sum(self.dim, keepdim=True)", "self.powers"),
     ],
     "an option": [("nn.Linear(2, 3, bias=False)", "nn.Linear(2, 3)")],
     "a sign": [("torch.where(is_first, -x.roll", "torch.where(is_first, x.roll")],

@@ -6,56 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Replacement, put
-from grader.explain.rewriting.missing.forgotten import unused
+from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Replacement
 from grader.explain.rewriting.program.name_similarity import kinship
-from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.value_kinds import Nature
-
-
-def all_of(setting: Setting, node: ast.Return | ast.Assign) -> Iterator[Draft]:
-    """Yields `torch.cat(parts, dim=-1)` for one of the parts that a loop collected."""
-    match node.value:
-        case (
-            ast.Subscript(value=ast.Name(id=name), slice=ast.Constant() | ast.UnaryOp())
-            | ast.Call(func=ast.Attribute(attr="stack"), args=[ast.Name(id=name)], keywords=[])
-        ):
-            if setting.scopes.names(node).natures.get(name) in (Nature.OTHER, Nature.SIZE):
-                subject = f"what becomes of `{name}`"
-                text = f"torch.cat({name}, dim=-1)"
-                yield put(setting.program, node.value, text, "collected", CHANGE, subject)
-        case _:
-            pass
-
-
-def joined_unread(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `f(torch.cat(parts, dim=-1))` for `f(x)`, where nothing reads the list `parts`."""
-    for one in node.args:
-        if not isinstance(one, ast.Name) or setting.scopes.nature(one) is not Nature.TENSOR:
-            continue
-        for name, nature in unused(setting, node):
-            if nature is Nature.OTHER:
-                text, subject = f"torch.cat({name}, dim=-1)", f"`{name}`, which is never used"
-                yield put(setting.program, one, text, "collected", CHANGE, subject)
-
-
-def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `torch.cat(parts, dim=-1)` for `sum(parts)` and for `torch.stack(parts).mean(0)`."""
-    match node:
-        case ast.Call(func=ast.Name(id="sum"), args=[parts]):
-            pass
-        case ast.Call(
-            func=ast.Attribute(value=ast.Call(args=[parts, *_]) as stacked, attr="sum" | "mean")
-        ) if callee(stacked) == "stack":
-            pass
-        case _:
-            return
-    text = setting.program.text(parts)
-    if isinstance(parts, ast.GeneratorExp):
-        text = f"[{text.removeprefix('(').removesuffix(')')}]"
-    subject = "how parts are put together"
-    yield put(setting.program, node, f"torch.cat({text}, dim=-1)", "collected", CHANGE, subject)
-
 
 _MOST = 3
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from collections.abc import Iterator
 
@@ -21,10 +20,7 @@ from grader.explain.rewriting.program.setting import (
 from grader.explain.rewriting.program.value_kinds import Nature
 
 _PARTS = {"sin": "cos", "cos": "sin", "0::2": "1::2", "1::2": "0::2", "::2": "1::2"}
-# A mask that comes from outside is what its giver means; who negates it makes up for something.
-_FROM_OUTSIDE = 2.5
 _MOST_NAMES = 24
-_MOST_SIZES = 3
 _INVERSES = (("1 / ", ""), ("-", ""))
 
 
@@ -51,22 +47,6 @@ def terms(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
             yield wrap(program, node, before, after, "term", CHANGE, subject, loose=True)
 
 
-def factors(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields `cos * odd + sin * even` for `odd + sin * even`."""
-    parent = setting.parent(node)
-    if not (isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub))):
-        return
-    other = parent.right if node is parent.left else parent.left
-    if not (isinstance(other, ast.BinOp) and isinstance(other.op, ast.Mult)):
-        return
-    subject = "a factor that is missing"
-    for factor in (other.left, other.right):
-        text = setting.program.text(factor)
-        new = counterpart(setting, node, text)
-        if isinstance(factor, (ast.Name, ast.Call, ast.Subscript)) and new not in (text, node.id):
-            yield wrap(setting.program, node, "", f" * {new}", "factor", SLIP, subject)
-
-
 def counterpart(setting: Setting, node: ast.AST, text: str) -> str:
     """Returns a text in which each name, function and stride gave way to the other of its pair."""
     names = [one.name for one in setting.seen.variables(node)]
@@ -84,18 +64,6 @@ def counterpart(setting: Setting, node: ast.AST, text: str) -> str:
     longest = sorted(became, key=len, reverse=True)
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in longest))
     return pattern.sub(lambda found: became[found[0]], text)
-
-
-def negations(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields `None if mask is None else ~mask` for a mask that is handed on."""
-    parent = setting.parent(node)
-    is_given = isinstance(parent, ast.Call) and node in parent.args
-    if not (is_given or isinstance(parent, ast.keyword)):
-        return
-    if setting.scopes.nature(node) is Nature.MASK:
-        text = f"None if {node.id} is None else ~{node.id}"
-        subject = "which part of a mask counts"
-        yield put(setting.program, node, text, "negation", _FROM_OUTSIDE, subject)
 
 
 def inverses(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -139,22 +107,6 @@ def _exponents(setting: Setting, node: ast.expr, parent: ast.AST) -> Iterator[Dr
     yield wrap(setting.program, node, "-", "", "inverse", cost, "a sign")
 
 
-def normalised(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Numbers divided by their sum, where they are returned."""
-    if not isinstance(setting.parent(node), ast.Return):
-        return
-    if not isinstance(node, (ast.Name, ast.Attribute)):
-        return
-    if setting.scopes.nature(node) is not Nature.TENSOR:
-        return
-    names = known(setting, node, Nature.SIZE)
-    axes = [name for name in names if name.removeprefix("self.") in ("dim", "axis")]
-    text = setting.program.text(node)
-    for axis in (*axes, "-1"):
-        after = f" / {text}.sum({axis}, keepdim=True)"
-        yield wrap(setting.program, node, "", after, "share", CHANGE, "a division that is missing")
-
-
 def counters(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields one more or half of what counts features or tokens, where it is stored or returned."""
     parent = setting.parent(node)
@@ -166,20 +118,6 @@ def counters(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         for after in (" + 1", " - 1", " // 2", " * 2"):
             subject = "what is counted"
             yield wrap(setting.program, node, "", after, "counter", WRAP, subject)
-
-
-def sums(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a term more of a count: another size, or two of them multiplied."""
-    parent = setting.parent(node)
-    if not isinstance(parent, (ast.Assign, ast.Return, ast.AugAssign)) or parent.value is not node:
-        return
-    if setting.scopes.nature(node) is not Nature.SIZE or isinstance(node, ast.Constant):
-        return
-    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
-    for one, other in itertools.combinations_with_replacement(sizes[:_MOST_SIZES], 2):
-        subject = "a term that is missing"
-        after = f" + {one} * {other}"
-        yield wrap(setting.program, node, "", after, "term", WRAP, subject)
 
 
 def logarithms(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -296,63 +234,6 @@ def divisors(setting: Setting, node: ast.BinOp | ast.AugAssign) -> Iterator[Draf
         for name in dict.fromkeys((first, *keys, *tensors[-2:])):
             text = f"{name}.shape[-1] ** {'' if isinstance(node.op, ast.Div) else '-'}0.5"
             yield put(setting.program, right, text, "scale", WRAP, "a factor")
-
-
-def shares(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields a softmax for numbers that are only divided by their sum."""
-    program = setting.program
-    match node:
-        case ast.BinOp(
-            left=scores, op=ast.Div(), right=ast.Call(func=ast.Attribute(attr="sum") as total)
-        ):
-            own = program.text(scores)
-        case _:
-            return
-    if program.text(total.value) != own or not isinstance(node.right, ast.Call):
-        return
-    axes = [*node.right.args, *(one.value for one in node.right.keywords if one.arg == "dim")]
-    for axis in axes[:1]:
-        text = f"torch.softmax({own}, dim={program.text(axis)})"
-        yield put(program, node, text, "softmax", CHANGE, "how weights come from scores")
-
-
-def exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields `base ** (2 * i / width)` for `base ** (2 * i)`."""
-    match node:
-        case ast.BinOp(
-            op=ast.Pow(),
-            right=ast.BinOp(op=ast.Mult()) | ast.Name() | ast.Call() | ast.UnaryOp() as power,
-        ) if not isinstance(getattr(power, "operand", None), (ast.Constant, ast.BinOp)):
-            pass
-        case _:
-            return
-    for width in known(setting, node, Nature.SIZE)[:4]:
-        if width not in setting.program.text(power):
-            subject = "a division that is missing"
-            yield wrap(setting.program, power, "(", f" / {width})", "ratio", CHANGE, subject)
-
-
-def ratios(setting: Setting, node: ast.Call | ast.UnaryOp) -> Iterator[Draft]:
-    """Yields a logarithm divided by a width, where it multiplies what counts features."""
-    parent = setting.parent(node)
-    value = node.operand if isinstance(node, ast.UnaryOp) else node
-    if callee(value) != "log" or not isinstance(parent, ast.BinOp):
-        return
-    if isinstance(parent.op, ast.Mult):
-        for width in known(setting, node, Nature.SIZE)[:3]:
-            subject = "a division that is missing"
-            yield wrap(setting.program, node, "", f" / {width}", "ratio", CHANGE, subject)
-
-
-def bases(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields a power of a number that nothing reads, where it is one of e: `theta ** x`."""
-    if callee(node) != "exp" or len(node.args) != 1:
-        return
-    names = setting.scopes.names(node)
-    for base in known(setting, node, Nature.NUMBER):
-        if not names.read.get(base):
-            text = f"{base} ** ({setting.program.text(node.args[0])})"
-            yield put(setting.program, node, text, "base", SLIP, "the base of a power")
 
 
 def _after(

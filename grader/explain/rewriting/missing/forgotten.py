@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import (
     CHANGE,
@@ -16,7 +16,7 @@ from grader.explain.rewriting.edit import (
     put,
     wrap,
 )
-from grader.explain.rewriting.program.setting import Setting, callee, integer, with_axes
+from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_parameter
 
 _MOST = 3
@@ -99,41 +99,6 @@ def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
             for after in (f" @ {name}.T)", f" @ {name})"):
                 subject = _NEVER_USED.format(name)
                 yield wrap(setting.program, node, "(", after, "forgotten", CHANGE, subject)
-
-
-def terms(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields further terms that nothing reads: the product of two tensors, two numbers, biases."""
-    parent = setting.parent(node)
-    if not isinstance(parent, (ast.Assign, ast.Return)) or parent.value is not node:
-        return
-    unread = list(_unread(setting, node))
-    if setting.scopes.nature(node).is_number:
-        yield from _numbers(setting, node, unread)
-    if not isinstance(node, ast.BinOp):
-        return
-    tensors = [name for name, nature in unread if nature.is_tensor]
-    for one, other in itertools.combinations(tensors[:_MOST], 2):
-        for symbol in "+-":
-            after = f" {symbol} {one} * {other}"
-            subject = f"`{one}` and `{other}`, which are never used"
-            yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject)
-
-
-def _numbers(
-    setting: Setting, node: ast.expr, unread: Sequence[tuple[str, Nature]]
-) -> Iterator[Draft]:
-    numbers = [name for name, nature in unread if nature.is_number]
-    for one, other in itertools.combinations(numbers[:_MOST], 2):
-        subject = f"`{one}` and `{other}`, which are never used"
-        after = f" + {one} + {other}"
-        yield wrap(setting.program, node, "", after, "forgotten", CHANGE, subject)
-    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
-    for flag in [name for name, nature in unread if nature is Nature.FLAG][:_MOST]:
-        numbers_in = [integer(one) for one in ast.walk(node) if isinstance(one, ast.Constant)]
-        for size in sizes[:_MOST]:
-            yield _around(setting, node, f" + {size} * {flag}", flag, CHANGE)
-            for factor in numbers_in[:1]:
-                yield _around(setting, node, f" + {factor} * {size} * {flag}", flag, CHANGE)
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
@@ -240,41 +205,6 @@ def _sized(setting: Setting, node: ast.Call) -> list[str]:
         for one in setting.scopes.functions.values()
         if one.least == 1 and nature_of_parameter(one.parameters[0]) is Nature.SIZE
     ][:2]
-
-
-def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields an unused variable as an index, or as a further one."""
-    if not isinstance(node.ctx, ast.Load):
-        return
-    subject = f"an index of `{setting.program.text(node.value)}`"
-    for name, nature in unused(setting, node):
-        if nature in (Nature.TENSOR, Nature.SIZE, Nature.OTHER):
-            span = setting.program.span(node.slice)
-            piece = Replacement(span.start, span.end, name)
-            alike = ("index", setting.program.text(node.slice), name)
-            yield Draft("index", CHANGE, subject, node, (piece,), span.start, alike)
-            whole = with_axes(setting, node)
-            if whole is not node:
-                text = f"{setting.program.text(node.value)}[{name}]"
-                yield put(setting.program, whole, text, "index", CHANGE, subject)
-
-
-def lookups(setting: Setting, node: ast.Attribute | ast.Name) -> Iterator[Draft]:
-    """Yields a table that an unused variable would be an index of."""
-    if not isinstance(node.ctx, ast.Load) or setting.scopes.nature(node) is not Nature.TENSOR:
-        return
-    parent = setting.parent(node)
-    if isinstance(parent, (ast.Attribute, ast.Subscript)) or (
-        isinstance(parent, ast.Call) and node is parent.func
-    ):
-        return
-    for name, nature in unused(setting, node):
-        if nature in (Nature.TENSOR, Nature.SIZE):
-            subject = f"an index of `{setting.program.text(node)}`"
-            index = f"[{name}]" if nature is Nature.TENSOR else f"[:{name}]"
-            yield wrap(setting.program, node, "", index, "index", WRAP, subject, ("lookup", name))
-            if nature is Nature.SIZE:
-                yield wrap(setting.program, node, "", f"[{name}]", "index", WRAP, subject)
 
 
 _SUBJECT = "the condition of a branch"

@@ -5,21 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, put, wrap
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, wrap
 from grader.explain.rewriting.program.elsewhere import Variable
 from grader.explain.rewriting.program.name_similarity import words
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.value_kinds import Nature
 
-_MASKS = frozenset(
-    {"blocked", "future", "allowed", "visible", "hidden", "mask", "causal", "keep", "triangle"}
-)
 _WIDTHS = frozenset({"d", "dim", "width", "k", "size", "head", "model", "features", "dims"})
 _COUNTS = frozenset({"heads", "head", "h", "n", "num", "count", "groups"})
 _TURNED = frozenset({"transpose", "swapaxes", "movedim", "moveaxis", "permute", "stack"})
 _SCALING = frozenset({"div", "divide", "true_divide", "mul", "multiply", "div_", "mul_"})
-_REDUCING = frozenset({"max", "min", "sum", "mean", "amax", "amin"})
-_ROOTS = frozenset({"root", "sqrt", "scale", "scaling", "temperature", "divisor"})
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -48,29 +43,6 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield wrap(program, node, "", after, "method", CHANGE, subject)
 
 
-def operands(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields a method of a number or a tensor that takes part in an operation."""
-    parent = setting.parent(node)
-    if not isinstance(parent, ast.BinOp) or setting.scopes.nature(node) is not Nature.TENSOR:
-        return
-    for after in (".log()", ".exp()", ".sqrt()"):
-        subject = "a call that is missing"
-        yield wrap(setting.program, node, "", after, "method", WRAP, subject)
-
-
-def ranges(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Numbers that count where all are one and the same."""
-    if callee(node) not in ("full", "zeros", "ones", "rand", "linspace") or not node.args:
-        return
-    size = node.args[-1] if callee(node) == "linspace" else node.args[0]
-    if isinstance(size, ast.Tuple) and len(size.elts) == 1:
-        size = size.elts[0]
-    if isinstance(size, (ast.Name, ast.Subscript)):
-        text = f"torch.arange({setting.program.text(size)})"
-        subject = f"what `{callee(node)}` makes"
-        yield put(setting.program, node, text, "range", WRAP, subject)
-
-
 def shifted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields the greatest value subtracted before the exponential is taken."""
     parent = setting.parent(node)
@@ -86,19 +58,6 @@ def shifted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     unread = [one.name for one in known if not one.is_read and one.nature.is_tensor]
     for name in unread[:2]:
         yield wrap(setting.program, node, "", f" - {name}", "shift", SLIP, subject)
-
-
-def masks(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a negation before a call that returns a mask, as its name tells."""
-    name = callee(node)
-    if not name or not _MASKS & set(words(name)):
-        return
-    if setting.scopes.nature(node) is Nature.MASK or isinstance(
-        setting.parent(node), (ast.UnaryOp, ast.Expr, ast.Attribute)
-    ):
-        return
-    subject = "which part of a mask counts"
-    yield wrap(setting.program, node, "~", "", "negation", SLIP, subject)
 
 
 def sizes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -155,22 +114,6 @@ def _cost_of_root(parent: ast.AST) -> float:
             return SLIP
 
 
-def roots(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields the root of what a name says is one, or a scale: `root = torch.tensor(float(d_k))`."""
-    match node.targets:
-        case [ast.Name(id=name) | ast.Attribute(attr=name)] if _ROOTS & set(words(name)):
-            pass
-        case _:
-            return
-    if not isinstance(node.value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
-        return
-    if callee(node.value) in ("sqrt", "rsqrt", "pow"):
-        return
-    subject = "a root that is missing"
-    yield wrap(setting.program, node.value, "", " ** 0.5", "root", SLIP, subject)
-    yield wrap(setting.program, node.value, "", " ** -0.5", "root", CHANGE, subject)
-
-
 def doubled(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields a factor of two, or its contrary, inside an exponent or a ratio of features."""
     parent = setting.parent(node)
@@ -186,44 +129,6 @@ def doubled(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     subject = "a factor"
     for before, after, cost in (("2 * ", "", SLIP), ("", " / 2", CHANGE), ("-", "", CHANGE)):
         yield wrap(setting.program, node, before, after, "doubled", cost, subject)
-
-
-def complements(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields `1 - p` for a rate that divides or multiplies, or for a mask that multiplies."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            pass
-        case _:
-            return
-    parent = setting.parent(node)
-    if not isinstance(parent, ast.BinOp) or isinstance(parent.op, (ast.Sub, ast.Add)):
-        return
-    is_rate = bool({"p", "rate", "dropout", "prob", "drop"} & set(words(name)))
-    if is_rate or (_MASKS & set(words(name)) and isinstance(parent.op, ast.Mult)):
-        subject = "which share is meant"
-        yield wrap(setting.program, node, "1 - ", "", "complement", SLIP, subject)
-
-
-def greatest(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields the greatest along an axis, where one of all was taken."""
-    name = callee(node)
-    if name not in _REDUCING or node.keywords:
-        return
-    match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch")), args=[of]):
-            text = setting.program.outer_text(of)
-        case ast.Call(func=ast.Attribute(value=of), args=[]):
-            text = setting.program.outer_text(of)
-        case _:
-            return
-    if not isinstance(of, (ast.Name, ast.Call, ast.Subscript)):
-        return
-    axes = _axes(setting.seen.variables(node))
-    along = f"a{name}" if name in ("max", "min") else name
-    for axis in (*axes, "-1"):
-        subject = f"along which axis `{name}` is taken"
-        new = f"{text}.{along}(dim={axis}, keepdim=True)"
-        yield put(setting.program, node, new, "axis", CHANGE, subject)
 
 
 def _is_whole(setting: Setting, node: ast.expr) -> bool:

@@ -15,7 +15,6 @@ from grader.explain.rewriting.edit import (
     Draft,
     Replacement,
     place_of_arguments,
-    put,
 )
 from grader.explain.rewriting.program.declarations import CallSignature, Parameter
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
@@ -205,26 +204,6 @@ def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield _appended(setting, node, text, WRAP if one.is_read else CHANGE)
 
 
-def fields(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """A field of an object of which another one is handed over: `config.theta` for a default."""
-    signature = setting.signature(node)
-    holders = [
-        one.value.id
-        for one in (*node.args, *(keyword.value for keyword in node.keywords))
-        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
-    ]
-    if signature is None or not holders or len(node.args) > len(signature.positional):
-        return
-    given = {keyword.arg for keyword in node.keywords}
-    for parameter in signature.positional[len(node.args) :]:
-        if parameter.name in given:
-            continue
-        known = [one for one in setting.signatures.members if kinship(parameter.name, one)]
-        for field in known[:_MOST_RECIPES]:
-            text = f"{parameter.name}={holders[0]}.{field}"
-            yield _appended(setting, node, text, CHANGE)
-
-
 def _rank(nature: Nature) -> int:
     """Masks are forgotten most, then numbers and flags."""
     order: Sequence[Nature] = (Nature.MASK, Nature.FLAG, Nature.NUMBER, Nature.OTHER)
@@ -243,25 +222,3 @@ def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft
         piece = Replacement(place, place, text)
     subject, at = f"what `{name}` is given", place_of_arguments(program, node)
     return Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
-
-
-def parts(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `Layout(config.heads, config.width)` for `Layout(1, config.size)`, by its names."""
-    signature = setting.signature(node)
-    if signature is None or node.keywords or not 2 <= len(node.args) <= len(signature.positional):
-        return
-    asked = [one.name for one in signature.positional[: len(node.args)]]
-    holders = dict.fromkeys(
-        setting.program.text(one.value)
-        for one in node.args
-        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
-    )
-    own = [setting.program.text(one) for one in node.args]
-    for holder in holders:
-        attr = next(one.attr for one in node.args if isinstance(one, ast.Attribute))
-        held = {attr, *setting.signatures.attributes(attr)}
-        wanted = [f"{holder}.{name}" for name in asked]
-        if set(asked) <= held and wanted != own:
-            text = f"{setting.program.text(node.func)}({', '.join(wanted)})"
-            subject = f"what `{callee(node)}` is given"
-            yield put(setting.program, node, text, "arguments", CHANGE, subject)

@@ -239,23 +239,6 @@ def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 )
 
 
-def inputs(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a missing factor: an input of a function that returns only a share of it."""
-    parent = setting.parent(node)
-    if not _is_returned(parent) or not isinstance(node, (ast.BinOp, ast.Name)):
-        return
-    scope = setting.program.scope(node)
-    if not isinstance(scope, ast.FunctionDef):
-        return
-    held = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    given = [one.arg for one in scope.args.args if one.arg not in ("self", "cls")]
-    natures = setting.scopes.names(node).natures
-    for name in [one for one in given if natures.get(one) is Nature.TENSOR][:1]:
-        if name not in held:
-            subject = "a factor that is missing"
-            yield _around(setting, node, f"{name} * ", "", "factor", WRAP, subject)
-
-
 def _forgotten_calls(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     scope = setting.program.scope(node)
     around = "" if isinstance(scope, ast.Module) else scope.name

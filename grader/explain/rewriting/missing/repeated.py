@@ -15,7 +15,7 @@ from grader.explain.rewriting.edit import (
     wrap,
 )
 from grader.explain.rewriting.program.name_similarity import comes_first, kinship
-from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.value_kinds import Nature
 
 _SUBJECT = "that there is only one of what stands in a list"
@@ -42,28 +42,6 @@ def _deepcopy(setting: Setting, node: ast.expr) -> str:
 
 
 _MOST = 3
-
-
-def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
-    """Yields the call that an element's neighbour is wrapped in."""
-    program = setting.program
-    for one in node.elts:
-        for other in node.elts:
-            if (
-                isinstance(one, ast.Call)
-                and len(one.args) > 0
-                and isinstance(other, (ast.Name, ast.Attribute))
-            ):
-                inner, span = program.span(one.args[0]), program.span(one)
-                before = program.source[span.start : inner.start]
-                after = program.source[inner.end : span.end]
-                if "\n" in before or "\n" in after:
-                    continue
-                place = program.outer_span(other)
-                text = f"{before}{program.outer_text(other)}{after}"
-                piece = Replacement(place.start, place.end, text)
-                subject = f"a call of `{callee(one)}` that is missing"
-                yield Draft("call", CHANGE, subject, node, (piece,), place.start)
 
 
 def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:

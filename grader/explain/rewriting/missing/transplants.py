@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -13,56 +12,6 @@ from grader.explain.rewriting.program.elsewhere import LIBRARIES, Around
 from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_parameter
-
-_MOST_PLACES = 3
-
-
-def projections(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields `return self.project(x)` for `return x`, as another method returns."""
-    if not isinstance(setting.parent(node), ast.Return):
-        return
-    returned = _returned(setting.program.tree)
-    around = setting.program.text(setting.program.scope(node)) if returned else ""
-    for called in returned:
-        if f"{called}(" not in around:
-            subject = "a projection that is missing"
-            before = f"{called}("
-            yield wrap(setting.program, node, before, ")", "projection", CHANGE, subject)
-
-
-def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields `return weights.out(x)` for `return x`, where nothing calls the method `out`."""
-    if not isinstance(setting.parent(node), ast.Return) or not isinstance(node, ast.Name):
-        return
-    scope, signatures = setting.program.scope(node), setting.signatures
-    for (around, holder), used in setting.seen.attributes.items():
-        if around is not scope or not holder.isidentifier():
-            continue
-        for name in signatures.classes:
-            own = dict(signatures.methods_of(name))
-            if not own.keys() & set(used):
-                continue
-            for method, signature in own.items():
-                if len(signature.positional) == 1 and not setting.seen.calls(method):
-                    subject = f"`{method}`, which is never used"
-                    before = f"{holder}.{method}("
-                    yield wrap(setting.program, node, before, ")", "projection", CHANGE, subject)
-
-
-@functools.lru_cache(maxsize=8)
-def _returned(tree: ast.Module) -> list[str]:
-    """Returns the layers of which methods return what they give for one value."""
-    found = [
-        ast.unparse(node.value.func)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Return)
-        and isinstance(node.value, ast.Call)
-        and len(node.value.args) == 1
-        and not node.value.keywords
-        and callee(node.value)
-    ]
-    return [one for one in dict.fromkeys(found) if one.startswith("self.")][:_MOST_PLACES]
-
 
 _MOST_TRANSPLANTS = 8
 _MOST_CALLABLES = 4
@@ -139,21 +88,6 @@ def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     ]
     for name, given in found[:_MOST_CALLABLES]:
         yield _around(setting, node, f"{name}(", f", {given})", CHANGE, "a call that is missing")
-
-
-def softmaxes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a softmax of the first factor of a product."""
-    parent = setting.parent(node)
-    match parent:
-        case ast.Call(args=[*given]) if callee(parent) in ("matmul", "einsum", "bmm"):
-            is_factor = node in given[:-1] and not isinstance(node, ast.Constant)
-        case ast.BinOp(left=left, op=ast.MatMult()):
-            is_factor = node is left and not isinstance(node, ast.Name)
-        case _:
-            is_factor = False
-    if not is_factor or "softmax" in callee(node).lower():
-        return
-    yield _around(setting, node, "torch.softmax(", ", dim=-1)", WRAP, "a call that is missing")
 
 
 def _is_of_kind(nature: Nature, parameter: str) -> bool:

@@ -45,44 +45,6 @@ def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 yield wrap(program, node, "", after, "unread", CHANGE, subject)
 
 
-def beside(setting: Setting, node: ast.Tuple) -> Iterator[Draft]:
-    """Yields `self.q(x), self.k(x), self.v(x)` for `self.q(x), self.k(x), x`."""
-    called = [one for one in node.elts if isinstance(one, ast.Call) and len(one.args) == 1]
-    if not called or not isinstance(node.ctx, ast.Load):
-        return
-    for one in node.elts:
-        if isinstance(one, ast.Name):
-            for name in _uncalled_layers(setting, node):
-                subject = _SUBJECT.format(name)
-                text = f"{name}({one.id})"
-                yield put(setting.program, one, text, "projection", CHANGE, subject)
-
-
-def layers(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields a layer that nothing calls, in the place of another."""
-    natures = setting.scopes.names(node).natures
-    own = setting.program.text(node.func)
-    if not isinstance(node.func, ast.Attribute) or natures.get(own) is not Nature.FUNCTION:
-        return
-    for name in _uncalled_layers(setting, node):
-        subject = f"`{name}`, which is never used"
-        yield put(setting.program, node.func, name, "projection", CHANGE, subject)
-
-
-def _uncalled_layers(setting: Setting, node: ast.AST) -> list[str]:
-    """Returns the layers of a class that its methods never call."""
-    methods_here = setting.scopes.methods(node)
-    uncalled = (
-        name
-        for name, nature in setting.scopes.names(node).natures.items()
-        if nature is Nature.FUNCTION
-        and name.startswith("self.")
-        and name.removeprefix("self.") not in methods_here
-        and f"{name}(" not in setting.program.source
-    )
-    return list(itertools.islice(uncalled, _MOST))
-
-
 def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields a method of one argument that nobody calls."""
     if not _is_operand(setting, node) or not _is_numeric(setting, node):

@@ -122,22 +122,6 @@ class ProgramIndex:
         """Returns how often something of that name is called."""
         return self._calls.get(name, 0)
 
-    def stored(self, scope: Scope, call: str) -> list[str]:
-        """Returns the variables of a scope that hold what a call returns, by the call's text."""
-        return self._stored.get((scope, call), [])
-
-    @functools.cached_property
-    def _stored(self) -> dict[tuple[Scope, str], list[str]]:
-        found: dict[tuple[Scope, str], list[str]] = defaultdict(list)
-        for statement in self._program.statements:
-            match statement.node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
-                    scope = self._program.scope(statement.node)
-                    found[scope, self._program.text(value)].append(name)
-                case _:
-                    pass
-        return found
-
     def classes(self, scope: Scope) -> dict[str, str]:
         """Returns the variables of a scope that are instances, and the class of each."""
         return self._classes.get(scope, {})

@@ -158,11 +158,6 @@ class Signatures:
         """Returns the methods and attributes in the bodies of all classes."""
         return list(dict.fromkeys(name for own in self._members.values() for name in own))
 
-    def methods_of(self, name: str) -> list[tuple[str, CallSignature]]:
-        """Returns the methods in the body of a class."""
-        own = self._members.get(name, ())
-        return [(one, self.methods[one]) for one in own if one in self.methods]
-
     def functions_like(self, name: str, given: int) -> list[str]:
         """Returns other functions that may be given as much as one, those of a kin first."""
         if name not in self.functions or name[:1].isupper():

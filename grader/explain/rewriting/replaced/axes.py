@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import (
     CHANGE,
-    PRIMARY,
     SLIP,
     UNLIKELY,
     WRAP,
@@ -60,80 +58,6 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 def _from_the_other_end(own: tuple[int | None, ...], pair: tuple[str, ...]) -> bool:
     """Returns whether axes that were counted from the front would be counted from the end."""
     return all(axis is not None and axis >= 0 for axis in own) and pair[0].startswith("-")
-
-
-def permuted(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields other orders of a `permute`."""
-    if callee(node) != "permute":
-        return
-    axes = (
-        node.args[0].elts
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Tuple)
-        else node.args
-    )
-    if len(axes) != 4 and all(integer(axis) is not None for axis in axes):
-        texts = [setting.program.text(axis) for axis in axes]
-        start = setting.program.outer_span(axes[0]).start
-        end = setting.program.outer_span(axes[-1]).end
-        for one, other in itertools.combinations(range(len(axes)), 2):
-            moved = list(texts)
-            moved[one], moved[other] = moved[other], moved[one]
-            piece = Replacement(start, end, ", ".join(moved))
-            subject = "the order of axes in a `permute`"
-            alike = ("permute", one, other)
-            yield Draft("transposed-axes", SLIP, subject, node, (piece,), start, alike)
-    if len(axes) == 4 and all(integer(axis) is not None for axis in axes):
-        program = setting.program
-        for order in ("0, 2, 1, 3", "0, 1, 3, 2", "0, 2, 3, 1", "0, 3, 1, 2", "0, 1, 2, 3"):
-            start, end = program.outer_span(axes[0]).start, program.outer_span(axes[-1]).end
-            piece = Replacement(start, end, order)
-            subject = "the order of axes in a `permute`"
-            yield Draft("transposed-axes", SLIP, subject, node, (piece,), start, ("permute", order))
-
-
-def moved(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields `q @ k.mT` for `q.mT @ k`, and the other way round."""
-    if not isinstance(node.op, ast.MatMult):
-        return
-    program = setting.program
-    sides = [(one, _without_turning(one)) for one in (node.left, node.right)]
-    if (sides[0][1] is None) is (sides[1][1] is None):
-        return
-    for turned_side, other in ((node.left, node.right), (node.right, node.left)):
-        bare = _without_turning(turned_side)
-        if bare is None:
-            continue
-        whole, kept, place = (program.outer_span(one) for one in (turned_side, bare, other))
-        after = program.source[kept.end : whole.end]
-        plain = program.outer_text(other)
-        held = plain if isinstance(other, PRIMARY) or plain.startswith("(") else f"({plain})"
-        pieces = (
-            Replacement(whole.start, whole.end, program.outer_text(bare)),
-            Replacement(place.start, place.end, f"{held}{after}"),
-        )
-        subject = "which of two factors is transposed"
-        yield Draft("transposed-axes", SLIP, subject, node, tuple(sorted(pieces)), whole.start)
-
-
-def _without_turning(node: ast.expr) -> ast.expr | None:
-    match node:
-        case ast.Attribute(value=value, attr="T" | "mT"):
-            return value
-        case ast.Call(func=ast.Attribute(value=value, attr="transpose" | "swapaxes" | "t")):
-            is_function = isinstance(value, ast.Name) and value.id == "torch"
-            return None if is_function else value
-        case _:
-            return None
-
-
-def mapped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields the axis at which `vmap` puts what it maps over, where none is told."""
-    if callee(node) != "vmap" or any(one.arg == "out_dims" for one in node.keywords):
-        return
-    end = setting.program.outer_span([*node.args, *(one.value for one in node.keywords)][-1]).end
-    for axis in (-2, 1, -1, -3):
-        piece = Replacement(end, end, f", out_dims={axis}")
-        yield Draft("axis", CHANGE, "where `vmap` puts its axis", node, (piece,), end, axis)
 
 
 def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -271,45 +195,6 @@ def _turn_after(setting: Setting, node: ast.Call) -> ast.Call | None:
         around = setting.parent(parent)
         return around if isinstance(around, ast.Call) and len(around.args) == 2 else None
     return None
-
-
-def product_order(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields the factors of a product exchanged, the transposition staying where it is."""
-    if not isinstance(node.op, ast.MatMult):
-        return
-    program = setting.program
-    left, right = _turned_tensor(node.left), _turned_tensor(node.right)
-    if left is node.left and right is node.right:
-        return
-    subject = "the order of the operands of `@`"
-    yield exchange(program, node, (left, right), (1, 0), "operands", SLIP, subject)
-    if right is not node.right and left is node.left:
-        text = program.source[program.outer_span(right).end : program.outer_span(node.right).end]
-        pieces = (
-            Replacement(program.outer_span(left).end, program.outer_span(left).end, text),
-            Replacement(program.outer_span(right).end, program.outer_span(node.right).end, ""),
-        )
-        yield Draft(
-            "transposition-moved",
-            CHANGE,
-            "which factor is transposed",
-            node,
-            pieces,
-            pieces[0].start,
-        )
-
-
-def _turned_tensor(node: ast.expr) -> ast.expr:
-    """Returns the tensor that a node transposes, or the node itself if it transposes nothing."""
-    match node:
-        case ast.Attribute(value=value, attr="T" | "mT"):
-            return value
-        case ast.Call(func=ast.Attribute(value=value, attr=name)) if (
-            name in _TURNING or name == "t"
-        ):
-            return value
-        case _:
-            return node
 
 
 def _wrapped(setting: Setting, node: ast.expr, after: str, cost: float, subject: str) -> Draft:

@@ -13,7 +13,6 @@ from grader.explain.rewriting.edit import (
     Replacement,
     instead,
     keep,
-    put,
     without,
 )
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
@@ -299,21 +298,6 @@ def is_module(node: ast.expr) -> bool:
             return True
         case _:
             return False
-
-
-def weights(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields a softmax for another function that makes numbers positive or small."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=of), args=[]) if not is_module(of):
-            pass
-        case ast.Call(args=[of]):
-            pass
-        case _:
-            return
-    if callee(node) in ("sigmoid", "exp", "relu", "tanh"):
-        text = f"torch.softmax({setting.program.text(of)}, dim=-1)"
-        subject = f"the function that is called where it says `{callee(node)}`"
-        yield put(setting.program, node, text, "softmax", WRAP, subject)
 
 
 def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:

@@ -32,15 +32,6 @@ def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             yield Draft("halves", CHANGE, subject, node, pieces, pieces[0].start, "strided")
 
 
-def interleaved(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `stack` of pairs instead of `cat` of halves, of one axis."""
-    if callee(node) in ("cat", "concat", "hstack") and len(node.args) == 1 and not node.keywords:
-        program = setting.program
-        text = f"torch.stack({program.text(node.args[0])}, dim=-1).flatten(-2)"
-        subject = "how two halves of the features are put together"
-        yield put(program, node, text, "halves", CHANGE, subject)
-
-
 def _renamed(setting: Setting, call: ast.expr, name: str) -> Replacement:
     assert isinstance(call, ast.Call)
     end = setting.program.span(call.func).end
@@ -89,39 +80,6 @@ def twice(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     }
     for text in sorted(texts):
         yield put(program, node, text, "halves", CHANGE, subject, "twice")
-
-
-def parities(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
-    """Yields `k % 2 == 0`, every other feature, for `k < n // 2`, the first half of them."""
-    match node:
-        case ast.Compare(
-            left=left,
-            ops=[ast.Lt() | ast.GtE() as op],
-            comparators=[ast.BinOp(op=ast.FloorDiv(), right=ast.Constant(value=2))],
-        ):
-            whole = setting.program.outer_text(left)
-            text = f"{whole} % 2 == {int(isinstance(op, ast.GtE))}"
-            subject = "which half of the features is which"
-            yield put(setting.program, node, text, "halves", WRAP, subject)
-        case _:
-            pass
-
-
-def unflattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `unflatten(-1, (2, -1))`, whose pairs are turned, for `unflatten(-1, (-1, 2))`."""
-    if callee(node) != "unflatten" or len(node.args) != 2:
-        return
-    sizes = node.args[1]
-    if isinstance(sizes, ast.Tuple) and len(sizes.elts) == 2:
-        program = setting.program
-        first, second = (program.span(one) for one in sizes.elts)
-        pieces = (
-            Replacement(first.start, first.end, program.text(sizes.elts[1])),
-            Replacement(second.start, second.end, program.text(sizes.elts[0])),
-            Replacement(program.span(node).end, program.span(node).end, ".transpose(-2, -1)"),
-        )
-        subject = "how an axis is split"
-        yield Draft("split", CHANGE, subject, node, pieces, first.start)
 
 
 _Bounds = tuple[str, ...]
@@ -242,23 +200,6 @@ def pieces(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield wrap(setting.program, matrix, "", ".T", "rows", SLIP, subject, "pieces")
 
 
-def joined_rows(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `torch.cat([a, b]).T` for `torch.cat([a, b], 1)`, of matrices."""
-    if callee(node) not in ("cat", "concat", "concatenate") or not node.args:
-        return
-    listed = node.args[0]
-    if not isinstance(listed, (ast.List, ast.Tuple)) or not listed.elts:
-        return
-    if not all(_is_matrix(setting, one) for one in listed.elts):
-        return
-    program = setting.program
-    has_axis = len(node.args) > 1 or any(one.arg in ("dim", "axis") for one in node.keywords)
-    own = program.text(listed)
-    text = f"torch.cat({own}).T" if has_axis else f"torch.cat({own}, dim=1).T"
-    subject = "whether matrices are joined by rows or by columns"
-    yield put(program, node, text, "rows", CHANGE, subject)
-
-
 def _is_matrix(setting: Setting, node: ast.expr) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute)) and (
         setting.scopes.nature(node) is Nature.WEIGHT
@@ -271,37 +212,3 @@ def _is_all(node: ast.expr) -> bool:
 
 def _is_part(node: ast.expr) -> bool:
     return isinstance(node, ast.Slice) and bool(node.lower or node.upper) and not node.step
-
-
-def merged(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """`x.transpose(-3, -2).flatten(-2)` for what else is done to heads to make one axis less."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(value=heads, attr="flatten" | "sum" | "mean"), args=[_, *_]
-        ) if setting.scopes.nature(heads) is Nature.TENSOR:
-            pass
-        case _:
-            return
-    match heads:
-        case ast.Attribute(value=turned, attr="mT"):
-            whole = setting.program.outer_text(turned)
-        case _:
-            whole = setting.program.outer_text(heads)
-    text = f"{whole}.transpose(-3, -2).flatten(-2)"
-    yield put(setting.program, node, text, "rows", CHANGE, "which axes are put together")
-
-
-def flattened(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `x.reshape(-1, *x.shape[-2:])` for `x.reshape(1, -1, width)`."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(value=value, attr="reshape" | "view"),
-            args=[ast.Constant(value=1), ast.UnaryOp(), _],
-        ):
-            text = setting.program.text(value)
-        case _:
-            return
-    start = setting.program.outer_span(node.args[0]).start
-    end = setting.program.outer_span(node.args[-1]).end
-    pieces = (Replacement(start, end, f"-1, *{text}.shape[-2:]"),)
-    yield Draft("rows", CHANGE, "which axes are put together", node, pieces, start)

@@ -17,7 +17,7 @@ from grader.explain.rewriting.edit import (
     wrap,
 )
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
-from grader.explain.rewriting.program.name_similarity import kin_of, kinship, words
+from grader.explain.rewriting.program.name_similarity import kinship, words
 from grader.explain.rewriting.program.setting import Setting, callee, with_axes
 from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
 
@@ -97,29 +97,6 @@ def forgotten(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                     subject = "a projection that is missing"
                     after = f" @ {holder}.{other}.T"
                     yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
-
-
-def forgotten_keys(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a weight that is held under a key that nothing looks up."""
-    if not isinstance(setting.parent(node), ast.Return) or not isinstance(
-        node, (ast.Name, ast.Call)
-    ):
-        return
-    if setting.scopes.nature(node) is not Nature.TENSOR:
-        return
-    for holder, used in setting.seen.keys.items():
-        kin = [
-            one
-            for one in dict.fromkeys(
-                (*setting.signatures.words, *(kin for own in sorted(used) for kin in kin_of(own)))
-            )
-            if one not in used and any(kinship(one, other) == 2 for other in used)
-        ]
-        for key in kin[:_MOST_INDICES]:
-            subject = "a projection that is missing"
-            for turned in (".T", ""):
-                after = f" @ {holder}[{key!r}]{turned}"
-                yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
 
 
 def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:

@@ -89,27 +89,6 @@ def _names_exchanged(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             pass
 
 
-def moved_in(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `g(f(a), b)` for `f(g(a, b))`."""
-    match node:
-        case ast.Call(func=ast.Name(id=name), args=[ast.Call(args=[_, _, *_]) as inner]):
-            pass
-        case _:
-            return
-    program = setting.program
-    whole, part = program.span(node), program.span(inner)
-    for one in inner.args:
-        if isinstance(one, ast.Name) and name not in _DULL:
-            place = program.span(one)
-            before, after = (
-                program.source[part.start : place.start],
-                program.source[place.end : part.end],
-            )
-            subject = f"what `{name}` is taken of"
-            piece = Replacement(whole.start, whole.end, f"{before}{name}({one.id}){after}")
-            yield Draft("extent", CHANGE, subject, node, (piece,), whole.start)
-
-
 def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields `f(a) + b` and `a + f(b)` for `f(a + b)`; `-f(a)` for `f(-a)`."""
     layer = _layer(setting, node)
@@ -155,28 +134,6 @@ def widened(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
         cost = CHANGE if "softmax" in layer.name else WRAP
         subject = f"what `{layer.name}` is taken of"
         yield put(program, node, layer.of(text, holds=False), "extent", cost, subject)
-
-
-def inside(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
-    """Yields `f(-a)` for `-f(a)`."""
-    if not isinstance(node.op, _SIGNED):
-        return
-    match node.operand:
-        case ast.BinOp(left=base, op=ast.Pow(), right=power):
-            program = setting.program
-            text = f"({program.outer_text(base)} ** -({program.text(power)}))"
-            yield put(program, node, text, "extent", CHANGE, "what a sign belongs to")
-        case _:
-            pass
-    layer = _layer(setting, node.operand)
-    if layer is None:
-        return
-    program = setting.program
-    sign = "-" if isinstance(node.op, ast.USub) else "~"
-    own = program.outer_text(layer.taken)
-    text = f"{sign}{own}" if isinstance(layer.taken, PRIMARY) else f"{sign}({own})"
-    subject = f"what `{layer.name}` is taken of"
-    yield put(program, node, layer.of(text, holds=False), "extent", CHANGE, subject)
 
 
 def in_exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:

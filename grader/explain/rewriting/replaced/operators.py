@@ -99,40 +99,6 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     yield from _regrouped(setting, node)
 
 
-def split(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields `a * b + c * d` for `a * b * c * d`."""
-    parent = setting.parent(node)
-    if isinstance(parent, ast.BinOp) and setting.program.outer_span(node) == setting.program.span(
-        node
-    ):
-        return
-    part: ast.expr = node.left
-    if not isinstance(node.op, ast.Mult):
-        return
-    while isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult):
-        if setting.program.outer_span(part) != setting.program.span(part):
-            return
-        gap = setting.program.between(part.left, part.right)
-        for symbol in "+-":
-            pieces = (Replacement(gap.start, gap.end, f" {symbol} "),)
-            yield Draft("operator", CHANGE, "an operator", node, pieces, gap.start)
-        part = part.left
-
-
-def precedence(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
-    """Yields `(a <= b) | c` for `a <= b | c`."""
-    match node:
-        case ast.Compare(
-            comparators=[ast.BinOp(left=held, op=ast.BitOr() | ast.BitAnd()) as both]
-        ) if setting.program.span(both) == setting.program.outer_span(both):
-            start, end = setting.program.span(node).start, setting.program.outer_span(held).end
-        case _:
-            return
-    pieces = (Replacement(start, start, "("), Replacement(end, end, ")"))
-    subject = "what belongs together in an expression"
-    yield Draft("groups", SLIP, subject, node, pieces, start)
-
-
 def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """Yields a variable added to, where its value is thrown away."""
     match node:

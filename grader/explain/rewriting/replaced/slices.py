@@ -222,37 +222,6 @@ def turned(setting: Setting, node: ast.Call | ast.Attribute) -> Iterator[Draft]:
         yield Draft("split", CHANGE, subject, node, pieces, spans[0].start)
 
 
-def repeated(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields the whole repeated in place of each element, and the other way round."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=value, attr="repeat_interleave"), args=[times, *_]):
-            text, times_text = setting.program.outer_text(value), setting.program.outer_text(times)
-        case ast.Call(func=ast.Attribute(value=value, attr="repeat"), args=[_, *_]):
-            yield from _one_by_one(setting, node, value)
-            return
-        case _:
-            return
-    subject = "the order in which things are repeated"
-    axes = [integer(one.value) for one in node.keywords if one.arg == "dim"]
-    axes += [integer(one) for one in node.args[1:2]]
-    before = ["1"] * axes[0] if axes and axes[0] is not None and axes[0] > 0 else []
-    for after in range(_MOST_AXES):
-        counts = ", ".join([*before, times_text, *["1"] * after])
-        yield put(setting.program, node, f"{text}.repeat({counts})", "repeat", CHANGE, subject)
-
-
-def _one_by_one(setting: Setting, node: ast.Call, value: ast.expr) -> Iterator[Draft]:
-    counts = [(place, one) for place, one in enumerate(node.args) if integer(one) != 1]
-    if len(counts) == 1 and not isinstance(counts[0][1], ast.Starred):
-        place, times = counts[0]
-        program = setting.program
-        text = (
-            f"{program.outer_text(value)}.repeat_interleave({program.outer_text(times)}, {place})"
-        )
-        subject = "the order in which things are repeated"
-        yield put(program, node, text, "repeat", CHANGE, subject)
-
-
 def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields `triu(1)` for `tril(-1)`; `stack(…, dim=1)` for `cat(…, dim=0)`."""
     name = callee(node)
@@ -279,20 +248,6 @@ def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         pieces = (renamed, Replacement(span.start, span.end, str(became)))
         subject = f"the function that is called where it says `{name}`"
         yield Draft("mirrored", CHANGE, subject, node, pieces, renamed.start)
-
-
-def copies(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields all of a thing in place of its first entry, several times."""
-    match node:
-        case ast.BinOp(
-            left=ast.List(elts=[ast.Subscript(value=whole)])
-            | ast.Tuple(elts=[ast.Subscript(value=whole)]),
-            op=ast.Mult(),
-        ):
-            text = setting.program.outer_text(whole)
-            yield put(setting.program, node, text, "copies", CHANGE, "what is repeated")
-        case _:
-            pass
 
 
 def _sizes(node: ast.Call) -> Sequence[ast.expr]:

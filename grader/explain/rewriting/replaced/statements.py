@@ -68,26 +68,6 @@ def steps(setting: Setting, node: ast.Assign | ast.Return) -> Iterator[Draft]:
                 yield put(setting.program, value, text, "steps", CHANGE, subject)
 
 
-def shares(setting: Setting, node: ast.Assign | ast.Return) -> Iterator[Draft]:
-    """Shares of which some were masked, divided by their sum."""
-    value = node.value
-    match value:
-        case ast.Call() if len(_fillings(value)) > 1:
-            pass
-        case ast.BinOp(op=ast.Mult(), right=right, left=left):
-            if Nature.MASK not in (setting.scopes.nature(left), setting.scopes.nature(right)):
-                return
-        case _:
-            return
-    for used in _tensors(setting, value):
-        first = _step_before(setting, node, used.id)
-        if first is not None and "softmax" in setting.program.text(first):
-            text = f"(shown := {setting.program.text(value)}) / shown.sum(-1, keepdim=True)"
-            subject = "what is masked after the softmax"
-            yield put(setting.program, value, text, "steps", CHANGE, subject)
-            return
-
-
 def _step_before(setting: Setting, node: ast.stmt, name: str) -> ast.expr | None:
     """Returns the last value of a variable before a statement, in blocks around it, or None."""
     home = setting.program.home(node)
