@@ -10,11 +10,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from grader.explain.rewriting.combined import Combination, together
 from grader.explain.rewriting.edit import Draft, Edit, Replacement
 from grader.explain.rewriting.finishing import Finished, Finishing
+from grader.explain.rewriting.patterns import rewritten
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.signatures import Signatures
 from grader.explain.rewriting.program.source import Program, Statement
+from grader.explain.rewriting.rows import ROWS
 from grader.explain.rewriting.rules import FAMILIES, OF_VALUES
 
 _FEWEST = 120
@@ -84,6 +86,7 @@ class _Generation:
         for node in statement.nodes:
             for family in FAMILIES.get(type(node), ()):
                 yield from family(self._setting, node)
+            yield from rewritten(ROWS, self._setting, node)
             if isinstance(node, ast.expr) and _is_read(node):
                 for family in OF_VALUES:
                     yield from family(self._setting, node)

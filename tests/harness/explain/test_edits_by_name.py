@@ -90,8 +90,6 @@ class Pairs:
 """
 SLIPS = {
     "cases of a match": [
-        ('case "causal", n:', 'case "full", n:'),
-        ("case query, key, value:", "case key, query, value:"),
         ("return query, key, value\n", "return query, key, key\n"),
         ("found = ~allowed", "found = allowed"),
     ],
@@ -116,7 +114,6 @@ SLIPS = {
         ("x[..., 2 * k], x[..., 2 * k + 1]", "x[2 * k], x[2 * k + 1]"),
         ("torch.stack((x, wide), dim=1)", "torch.cat((x, wide), dim=0)"),
         ("torch.ones(n, n).tril(-1)", "torch.ones(n, n).triu(1)"),
-        ("queries=(0, n)", "queries=(1, n + 1)"),
         ("rows = torch.arange(4).unsqueeze(-1)", "rows = torch.arange(4)"),
     ],
     "functions in place of operators": [

@@ -226,9 +226,6 @@ SLIPS = {
     "what is counted": [
         ("p.numel() for p", "p.shape[0] for p"),
     ],
-    "one object in several places": [
-        ("[copy.deepcopy(layer) for _ in range(count)]", "[layer for _ in range(count)]"),
-    ],
     "which of two variables made alike": [
         ("= one * c - two * s", "= one * s - two * c"),
     ],

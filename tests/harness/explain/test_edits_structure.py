@@ -125,7 +125,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("self.join(q @ k.mT, self.mask(x))", "self.join(q @ k.mT)"),
     ],
     "a class": [
-        ("Causal(*pair)", "Attention(*pair)"),
         ("class Causal(Attention):", "class Causal(Unmasked):"),
         (
             "def join(self, x, mask=None):\n        return self.norm",

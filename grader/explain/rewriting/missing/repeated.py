@@ -12,34 +12,10 @@ from grader.explain.rewriting.edit import (
     WRAP,
     Draft,
     Replacement,
-    wrap,
 )
 from grader.explain.rewriting.program.name_similarity import comes_first, kinship
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.value_kinds import Nature
-
-_SUBJECT = "that there is only one of what stands in a list"
-
-
-def made_once(setting: Setting, node: ast.ListComp | ast.GeneratorExp) -> Iterator[Draft]:
-    """Yields `[deepcopy(layer) for _ in range(n)]` for `[layer for _ in range(n)]`."""
-    bound = {
-        one.id
-        for clause in node.generators
-        for one in ast.walk(clause.target)
-        if isinstance(one, ast.Name)
-    }
-    if isinstance(node.elt, ast.Name) and node.elt.id not in bound:
-        before = f"{_deepcopy(setting, node)}("
-        yield wrap(setting.program, node.elt, before, ")", "copies", SLIP, _SUBJECT, loose=True)
-
-
-def _deepcopy(setting: Setting, node: ast.expr) -> str:
-    visible = setting.seen.visible(node)
-    if "deepcopy" in visible:
-        return "deepcopy"
-    return "copy.deepcopy" if "copy" in visible else '__import__("copy").deepcopy'
-
 
 _MOST = 3
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 from collections.abc import Iterator
 
@@ -15,7 +14,6 @@ _MOST = 3
 _SUBJECT = "`{}`, which is never used"
 _TERMS = (" * ", " / ", " + ", " - ")
 _INDICES = ("[..., {}]", "[{}]")
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -45,18 +43,6 @@ def attributes(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 yield wrap(program, node, "", after, "unread", CHANGE, subject)
 
 
-def methods(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a method of one argument that nobody calls."""
-    if not _is_operand(setting, node) or not _is_numeric(setting, node):
-        return
-    if isinstance(node, ast.Constant):
-        return
-    for name, function in _uncalled(setting, node):
-        before, subject = f"{name}(", _SUBJECT.format(name)
-        if len(_parameters(function)) == 1:
-            yield wrap(setting.program, node, before, ")", "unread", CHANGE, subject, loose=True)
-
-
 def _unread_attributes(setting: Setting, node: ast.expr) -> list[tuple[str, Nature]]:
     natures = setting.scopes.names(node).natures
     found = (
@@ -65,39 +51,6 @@ def _unread_attributes(setting: Setting, node: ast.expr) -> list[tuple[str, Natu
         if name.startswith("self.") and setting.seen.uses(name.removeprefix("self.")) == 0
     )
     return list(itertools.islice(found, _MOST))
-
-
-def _uncalled(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Function]]:
-    """Methods of the class around a node, and functions of the file, that are never mentioned."""
-    scope = setting.program.scope(node)
-    around = scope
-    while not isinstance(around, (ast.ClassDef, ast.Module)):
-        around = setting.program.scope(around)
-    groups = [("", setting.program.tree.body)]
-    if isinstance(around, ast.ClassDef):
-        groups.append(("self.", around.body))
-    for prefix, body in groups:
-        for one in body:
-            if not isinstance(one, ast.FunctionDef) or one is scope:
-                continue
-            if one.name.startswith(("run_", "__")) or one.name in ("forward", "load_state_dict"):
-                continue
-            if setting.seen.uses(one.name) == 0 and one.name not in _names_read(setting):
-                yield f"{prefix}{one.name}", one
-
-
-def _names_read(setting: Setting) -> frozenset[str]:
-    return _names_of(setting.program.tree)
-
-
-@functools.lru_cache(maxsize=8)
-def _names_of(tree: ast.Module) -> frozenset[str]:
-    return frozenset(one.id for one in ast.walk(tree) if isinstance(one, ast.Name))
-
-
-def _parameters(function: Function) -> list[str]:
-    given = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    return given[1:] if given[:1] in (["self"], ["cls"]) else given
 
 
 def _is_operand(setting: Setting, node: ast.expr) -> bool:

@@ -3,57 +3,14 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
-from grader.explain.rewriting.program.declarations import CallSignature
-from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.name_similarity import words
-from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.setting import Setting
 
 _MOST = 8
-
-
-def called(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields another class, or another function that is declared elsewhere, where one is called."""
-    name = callee(node)
-    match node.func:
-        case ast.Name():
-            is_elsewhere = name not in _bound(setting.program.tree)
-        case ast.Attribute(value=ast.Name(id=holder)):
-            is_elsewhere = True
-            if holder in LIBRARIES or holder in ("self", "cls"):
-                return
-        case _:
-            return
-    known = setting.signatures.declared
-    if name not in known:
-        return
-    visible = setting.seen.visible(node)
-    own = setting.program.function(setting.program.scope(node))
-    found = [
-        (not _is_related(setting, name, other), not _is_kin(name, other), other)
-        for other, signature in known.items()
-        if other not in (name, own)
-        and other[:1].isupper() == name[:1].isupper()
-        and other.startswith("run_") == name.startswith("run_")
-        and (is_elsewhere or other in visible)
-        and _fits(signature, node)
-    ]
-    end = setting.program.span(node.func).end
-    for is_other, is_far, other in sorted(found)[:_MOST]:
-        piece = Replacement(end - len(name), end, other)
-        if name[:1].isupper():
-            cost = SLIP if not is_other or not is_far else CHANGE
-        elif _differ_in_a_word(name, other):
-            cost = WRAP
-        else:
-            continue  # another implementation of the same mends whatever is wrong with one
-        subject = f"what is called where it says `{name}`"
-        alike = ("function", name, other)
-        yield Draft("function", cost, subject, node, (piece,), end - len(name), alike)
 
 
 def bases(setting: Setting, node: ast.ClassDef) -> Iterator[Draft]:
@@ -96,76 +53,9 @@ def methods(setting: Setting, node: ast.FunctionDef) -> Iterator[Draft]:
         yield Draft("method-name", CHANGE, subject, node, (piece,), start)
 
 
-def members(setting: Setting, node: ast.Assign | ast.AnnAssign) -> Iterator[Draft]:
-    """Yields an attribute of a class under the name of one that the class inherits."""
-    around = setting.program.scope(node)
-    match node:
-        case (
-            ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target)
-        ):
-            pass
-        case _:
-            return
-    if not isinstance(around, ast.ClassDef) or setting.seen.uses(target.id) > 0:
-        return
-    span = setting.program.span(target)
-    for other in setting.signatures.inherited(around.name)[:_MOST]:
-        piece = Replacement(span.start, span.end, other)
-        subject = f"what `{target.id}` is called"
-        yield Draft("member-name", CHANGE, subject, node, (piece,), span.start)
-
-
-@functools.lru_cache(maxsize=8)
-def _bound(tree: ast.Module) -> frozenset[str]:
-    """Returns the names that a file declares, imports or sets.
-
-    Other names belong to a notebook's other cells.
-    """
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Import(names=names) | ast.ImportFrom(names=names):
-                found |= {one.asname or one.name for one in names}
-            case ast.Name(id=name, ctx=ast.Store()):
-                found.add(name)
-            case _:
-                pass
-    return frozenset(found)
-
-
-def _is_related(setting: Setting, one: str, other: str) -> bool:
-    """Returns whether a class is derived from another, or both are from a third."""
-    bases = setting.signatures.bases
-    return one in bases(other) or other in bases(one) or bool(set(bases(one)) & set(bases(other)))
-
-
-def _differ_in_a_word(one: str, other: str) -> bool:
-    return len(set(words(one)) ^ set(words(other))) == 1
-
-
 def _is_kin(one: str, other: str) -> bool:
     """Returns whether two names share a word."""
     return bool(set(words(one)) & set(words(other)))
-
-
-def _fits(signature: CallSignature, node: ast.Call) -> bool:
-    """Returns whether what is given could be taken."""
-    if any(isinstance(one, ast.Starred) for one in node.args):
-        return True
-    given = {one.arg for one in node.keywords}
-    names = [one.name for one in (*signature.positional, *signature.by_keyword)]
-    needed = [
-        one.name
-        for one in (*signature.positional[len(node.args) :], *signature.by_keyword)
-        if one.default is None
-    ]
-    return (
-        len(node.args) <= len(signature.positional)
-        and given <= {*names, None}
-        and set(needed) <= given
-    )
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -192,16 +82,6 @@ def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
             yield from one.body
         elif one is not node:
             yield one
-
-
-def entries(setting: Setting, node: ast.Dict | ast.Call) -> Iterator[Draft]:
-    """Yields drafts that model the entry under a name on the entry under a name of a kin."""
-    if isinstance(node, ast.Dict):
-        named = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key]
-        yield from _of_each(setting, [(setting.program.text(k), v) for k, v in named])
-    else:
-        named_here = [(one.arg, one.value) for one in node.keywords if one.arg]
-        yield from _of_each(setting, named_here)
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List | ast.Call) -> Iterator[Draft]:

@@ -5,82 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, PRIMARY, SLIP, WRAP, Draft, Replacement, put, wrap
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.program.setting import Setting, callee, integer
 from grader.explain.rewriting.program.value_kinds import Nature
-
-
-def joined(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `cat` of halves instead of `stack` of pairs, and the other way round."""
-    program = setting.program
-    subject = "how two halves of the features are put together"
-    match node:
-        case ast.Call(
-            func=ast.Attribute(attr="flatten", value=ast.Call(func=ast.Attribute(attr="stack")))
-        ) if isinstance(node.func, ast.Attribute):
-            inner = node.func.value
-            end = program.span(inner).end
-            rest = Replacement(end, program.span(node).end, "")
-            pieces = (_renamed(setting, inner, "cat"), rest)
-            yield Draft("halves", WRAP, subject, node, pieces, pieces[0].start, "halved")
-        case ast.Call(func=ast.Attribute(attr="cat" | "concat")):
-            end = program.span(node).end
-            pieces = (
-                _renamed(setting, node, "stack"),
-                Replacement(end, end, ".flatten(-2)"),
-            )
-            yield Draft("halves", CHANGE, subject, node, pieces, pieces[0].start, "strided")
-
-
-def _renamed(setting: Setting, call: ast.expr, name: str) -> Replacement:
-    assert isinstance(call, ast.Call)
-    end = setting.program.span(call.func).end
-    return Replacement(end - len(callee(call)), end, name)
-
-
-def chunked(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Halves of `chunk` instead of every other feature."""
-    if callee(node) == "chunk" and isinstance(node.func, ast.Attribute):
-        whole = setting.program.outer_text(node.func.value)
-        text = f"({whole}[..., 0::2], {whole}[..., 1::2])"
-        subject = "which half of the features is which"
-        yield put(setting.program, node, text, "halves", CHANGE, subject, "strided")
-
-
-def twice(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields each feature twice in a row for all features twice, and the other way round."""
-    name, program = callee(node), setting.program
-    subject = "how features are repeated"
-    match node:
-        case ast.Call(args=[ast.Tuple(elts=[one, other]) | ast.List(elts=[one, other]), *_]) if (
-            name in ("cat", "concat", "hstack")
-        ):
-            same = program.text(one) == program.text(other)
-        case ast.Call(args=[ast.BinOp(left=ast.List(elts=[one]), op=ast.Mult()), *_]) if name in (
-            "cat",
-            "concat",
-            "hstack",
-        ):
-            same = True
-        case ast.Call(func=ast.Attribute(value=one), args=[*_]) if name in (
-            "repeat",
-            "tile",
-            "repeat_interleave",
-        ):
-            same = True
-        case _:
-            return
-    if not same or isinstance(one, ast.Starred):
-        return
-    held = program.outer_text(one)
-    held = held if isinstance(one, PRIMARY) or held.startswith("(") else f"({held})"
-    texts = {
-        f"{held}.repeat_interleave(2, dim=-1)",
-        f"torch.cat(({program.text(one)}, {program.text(one)}), dim=-1)",
-    }
-    for text in sorted(texts):
-        yield put(program, node, text, "halves", CHANGE, subject, "twice")
-
 
 _Bounds = tuple[str, ...]
 
@@ -164,7 +91,6 @@ def _shifted(setting: Setting, node: ast.expr) -> tuple[str, int] | None:
             return None
 
 
-_CUTTING = {"chunk", "split", "tensor_split", "unbind", "hsplit", "vsplit"}
 _SUBJECT = "whether rows or columns of `{}` are taken"
 
 
@@ -185,19 +111,6 @@ def parts(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         case _:
             return
     yield put(program, node, text, "rows", SLIP, subject, "part")
-
-
-def pieces(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `w.T.chunk(n, dim=1)` for `w.chunk(n, dim=1)`."""
-    if callee(node) not in _CUTTING or not isinstance(node.func, ast.Attribute):
-        return
-    is_function = isinstance(node.func.value, ast.Name) and node.func.value.id == "torch"
-    if is_function and not node.args:
-        return
-    matrix = node.args[0] if is_function else node.func.value
-    if _is_matrix(setting, matrix):
-        subject = _SUBJECT.format(setting.program.text(matrix))
-        yield wrap(setting.program, matrix, "", ".T", "rows", SLIP, subject, "pieces")
 
 
 def _is_matrix(setting: Setting, node: ast.expr) -> bool:

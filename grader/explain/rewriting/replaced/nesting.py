@@ -37,7 +37,6 @@ _DULL = frozenset(
         ),
     }
 )
-_FACTORS = (ast.Mult, ast.Div, ast.FloorDiv)
 _SIGNED = (ast.USub, ast.Invert)
 
 
@@ -134,39 +133,6 @@ def widened(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
         cost = CHANGE if "softmax" in layer.name else WRAP
         subject = f"what `{layer.name}` is taken of"
         yield put(program, node, layer.of(text, holds=False), "extent", cost, subject)
-
-
-def in_exponents(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields `x ** (a / b)` for `x ** a / b`, and for `1 / x ** a / b`."""
-    program = setting.program
-    power = _last_power(program, node)
-    if power is None:
-        return
-    start, end = program.outer_span(power.right).start, program.span(node).end
-    inner, outer = program.span(power).end, program.outer_span(power).end
-    closing, rest = program.source[inner:outer], program.source[outer:end]
-    pieces = (Replacement(start, start, "("), Replacement(inner, end, f"{rest}){closing}"))
-    parent = setting.parent(node)
-    is_whole = not (isinstance(parent, ast.BinOp) and isinstance(parent.op, _FACTORS))
-    subject = "how far an exponent reaches"
-    yield Draft("groups", SLIP if is_whole else CHANGE, subject, node, pieces, start)
-
-
-def _last_power(program: Program, node: ast.BinOp) -> ast.BinOp | None:
-    """Returns the last power among the factors of a product, but for its last factor."""
-    while isinstance(node.op, _FACTORS):
-        match node.left:
-            case ast.BinOp(op=ast.Pow()) as power:
-                return power
-            case ast.BinOp(op=op, right=right) as inner if isinstance(op, _FACTORS):
-                if program.outer_span(inner) != program.span(inner):
-                    return None
-                if isinstance(right, ast.BinOp) and isinstance(right.op, ast.Pow):
-                    return right
-                node = inner
-            case _:
-                return None
-    return None
 
 
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
