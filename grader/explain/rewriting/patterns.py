@@ -35,15 +35,13 @@ _Bound = dict[str, list[ast.AST]]
 class Row:
     """A rewrite rule: a pattern, what it becomes, and its cost.
 
-    `subject` says to a student what is changed. `example` is a line before and after. `where`
-    holds the natures that the parts must have.
+    `subject` says to a student what is changed. `where` holds the natures that parts must have.
     """
 
     before: str
     after: str
     cost: float
     subject: str
-    example: tuple[str, str]
     where: Mapping[str, Nature] = field(default_factory=dict)
 
 
