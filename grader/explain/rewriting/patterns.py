@@ -27,7 +27,9 @@ _FREE: Mapping[type[ast.AST], Sequence[str]] = {
     ast.Subscript: ("slice",),
     ast.Tuple: ("elts",),
     ast.List: ("elts",),
+    ast.Slice: ("lower", "upper"),
 }
+_READ = ast.Load()
 _Bound = dict[str, list[ast.AST]]
 
 
@@ -47,13 +49,12 @@ class Row:
 
 def rewritten(rows: Sequence[Row], setting: Setting, node: ast.AST) -> Iterator[Draft]:
     """Yields the draft of each row whose pattern an expression matches."""
-    if not isinstance(node, ast.expr):
+    if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", _READ), ast.Load):
         return
-    for row in _by_type(tuple(row.before for row in rows)).get(type(node), ()):
+    for pattern, number in _by_type(tuple(row.before for row in rows)).get(type(node), ()):
         bound: _Bound = {}
-        pattern, number = row
-        if _matches(pattern, node, bound) and _are_such(setting, bound, rows[number].where):
-            one = rows[number]
+        one = rows[number]
+        if _matches(pattern, node, bound) and _are_such(setting, bound, one.where):
             text = _filled(setting.program, one.after, bound)
             yield put(setting.program, node, text, "rewritten", one.cost, one.subject, one.before)
 

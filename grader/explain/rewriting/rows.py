@@ -14,6 +14,8 @@ def _rows(subject: str, cost: float, *pairs: tuple[str, str], **where: Nature) -
     return [Row(before, after, cost, subject, where) for before, after in pairs]
 
 
+_SLICES = ("$a:$b", "$a:", ":$b")
+_TURNS = (".transpose($*axes)", ".mT", ".T")
 _COPY = '__import__("copy").deepcopy'
 _PAIRED = "$x.repeat_interleave(2, dim=-1)"
 _HALVED = "torch.cat(($x, $x), dim=-1)"
@@ -51,6 +53,12 @@ ROWS: tuple[Row, ...] = (
         ("$y / $x ** $a / $b", "$y / $x ** ($a / $b)"),
         ("$y / $x ** $a * $b", "$y / $x ** ($a * $b)"),
     ),
+    *_rows(
+        "which of two factors is transposed",
+        SLIP,
+        *((f"$a @ $b{turn}", f"$b @ $a{turn}") for turn in _TURNS),
+        *((f"$a{turn} @ $b", f"$a @ $b{turn}") for turn in _TURNS),
+    ),
     *_rows("what a sign belongs to", CHANGE, ("-($x ** $a)", "$x ** -$a")),
     *_rows(
         "what belongs together in an expression",
@@ -80,6 +88,8 @@ ROWS: tuple[Row, ...] = (
         "what is counted",
         CHANGE,
         ("sum($shape)", "math.prod($shape)"),
+        ("4 * $a * $b", "3 * $a * $b + $a * $a"),
+        ("4 * $a * $b", "3 * $a * $b + $b * $b"),
         ("len(list($x))", "sum(one.numel() for one in $x)"),
     ),
     *_rows(
@@ -103,6 +113,9 @@ ROWS: tuple[Row, ...] = (
         "whether rows or columns are taken",
         SLIP,
         ("$w.chunk($*given)", "$w.T.chunk($*given)"),
+        *((f"$w[{part}]", f"$w[:, {part}].T") for part in _SLICES),
+        *((f"$w[{part}, :]", f"$w[:, {part}].T") for part in _SLICES),
+        *((f"$w[:, {part}]", f"$w[{part}].T") for part in _SLICES),
         w=Nature.WEIGHT,
     ),
     *_rows(

@@ -161,7 +161,6 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Slice: (slices.slices,),
     ast.Subscript: (
         slices.indices,
-        halves.parts,
         names.instead_of_sizes,
         members.entries,
         written_out.elements,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting, callee, integer
-from grader.explain.rewriting.program.value_kinds import Nature
 
 _Bounds = tuple[str, ...]
 
@@ -89,39 +88,3 @@ def _shifted(setting: Setting, node: ast.expr) -> tuple[str, int] | None:
             return setting.program.outer_text(bound), by if isinstance(op, ast.Add) else -by
         case _:
             return None
-
-
-_SUBJECT = "whether rows or columns of `{}` are taken"
-
-
-def parts(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields `w[a:b].T` for `w[:, a:b]`, `w[:, a:b].T` for `w[a:b]`, if `x @ w.T` is meant."""
-    if not isinstance(node.ctx, ast.Load) or not _is_matrix(setting, node.value):
-        return
-    program = setting.program
-    name = program.text(node.value)
-    subject = _SUBJECT.format(name)
-    match node.slice:
-        case ast.Tuple(elts=[first, part]) if _is_all(first) and _is_part(part):
-            text = f"{name}[{program.text(part)}].T"
-        case ast.Tuple(elts=[part, last]) if _is_part(part) and _is_all(last):
-            text = f"{name}[:, {program.text(part)}].T"
-        case ast.Slice() as part if _is_part(part):
-            text = f"{name}[:, {program.text(part)}].T"
-        case _:
-            return
-    yield put(program, node, text, "rows", SLIP, subject, "part")
-
-
-def _is_matrix(setting: Setting, node: ast.expr) -> bool:
-    return isinstance(node, (ast.Name, ast.Attribute)) and (
-        setting.scopes.nature(node) is Nature.WEIGHT
-    )
-
-
-def _is_all(node: ast.expr) -> bool:
-    return isinstance(node, ast.Slice) and not (node.lower or node.upper or node.step)
-
-
-def _is_part(node: ast.expr) -> bool:
-    return isinstance(node, ast.Slice) and bool(node.lower or node.upper) and not node.step
