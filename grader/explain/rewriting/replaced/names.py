@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -254,3 +255,31 @@ def _groups(program: Program, value: ast.expr) -> Iterator[tuple[Spans, float]]:
 def _are_nested(spans: Spans) -> bool:
     found = sorted((one.start, one.end) for own in spans.values() for one in own)
     return any(end > start for (_, end), (start, _) in itertools.pairwise(found))
+
+
+_MOST_KIN = 3
+
+
+def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """Yields another name of a kin throughout a statement: `k = turn(k)` for `v = turn(v)`."""
+    program = setting.program
+    targets = {
+        one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)
+    }
+    text = program.text(node)
+    span = program.span(node)
+    if "\n" in text:
+        return
+    names = setting.scopes.names(node)
+    for name in sorted(targets):
+        uses = len(re.findall(rf"\b{name}\b", text))
+        others = [
+            one
+            for one in names.natures
+            if kinship(name, one) == 2 and one != name and one not in targets
+        ]
+        for other in others[:_MOST_KIN] if uses > 1 else ():
+            new = re.sub(rf"(?<!\.)\b{name}\b", other, text)
+            piece = Replacement(span.start, span.end, new)
+            subject = f"where `{name}` is used"
+            yield Draft("name", CHANGE, subject, node, (piece,), span.start)
