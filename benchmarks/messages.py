@@ -107,11 +107,10 @@ def _message(test: Verdict, places: Iterable[tuple[str, int]]) -> Message:
 
 
 def _lines_in(message: str) -> Iterable[Line]:
-    """The places that a sentence names as `(file, line 3)`."""
+    """The places that a sentence names as `(file:3)`."""
     for part in message.split("(")[1:]:
-        file, comma, rest = part.partition(", line ")
-        number = rest.partition(")")[0]
-        if comma and number.isdigit():
+        file, colon, number = part.partition(")")[0].rpartition(":")
+        if colon and number.isdigit():
             yield Line(file, int(number))
 
 
@@ -172,7 +171,7 @@ def compared(reads: Sequence[Read]) -> Iterable[str]:
     count: Counter[str] = Counter()
     for one, message in first.values():
         told, home = one.told, folded(printed[one.told.slip.id])
-        lines = {line for line in message.lines if f"{line.file}, line {line.number}" in home}
+        lines = {line for line in message.lines if f"{line.file}:{line.number}" in home}
         missing = [line for line in sentences(message.words) if folded(line) not in home]
         count["sentence"] += told.is_said_in(home)
         count["line"] += bool(lines & set(told.slip.lines))

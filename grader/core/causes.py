@@ -15,12 +15,16 @@ _TEXT = re.compile(r"""(?<!\w)[bru]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")…?"
 _CALL = re.compile(r"(\w)\([^()]*\)")
 # What an answer is called: by its method, or as a test's author has it.
 _NAMED = re.compile(r"^.*?(?= (?:is (?:#|…|right up to)|has # ))")
-_PLACE = re.compile(r" \([^()]*, line \d+[^()]*\)")
+_PLACE = re.compile(r" \([^():]*[^():\s]:\d+[^()]*\)")
 # What the judge says of tests for which it did not wait any more.
 NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # What is said of a test that fails for more than the line that mends others of its exercise.
-STAYS_WRONG = "It stays wrong when the line is changed that mends other tests: "
+STAYS_WRONG = "Still fails after the change that fixes other tests of the exercise: "
+# How many values of an answer are wrong: the headline above says which, as each case has it.
+_COUNTED = re.compile(r"\d+ of \d+ values in ")
+# Advice that says what to look at, and not what is wrong.
+_TO_CHECK = "Check "
 # Of a first line; a submission can raise whatever it likes.
 _LONGEST = 2000
 # What is not found is one slip, at however many lines it is met.
@@ -77,31 +81,40 @@ class FailedTest:
         return said or str(self.status).replace("_", " ")
 
     @property
+    def source_lines(self) -> Sequence[str]:
+        """Returns the source line that raised, which stands below the headline."""
+        below = self.message[:_LONGEST].split("\n", 2)[1:2]
+        return [one.strip() for one in below if one.startswith("    ") and one.strip()]
+
+    @property
+    def kind(self) -> str:
+        """Returns the line that tests with wrong answers of one kind have, but for numbers."""
+        below = self.message[:_LONGEST].split("\n", 2)[1:2]
+        return below[0] if below and _COUNTED.match(below[0]) else self.outcome
+
+    @property
     def is_apart(self) -> bool:
         """Whether what mends other tests of its exercise was seen not to mend it."""
         return STAYS_WRONG in self.message
 
     @property
     def sentence(self) -> str:
-        """Returns the mistake's explanation, the advice on a wrong answer, or the outcome."""
+        """Returns the mistake's explanation, what is wrong in the code, or the outcome."""
         if self.mistake is not None:
             return self.mistake.explanation
-        if self.advice and self.status is Status.FAILED:
+        if self.advice and self.status is Status.FAILED and not self.advice.startswith(_TO_CHECK):
             return self.advice
         return self.outcome
 
     @property
     def lines(self) -> str:
-        """The places in words: "warmup.py, line 7 or 9"."""
-        told: dict[str, list[str]] = {}
-        for file, line in self.places:
-            told.setdefault(file, []).append(str(line))
-        return " or ".join(f"{file}, line {' or '.join(own)}" for file, own in told.items())
+        """The places: "warmup.py:7 or warmup.py:9"."""
+        return " or ".join(f"{file}:{line}" for file, line in self.places)
 
     @property
     def in_short(self) -> str:
-        """The sentence and the lines."""
-        return _at(self.sentence.removesuffix("."), self.lines)
+        """The exercise, the sentence and the lines."""
+        return _at(_titled(self.exercise, self.sentence), self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +142,7 @@ class Cause:
         """Returns the sentence that names the cause to a person."""
         if self.mistake is not None:
             return self.mistake.explanation
-        if self.shown.status is Status.MISSING and len(self.exercises) > 1:
+        if self.is_of_several_missing:
             return f"{len(self.exercises)} exercises are not written yet."
         return self.shown.sentence
 
@@ -153,8 +166,21 @@ class Cause:
 
     @property
     def headline(self) -> str:
-        """The sentence and the lines, as one phrase: "your mask … (warmup.py, line 25)"."""
-        return _at(_begun_small(self.sentence).removesuffix("."), self.lines)
+        """The exercise at the root, the sentence and the lines.
+
+        For example: "run_mask: your mask … (warmup.py:25)".
+        """
+        return _at(self.title, self.lines)
+
+    @property
+    def title(self) -> str:
+        """The headline without the lines."""
+        return _titled("" if self.is_of_several_missing else self.exercises[0], self.sentence)
+
+    @property
+    def is_of_several_missing(self) -> bool:
+        """Whether it is that several exercises are not written."""
+        return self.shown.status is Status.MISSING and len(self.exercises) > 1
 
     @property
     def lines(self) -> str:
@@ -208,15 +234,14 @@ def causes(
     for group in groups:
         group.sort(key=lambda test: place[id(test)])
     groups.sort(key=lambda group: place[id(group[0])])
-    found = [Cause(tuple(group), _telling(group)) for group in groups]
+    found = _with_own_headlines(Cause(tuple(group), _telling(group)) for group in groups)
     return tuple(sorted(found, key=lambda cause: cause.shown.status is Status.MISSING))
 
 
-def in_short(found: Sequence[Cause]) -> str:
-    """Returns the causes in a line: the sentence of a single one, the numbers of several."""
+def counted(found: Sequence[Cause]) -> str:
+    """Returns how many causes there are, and of how many failures: "1 cause of 34 failures"."""
     failures = _counted(sum(len(cause.tests) for cause in found), "failure")
-    counted = f"{_counted(len(found), 'cause')}, {failures}"
-    return f"{counted}: {found[0].headline}" if len(found) == 1 else counted
+    return f"{_counted(len(found), 'cause')} of {failures}"
 
 
 def without_numbers(message: str) -> str:
@@ -250,9 +275,10 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         yield "mistake", test.mistake.mistake
     if test.places:
         yield "line", test.places[0]
-    said = without_numbers(_PLACE.sub("", test.outcome).rpartition(NOT_CALLED)[2])
+    said = without_numbers(_PLACE.sub("", test.kind).rpartition(NOT_CALLED)[2])
     if test.status is Status.ERROR:
         yield from (("raised", place) for place in _PLACE.findall(test.headline))
+        yield from (("raised", said, line) for line in test.source_lines)
     if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
         yield "not found", said
     elif test.status is Status.NOT_GRADED:
@@ -325,6 +351,16 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
     )
 
 
+def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
+    """Returns the causes; those that would be told in the same words are one."""
+    told: dict[tuple[object, str], Cause] = {}
+    for cause in found:
+        key = cause.shown.status, cause.headline
+        same = told.get(key)
+        told[key] = cause if same is None else Cause((*same.tests, *cause.tests), same.shown)
+    return [*told.values()]
+
+
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
     """Returns the root exercise's test that says most: by mistake, then line, then values."""
     own = [test for test in group if test.exercise == group[0].exercise]
@@ -336,6 +372,14 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
             test.aspect is Aspect.VALUES,
         ),
     )
+
+
+def _titled(exercise: str, sentence: str) -> str:
+    """Returns an exercise and a sentence on it: "run_rope: every value is wrong"."""
+    said = sentence.removesuffix(".")
+    if not exercise or re.match(rf"{re.escape(exercise)}\b", said):
+        return said
+    return f"{exercise}: {_begun_small(said)}"
 
 
 def _at(said: str, lines: str) -> str:

@@ -114,3 +114,11 @@ def _rounded(whole: int, exact: Sequence[Fraction]) -> list[int]:
     for place in by_remainder[: whole - sum(parts)]:
         parts[place] += 1
     return parts
+
+
+@dataclass(frozen=True, slots=True)
+class CourseWorth:
+    """The hundredths that all public tests carry, and those of the whole assignment."""
+
+    public: int
+    in_all: int

@@ -56,6 +56,12 @@ def points(number: float) -> str:
     return f"{round(number, 2):.10g}"
 
 
+def gained_in_words(number: float, is_full: bool) -> str:
+    """Points that an exercise gets back: "full marks (+6 points)", or "+6 points"."""
+    more = f"+{points(number)} point{'' if points(number) == '1' else 's'}"
+    return f"full marks ({more})" if is_full else more
+
+
 _DECLARED = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK_OR_COMMENT = re.compile(rb"[ \t\f]*(?:#|$)")
 # Those in which ASCII is ASCII: the text that an editor shows is the text that Python reads.

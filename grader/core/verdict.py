@@ -198,14 +198,11 @@ class Carried:
     @property
     def sentence(self) -> str:
         """Why, as people read it."""
-        roots = self.root.split(" + ")
-        if len(roots) == 1:
-            made, verb = f"mistake in {self.root} ({self.mistake})", "is"
-        else:
-            each = zip(roots, self.mistake.split(" + "), strict=False)
-            made = f"mistakes in {' and '.join(f'{root} ({mistake})' for root, mistake in each)}"
-            verb = "are"
-        return f"right but for the {made} that it builds on, which {verb} paid for there"
+        each = [*zip(self.root.split(" + "), self.mistake.split(" + "), strict=False)]
+        roots = " and ".join(f"{root} ({mistake})" for root, mistake in each)
+        if len(each) == 1:
+            return f"Its only error comes from {roots}, where it was already deducted."
+        return f"Its only errors come from {roots}, where they were already deducted."
 
 
 @dataclass(frozen=True, slots=True)

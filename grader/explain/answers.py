@@ -48,7 +48,7 @@ def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | No
     advice.append(f"The test called {call_in_words(call)}.")
     if line is None:
         return "\n".join([said, *advice])
-    place = plain(f"{line.file}, line {line.line}")
+    place = plain(f"{line.file}:{line.line}")
     return "\n".join([f"{said} ({place})", f"    {plain(line.source)}", *advice])
 
 

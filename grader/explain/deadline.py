@@ -63,7 +63,7 @@ def still_running(seconds: float, line: Line, is_known: bool) -> str:
     """Returns the words that a call was at a line after some seconds, as before if `is_known`."""
     told = f"{round(seconds, 0 if seconds > 1 else 1):g}"
     again = ", as before" if is_known else ""
-    return f"after {told} s still running {plain(line.file)}, line {line.line}{again}"
+    return f"after {told} s still running {plain(line.file)}:{line.line}{again}"
 
 
 def what_runs(line: Line) -> Iterator[str]:

@@ -79,7 +79,7 @@ class StepComparison:
         line = self.line_of(test)
         said = [_unloaded_in_words(one) for one in self.unloaded if test in self.wrong]
         if line is not None:
-            place = f"{line.file}, line {line.line}: {line.source}"
+            place = f"{line.file}:{line.line}: {line.source}"
             said.append(f"The first NaN or infinity appears in {place}")
         elif self.walk is not None and test in self.wrong:
             said.append(in_words(self.walk.steps))

@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import io
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +14,7 @@ from types import ModuleType
 import jaxtyping
 
 from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.points import CourseWorth, hundredths
 from grader.core.wire.calls import Answer, Call, Raised, Use
 from grader.core.wire.delta import Receiving, Sending
 from grader.core.wire.frames import receive
@@ -34,6 +35,7 @@ from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import absent, perform
 
 CONTRACT = "tests/contract.py"
+_PUBLIC = "tests/public"
 _MODULE = "contract_as_handed_out"
 
 
@@ -57,14 +59,19 @@ _SECONDS = 10.0
 class Home:
     """The bench of a student's own machine, and what it is made of.
 
-    `exercises` are all of the assignment, in its order, if that is known.
+    `exercises` are all of the assignment, in its order, with their points, if these are known.
     """
 
     bench: Bench
     cases: HomeCases
     calls: DirectCalls
-    exercises: Sequence[str]
+    exercises: Mapping[str, float]
     shows_edits: bool
+
+    def worth(self) -> CourseWorth:
+        """Returns the points of all public tests, and those of the assignment."""
+        public = hundredths(self.cases.all_points(_PUBLIC))
+        return CourseWorth(public, sum(map(hundredths, self.exercises.values())))
 
 
 def home_bench(root: Path, seconds: float | None = None) -> Home:
@@ -197,21 +204,20 @@ def _imported(root: Path) -> tuple[dict[str, Adapter], ModuleType]:
     return contract_at_home(root), importlib.import_module("adapters")
 
 
-def _assigned(root: Path) -> tuple[Collection[str], Sequence[str], bool, float]:
-    """Returns the assignment's forbidden names, its exercises, whether it shows edits, a call's
-    seconds.
+def _assigned(root: Path) -> tuple[Collection[str], Mapping[str, float], bool, float]:
+    """Returns the assignment's forbidden names, its exercises with their points, whether it shows
+    edits, a call's seconds.
     """
     try:
         assignment = find_assignment(root)
-        exercises = list(assignment.points)
         return (
             assignment.forbidden,
-            exercises,
+            assignment.points,
             assignment.show_edits,
             assignment.call_timeout,
         )
     except BadAssignment:
-        return (), (), False, _SECONDS
+        return (), {}, False, _SECONDS
 
 
 def _give_way(raised: Raised) -> None:

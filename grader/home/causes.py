@@ -181,7 +181,7 @@ class Reasons:
         explains = follows or said.id in reason.explained
         mistake = reason.mistake if explains else None
         if mistake is not None and reason.root != said.exercise:
-            failure.more.append(f"The same mistake as in {reason.root}: mend it there first.")
+            failure.more.append(f"The same mistake as in {reason.root}: fix it there first.")
         advice, places = "", said.places
         if mended is not None:
             advice, _, failure.line = words.partition("\n")
@@ -192,9 +192,7 @@ class Reasons:
         is_bare = mistake is None and mended is None and not said.is_apart
         if is_bare and said.status is Status.FAILED:
             failure.builds_on = list(reason.builds_on)
-            failure.more += (
-                f"{one} is wrong as well: begin there." for one in reason.builds_on[:1]
-            )
+            failure.more += (f"{one} is also wrong: start there." for one in reason.builds_on[:1])
         failure.said = dataclasses.replace(said, mistake=mistake, places=places, advice=advice)
 
 
@@ -229,7 +227,7 @@ class _Inquiry:
         if self._has_begun:
             return
         self._has_begun = True
-        tests, member = siblings(item, self._home.exercises), membership(item)
+        tests, member = siblings(item, list(self._home.exercises)), membership(item)
         if not any(tests.values()):
             return
         with contextlib.suppress(CannotCopy):

@@ -14,7 +14,7 @@ from grader.home.causes import Reasons
 from grader.home.failure import Failure
 from grader.home.repair import QUICK, UNHURRIED
 from grader.home.report import HomeReport
-from grader.home.summary import Folding, Summary
+from grader.home.summary import Folding, NothingRan, Summary
 from grader.testing.exercise import membership
 from grader.testing.outcome import StudentFault
 from grader.testing.plugin import BENCH, CALL_TIMEOUT, LOCATE
@@ -42,7 +42,7 @@ class Greeting:
         if member is not None and isinstance(fault, StudentFault):
             where = fault.where
             if fault.status is Status.MISSING and where is not None:
-                place = f"{member.exercise} {where.file}, line {where.line}"
+                place = f"{member.exercise} {where.file}:{where.line}"
                 report.user_properties.append((_STUB, place))
         return report
 
@@ -64,11 +64,11 @@ class Greeting:
             return
         ordered = [name for name in self._exercises if name in self._stubs] or list(self._stubs)
         place, tests = self._stubs[ordered[0]]
-        start = "Next is" if self._begun else "Nothing of this is written yet. Begin with"
+        start = "Next:" if self._begun else "Nothing is written yet. Start with"
         for line in (
             "",
-            f"{start} {ordered[0]} ({place}):",
-            f"write what its docstring asks for, then run `pytest {tests}`.",
+            f"{start} {ordered[0]} ({place}).",
+            f"Write what its docstring asks for, then run `pytest {tests}`.",
         ):
             terminalreporter.write_line(line)
 
@@ -130,12 +130,14 @@ def pytest_configure(config: pytest.Config) -> None:
     reasons = Reasons(config.rootpath, home, patience)
     report = HomeReport(config.rootpath, home, verbose, reasons)
     folding = Folding(verbose)
-    summary = Summary(folding, home.exercises, report.tallies, report.notes)
+    order = list(home.exercises)
+    summary = Summary(folding, order, report.tallies, report.notes, home.worth)
     for name, plugin in {
         "report": report,
         "folding": folding,
         "summary": summary,
         "several-processes": SeveralProcesses(),
-        "greeting": Greeting(home.exercises),
+        "greeting": Greeting(order),
+        "nothing-ran": NothingRan([name.partition("_")[2] or name for name in order]),
     }.items():
         config.pluginmanager.register(plugin, f"grader-home-{name}")

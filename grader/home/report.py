@@ -188,7 +188,7 @@ def _own_fault(exception: BaseException, root: Path) -> str:
     if isinstance(exception, pytest.FixtureLookupError):
         words = f"there is no fixture {exception.argname}"
     places = [
-        f" ({Path(entry.filename).relative_to(root)}, line {entry.lineno})"
+        f" ({Path(entry.filename).relative_to(root)}:{entry.lineno})"
         for entry in traceback.extract_tb(exception.__traceback__)
         if Path(entry.filename).is_relative_to(root) and sys.prefix not in entry.filename
     ]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
-from grader.core.causes import Cause, causes, in_short
-from grader.core.points import Gate, points_of
+from grader.core.assignment import nearest
+from grader.core.causes import Cause, causes, counted
+from grader.core.points import CourseWorth, Gate, points_of
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
 
 PASSED, MISSING = "passed", "missing"
-_LESS_POINTS = "Without right values no points: the rest of an exercise counts as far as they are."
+_LESS_POINTS = "Where an exercise's values are not all right, its other tests count less."
 
 
 @dataclass(slots=True)
@@ -83,23 +85,27 @@ def table(tallies: Mapping[str, ExerciseCounts], all_rows: bool) -> Iterator[str
     right = [name for name, tally in tallies.items() if tally.is_right]
     missing = [name for name, tally in tallies.items() if tally.is_missing]
     if right:
-        yield f"all tests passed: {', '.join(right)}"
+        yield f"all tests passed: {_counted(len(right), 'other exercise' if shown else 'exercise')}"
     if missing:
         yield f"not implemented yet: {', '.join(missing)}"
 
 
-def in_all(tallies: Mapping[str, ExerciseCounts]) -> Iterator[str]:
-    """Yields the points of all exercises, and what becomes of them in class."""
+def in_all(tallies: Mapping[str, ExerciseCounts], worth: CourseWorth) -> Iterator[str]:
+    """Yields the points of all exercises, and those that hidden tests carry."""
     carried = sum(tally.possible for tally in tallies.values())
     if not carried:
         return
     reached = sum(tally.points for tally in tallies.values())
     if any(tally.counts_less for tally in tallies.values()):
         yield _LESS_POINTS
-    yield (
-        f"{in_words(reached)} of the {in_words(carried)} points that these tests carry. "
-        "Your course grades with more tests than these: other shapes, sizes and values."
-    )
+    said = f"{in_words(reached)} of {in_words(carried)} points"
+    rest = worth.in_all - worth.public
+    if carried < worth.public:
+        yield f"{said} in the tests that ran; all public tests carry {in_words(worth.public)}."
+    elif rest > 0:
+        yield f"{said}. The other {in_words(rest)} come from hidden tests."
+    else:
+        yield f"{said}."
 
 
 def in_words(number: int) -> str:
@@ -109,15 +115,11 @@ def in_words(number: int) -> str:
 
 # Told in full; -v has the others.
 _MOST_IN_FULL = 3
-_MOST_NAMED = 8
 # Values of --tb with which pytest shows no failure in full.
 _HEADLINES_ONLY = ("no", "line")
 # What pytest lists in its short summary if nothing else is asked for by -r.
 _LISTED_BY_DEFAULT = "fE"
-_CUT_SHORT = (
-    "Not all was tried to find the lines to change, so that you need not wait: "
-    "`pytest --locate` tries all."
-)
+_CUT_SHORT = "The search for lines to change stopped early: `pytest --locate` finishes it."
 
 Failures = dict[str, Failure]
 
@@ -181,11 +183,13 @@ class Summary:
         order: Sequence[str],
         tallies: Mapping[str, ExerciseCounts],
         notes: Mapping[str, Mapping[str, None]],
+        worth: Callable[[], CourseWorth],
     ) -> None:
         self._folding = folding
         self._order = order
         self._tallies = tallies
         self._notes = notes
+        self._worth = worth
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Writes them."""
@@ -194,71 +198,108 @@ class Summary:
         found = causes((one.said for one in failures.values()), self._order, builds_on)
         show = terminalreporter.write_line
         if found:
-            style = terminalreporter.config.getoption("tbstyle")
-            in_full = not verbose and style not in _HEADLINES_ONLY
-            terminalreporter.section("causes")
-            for line in _told(found, failures, self._folding.printed, in_full):
-                show(line)
+            shown = terminalreporter.config.getoption("tbstyle")
+            in_full = not verbose and shown not in _HEADLINES_ONLY
+            terminalreporter.section(counted(found))
+            for line, style in _told(found, failures, self._folding.printed, in_full):
+                show(line, **({style: True} if style else {}))
         if self._tallies:
             terminalreporter.section("exercises")
             for line in table(self._tallies, all_rows=verbose or not found):
                 show(line)
-            for line in self._remarks(failures):
+            for line in self._remarks(failures, terminalreporter.config.rootpath):
                 show("")
                 show(line)
         self._folding.unfold(terminalreporter, [cause.shown.id for cause in found])
 
-    def _remarks(self, failures: Failures) -> Iterator[str]:
+    def _remarks(self, failures: Failures, root: Path) -> Iterator[str]:
         if any(one.was_hurried for one in failures.values()):
             yield _CUT_SHORT
         for text, exercises in self._notes.items():
             yield f"note on {', '.join(exercises)}: {text}"
-        points = "\n".join(in_all(self._tallies))
+        worth = self._worth()
+        points = "\n".join(in_all(self._tallies, worth))
         if points:
             yield points
+        carried = sum(tally.possible for tally in self._tallies.values())
+        if carried >= worth.public and all(tally.is_right for tally in self._tallies.values()):
+            yield handing_in(root)
+
+
+# A line, and how a terminal shows it.
+_Styled = tuple[str, str]
 
 
 def _told(
     found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
-) -> Iterator[str]:
-    """Yields the causes, the first ones with one of their failures each."""
-    yield in_short(found)
+) -> Iterator[_Styled]:
+    """Yields the causes with their hints, the first ones with one of their failures each."""
     for number, cause in enumerate(found, 1):
-        is_told = in_full and number <= _MOST_IN_FULL
-        if len(found) > 1:
-            if in_full and number <= _MOST_IN_FULL + 1:
-                yield ""
-            yield f"{number}. {cause.headline}: {cause.extent}"
-        if is_told:
-            yield from _example(cause, failures, printed[cause.shown.id])
-            yield from _extent(cause, is_one=len(found) == 1)
-    if in_full and len(found) > _MOST_IN_FULL:
-        yield "`pytest -v` shows all."
+        if in_full and number > 1:
+            yield "", ""
+        first = f"{number}. " if len(found) > 1 else ""
+        yield f"{first}{cause.headline}", "red"
+        if not in_full:
+            continue
+        if cause.hint:
+            yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint, "yellow"
+        if number <= _MOST_IN_FULL:
+            yield from ((line, "") for line in _example(cause, failures, printed))
+        yield from ((line, "") for line in _extent(cause))
 
 
-def _example(cause: Cause, failures: Failures, printed: Sequence[str]) -> Iterator[str]:
-    """Yields the hint, and one failure in full, with what it printed."""
-    if cause.hint:
-        yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint
+def _example(
+    cause: Cause, failures: Failures, printed_by: Mapping[str, list[str]]
+) -> Iterator[str]:
+    """Yields one failure in full, with what it printed."""
     failure = failures[cause.shown.id]
-    of = [failures[test.id] for test in cause.tests]
-    line = next(filter(None, (one.line for one in (failure, *of))), "")
+    others = [failures[test.id] for test in cause.tests]
+    line = next(filter(None, (one.line for one in (failure, *others))), "")
     name = cause.shown.id.rpartition("::")[2]
     yield f"{name}: {failure.about}" if failure.about else f"{name}:"
-    first, *rest = [*failure.account(), *line.splitlines(), *printed]
-    if cause.sentence not in first:
-        yield f"    {first}"
-    for text in rest:
+    first, *rest = [*failure.account(), *line.splitlines(), *printed_by[cause.shown.id]]
+    is_said = cause.shown.outcome == cause.sentence
+    for text in rest if is_said else (first, *rest):
         yield f"    {text}"
 
 
-def _extent(cause: Cause, is_one: bool) -> Iterator[str]:
-    """Yields the exercises that it fails, if there is more to say of them."""
-    counted = Counter(test.exercise for test in cause.tests)
-    if len(counted) == 1:
-        if is_one and len(cause.tests) > 1:
-            yield f"All in {cause.exercises[0]}. `pytest -v` shows each."
-        return
-    each = [f"{name} ({number})" for name, number in counted.items()]
-    more = f" and {len(each) - _MOST_NAMED} more" if len(each) > _MOST_NAMED else ""
-    yield f"In {', '.join(each[:_MOST_NAMED])}{more}. `pytest -v` shows each."
+def _extent(cause: Cause) -> Iterator[str]:
+    """Yields how many tests of which exercises it fails, if these are several."""
+    if len(cause.tests) > 1:
+        where = _counted(len(cause.exercises), "exercise")
+        yield f"Fails {len(cause.tests)} tests in {where}: `pytest -v` shows each."
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+_README, _HANDING_IN = "README.md", "## Handing in"
+
+
+def handing_in(root: Path) -> str:
+    """Returns the last sentence for whoever has everything right."""
+    try:
+        is_told = _HANDING_IN in (root / _README).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        is_told = False
+    how = f": {_README} says how, under “Handing in”" if is_told else " as your course says"
+    return f"Done: every public test passes. Hand in `adapters.py` and `assignment/`{how}."
+
+
+class NothingRan:
+    """Says what to type where `-k` chose no test; `names` are the words to choose from."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Says it, if every test was deselected."""
+        word = terminalreporter.config.getoption("keyword")
+        if not word or {*terminalreporter.stats} - {"deselected", "warnings"}:
+            return
+        near = nearest(word, self._names)
+        meant = f" Did you mean `pytest -k {near}`?" if near else ""
+        terminalreporter.write_line(f"No test matches `-k {word}`.{meant}", yellow=True)
+        terminalreporter.write_line("`pytest --collect-only -q` lists all tests.")

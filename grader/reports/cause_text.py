@@ -35,10 +35,10 @@ def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
 
 
 def title(cause: Cause, longest: int = _LONGEST) -> str:
-    """Returns the sentence, and the id of the mistake beside it."""
-    said = one_line(cause.sentence, longest)
+    """Returns the exercise and what is wrong, and the id of the mistake beside it."""
+    said = one_line(cause.title, longest)
     if cause.shown.status is Status.NOT_GRADED:
-        said = f"Not graded, which costs nothing: {said}"
+        said = f"not graded, which costs no points: {said}"
     return f"{said} [{one_line(cause.id)}]" if cause.id else said
 
 
@@ -47,7 +47,7 @@ def paragraph(cause: Cause) -> Iterator[str]:
     if cause.hint:
         yield f"Hint: {plain(cause.hint)}" if cause.mistake else plain(cause.hint)
     below = message_below(cause)
-    named = [f"{file}, line {line}" for file, line in cause.shown.places]
+    named = [f"{file}:{line}" for file, line in cause.shown.places]
     if cause.lines and not any(place in below for place in named):
         yield f"at {one_line(cause.lines, _LONGEST)}"
     if below:
@@ -149,7 +149,7 @@ def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
     return f"{said}{place}{name}{where}" + (" (values right)" if right else "")
 
 
-WRONG_VALUES = "Of an exercise whose values are not all right, the other tests count less."
+WRONG_VALUES = "Where an exercise's values are not all right, its other tests count less."
 
 
 def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:

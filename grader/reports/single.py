@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rich import box
@@ -12,10 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.core.causes import Cause, in_short
+from grader.core.causes import Cause, counted
 from grader.core.explanation import lack_in_words
 from grader.core.points import OF_THE_VALUES, hundredths, points_of, shared_out
-from grader.core.text import one_line, plain, points
+from grader.core.text import gained_in_words, one_line, plain, points
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.reports.cause_text import (
     WRONG_VALUES,
@@ -31,12 +31,19 @@ from grader.reports.standing import ExerciseStanding, Standing, by_exercise, sta
 
 def credited(grade: Grade) -> Grade:
     """Returns the grade with what is carried among the scores; its message says why."""
-    said = [
-        f"+{points(one.points)} points in {one.exercise}: {one.sentence}" for one in grade.carried
-    ]
-    message = "\n".join(filter(None, [grade.message, *said])) or None
     tests = credited_tests(grade)
+    said = [carried_in_words(one, tests) for one in grade.carried]
+    message = "\n".join(filter(None, [grade.message, *said])) or None
     return replace(grade, tests=tests, score=grade.final, carried=(), message=message)
+
+
+def carried_in_words(carried: Carried, tests: Iterable[Verdict]) -> str:
+    """Returns the points that an exercise gets back, and why; `tests` have these points."""
+    is_full = all(
+        test.score == test.max_score for test in tests if test.exercise == carried.exercise
+    )
+    back = f"{gained_in_words(carried.points, is_full)}. {carried.sentence}"
+    return f"{one_line(carried.exercise)}: {plain(back)}"
 
 
 def credited_tests(grade: Grade) -> tuple[Verdict, ...]:
@@ -79,7 +86,7 @@ def print_grade(grade: Grade, console: Console) -> None:
     if exercises and grade.status is not GradeStatus.UNREADABLE:
         _print_causes(grade, causes_of(verdicts), console)
         console.print(_table(exercises, console.width - _OTHER_COLUMNS))
-        _print_carried(grade, console)
+        _print_carried(grade, verdicts, console)
         _print_notes(verdicts, console)
     if grade.unexplained:
         console.print(Text(plain(lack_in_words(grade.unexplained)), style="bold"))
@@ -121,7 +128,7 @@ def _print_causes(grade: Grade, found: Sequence[Cause], console: Console) -> Non
     told = [cause for cause in loud if not grade.message or cause.shown.message != grade.message]
     if len(told) > 1:
         console.print()
-        console.print(Text(in_short(told)))
+        console.print(Text(counted(told)))
     for cause in told:
         console.print()
         console.print(Text(f"{title(cause)} {cost(cause)}".rstrip(), style="bold"))
@@ -129,16 +136,13 @@ def _print_causes(grade: Grade, found: Sequence[Cause], console: Console) -> Non
             console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
 
 
-def _print_carried(grade: Grade, console: Console) -> None:
-    """Prints the points that come back because another exercise pays for the mistake, by root."""
-    by_root: dict[str, list[Carried]] = {}
+def _print_carried(grade: Grade, verdicts: Sequence[Verdict], console: Console) -> None:
+    """Prints the points that come back because the mistake costs points at its root alone."""
+    if grade.carried:
+        console.print(Text("deducted once", style="bold"))
     for one in grade.carried:
-        by_root.setdefault(one.sentence, []).append(one)
-    if by_root:
-        console.print(Text("paid for once", style="bold"))
-    for sentence, own in by_root.items():
-        back = ", ".join(f"+{points(it.points)} points in {one_line(it.exercise)}" for it in own)
-        console.print(Padding(Text(f"{back}: {plain(sentence)}"), (0, 0, 0, 2), expand=False))
+        said = carried_in_words(one, verdicts)
+        console.print(Padding(Text(said), (0, 0, 0, 2), expand=False))
 
 
 def _print_notes(verdicts: Sequence[Verdict], console: Console) -> None:

@@ -85,7 +85,7 @@ def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
             yield f"{one_line(one.name)}, tried by {one.tried}:"
             yield from (f"    {complaint}" for complaint in found)
     if quiet:
-        yield "Every exercise is graded by several tests that tell submissions apart."
+        yield "Every exercise has several tests that some submissions pass and others fail."
 
 
 def complaints(one: ExerciseTests) -> Iterator[str]:
@@ -93,14 +93,15 @@ def complaints(one: ExerciseTests) -> Iterator[str]:
     total = len(one.passed)
     wrong = sum(not all(row) for row in zip(*one.passed.values(), strict=True))
     if wrong and one.tried >= _SEVERAL and len(one.telling) < FEW:
-        which = ", ".join(map(_short, one.telling)) or "none"
-        yield f"of its {total} tests, {which} tells anybody apart"
+        some = f"only {_short(one.telling[0])} passes some" if one.telling else "none passes some"
+        yield f"of its {total} tests, {some} submissions and fails others"
     for test, count in sorted(one.only.items(), key=lambda pair: -pair[1]):
         if count >= _SEVERAL:
-            yield f"{_short(test)} fails for {count} who pass all other tests of the exercise"
+            others = "that pass all other tests of the exercise"
+            yield f"{_short(test)} fails {count} submissions {others}"
     for test in one.hopeless:
         if one.tried >= _SEVERAL and test not in one.only:
-            yield f"{_short(test)} is passed by nobody: is it right, and is what it asks for said?"
+            yield f"everyone fails {_short(test)}: is it right, and do students know what it asks?"
 
 
 def _short(test: str) -> str:

@@ -41,7 +41,7 @@ def course_code(what: str, root: Path) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as exception:
         raised = describe_exception(exception, root)
-        place = next((f" ({f.file}, line {f.line})" for f in reversed(raised.frames)), "")
+        place = next((f" ({f.file}:{f.line})" for f in reversed(raised.frames)), "")
         said = _of_a_protocol(exception) or f"{raised.kind}: {' '.join(raised.message.split())}"
         raise BadAssignment(f"{what} cannot be used: {said}{place}") from exception
 

@@ -208,6 +208,12 @@ class HomeCases:
             self._modules[path] = thaw(fixture_file(self._root / path))
         return self._modules[path]
 
+    def all_points(self, folder: str) -> float:
+        """Returns the points that all frozen tests of a folder of tests carry."""
+        files = sorted((self._root / folder / FIXTURES).glob("*.safetensors"))
+        modules = [self.module(f"{folder}/{file.stem}.py") for file in files if _is_frozen(file)]
+        return sum(test.points for module in modules for test in module.tests.values())
+
     def points(self, test_id: str) -> float:
         """Returns the points that a test carries, if it was frozen."""
         module, _, name = test_id.partition("::")

@@ -172,8 +172,8 @@ def note(text: str) -> None:
 
 
 def place_in_words(line: Line) -> str:
-    """Returns a line of the submission: `attention.py, line 12: return weights`."""
-    return plain(f"{line.file}, line {line.line}: {line.source}")
+    """Returns a line of the submission: `attention.py:12: return weights`."""
+    return plain(f"{line.file}:{line.line}: {line.source}")
 
 
 def where_of(line: Line | None) -> Where | None:

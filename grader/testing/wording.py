@@ -21,7 +21,7 @@ WISH = "which this assignment wants written by hand"
 
 
 def in_words(uses: Iterable[Use]) -> str:
-    """Returns the names with their files and lines: "torch.nn.Linear (model.py, lines 3, 7)"."""
+    """Returns the names with their files and lines: "torch.nn.Linear (model.py:3, model.py:7)"."""
     places: dict[str, dict[str, list[int]]] = {}
     for use in sorted(set(uses), key=lambda use: (use.file, use.line)):
         places.setdefault(use.name, {}).setdefault(use.file, []).append(use.line)
@@ -33,12 +33,12 @@ def in_words(uses: Iterable[Use]) -> str:
 
 def _places(files: dict[str, list[int]]) -> str:
     told = [_lines(file, lines) for file, lines in list(files.items())[:_LINES]]
-    return "; ".join([*told, *(["…"] if len(files) > _LINES else [])])
+    return ", ".join([*told, *(["…"] if len(files) > _LINES else [])])
 
 
 def _lines(file: str, lines: list[int]) -> str:
-    told = [*map(str, lines[:_LINES]), *(["…"] if len(lines) > _LINES else [])]
-    return f"{file}, line{'s' if len(lines) > 1 else ''} {', '.join(told)}"
+    told = [f"{file}:{line}" for line in lines[:_LINES]]
+    return ", ".join([*told, *(["…"] if len(lines) > _LINES else [])])
 
 
 _LONGEST = 300
@@ -106,4 +106,4 @@ def _import_in_words(raised: Raised) -> str:
     message = " ".join(raised.message.split())[:_LONGEST]
     said = plain(f"{raised.kind}: {message}" if message else raised.kind)
     last = raised.frames[-1] if raised.frames else None
-    return f"{said} ({plain(last.file)}, line {last.line})" if last else said
+    return f"{said} ({plain(last.file)}:{last.line})" if last else said

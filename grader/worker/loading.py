@@ -70,7 +70,7 @@ class Endings:
             return "what follows an exit"
         file, line, path = own[-1]
         source = linecache.getline(path, line).strip()[:_LONGEST]
-        return f"what follows {source} ({file}, line {line})"
+        return f"what follows {source} ({file}:{line})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
 results, and are caught by tests of gradients, discipline and efficiency. `DROPPED_FROM` says in
 which exercises chance sets entries of an argument to zero, and of which one: answers to them are
 told apart by what does not hang on the draw. `BUILDS_ON` says which exercises others may be built
-on: what is wrong there is paid for there.
+on: what is wrong there costs its points there.
 """
 
 from . import counting, dropout, encoding, heads, masks, projections, rope, scores

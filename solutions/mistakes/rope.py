@@ -88,8 +88,8 @@ def _in_order(positions: Tensor) -> Tensor:
 MISTAKES = (
     Mistake(
         "rope-half-split",
-        "Your rotation pairs each feature with the one half a vector away, where neighbours "
-        "should be paired.",
+        "RoPE must rotate neighbouring features (0, 1), (2, 3), …; yours rotates features half a "
+        "vector apart.",
         "With eight features, which one is turned together with the first?",
         (
             Way({"rotate": _halves}, ROTATED),

@@ -51,7 +51,7 @@ MISTAKES = (
     ),
     (
         "rope-half-split",
-        "The rotation pairs each feature with the one half a vector away.",
+        "RoPE must rotate neighbouring features; yours rotates features half a vector apart.",
         "Which two features turn together?",
         0.12,
     ),
@@ -75,10 +75,10 @@ MISTAKES = (
     ),
 )
 ERRORS = (
-    "RuntimeError: The size of tensor a (7) must match the size of tensor b (5) (attention.py, "
-    "line 5)\n    scores = scores.masked_fill(mask, float('-inf'))",
-    "TypeError: forward() got an unexpected keyword argument 'token_positions' (adapters.py, "
-    "line 31)\n    return module(x, token_positions=positions)",
+    "RuntimeError: The size of tensor a (7) must match the size of tensor b (5) (attention.py:"
+    "5)\n    scores = scores.masked_fill(mask, float('-inf'))",
+    "TypeError: forward() got an unexpected keyword argument 'token_positions' (adapters.py:"
+    "31)\n    return module(x, token_positions=positions)",
 )
 
 
@@ -199,7 +199,7 @@ def with_a_shared_mistake(exercises: int = 8) -> Grade:
 
 
 def _unreadable(grade: Grade, tests: list[ATest]) -> Grade:
-    message = "SyntaxError: '(' was never closed (attention.py, line 3)"
+    message = "SyntaxError: '(' was never closed (attention.py:3)"
     where = Where("attention.py", 3)
     verdicts = tuple(_verdict(test, Status.ERROR, message=message, where=where) for test in tests)
     evidence = Evidence(excerpts=(an_excerpt(0.0),))
@@ -246,7 +246,7 @@ def _planned(test: ATest, plan: str, rng: random.Random) -> Verdict:
     return _verdict(
         test,
         Status.FAILED,
-        message="105 of 105 numbers in the result are wrong; the worst is off by 1",
+        message="105 of 105 values in the result are wrong; the worst is off by 1",
         measurement=_measured(10 ** rng.uniform(2, 6)),
         diagnosis=Diagnosis(plan, explanation, hint),
         where=where,

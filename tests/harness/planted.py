@@ -27,7 +27,7 @@ class Slip:
 
     def told(self) -> list[str]:
         """The sentence, the hint and the line."""
-        return [self.sentence, self.hint, f"{self.file}, line "]
+        return [self.sentence, self.hint, f"{self.file}:"]
 
     def plant(self, folder: Path) -> None:
         """Makes the line of a right submission wrong."""
@@ -109,15 +109,15 @@ SLIPS = {
         "torch.cat(outputs, dim=-1)",
         "torch.cat(outputs, dim=-2)",
         "mat1 and mat2 shapes cannot be multiplied",
-        "Look at an axis of `cat`",
+        "Check an axis of `cat`",
         f"{MHA}_to_itself",
     ),
     "no known mistake": Slip(
         WARMUP,
         "torch.sum(numerator, dim=dim",
         "torch.sum(numerator, dim=-1",
-        "24 of 24 numbers in the result are wrong",
-        "ook at a value that is written out",
+        "every value is wrong",
+        "heck a value that is written out",
         "tests/public/test_softmax.py::test_softmax_along_any_axis[(3, 4, 2)--2]",
     ),
 }

@@ -144,6 +144,25 @@ testpaths = ["tests/public"]
 pythonpath = ["."]
 addopts = "--import-mode=importlib"
 """
+_CONFTEST = '''\
+"""Says where to run the tests, where `pytest` finds none."""
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def pytest_ignore_collect(config):
+    """Leaves the tests out where pytest runs for a folder above this one."""
+    return None if config.rootpath.samefile(FOLDER) else True
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Says what to type."""
+    if not {*terminalreporter.stats} - {"warnings"}:
+        terminalreporter.write_line(f"There are no tests in this folder. Type: cd {FOLDER}")
+        terminalreporter.write_line("Then type: pytest")
+'''
 _GITIGNORE = """\
 # What Python, its tools and editors leave behind.
 __pycache__/
@@ -211,6 +230,7 @@ def _lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
         REQUIREMENTS: installation.requirements(),
         ENVIRONMENT: installation.environment(),
         ".gitignore": _GITIGNORE,
+        "conftest.py": _CONFTEST,
         PLACE: WORKFLOW,
     }
     for name, text in texts.items():

@@ -119,7 +119,7 @@ def comment(folder: Path, person: str, text: str, who: str | None) -> None:
     _write(folder, "comment", {"person": person, "text": text}, who)
 
 
-@decide.command(short_help="Nothing is asked of somebody.")
+@decide.command(short_help="Excuse somebody.")
 @_FOLDER
 @_PERSON
 @click.argument("exercise", required=False)
@@ -150,7 +150,7 @@ def extend(
     _write(folder, "extension", table, who)
 
 
-@decide.command(short_help="A test or exercise counts for nobody.")
+@decide.command(short_help="Take a test or exercise out: everybody is excused from it.")
 @_FOLDER
 @click.argument("what", metavar="TEST_OR_EXERCISE")
 @_told
@@ -162,7 +162,7 @@ def drop(folder: Path, what: str, reason: str, who: str | None) -> None:
     _write(folder, "taken_out", _part(folder, what) | {"reason": reason}, who)
 
 
-@decide.command(short_help="A test or exercise is asked of nobody.")
+@decide.command(short_help="Make a test or exercise a bonus.")
 @_FOLDER
 @click.argument("what", metavar="TEST_OR_EXERCISE")
 @_told

@@ -60,7 +60,7 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
     culprit = raised.culprit or last
     where = Where(culprit.file, culprit.line) if culprit else _where_accepted(raised)
     if raised.missing:
-        place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
+        place = f" ({last.file}:{last.line}: {last.source})" if last else ""
         return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
     explanation = None if raised.remark else explanation_of(raised)
     told = "\n".join(_account(raised, explanation, call))
@@ -70,7 +70,7 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
 
 def _where_accepted(raised: Raised) -> Where | None:
     """Returns the place of a called function's definition, which takes other arguments."""
-    defined = re.search(r" in (.+), line (\d{1,6})$", raised.accepts)
+    defined = re.search(r" in (.+):(\d{1,6})$", raised.accepts)
     return Where(plain(defined[1]), int(defined[2])) if defined else None
 
 
@@ -85,7 +85,7 @@ def _account(raised: Raised, explanation: Explanation | None, call: Call | None)
         yield _headline(raised, text) + (f" ({place})" if place else "")
     yield from _source(raised)
     if culprit is not None:
-        yield plain(f"It comes of {culprit.file}, line {culprit.line}: {culprit.source}")
+        yield plain(f"It comes from {culprit.file}:{culprit.line}: {culprit.source}")
     sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:
         yield plain(sentence)
@@ -116,7 +116,7 @@ def _not_run(raised: Raised) -> Iterator[str]:
 
 def _place(raised: Raised) -> str:
     last = raised.frames[-1] if raised.frames else None
-    return f"{plain(last.file)}, line {last.line}" if last else ""
+    return f"{plain(last.file)}:{last.line}" if last else ""
 
 
 def _source(raised: Raised) -> Iterator[str]:

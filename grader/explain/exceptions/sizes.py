@@ -99,12 +99,16 @@ def _the_other_way_round(raised: Raised) -> str:
 def _advice(raised: Raised) -> str:
     """Returns advice on shapes that do not fit, from the line and the origin of its operands."""
     return _advice_on(source_of(raised), raised, "") or next(
-        filter(None, (_advice_on(one.made, raised, _set_at(one)) for one in raised.operands)), ""
+        filter(
+            None, (_advice_on(one.made, raised, _set_at(one, raised)) for one in raised.operands)
+        ),
+        "",
     )
 
 
-def _set_at(operand: Operand) -> str:
-    return f" {operand.name} is made in line {operand.line}: {operand.made}."
+def _set_at(operand: Operand, raised: Raised) -> str:
+    file = f"{raised.frames[-1].file}:" if raised.frames else "line "
+    return f" {operand.name} is made at {file}{operand.line}: {operand.made}."
 
 
 def _advice_on(source: str, raised: Raised, said: str) -> str:

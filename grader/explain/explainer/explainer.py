@@ -37,12 +37,15 @@ from grader.explain.step_comparison import StepComparison, compare_steps
 from grader.testing.outcome import Observation, Question, where_of
 from grader.testing.suite.suite import Suite, Test
 
+_FOR_EXAMPLE = (
+    "Look for a case you did not handle, an answer that depends on chance, or state that is kept "
+    "between calls."
+)
 _OTHERWISE = {
-    Visibility.PUBLIC: "it passes on the inputs of your own copy, and fails on others that were "
-    "drawn for grading: it is right for some inputs only, an answer comes by chance, or it depends "
-    "on earlier calls",
-    Visibility.HIDDEN: "it passes on some inputs, and fails on others that were drawn for grading: "
-    "it is right for some inputs only, an answer comes by chance, or it depends on earlier calls",
+    Visibility.PUBLIC: "passes your tests but fails on the new random inputs used for grading\n"
+    + _FOR_EXAMPLE,
+    Visibility.HIDDEN: "passes on some inputs but fails on the new random inputs used for grading\n"
+    + _FOR_EXAMPLE,
 }
 
 

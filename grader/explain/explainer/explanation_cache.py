@@ -127,7 +127,7 @@ _MOST_REMEMBERED = 128
 # How what a submission printed is marked in a message.
 _PRINTED = "    | "
 # Other text that may name a line: a warning, a traceback that was printed.
-_OTHER_PLACE = re.compile(r"\bline\s*\d|\.py\W{1,3}\d")
+_OTHER_PLACE = re.compile(r"\bline\s*\d|\.py\W{1,3}\d|/cell \d+:\d")
 
 
 class ExplanationCache:
@@ -191,7 +191,7 @@ class _Moving:
 
     def _lines(self, lines: list[str]) -> Iterator[str]:
         names = "|".join(re.escape(plain(name)) for name in self.old.files)
-        place = re.compile(rf"(?<![\w/.])({names}), line (\d+)")
+        place = re.compile(rf"(?<![\w/.])({names}):(\d+)")
         for line in lines:
             # The pieces with an even number stand between the places.
             pieces = place.split(line) if names else [line]
@@ -200,7 +200,7 @@ class _Moving:
                 raise _NotTheSame
             for start in range(1, len(pieces), 3):
                 number = self._line(pieces[start], int(pieces[start + 1]))
-                pieces[start + 1] = f", line {number}"
+                pieces[start + 1] = f":{number}"
             yield "".join(pieces)
 
     def _mending(self, mending: Repair) -> Repair:

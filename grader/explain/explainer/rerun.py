@@ -225,7 +225,7 @@ def hang_told(said: str, line: Line, printed: Sequence[str] = (), is_known: bool
     """
     took = _TOOK.search(said)
     if took is None:
-        headline = f"{said} ({plain(f'{line.file}, line {line.line}')})"
+        headline = f"{said} ({plain(f'{line.file}:{line.line}')})"
     else:
         headline = f"{still_running(float(took['seconds']), line, is_known)}{took['why']}"
     message = plain("\n".join([headline, *what_runs(line), *printed]))

@@ -51,7 +51,7 @@ def suspicion(
     for walk in walks:
         astray = next((step.name for step in walk.steps if step.right is False), None)
         if walk.exercise == exercise and astray is not None:
-            return f"the first step that goes astray is: {astray}"
+            return f'the step "{astray}" is wrong or missing'
     return None
 
 

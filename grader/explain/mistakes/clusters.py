@@ -188,11 +188,10 @@ def read_file(file: Path) -> list[NamedMistake]:
     lines = _lines_of(text)
     found: list[NamedMistake] = []
     for table, line in zip(tables, lines, strict=False):
-        named = _named(table, f"{file}, line {line}")
+        named = _named(table, f"{file}:{line}")
         if any(_are_twins(one, named) for one in found):
             raise BadNames(
-                f"{file}, line {line}: {named.diagnosis.mistake!r} is there twice for "
-                f"{named.exercise}"
+                f"{file}:{line}: {named.diagnosis.mistake!r} is there twice for {named.exercise}"
             )
         found.append(named)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from grader.explain.line_words import proof, suspicion
 from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
@@ -73,29 +74,19 @@ class RepairedExercise:
         The new text is told if edits are `shown`. Unless the repair `is_all`, other tests of the
         exercise stay wrong.
         """
-        lines = " | or ".join(in_place(place) for place in self.places)
-        which = "this line" if len(self.places) == 1 else "one of these lines"
-        if len(self.places) == 1 and self.places[0].on:
-            which += f" together with {_lines_in_words(self.places[0].on)}"
-        second = "Of two mistakes this is one: with the other mended, c" if self.besides else "C"
-        is_alone = is_all and not self.besides and not any(place.on for place in self.places)
-        makes = f"{' alone' if is_alone else ''} makes {'it' if is_all else 'this'} right"
-        rest = "" if is_all else ", but not all of the exercise"
-        said = f"{second}hanging {which}{makes}{rest}: {lines}"
+        lines = [in_place(place) for place in self.places]
+        on = self.places[0].on if len(self.places) == 1 else ()
+        said = proof(lines, on, self.besides is not None, is_all)
         if shown:
-            said += f"\nFor instance: {self.places[0].mended}"
-        subjects = dict.fromkeys(place.subject for place in self.places)
-        return said if named else f"Look at {', or at '.join(subjects)}.\n{said}"
+            said += f"\nFor example: {self.places[0].mended}"
+        subjects = [place.subject for place in self.places]
+        where = [f"{place.file}:{place.line}" for place in self.places]
+        return said if named else f"{suspicion(subjects, where)}\n{said}"
 
 
 def in_place(place: Place) -> str:
     """Returns a line in words."""
-    return f"{place.file}, line {place.line}: {place.source}"
-
-
-def _lines_in_words(lines: Sequence[int]) -> str:
-    *others, last = map(str, lines)
-    return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
+    return f"{place.file}:{place.line}: {place.source}"
 
 
 def chosen(

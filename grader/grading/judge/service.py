@@ -228,7 +228,7 @@ def _cell_note(raised: Raised) -> str:
     """Says in a sentence for the instructor what a cell raised, and where."""
     what = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
     last = raised.frames[-1] if raised.frames else None
-    place = f" ({last.file}, line {last.line}: {last.source})" if last else ""
+    place = f" ({last.file}:{last.line}: {last.source})" if last else ""
     return f"A cell of the notebook raised {plain(what + place)}."
 
 

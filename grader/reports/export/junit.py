@@ -146,12 +146,12 @@ def _account(verdict: Verdict, cause: Cause) -> Iterator[str]:
     if verdict.message:
         yield verdict.message
     if where := verdict.where:
-        yield f"at {where.file}, line {where.line}" + (f": {where.step}" * bool(where.step))
+        yield f"at {where.file}:{where.line}" + (f": {where.step}" * bool(where.step))
     if cause.mistake is not None:
         yield title(cause, _LONGEST)
         yield f"Hint: {cause.hint}"
     if cause.exercises[0] != verdict.exercise:
-        yield f"Follows from {cause.exercises[0]}: mend that first."
+        yield f"Follows from {cause.exercises[0]}: fix that first."
 
 
 def _properties(values: Mapping[str, str]) -> ET.Element:

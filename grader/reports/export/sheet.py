@@ -87,7 +87,7 @@ class Sheet:
                 "or save it as CSV UTF-8"
             ) from error
         except ExportRefused as refusal:
-            raise ExportRefused(f"{file}, {refusal}") from None
+            raise ExportRefused(f"{file}:{refusal}") from None
 
     def __str__(self) -> str:
         lines = (
@@ -138,7 +138,7 @@ def _cells(text: str, separator: str) -> Iterator[tuple[str, str]]:
         found = cell.match(text, place)
         if found is None:
             line = text.count("\n", 0, place) + 1
-            raise ExportRefused(f"line {line}: a quote that is opened there is never closed")
+            raise ExportRefused(f"{line}: a quote that is opened there is never closed")
         raw, end = found[1], found[3]
         yield raw, end
         place = found.end()

@@ -122,7 +122,7 @@ def lines_in_common(found: SideBySide) -> int:
 
 def _where(stretch: LineRange, sources: ComparedSources, redacted: Redacted) -> str:
     name = one_line(redacted(sources.files[stretch.file].name))
-    return f"{name}, lines {stretch.first} to {stretch.last}"
+    return f"{name}:{stretch.first}-{stretch.last}"
 
 
 def _marked(stretches: Iterable[LineRange]) -> Mapping[tuple[int, int], int]:

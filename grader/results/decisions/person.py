@@ -195,7 +195,9 @@ class PersonsPoints:
             if (exercise := self._exercises.get(carried.exercise)) is not None:
                 more = hundredths(carried.points)
                 exercise.points += more
-                self._add(ChangeKind.CARRIED, carried.exercise, more, carried.sentence, CARRY_OVER)
+                is_full = exercise.points >= exercise.worth
+                name, said = carried.exercise, carried.sentence
+                self._add(ChangeKind.CARRIED, name, more, said, CARRY_OVER, is_full)
 
     def _take_out(self) -> None:
         for decision, target in self._of(TakenOut):
@@ -204,11 +206,8 @@ class PersonsPoints:
             tests = target.tests & exercise.ids if target.tests else exercise.ids
             left = exercise.take_out(tests, decision.bonus)
             is_whole = tests == exercise.ids
-            what = "it" if is_whole else "1 test" if len(tests) == 1 else f"{len(tests)} tests"
-            does = "does" if len(tests) == 1 or is_whole else "do"
-            said = f"{what} {does} not count for anybody"
-            if decision.bonus:
-                said = f"{what} {'count' if does == 'do' else 'counts'} as a bonus"
+            what = "" if is_whole else "1 test " if len(tests) == 1 else f"{len(tests)} tests "
+            said = f"{what}made a bonus" if decision.bonus else f"{what}taken out"
             self._set(
                 ChangeKind.TAKEN_OUT, target.exercise, left, f"{said}: {decision.reason}", decision
             )
@@ -277,10 +276,16 @@ class PersonsPoints:
         self._add(kind, exercise, more, sentence, decision.source)
 
     def _add(
-        self, kind: ChangeKind, exercise: str | None, more: int, sentence: str, source: str
+        self,
+        kind: ChangeKind,
+        exercise: str | None,
+        more: int,
+        sentence: str,
+        source: str,
+        is_full: bool = False,
     ) -> None:
         self._whole += 0 if exercise else more
-        self._changes.append(PointsChange(kind, more, exercise, sentence, source))
+        self._changes.append(PointsChange(kind, more, exercise, sentence, source, is_full))
 
 
 def _more_than(left: int, before: int, worth: int) -> str:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from grader.core.late_rule import LateRule
 from grader.core.points import hundredths, points_of, shared_out
 from grader.core.submission import Author
+from grader.core.text import gained_in_words
 from grader.core.verdict import GradeStatus
 from grader.results.decisions.decision import Extension
 
@@ -165,7 +166,8 @@ class ChangeKind(enum.StrEnum):
 class PointsChange:
     """A change of points in hundredths, of an exercise or of the whole, with its reason.
 
-    `sentence` is for students; `source` is the rule, or the file and line of the decision.
+    `sentence` is for students; `source` is the rule, or the file and line of the decision. An
+    exercise that `is_full` after it has all its points.
     """
 
     kind: ChangeKind
@@ -173,6 +175,7 @@ class PointsChange:
     exercise: str | None
     sentence: str
     source: str
+    is_full: bool = False
 
     @property
     def points(self) -> float:
@@ -181,7 +184,7 @@ class PointsChange:
 
     @property
     def is_everybodys(self) -> bool:
-        """Whether it only says what counts for nobody: no points of this person change by it."""
+        """Whether it only says what is taken out for all: no points of this person change by it."""
         return self.kind is ChangeKind.TAKEN_OUT and not self.hundredths
 
 
@@ -268,6 +271,9 @@ def in_words(change: PointsChange) -> str:
     place = f" in {change.exercise}" if change.exercise else ""
     if not change.hundredths:
         return f"{change.exercise}: {change.sentence}" if change.exercise else change.sentence
+    if change.kind is ChangeKind.CARRIED:
+        gained = gained_in_words(change.points, change.is_full)
+        return f"{change.exercise}: {gained}. {change.sentence}"
     number = f"{abs(change.points):.10g}"
     sign, noun = "+" if change.hundredths > 0 else "−", "point" if number == "1" else "points"
     return f"{sign}{number} {noun}{place}: {change.sentence}"

@@ -21,7 +21,6 @@ from grader.testing.assertions.comparison import (
     tolerance_for,
 )
 from grader.testing.assertions.differences import (
-    RESULT,
     Conversion,
     as_before,
     difference_in_words,
@@ -30,6 +29,7 @@ from grader.testing.assertions.differences import (
     overflow_in_words,
     worst_in_a_table,
 )
+from grader.testing.assertions.headlines import RESULT
 from grader.testing.assertions.structure import differences, explanation, side_by_side
 from grader.testing.handles.handle import Reference, Student
 from grader.testing.outcome import (
@@ -259,10 +259,8 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
         "device of its inputs"
     )
     if forgotten is not None:
-        note(
-            "on a GPU this may fail unless that is the default device: make new tensors with "
-            f"device=x.device ({forgotten.headline})"
-        )
+        place = f" ({forgotten.where.file}:{forgotten.where.line})" if forgotten.where else ""
+        note(f"This would fail on a GPU: pass device=x.device when you create tensors{place}.")
 
 
 def assert_work_does_not_grow(
@@ -297,7 +295,7 @@ def _elsewhere(student: Student, arguments: Mapping[str, Value], default_device:
             raise
         raise StudentFault(
             Status.FAILED,
-            f"on another device than the CPU (torch's meta device plays it): {fault.message}",
+            f"with inputs on torch's meta device, a stand-in for a GPU: {fault.message}",
             fault.where,
         ) from None
     value = student.result(answer, arguments)

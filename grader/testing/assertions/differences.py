@@ -17,23 +17,22 @@ from grader.testing.assertions.comparison import (
     place_of_largest,
     tolerance_for,
 )
+from grader.testing.assertions.headlines import RESULT, headline, wrong_places
 from grader.testing.outcome import known_of, place_in_words
 
-# What an answer is called that nobody gave a name.
-RESULT = "the result"
 _ROWS = 5
 # Of dropped numbers and of others; how far factors may be apart that are one.
 _TELLING = 3
 _ROUNDED = 1e-2
 _DIGITS = {torch.float16: 3, torch.bfloat16: 2}
-_UNWRITTEN = "torch.empty, whose numbers are whatever was in memory"
+_UNWRITTEN = "A tensor of torch.empty also holds such values until you fill it."
 _NAN = (
-    "NaN can come of 0 / 0, inf - inf, the root or logarithm of a negative number, a softmax over "
-    f"nothing but -inf, and of {_UNWRITTEN}."
+    "NaN can come from 0 / 0, inf - inf, the root or logarithm of a negative number, or a softmax "
+    f"over only -inf. {_UNWRITTEN}"
 )
 _INFINITE = (
-    "Infinity can come of a division by 0, of numbers too large for the dtype, like exp(89) in "
-    f"float32, and of {_UNWRITTEN}."
+    "Infinity can come from a division by 0, or from values too large for the dtype, like exp(89) "
+    f"in float32. {_UNWRITTEN}"
 )
 # Of tolerances, and of the largest number: what strays less is right but for its numbers.
 _NEAR_TIMES, _NEAR = 5000, 5e-3
@@ -74,18 +73,19 @@ class Conversion:
 
 
 def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:
-    """Returns how many numbers are wrong and by how much, and where they are; a sentence each."""
+    """Returns what is wrong in words, then how many values and by how much; a sentence each."""
+    lines = [headline(what, comparison, axes)]
     if bool(comparison.got.isnan().all()) and bool(comparison.strange.all()):
-        lines = [f"all {comparison.measurement.total} numbers in {what} are NaN", _NAN]
+        lines.append(_NAN)
     elif bool(comparison.strange.any()):
-        lines = [f"{_amount(what, comparison)}: {_strange(comparison)}"]
+        lines.append(f"{_amount(what, comparison)}: {_strange(comparison)}")
         lines += _rows_without_a_number(comparison, axes)
     elif comparison.boolean:
-        lines = [f"{_amount(what, comparison)}: {_untrue(comparison)}"]
+        lines.append(f"{_amount(what, comparison)}: {_untrue(comparison)}")
     elif not comparison.got.ndim:
-        lines = [f"{what} is {_number(float(comparison.got))}; it{_farthest(comparison)}"]
+        lines.append(f"{what} is {_number(float(comparison.got))}; it{_farthest(comparison)}")
     else:
-        lines = [f"{_amount(what, comparison)}; the worst{_farthest(comparison)}"]
+        lines.append(f"{_amount(what, comparison)}; the worst{_farthest(comparison)}")
     return [*lines, *_where(comparison.ratio > 1, axes)]
 
 
@@ -130,7 +130,7 @@ def dropout_in_words(comparison: Comparison) -> Iterator[str]:
         return
     least = float(factors.min())
     if least > 1 + _ROUNDED and float(factors.max()) < least * (1 + _ROUNDED):
-        yield f"{dropped} of them are 0, and all others too large by one factor: is dropout on?"
+        yield f"{dropped} of them are 0, and all others are too large by one factor: is dropout on?"
 
 
 def as_before(what: str, kind: str) -> str:
@@ -144,8 +144,7 @@ def as_before(what: str, kind: str) -> str:
 
 def _amount(what: str, comparison: Comparison) -> str:
     measurement = comparison.measurement
-    things = "truth values" if comparison.boolean else "numbers"
-    return f"{measurement.wrong} of {measurement.total} {things} in {what} are wrong"
+    return f"{measurement.wrong} of {measurement.total} values in {what} are wrong"
 
 
 def _farthest(comparison: Comparison) -> str:
@@ -153,7 +152,7 @@ def _farthest(comparison: Comparison) -> str:
     off = float((comparison.got[worst] - comparison.want[worst]).abs())
     at = f" at index {list(worst)}" if worst else ""
     times = _times(comparison.measurement.error_over_tolerance)
-    return f"{at} is off by {off:.3g}, {times} what is allowed"
+    return f"{at} is off by {off:.3g}, {times} the tolerance"
 
 
 def _untrue(comparison: Comparison) -> str:
@@ -197,13 +196,10 @@ def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Itera
 def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
     """Along which axes the wrong numbers keep to some places, where that is simply said."""
     said = []
-    for place, axis in enumerate(axes):
-        others = [other for other in range(wrong.ndim) if other != place]
-        along = wrong.any(dim=others) if others else wrong
-        places = [int(i) for i in along.nonzero().flatten()]
-        words = _simply(places, len(along)) if 0 < len(places) < len(along) else None
+    for axis, places, size in wrong_places(wrong, axes):
+        words = _simply(places, size)
         if words:
-            said.append(f"{axis} = {words} (of {len(along)})")
+            said.append(f"{axis} = {words} (of {size})")
     if said:
         yield f"All of them are at {', '.join(said)}; the rest is right."
 

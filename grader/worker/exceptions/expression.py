@@ -262,7 +262,7 @@ def called_by(trace: TracebackType) -> Callable[..., Any] | None:
 
 
 def signature_in_words(function: Callable[..., Any], root: Path) -> str:
-    """`MultiHead(d_model, num_heads, theta=10000.0) in model.py, line 3`, for its own author."""
+    """`MultiHead(d_model, num_heads, theta=10000.0) in model.py:3`, for its own author."""
     plain = inspect.unwrap(function)
     code = plain.__func__.__code__ if isinstance(plain, MethodType) else plain.__code__
     parameters = list(inspect.signature(plain).parameters.values())[:_PARAMETERS]
@@ -271,7 +271,7 @@ def signature_in_words(function: Callable[..., Any], root: Path) -> str:
         parameters = parameters[1:]
     words = f"{name}({', '.join(map(_parameter, parameters))})"
     file = own_file(code.co_filename, root)
-    return words if file is None else f"{words} in {file}, line {code.co_firstlineno}"
+    return words if file is None else f"{words} in {file}:{code.co_firstlineno}"
 
 
 def _parameter(parameter: inspect.Parameter) -> str:

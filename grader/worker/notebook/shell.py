@@ -191,7 +191,7 @@ def _caller() -> FrameType:
 
 
 def _place(caller: FrameType, cell: str) -> str:
-    return cell or f"{Path(caller.f_code.co_filename).name}, line {caller.f_lineno}"
+    return cell or f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
 
 
 def _expanded(line: str, caller: FrameType) -> str:

@@ -70,8 +70,9 @@ def test_the_handout_holds_no_solution_and_no_hidden_test(handout):
     """Not even a name of one."""
     (wheel,) = handout.glob("*.whl")
     assert {path.name for path in handout.iterdir()} == {
-        ".github", ".gitignore", "README.md", "adapters.py", "assignment", "constraints.txt",
-        "environment.yml", wheel.name, "pyproject.toml", "requirements.txt", "tests",
+        ".github", ".gitignore", "README.md", "adapters.py", "assignment", "conftest.py",
+        "constraints.txt", "environment.yml", wheel.name, "pyproject.toml", "requirements.txt",
+        "tests",
     }  # fmt: skip
     assert not (handout / "tests" / "hidden").exists()
     solutions = {
@@ -120,7 +121,7 @@ def test_a_failure_reads_as_a_short_paragraph(mine, pytest_in):
     )
     assert stub.read_text() != text
     printed = pytest_in(mine, "-k", "softmax")
-    assert "numbers in the result are wrong" in printed
+    assert "values in the result are wrong" in printed
     assert "Traceback" not in printed
     assert "def test_" not in printed
 
@@ -130,7 +131,7 @@ def test_an_import_that_fails_says_what_and_where(mine, pytest_in):
     (mine / "assignment" / "warmup.py").write_text("def softmax(:\n")
     printed = pytest_in(mine, "-k", "softmax")
     assert "SyntaxError" in printed
-    assert "assignment/warmup.py, line 1" in printed
+    assert "assignment/warmup.py:1" in printed
     assert "importlib" not in printed
 
 
@@ -188,7 +189,7 @@ def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
     line = attention.read_text().splitlines().index(call) + 1
     assert (
         f"note on run_scaled_dot_product_attention: uses {by_torch} "
-        f"(assignment/attention.py, line {line}), which this assignment wants written by hand"
+        f"(assignment/attention.py:{line}), which this assignment wants written by hand"
     ) in printed
     assert printed.count(f"uses {by_torch} ") == 1
 
@@ -212,8 +213,7 @@ def test_whoever_has_written_nothing_reads_where_to_begin(mine, pytest_in):
     line = next(number for number, text in enumerate(stub, 1) if "NotImplementedError" in text)
     *_, place, command, _ = pytest_in(mine).splitlines()
     assert place == (
-        "Nothing of this is written yet. Begin with run_softmax "
-        f"(assignment/warmup.py, line {line}):"
+        f"Nothing is written yet. Start with run_softmax (assignment/warmup.py:{line})."
     )
     assert command.endswith("then run `pytest tests/public/test_softmax.py`.")
 
@@ -227,9 +227,9 @@ def test_whoever_has_it_right_so_far_reads_what_is_next(mine, pytest_in):
     )
     assert right != begun
     warmup.write_text(right)
-    assert "Next is run_simple_self_attention (assignment/warmup.py" in pytest_in(mine, "-n", "2")
+    assert "Next: run_simple_self_attention (assignment/warmup.py" in pytest_in(mine, "-n", "2")
     warmup.write_text(right.replace("softmax(dim)", "softmax(0)"))
-    assert "Next is" not in pytest_in(mine, "tests/public/test_softmax.py")
+    assert "Next:" not in pytest_in(mine, "tests/public/test_softmax.py")
 
 
 @pytest.mark.unit

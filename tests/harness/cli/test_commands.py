@@ -118,7 +118,7 @@ BROKEN = [
     ("pyproject.toml", "[tool.grader]\nexercise = 1\n", "knows no 'exercise': did you mean"),
     ("adapters.py", "import no_such_module\n", "adapters.py cannot be used: ModuleNotFoundError"),
     ("adapters.py", "def run_double(x): ...\n", "adapters.py has no run_count"),
-    ("solutions/__init__.py", "def run_double(x:\n", "(solutions/__init__.py, line 1)"),
+    ("solutions/__init__.py", "def run_double(x:\n", "(solutions/__init__.py:1)"),
     ("solutions/__init__.py", "", "solutions/__init__.py has no run_double"),
     ("solutions/mistakes.py", "MISTAKES = (1,)\n", "solutions/mistakes cannot be used"),
     ("tests/hidden/test_tiny.py", "1 / 0\n", "test_tiny.py cannot be collected: ZeroDivisionError"),

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from grader.core.causes import Cause, FailedTest, causes, in_short
+from grader.core.causes import Cause, FailedTest, causes, counted
 from grader.core.verdict import Aspect, Diagnosis, Status, Verdict, Visibility, Where
 
 pytestmark = pytest.mark.unit
@@ -23,7 +23,7 @@ AGAIN = dataclasses.replace(
     hint="Fix run_weights first, and see what is left.",
 )
 LINE = ("assignment/warmup.py", 25)
-WRONG = "60 of 60 numbers in the result are wrong; the worst at index [0, 1] is off by 0.777"
+WRONG = "every value is wrong\n60 of 60 values in the result are wrong; the worst is off by 0.777"
 
 
 def failed(exercise: str, name: str = "test_it", **known: object) -> FailedTest:
@@ -50,9 +50,10 @@ def test_a_mistake_in_a_shared_helper_is_one_cause():
     assert cause.shown.exercise == "run_weights"
     assert (cause.id, cause.hint) == ("mask-inverted", "What does True stand for here?")
     assert cause.extent == "3 failures in 2 exercises"
-    assert in_short([cause]) == (
-        "1 cause, 3 failures: your mask works the wrong way round: what it allows is hidden "
-        "(assignment/warmup.py, line 25)"
+    assert counted([cause]) == "1 cause of 3 failures"
+    assert cause.headline == (
+        "run_weights: your mask works the wrong way round: what it allows is hidden "
+        "(assignment/warmup.py:25)"
     )
 
 
@@ -74,7 +75,7 @@ def test_two_mistakes_are_two_causes_the_root_first():
         [failed("run_attention", mistake=other), failed("run_weights", mistake=INVERTED)], ORDER
     )
     assert [cause.id for cause in found] == ["mask-inverted", "no-scale"]
-    assert in_short(found) == "2 causes, 2 failures"
+    assert counted(found) == "2 causes of 2 failures"
 
 
 def test_where_no_mistake_is_known_the_message_is_the_sentence():
@@ -83,25 +84,33 @@ def test_where_no_mistake_is_known_the_message_is_the_sentence():
         failed(
             "run_mask",
             status=Status.ERROR,
-            message="TypeError: no tensor (assignment/warmup.py, line 25)\n    return x",
+            message="TypeError: no tensor (assignment/warmup.py:25)\n    return x",
             places=(LINE,),
             advice="Look at `x`.",
         )
     )
-    assert cause.headline == "TypeError: no tensor (assignment/warmup.py, line 25)"
+    assert cause.headline == "run_mask: TypeError: no tensor (assignment/warmup.py:25)"
     assert (cause.id, cause.hint) == (None, "Look at `x`.")
 
 
-def test_of_wrong_numbers_what_to_look_at_says_more():
-    """Where a line is proven and no mistake is known, the line's words are the sentence."""
-    cause = only(failed("run_mask", places=(LINE,), advice="Look at the operator `~`."))
-    assert cause.headline == "look at the operator `~` (assignment/warmup.py, line 25)"
+def test_of_wrong_values_the_line_says_more():
+    """Where a line is proven and no mistake is known, what is wrong in it is the sentence."""
+    said = "A constant in assignment/warmup.py:25 looks wrong."
+    cause = only(failed("run_mask", places=(LINE,), advice=said))
+    assert cause.headline == "run_mask: a constant in assignment/warmup.py:25 looks wrong"
     assert not cause.hint
+
+
+def test_what_is_to_be_checked_is_the_hint_below_what_is_wrong():
+    """It says what to do, and not what is wrong."""
+    cause = only(failed("run_mask", places=(LINE,), advice="Check the operator `~`."))
+    assert cause.headline == "run_mask: every value is wrong (assignment/warmup.py:25)"
+    assert cause.hint == "Check the operator `~`."
 
 
 def test_wrong_numbers_of_one_exercise_are_alike_but_for_the_numbers():
     """Each case has its own."""
-    shorter = "6 of 6 numbers in the result are wrong; the worst at index [0] is off by 1"
+    shorter = "some values are wrong\n2 of 6 values in the result are wrong; the worst is off by 1"
     only(failed("run_mask"), failed("run_mask", "test_again", message=shorter))
     assert len(causes([failed("run_mask"), failed("run_weights")], ORDER)) == 2
 
@@ -114,6 +123,24 @@ def test_gradients_of_wrong_values_follow_from_them():
     cause = only(gradients, failed("run_mask", mistake=INVERTED))
     assert cause.shown.aspect is Aspect.VALUES
     assert only(gradients).sentence == "the gradient of Q"
+
+
+def test_two_causes_never_have_the_same_headline():
+    """Whatever else is said of them: nobody could tell them apart."""
+    other = "every value is wrong\n4 of 4 values in the result[1] are wrong; the worst is off by 1"
+    only(failed("run_mask"), failed("run_mask", "test_again", message=other))
+
+
+def test_the_same_error_in_two_exercises_is_one_cause_with_two_places():
+    """A line that stands twice in a program is wrong twice."""
+    said = "IndexError: Dimension out of range (a.py:{})\n    return x.sum(dim=3)"
+    raised = [
+        failed(name, status=Status.ERROR, message=said.format(line), places=(("a.py", line),))
+        for name, line in zip(ORDER, (3, 9), strict=False)
+    ]
+    assert only(*raised).headline == (
+        "run_mask: IndexError: Dimension out of range (a.py:3; a.py:9)"
+    )
 
 
 def test_wrong_answers_follow_from_those_of_an_exercise_that_theirs_builds_on():
@@ -145,7 +172,7 @@ def test_a_function_that_is_not_called_again_has_no_cause_of_its_own():
 
 def test_what_is_not_found_is_one_slip_at_however_many_lines():
     """A forgotten import is met wherever the name stands."""
-    said = "NameError: name 'math' is not defined (a.py, line {})"
+    said = "NameError: name 'math' is not defined (a.py:{})"
     cause = only(
         *(
             failed(name, status=Status.ERROR, message=said.format(line), places=(("a.py", line),))
@@ -153,14 +180,14 @@ def test_what_is_not_found_is_one_slip_at_however_many_lines():
         )
     )
     assert cause.headline == (
-        "NameError: name 'math' is not defined (a.py, line 3; a.py, line 9; a.py, line 27)"
+        "run_mask: NameError: name 'math' is not defined (a.py:3; a.py:9; a.py:27)"
     )
 
 
 def test_of_two_lines_between_which_nothing_decides_one_is_to_be_changed():
     """That is another thing than two lines that are both wrong."""
     cause = only(failed("run_mask", places=(LINE, ("assignment/warmup.py", 26), ("a.py", 2))))
-    assert cause.lines == "assignment/warmup.py, line 25 or 26 or a.py, line 2"
+    assert cause.lines == "assignment/warmup.py:25 or assignment/warmup.py:26 or a.py:2"
 
 
 def test_what_is_not_written_comes_last_and_once():
@@ -182,7 +209,8 @@ def test_names_and_symbols_keep_their_capitals():
     """Only a word begins small after a colon."""
     for explanation, begins in (("RoPE is", "RoPE"), ("A mask", "a mask"), ("Q and K", "Q and")):
         named = dataclasses.replace(INVERTED, explanation=explanation)
-        assert only(failed("run_mask", mistake=named)).headline.startswith(begins)
+        headline = only(failed("run_mask", mistake=named)).headline
+        assert headline.startswith(f"run_mask: {begins}")
 
 
 def test_a_verdict_is_read_as_it_is():
@@ -200,8 +228,8 @@ def test_a_verdict_is_read_as_it_is():
         where=Where(*LINE),
     )
     assert only(FailedTest.of(verdict)).headline == (
-        "your mask works the wrong way round: what it allows is hidden "
-        "(assignment/warmup.py, line 25)"
+        "run_mask: your mask works the wrong way round: what it allows is hidden "
+        "(assignment/warmup.py:25)"
     )
 
 
@@ -240,7 +268,7 @@ def test_what_had_no_time_left_is_due_to_what_hung_before():
         "status": Status.TIMEOUT,
         "message": "the submission's 120 seconds were used up before this test",
     }
-    hung = {"status": Status.TIMEOUT, "message": "after 10 s still running a.py, line 3"}
+    hung = {"status": Status.TIMEOUT, "message": "after 10 s still running a.py:3"}
     cause = only(
         failed("run_mask", places=(("a.py", 3),), **hung),
         failed("run_weights", places=(("a.py", 3),), **late),

@@ -226,7 +226,7 @@ def test_an_explainer_that_is_late_is_stopped_and_what_it_said_is_kept(slow, fol
     failed = [test for test in grade.tests if test.status is Status.FAILED]
     assert failed
     assert words.tests.keys() >= {test.id for test in failed}
-    assert "numbers in the result are wrong" in words.tests[failed[0].id].message
+    assert "values in the result are wrong" in words.tests[failed[0].id].message
 
 
 def test_a_judge_says_nothing_of_what_it_was_answered(tiny, folder):

@@ -191,11 +191,11 @@ def retold(folder: Path, text: str, words: Words) -> Words | None:
 
 def test_every_line_that_is_named_is_followed(tmp_path):
     """In texts, beside them, and where edits mend; of what it took nothing is left."""
-    words = told("(adapters.py, line 5: return x * SCALE) | or adapters.py, line 2: SCALE = 2")
+    words = told("(adapters.py:5: return x * SCALE) | or adapters.py:2: SCALE = 2")
     again = retold(tmp_path, f"# By me.\n{DOUBLES}", words)
     assert again is not None
     assert again.tests["a test"] == Told(
-        "(adapters.py, line 6: return x * SCALE) | or adapters.py, line 3: SCALE = 2",
+        "(adapters.py:6: return x * SCALE) | or adapters.py:3: SCALE = 2",
         where=Where("adapters.py", 6),
     )
     assert again.evidence.mendings == (Repair(("run_double",), (("adapters.py", 3),), 0, 0, 0.0),)
@@ -204,9 +204,9 @@ def test_every_line_that_is_named_is_followed(tmp_path):
 @pytest.mark.parametrize(
     ("message", "printed"),
     [
-        ("adapters.py, line 1: no code", ""),
-        ("somewhere.py, line 5", ""),
-        ("    | adapters.py, line 5", ""),
+        ("adapters.py:1: no code", ""),
+        ("somewhere.py:5", ""),
+        ("    | adapters.py:5", ""),
         ("wrong", 'File "adapters.py", line 5, in run_double'),
         ("wrong", "adapters.py:5: UserWarning"),
     ],
@@ -219,7 +219,7 @@ def test_words_whose_lines_cannot_be_followed_are_not_told_again(tmp_path, messa
 def test_a_line_is_quoted_with_its_own_comment(tmp_path):
     """Words that quote a line with another's comment are not told again."""
     text = DOUBLES.replace("* SCALE\n", "* SCALE  # mine\n")
-    assert retold(tmp_path, text, told("wrong (adapters.py, line 5: return x * SCALE)")) is None
+    assert retold(tmp_path, text, told("wrong (adapters.py:5: return x * SCALE)")) is None
 
 
 def question(name: str, verdicts: bytes) -> ExplanationTask:

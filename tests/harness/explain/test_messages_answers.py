@@ -181,11 +181,11 @@ def test_a_shape_that_two_things_explain_is_not_explained():
             ["One value is wanted, and 2 of these are float32[2, 3]", "alone", "first"],
         ),
         ("return 2 * x,", ["A comma at the end of a line makes a tuple of one"]),
-        ("print(2 * x)", ["not None (adapters.py, line 3)", "What is printed is not returned"]),
-        ("return x.tolist()", ["Leave .tolist() out", "(adapters.py, line 3)"]),
+        ("print(2 * x)", ["not None (adapters.py:3)", "What is printed is not returned"]),
+        ("return x.tolist()", ["Leave .tolist() out", "(adapters.py:3)"]),
         (
             "return (2 * x + x * 1e-4).half()",
-            ["float16, and the inputs are float32", "adapters.py, line 3: return"],
+            ["float16, and the inputs are float32", "adapters.py:3: return"],
         ),
         ("return torch.nn.Linear(3, 3)", ["a module of type Linear", "and not called?"]),
         ("return x.sum", ["a function (sum)", "Was the function not called?"]),
@@ -224,7 +224,7 @@ def test_wrong_numbers_are_counted_and_the_worst_are_shown():
     answer[1, 3, 0] -= 0.25
     answer[1, 0, 1] -= 0.125
     assert told(answer) == [
-        "3 of 24 numbers in the result are wrong; the worst at index [0, 1, 2] is off by 0.5, "
+        "3 of 24 values in the result are wrong; the worst at index [0, 1, 2] is off by 0.5, "
         "46,948 times what is allowed",
         "    index      expected    got  off by",
         "    [0, 1, 2]       0.5      1     0.5",
@@ -268,7 +268,7 @@ def test_rows_of_nan_are_told_as_rows():
     answer = RIGHT.clone()
     answer[:, 2] = float("nan")
     assert told(answer) == [
-        "6 of 24 numbers in the result are wrong: 6 are NaN, the first at index [0, 2, 0]",
+        "6 of 24 values in the result are wrong: 6 are NaN, the first at index [0, 2, 0]",
         "2 whole rows are NaN, all along d_v, the first of them [0, 2].",
         "NaN can come of 0 / 0, inf - inf, the root or logarithm of a negative number, a softmax "
         "over nothing but -inf, and of torch.empty, whose numbers are whatever was in memory.",
@@ -278,7 +278,7 @@ def test_rows_of_nan_are_told_as_rows():
 
 def test_nothing_but_nan_is_told_in_a_few_words():
     """There is no first row to look for."""
-    assert told(RIGHT * float("nan"))[0] == "all 24 numbers in the result are NaN"
+    assert told(RIGHT * float("nan"))[0] == "all 24 values in the result are NaN"
 
 
 def test_truth_values_have_no_size_of_an_error():

@@ -46,8 +46,7 @@ RAISED = [
     # Sizes.
     (
         "y = x[:1]\nreturn x @ y",
-        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 1x3) (adapters.py, line "
-        "16)",
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 1x3) (adapters.py:16)",
         "    return x @ y",
         "    with x = float32[2, 3], y = float32[1, 3]",
         "here 3 long, and the second to last of the right one, here 1 long",
@@ -86,11 +85,11 @@ RAISED = [
     ),
     (
         "q = x[None]\nturned = q.T\nreturn q @ turned",
-        "turned is made in line 16: turned = q.T. .T turns round all axes",
+        "turned is made at adapters.py:16: turned = q.T. .T turns round all axes",
     ),
     (
         "total = x.sum(-1)\nreturn x / total",
-        "total is made in line 15: total = x.sum(-1). A sum, mean or max drops its axis",
+        "total is made at adapters.py:15: total = x.sum(-1). A sum, mean or max drops its axis",
     ),
     (
         "y = torch.ones(3, 5)\nreturn x * y",
@@ -163,7 +162,7 @@ RAISED = [
     ),
     (
         "mask = None\ndef made(x, mask):\n    x + 1\nreturn made(x, mask) @ x",
-        "It comes of adapters.py, line 17: x + 1",
+        "It comes from adapters.py:17: x + 1",
         "Something there is None, as is what a function without a return gives.",
     ),
     ("if x:\n    return x", "with x = float32[2, 3]", "write x is None or x is not None"),
@@ -172,14 +171,13 @@ RAISED = [
     (
         "return Net(3, device=x.device)(x)",
         "TypeError: Net.__init__() got an unexpected keyword argument 'device'",
-        "Net.__init__ has no parameter device: it is Net.__init__(size, heads=1) in adapters.py, "
-        "line 6.",
+        "Net.__init__ has no parameter device: it is Net.__init__(size, heads=1) in adapters.py:6.",
     ),
     (
         "return Net(3)(x)",
         "Net.forward also needs positions: it is Net.forward(x, positions) in adapters.py",
     ),
-    ("return Net(3).forward(x, x, x)", "it is Net.forward(x, positions) in adapters.py, line 11"),
+    ("return Net(3).forward(x, x, x)", "it is Net.forward(x, positions) in adapters.py:11"),
     # Weights and modules.
     (
         "net = Net(3)\nnet.load_state_dict({'proj': x, 'table': x[0, :1]})",
@@ -220,7 +218,7 @@ RAISED = [
     ("w = nn.Parameter(x)\nw += 1", "writes into a tensor whose gradient is wanted"),
     ("return nn.Parameter(x).numpy()", "numpy ends the gradient"),
     # The program.
-    ("import sys\nsys.exit()", "SystemExit: the program was ended (adapters.py, line 16)"),
+    ("import sys\nsys.exit()", "SystemExit: the program was ended (adapters.py:16)"),
     ("sys = __import__('sys')\nsys.exit('stop')", "SystemExit: the program was ended with stop"),
     ("def f(n):\n    return f(n)\nreturn f(1)", "f calls itself deeper than Python goes"),
     ("assert x.shape[-1] % 2 == 0\nreturn x", "This assert is your own"),
@@ -261,9 +259,7 @@ def test_the_call_of_the_test_is_shown_by_shapes(grade):
 def test_the_first_line_is_whole_in_itself(grade):
     """Summaries show it alone: kind, text and place."""
     first, *_ = message_of(grade, "return x.reshape(7)").splitlines()
-    assert first == (
-        "RuntimeError: shape '[7]' is invalid for input of size 6 (adapters.py, line 15)"
-    )
+    assert first == ("RuntimeError: shape '[7]' is invalid for input of size 6 (adapters.py:15)")
 
 
 def test_no_page_of_frames_is_shown(grade):
@@ -279,7 +275,7 @@ def test_a_forgotten_breakpoint_is_named_by_its_own_line(grade, call):
     """A debugger gives up one line later."""
     verdict = grade(submission(f"y = x\n{call}\n\ny = y + 1\nreturn y"))["test_doubles"]
     assert verdict.where.line == 16
-    assert "BdbQuit: a debugger was started (adapters.py, line 16)" in verdict.message
+    assert "BdbQuit: a debugger was started (adapters.py:16)" in verdict.message
     assert call in verdict.message
 
 
@@ -288,7 +284,7 @@ def test_an_adapter_with_other_parameters_is_told_how_it_is_called(grade):
     code = "def run_double(inputs, scale=2):\n    return scale * inputs\n"
     message = grade(code)["test_doubles"].message
     assert "TypeError: run_double() got an unexpected keyword argument 'x'" in message
-    assert "yours is run_double(inputs, scale=2) in adapters.py, line 1." in message
+    assert "yours is run_double(inputs, scale=2) in adapters.py:1." in message
 
 
 def test_what_was_printed_just_before_is_shown(grade):
@@ -349,7 +345,7 @@ def test_folders_of_this_machine_are_in_none_of_it(grade):
         ),
         ("def run_double(x):\nreturn x\n", ["IndentationError: expected an indented block"]),
         ("def run_double(x):\n    y = x\n\treturn y\n", ["TabError:", "Indent with spaces alone"]),
-        ("x = 1 +* 2\n", ["SyntaxError: invalid syntax (adapters.py, line 1)", "x = 1 +* 2", "^"]),
+        ("x = 1 +* 2\n", ["SyntaxError: invalid syntax (adapters.py:1)", "x = 1 +* 2", "^"]),
     ],
 )
 def test_a_syntax_error_shows_its_line_and_a_caret(grade, code, said):

@@ -30,7 +30,7 @@ def test_what_one_line_makes_right_altogether_is_told_so(grade):
     """Also the gradient, which is asked for with the edit."""
     told = failed(grade, "def run_double(x):\n    return 3 * x\n")
     assert "test_gradient" in told
-    assert all("Changing this line alone makes it right" in one.message for one in told.values())
+    assert all("Changing only this line fixes the exercise" in one.message for one in told.values())
     assert {one.where.line for one in told.values()} == {2}
 
 
@@ -39,10 +39,10 @@ def test_a_test_that_stays_wrong_with_the_edit_is_another_cause(grade, fault):
     """It hears of no line that would not make it right."""
     told = failed(grade, "def run_double(x):\n" + TWO_FAULTS[fault])
     apart = told.pop("test_gradient" if "gradient" in fault else "test_leaves_its_input_alone")
-    assert "Changing this line makes this right, but not all" in told["test_doubles"].message
+    assert "Changing this line fixes this test, but not the whole" in told["test_doubles"].message
     assert told["test_doubles"].where.line == 2
     assert apart.where is None
-    assert "It stays wrong when the line is changed that mends other tests" in apart.message
+    assert "Still fails after the change that fixes other tests" in apart.message
     first, second = causes(map(FailedTest.of, [told["test_doubles"], apart]))
     assert [[test.id for test in one.tests] for one in (first, second)] == [
         [told["test_doubles"].id],

@@ -311,7 +311,7 @@ def test_one_submission_alone(grader, tiny, submissions):
     done = grader("run", submissions / "alice", cwd=tiny)
     assert done.returncode == 0, done.stderr
     assert "run_double" in done.stdout
-    assert "numbers in the result are wrong" in " ".join(done.stdout.split())
+    assert "values in the result are wrong" in " ".join(done.stdout.split())
     below = ("--format", "json", "--fail-under", 90)
     as_json = grader("run", submissions / "alice", *below, cwd=tiny)
     assert json.loads(as_json.stdout)["submission"] == "alice"

@@ -133,9 +133,9 @@ def graded(assignment, tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "place"),
     [
-        ("Alias", "adapters.py, line 5"),
-        ("Empty", "own.py, line 14"),
-        ("Below", "own.py, line 14"),
+        ("Alias", "adapters.py:5"),
+        ("Empty", "own.py:14"),
+        ("Below", "own.py:14"),
     ],
 )
 def test_a_class_that_is_handed_back_is_used(graded, name, place):

@@ -125,7 +125,7 @@ def test_an_endless_loop_is_told_with_its_line(grade):
     verdicts = of(graded)
     (where,) = {test.where for test in verdicts}
     assert where in (Where("adapters.py", 3), Where("adapters.py", 4))
-    said = rf"after {A_CALL} s still running adapters\.py, line {where.line}"
+    said = rf"after {A_CALL} s still running adapters\.py:{where.line}"
     source = {3: "while True:", 4: "n += 1"}[where.line]
     rest = "Does it end at all? Look at what the loops and calls around this line wait for."
     first, second, third = (test.message for test in verdicts[:3])
@@ -185,7 +185,7 @@ def test_what_hangs_in_one_helper_is_one_cause(grade):
     graded = grade(text)
     assert len({test.where for test in graded.tests}) == 1
     (cause,) = causes(FailedTest.of(test) for test in graded.tests)
-    assert "still running adapters.py, line " in cause.headline
+    assert "still running adapters.py:" in cause.headline
 
 
 def test_each_hang_has_its_own_line(grade):
@@ -208,7 +208,7 @@ def test_an_import_that_never_ends_is_told_with_its_line(grade):
     graded = grade(f"import time\n\nwhile True:\n    time.sleep(0.1)\n{RIGHT_COUNT}")
     assert graded.status is GradeStatus.UNREADABLE
     headline, line, *_ = graded.message.splitlines()
-    said = r"it cannot be imported: after (4|20) s still running adapters\.py, line 4"
+    said = r"it cannot be imported: after (4|20) s still running adapters\.py:4"
     assert re.fullmatch(rf"{said} \(the submission has 4 s in all\)", headline)
     assert line.strip() == "time.sleep(0.1)"
     assert {test.where for test in graded.tests} == {Where("adapters.py", 4)}

@@ -48,18 +48,18 @@ def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: P
     assert (double.status, count.status) == (Status.ERROR, Status.ERROR)
     assert double.where == Where("work.ipynb/cell 2", 3)
     assert (double.message or "").startswith(
-        "NameError: name 'twice' is not defined (work.ipynb/cell 2, line 3)\n    return twice(x)\n"
+        "NameError: name 'twice' is not defined (work.ipynb/cell 2:3)\n    return twice(x)\n"
     )
     assert count.where == Where("work.ipynb/cell 3", 2)
     assert (count.message or "").startswith(
         "NameError: cell 3 raised NameError: name 'undefined_name' is not defined, so run_count is "
-        "not defined (work.ipynb/cell 3, line 2)\n    n = undefined_name\n"
+        "not defined (work.ipynb/cell 3:2)\n    n = undefined_name\n"
     )
     assert grade.notes == (
         "A cell of the notebook raised ModuleNotFoundError: No module named 'no_such_package' "
-        "(work.ipynb/cell 1, line 1: from no_such_package import *).",
+        "(work.ipynb/cell 1:1: from no_such_package import *).",
         "A cell of the notebook raised NameError: name 'undefined_name' is not defined "
-        "(work.ipynb/cell 3, line 2: n = undefined_name).",
+        "(work.ipynb/cell 3:2: n = undefined_name).",
         "Not run while it is graded: %matplotlib inline (work.ipynb/cell 3).",
     )
     assert grade.notes[0] in printed(grade)
@@ -95,7 +95,7 @@ def test_a_cell_that_never_ends_is_ended_alone(judge: GradingJob, tmp_path: Path
     assert grade.status is GradeStatus.GRADED
     assert all(test.score for test in grade.tests if test.exercise == "run_count")
     assert grade.notes[0].startswith("A cell of the notebook raised TookTooLong: it took longer")
-    assert "(work.ipynb/cell 2, line 1: while True: pass)" in grade.notes[0]
+    assert "(work.ipynb/cell 2:1: while True: pass)" in grade.notes[0]
 
 
 def test_what_a_submission_claims_of_its_cells_is_bounded(

@@ -141,8 +141,7 @@ def test_the_machine_s_score_stays_what_it_is(graded):
     assert grade.score == total(test.score for test in grade.tests)
     sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
-        "right but for the mistake in run_attention_weights (no-scale) that it builds on, which is "
-        "paid for there"
+        "Its only error comes from run_attention_weights (no-scale), where it was already deducted."
     )
 
 
@@ -152,7 +151,7 @@ def test_platforms_that_know_one_score_get_the_final_one(graded):
     told = results(credited(grade), Display())
     assert told["score"] == final(grade)
     assert sum(entry["score"] for entry in told["tests"]) == final(grade)
-    assert "+5 points in run_self_attention: right but for" in told["output"]
+    assert "run_self_attention: full marks (+5 points). Its only error comes" in told["output"]
     assert credited(graded(modular({}))) == graded(modular({}))
 
 
@@ -206,8 +205,8 @@ def test_who_makes_two_mistakes_is_told_both(graded):
     assert of(WITH_ROPE, grade) == f"{WEIGHTS} + run_rope"
     sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
-        "right but for the mistakes in run_attention_weights (no-scale) and run_rope "
-        "(rope-half-split) that it builds on, which are paid for there"
+        "Its only errors come from run_attention_weights (no-scale) and run_rope "
+        "(rope-half-split), where they were already deducted."
     )
 
 

@@ -164,7 +164,7 @@ def told_at(program: str) -> str:
     """How the line that is marked is told."""
     lines = f"import torch\n\n{program}".splitlines()
     (number,) = (n for n, line in enumerate(lines, 1) if HERE in line)
-    return f"assignment/__init__.py, line {number}: {lines[number - 1].strip()}"
+    return f"assignment/__init__.py:{number}: {lines[number - 1].strip()}"
 
 
 @pytest.mark.parametrize("program", [VALUE, EXCEPTION, CACHED], ids=["value", "exception", "cache"])
@@ -177,23 +177,21 @@ def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answ
     """Much code takes as many axes as its course used: that is a matter of its own."""
     printed = at_home(NARROW, "-v", "--locate")
     assert printed.count(told_at(NARROW)) == 3
-    assert printed.count("It stays wrong when the line is changed") == 1
-    assert "makes this right, but not all of the exercise" in " ".join(printed.split())
+    assert printed.count("Still fails after the change that fixes") == 1
+    assert "fixes this test, but not the whole exercise" in " ".join(printed.split())
 
 
 def test_a_module_that_is_imported_again_in_the_call_is_the_edited_one(at_home):
     """And one in a folder without __init__.py."""
     write_files(at_home.folder, {"assignment/parts/scaling.py": SCALING})
-    assert "assignment/parts/scaling.py, line 3: return 3 * x" in at_home(
-        IMPORTED_AGAIN, "--locate"
-    )
+    assert "assignment/parts/scaling.py:3: return 3 * x" in at_home(IMPORTED_AGAIN, "--locate")
 
 
 def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
     """The rest is told as ever."""
     once = "import sys\nassert not hasattr(sys, 'once')\nsys.once = True\n"
     printed = at_home(once + VALUE)
-    assert "numbers in the result are wrong" in printed
+    assert "values in the result are wrong" in printed
     assert "`pytest --locate`" not in printed
     assert "Traceback" not in printed
     assert "AssertionError" not in printed
@@ -202,18 +200,18 @@ def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
 def test_where_an_edit_could_end_the_process_nothing_is_tried(at_home):
     """`vmap` of torch crashes for some axes, and all that `pytest` has to say would be lost."""
     printed = at_home("from torch import vmap\n" + VALUE)
-    assert "numbers in the result are wrong" in printed
+    assert "values in the result are wrong" in printed
     assert "`pytest --locate`" not in printed
-    assert "Changing this line alone" not in printed
+    assert "Changing only this line" not in printed
 
 
 def test_where_the_author_shows_edits_what_the_line_would_be_is_told(at_home):
     """What an author decides holds at home as well: the handout says so."""
-    assert "For instance:" not in at_home(VALUE, "--locate")
+    assert "For example:" not in at_home(VALUE, "--locate")
     project = at_home.folder / "pyproject.toml"
     text = project.read_text()
     project.write_text(text.replace("show_edits = false", "show_edits = true"))
-    assert "For instance: y = scaled(x, 2)" in at_home(VALUE, "--locate")
+    assert "For example: y = scaled(x, 2)" in at_home(VALUE, "--locate")
 
 
 def test_one_test_is_enough(at_home):
@@ -301,7 +299,7 @@ def test_ctrl_c_ends_it_whatever_the_program_makes_of_that(at_home):
     """What is known so far is shown."""
     printed = at_home(INTERRUPTED)
     assert "`pytest --locate`" in printed
-    assert "numbers in the result are wrong" in printed
+    assert "values in the result are wrong" in printed
     assert "Traceback" not in printed
 
 

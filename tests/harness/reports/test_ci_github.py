@@ -78,9 +78,9 @@ def test_a_failure_is_an_annotation_at_the_student_s_line(repository: Path) -> N
         {
             "file": "submission/model/attention.py",
             "line": "1",
-            "title": "wrong (-4 points)",
+            "title": "run_rope: wrong (-4 points)",
         },
-        "at model/attention.py, line 1\n1 test of run_rope",
+        "at model/attention.py:1\n1 test of run_rope",
     )
 
 
@@ -89,15 +89,15 @@ def test_where_no_line_is_known_it_is_the_adapter_s(repository: Path) -> None:
     found = annotated(mixed_grade(), sources(repository))
     rope = next(said for said in found if "rope-half-split" in said.title)
     assert (rope.file, rope.line) == ("submission/adapters.py", 4)
-    assert rope.title == "Halves are paired. [rope-half-split] (-2 points)"
+    assert rope.title == "run_rope: halves are paired [rope-half-split] (-2 points)"
 
 
 def test_right_values_are_a_warning_and_what_is_missing_is_not_pointed_at(repository: Path) -> None:
     """Red is for what is wrong; what is not written yet has no line."""
     found = annotated(mixed_grade(), sources(repository))
     assert [(said.kind, said.title) for said in found] == [
-        ("error", "Halves are paired. [rope-half-split] (-2 points)"),
-        ("warning", "2 axes were wanted (-1.5 points)"),
+        ("error", "run_rope: halves are paired [rope-half-split] (-2 points)"),
+        ("warning", "run_mha: 2 axes were wanted (-1.5 points)"),
     ]
 
 
@@ -105,7 +105,7 @@ def test_a_mistake_in_several_exercises_is_said_once(repository: Path) -> None:
     """Ten annotations are all that there are."""
     both = [a_verdict(name, 0.0, diagnosis=DIAGNOSIS) for name in ("run_rope", "run_mha")]
     (said,) = annotated(a_grade("alice", *both), sources(repository))
-    assert said.title == "Halves are paired. [rope-half-split] (-8 points)"
+    assert said.title == "run_rope: halves are paired [rope-half-split] (-8 points)"
     assert said.message.endswith("1 test of run_rope; also fails run_mha: 1 test")
 
 
@@ -121,10 +121,10 @@ def test_of_each_kind_the_ten_that_help_most_are_kept(repository: Path) -> None:
     kinds = [said.kind for said in found]
     assert kinds == ["error"] * 10 + ["warning"] * 10 + ["notice"] * 10
     assert [said.title.split(" (")[0] for said in found[:4]] == [
-        "here",
-        "Halves are paired. [rope-half-split]",
-        "e30",
-        "e29",
+        "run_mha: here",
+        "run_rope: halves are paired [rope-half-split]",
+        "run_30: e30",
+        "run_29: e29",
     ]
 
 
@@ -164,7 +164,7 @@ def test_awkward_names_of_files_survive_the_escapes(repository: Path) -> None:
     (said,) = annotated(a_grade("alice", wrong), sources(repository))
     (obeyed,) = a_runner_obeys(said.command)
     assert obeyed.properties["file"] == "submission/a, b:%.py"
-    assert obeyed.properties["title"] == "100 % wrong (-4 points)"
+    assert obeyed.properties["title"] == "run_rope: 100 % wrong (-4 points)"
 
 
 def test_an_annotation_is_one_command_whatever_it_holds(repository: Path) -> None:
@@ -191,9 +191,9 @@ def test_the_summary_has_a_paragraph_for_each_cause_and_a_table() -> None:
     assert r"| run\_mha | 3 / 4.5 | 1 of 2 | values right, generality not yet |" in text
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == [
         r"run\_mha \(\-1\.5 points\)",
-        r"Halves are paired\. \[rope\-half\-split\] \(\-2 points\)",
+        r"run\_rope\: halves are paired \[rope\-half\-split\] \(\-2 points\)",
     ]
-    assert "```text\n2 axes were wanted\nat attention.py, line 12\n" in text
+    assert "```text\nrun_mha: 2 axes were wanted\nat attention.py:12\n" in text
     assert "Hint: Which pairs turn together?" in text
 
 
@@ -264,7 +264,7 @@ def test_a_step_tells_the_runner_all_and_the_submission_nothing(
     obeyed = a_runner_obeys(done.stdout + done.stderr)
     assert "error" in {command.name for command in obeyed} <= {"error", "warning"}
     for command in obeyed:
-        assert command.properties["title"].startswith("ValueError: ")
+        assert command.properties["title"].startswith("run_double: ValueError: ")
         assert command.properties["file"] == "::error::name/adapters.py"
         assert command.properties["line"] == "10"
         assert "run_double" in command.data

@@ -80,7 +80,7 @@ def test_an_exercise_is_one_entry_in_the_order_of_the_assignment() -> None:
     assert found["score"] == 5.0
     assert found["output"].startswith(
         "5 of 10 points. Halves are paired [rope-half-split]: run_rope; "
-        "run_mask is not implemented yet; 2 axes were wanted (attention.py, line 12): run_mha"
+        "run_mask is not implemented yet; 2 axes were wanted (attention.py:12): run_mha"
     )
 
 
@@ -92,8 +92,8 @@ def test_what_follows_from_another_exercise_is_told_there() -> None:
     root, follows = read(results(a_grade("alice", *tests), Display()))["tests"]
     assert "1 test of run_rope; also fails run_mha: 1 test (-4 points)" in root["output"]
     assert follows["output"] == (
-        "Halves are paired. [rope-half-split]\n"
-        "  Follows from run_rope (attention.py, line 12): see there.\n\n"
+        "run_rope: halves are paired [rope-half-split]\n"
+        "  Follows from run_rope (attention.py:12): see there.\n\n"
         "wrong values; 0 of 1 tests passed"
     )
 
@@ -102,11 +102,11 @@ def test_an_entry_says_what_is_wrong_and_what_is_right() -> None:
     """The message, the line, the mistake and its hint; not just that something failed."""
     _, mha, rope, mask = read(results(mixed_grade(), Display()))["tests"]
     assert mha["output"] == (
-        "2 axes were wanted\n  at attention.py, line 12\n  1 test of run_mha (-1.5 points)\n\n"
+        "run_mha: 2 axes were wanted\n  at attention.py:12\n  1 test of run_mha (-1.5 points)\n\n"
         "values right, generality not yet; 1 of 2 tests passed"
     )
     assert mha["tags"] == ["generality"]
-    assert rope["output"].startswith("Halves are paired. [rope-half-split]\n")
+    assert rope["output"].startswith("run_rope: halves are paired [rope-half-split]\n")
     assert "Hint: Which pairs turn together?" in rope["output"]
     assert rope["extra_data"] == {"mistakes": ["rope-half-split"]}
     assert mask["output"] == "run_mask is not implemented yet"

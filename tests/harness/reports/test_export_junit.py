@@ -100,10 +100,10 @@ def test_a_failure_tells_the_line_the_mistake_and_the_hint() -> None:
     verdict = a_verdict("run_rope", 0, message="wrong", diagnosis=diagnosis, where=where)
     failure = read(a_grade("bob", verdict)).find(".//failure")
     assert failure is not None
-    assert failure.attrib["message"] == "It pairs halves. [rope-half-split]"
+    assert failure.attrib["message"] == "run_rope: it pairs halves [rope-half-split]"
     assert failure.text == (
-        "wrong\nat attention.py, line 42: rotated\n"
-        "It pairs halves. [rope-half-split]\nHint: Which two make a pair?"
+        "wrong\nat attention.py:42: rotated\n"
+        "run_rope: it pairs halves [rope-half-split]\nHint: Which two make a pair?"
     )
 
 
@@ -116,9 +116,9 @@ def test_a_failure_that_follows_from_another_says_so_and_why() -> None:
         for name, said in (("run_rope", root), ("run_mha", again))
     ]
     _, follows = read(a_grade("bob", *tests)).findall(".//failure")
-    assert follows.attrib["message"] == "It pairs halves. [rope-half-split]"
+    assert follows.attrib["message"] == "run_rope: it pairs halves [rope-half-split]"
     assert (follows.text or "").endswith(
-        "Hint: Which two make a pair?\nFollows from run_rope: mend that first."
+        "Hint: Which two make a pair?\nFollows from run_rope: fix that first."
     )
 
 

@@ -74,7 +74,7 @@ def test_a_quote_that_is_never_closed_is_refused(tmp_path: Path) -> None:
     """Everything behind it would be one cell, and its students without points."""
     file = tmp_path / "gradebook.csv"
     file.write_text('Student,ID\n"Doe, Jane,1\nRoe,2\n')
-    with pytest.raises(ExportRefused, match=r"gradebook\.csv, line 2: a quote .* never closed"):
+    with pytest.raises(ExportRefused, match=r"gradebook\.csv:2: a quote .* never closed"):
         Sheet.read(file)
 
 

@@ -45,7 +45,8 @@ def test_a_mistake_is_told_at_length_where_it_is_found_first():
     text = printed([once, failed("run_two", Aspect.VALUES, AGAIN)])
     assert text.count("index  expected") == 1
     assert text.count("3 of 4 values are wrong") == 1
-    assert f"{MISTAKE.explanation} [no-scale] (-2 points)\n  Hint: {MISTAKE.hint}" in text
+    headline = "run_one: your scores are not scaled [no-scale] (-2 points)"
+    assert f"{headline}\n  Hint: {MISTAKE.hint}" in text
     assert "1 test of run_one; also fails run_two: 1 test" in text
     assert AGAIN.explanation not in text
 
@@ -61,8 +62,8 @@ def test_several_causes_are_counted_before_the_first():
     """Whoever sees one screen knows that there is more."""
     other = Diagnosis("kv-swapped", "Keys are taken for values.", "Which is which?")
     text = printed([failed("run_one", Aspect.VALUES, each) for each in (MISTAKE, other)])
-    assert text.index("2 causes, 2 failures") < text.index(MISTAKE.explanation)
-    assert text.index(MISTAKE.explanation) < text.index(other.explanation)
+    first, second = "run_one: your scores are not scaled", "run_one: keys are taken for values"
+    assert text.index("2 causes of 2 failures") < text.index(first) < text.index(second)
 
 
 def test_what_other_tests_count_less_is_lost_by_what_makes_the_values_wrong():
@@ -72,7 +73,7 @@ def test_what_other_tests_count_less_is_lost_by_what_makes_the_values_wrong():
     )
     text = printed([failed("run_one", Aspect.VALUES), passed])
     assert "3 of 4 values are wrong (-2 points)" in text
-    assert "notes\n  Of an exercise whose values are not all right, the other tests" in text
+    assert "notes\n  Where an exercise's values are not all right, its other tests" in text
 
 
 def test_gradients_that_alone_are_wrong_are_told_at_length():

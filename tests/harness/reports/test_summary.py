@@ -143,7 +143,7 @@ def test_a_partial_standing_says_which_aspects_are_not_there_yet() -> None:
 
 def test_what_makes_plain_answers_wrong_comes_first() -> None:
     """The instructor reads one line for each student; what is missing is counted."""
-    place = {"message": "ValueError: 3 axes (a.py, line 7)", "where": Where("a.py", 7)}
+    place = {"message": "ValueError: 3 axes (a.py:7)", "where": Where("a.py", 7)}
     words = complaints(
         a_grade(
             *(
@@ -160,20 +160,20 @@ def test_what_makes_plain_answers_wrong_comes_first() -> None:
     )
     assert words == (
         "6 of 6 are wrong: run_softmax; 5 exercises are not written yet; "
-        "ValueError: 3 axes (a.py, line 7): run_rope, run_mha (values right)"
+        "ValueError: 3 axes (a.py:7): run_rope, run_mha (values right)"
     )
 
 
 def test_values_are_right_only_where_no_other_cause_has_them_wrong() -> None:
     """What fails in general beside wrong values is no small matter left over."""
-    place = {"message": "ValueError: 3 axes (a.py, line 7)"}
+    place = {"message": "ValueError: 3 axes (a.py:7)"}
     words = complaints(
         a_grade(
             a_verdict("run_rope", FAILED, message="6 of 6 are wrong"),
             a_verdict("run_rope", ERROR, GENERALITY, **place),
         )
     )
-    assert words == "6 of 6 are wrong: run_rope; ValueError: 3 axes (a.py, line 7): run_rope"
+    assert words == "6 of 6 are wrong: run_rope; ValueError: 3 axes (a.py:7): run_rope"
 
 
 def test_what_is_beyond_three_causes_is_counted() -> None:
@@ -191,13 +191,13 @@ def test_the_same_slip_at_two_lines_is_one_fault() -> None:
         a_verdict(
             f"run_{line}",
             ERROR,
-            message=f"{raised} (model.py, line {line}: import einx)",
+            message=f"{raised} (model.py:{line}: import einx)",
             where=Where("model.py", line),
         )
         for line in range(4)
     ]
     assert complaints(a_grade(*tests)) == f"{raised}: run_0, run_1 and 2 more"
-    assert complaints(a_grade(*tests[:1])) == f"{raised} (model.py, line 0): run_0"
+    assert complaints(a_grade(*tests[:1])) == f"{raised} (model.py:0): run_0"
 
 
 def test_a_known_mistake_is_a_sentence_with_its_id_beside_it() -> None:
@@ -212,7 +212,7 @@ def test_a_known_mistake_is_a_sentence_with_its_id_beside_it() -> None:
 @pytest.mark.parametrize("status", [GradeStatus.UNREADABLE, GradeStatus.NOT_GRADED])
 def test_what_has_no_verdicts_worth_reading_says_why(status: GradeStatus) -> None:
     """Fifteen missing exercises would hide the one syntax error."""
-    why = "syntax error in attention.py, line 12"
+    why = "syntax error in attention.py:12"
     tests = [a_verdict(f"run_{number}", MISSING, message=why) for number in range(15)]
     assert complaints(a_grade(*tests, status=status, message=why)) == why
     assert complaints(a_grade(status=status)) == status.value.replace("_", " ")
@@ -382,7 +382,7 @@ def test_colours_are_for_terminals_without_no_color(
 
 def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
     """What failed alike is told once; what is missing takes one line in the table."""
-    why = "3 of 6 numbers in the result are wrong"
+    why = "3 of 6 values in the result are wrong"
     diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
     output = printed(
         print_grade,
@@ -408,9 +408,9 @@ def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
     assert ["run_rope", "0", "/", "12", "0", "of", "6", "wrong", "values"] in map(
         str.split, output.splitlines()
     )
-    assert output.index("It pairs halves. [rope-half-split]") < output.index("run_softmax")
+    assert output.index("run_rope: it pairs halves [rope-half-split]") < output.index("run_softmax")
     assert "(-2 points)\n  Hint: Which two make a pair?" in output
-    assert "at attention.py, line 42" in output
+    assert "at attention.py:42" in output
     assert output.count(why) == 1
     assert "test_0" in output
     assert "test_4" not in output
@@ -421,7 +421,7 @@ def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
 
 def test_what_stopped_every_test_is_told_once_at_the_top() -> None:
     """An import that fails would otherwise be told as often as there are exercises."""
-    why = "ModuleNotFoundError: No module named 'einx' (adapters.py, line 1: import einx)"
+    why = "ModuleNotFoundError: No module named 'einx' (adapters.py:1: import einx)"
     tests = [a_verdict(f"run_{number}", ERROR, message=why) for number in range(4)]
     assert printed(print_grade, a_grade(*tests, message=why)).count("einx'") == 1
     unreadable = a_grade(*tests, message=why, status=GradeStatus.UNREADABLE)

@@ -230,8 +230,8 @@ def test_a_file_that_is_called_as_its_author_is_called_otherwise(tmp_path: Path)
         name = next(iter(store.authors))
         store.set_downloads({name: (f"{name}_4567_jane-doe.ipynb", f"{name}_4568_adapters.py")})
     mask = AnonymousResults.of(Store.read(folder)).mask
-    assert mask.text("jane-doe.ipynb/cell 3, line 4") == "handed-in.ipynb/cell 3, line 4"
-    assert mask.text("adapters.py, line 2") == "adapters.py, line 2"
+    assert mask.text("jane-doe.ipynb/cell 3:4") == "handed-in.ipynb/cell 3:4"
+    assert mask.text("adapters.py:2") == "adapters.py:2"
 
 
 @pytest.mark.process

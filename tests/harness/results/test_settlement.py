@@ -143,14 +143,14 @@ def test_a_test_that_is_taken_out_is_as_if_it_had_never_been(
 
 
 def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: Path) -> None:
-    """A mistake is paid for once; where the exercise counts for nobody, so does what came back."""
+    """A mistake costs points once; where the exercise counts for nobody, so does what came back."""
     carried = Carried("run_mha", "run_rope", "no-scale", 3.5)
     results = a_batch(tmp_path, replace(scored("s", 1, 2), carried=(carried,)))
     (own,) = settled(results).values()
     assert (own.machine, own.final) == (300, 6.5)
     assert [*own.sentences()] == [
-        "+3.5 points in run_mha: right but for the mistake in run_rope (no-scale) that it builds "
-        "on, which is paid for there"
+        "run_mha: +3.5 points. Its only error comes from run_rope (no-scale), where it was already "
+        "deducted."
     ]
     assert own.changes[0].source == "[tool.grader] carry_over"
     decided(tmp_path, ("taken_out", {"exercise": "run_mha"}))

@@ -35,5 +35,5 @@ def test_a_protocol_under_a_type_checker_is_answered_with_what_to_leave_out(
     assert str(told.value) == (
         "adapters.py cannot be used: a type checker cannot check a Protocol: leave out the "
         "decorator of get_tokenizer (@typed); the grader itself checks all that comes back "
-        "(adapters.py, line 9)"
+        "(adapters.py:9)"
     )

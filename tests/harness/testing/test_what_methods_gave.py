@@ -147,7 +147,7 @@ def test_a_parameter_that_was_changed_wrongly_is_told_as_any_numbers():
 
     with observing(), pytest.raises(WrongNumbers) as raised:
         assert_matches(stepped(climbs, False), torch.tensor([0.95, 1.95]))
-    assert "2 of 2 numbers in the result are wrong" in str(raised.value)
+    assert "2 of 2 values in the result are wrong" in str(raised.value)
 
 
 OF_TORCH = """

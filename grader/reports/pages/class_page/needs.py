@@ -179,9 +179,9 @@ def _all(
     by_name = {entry.submission: entry for entry in found.entries}
     yield OpenDecision(
         "unsure",
-        "whose author is not certain",
-        "Exports put their points down for nobody: say whose they are, or mend the roster and run "
-        "the batch again.",
+        "of an uncertain author",
+        "Exports give nobody their points: say whose they are, or fix the roster and run the batch "
+        "again.",
         tuple(
             (by_name[name], one_line(why, 300)) for name, why in unsure.items() if name in by_name
         ),
@@ -209,29 +209,41 @@ def _all(
     )
     yield OpenDecision(
         "weak",
-        "said of tests: they tell nobody apart, or fail for those who are right",
-        "Mend such a test and run the batch again, which asks that test alone, or take it out.",
+        _counted(
+            len(doubted := [*weak(found)]),
+            "exercise has tests that may be faulty",
+            "exercises have tests that may be faulty",
+        ),
+        "Everyone gets the same result, or otherwise correct submissions fail them. Fix such a "
+        "test and run the batch again, which asks that test alone, or take it out.",
         command="grader decide DIR drop TEST --reason …",
-        lines=tuple(weak(found)),
+        lines=tuple(doubted),
     )
+    unnamed = [one for one in groups if not one.named and one.members]
     yield OpenDecision(
         "groups",
-        "without a name among wrong answers that several gave",
-        "Say what is wrong and what to think about: all members read it at once.",
+        _counted(
+            len(unnamed),
+            "group of students made the same unrecognised mistake",
+            "groups of students made the same unrecognised mistake",
+        ),
+        "Name it, with one sentence and a hint: all members of the group read them.",
         tuple(
-            (one.members[0], f"and {len(one.members) - 1} more in {one.said}")
-            for one in groups
-            if not one.named and one.members
+            (one.members[0], f"and {len(one.members) - 1} more in {one.said}") for one in unnamed
         ),
         "grader mistakes DIR",
     )
 
 
 def weak(found: ClassData) -> Iterator[str]:
-    """Yields the complaints about tests, each with its exercise."""
+    """Yields the complaints about the tests of each exercise that there are complaints about."""
     for one in found.exercise_tests():
-        for said in complaints(one):
-            yield f"{one_line(one.name)}: {said}"
+        if said := [*complaints(one)]:
+            yield f"{one_line(one.name)}: {'; '.join(said)}"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return one if number == 1 else many
 
 
 def _with_status(found: ClassData, status: GradeStatus) -> tuple[tuple[ClassEntry, str], ...]:

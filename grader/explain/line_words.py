@@ -1,0 +1,56 @@
+"""The sentences about lines of which a change was seen to make failed tests pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_NUMBER, _NUMBERS = "a number", "a constant"
+_MISSING, _NOT_HERE = " that is missing", " that may not belong there"
+
+
+def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
+    """Returns the part of a line to look at: "A constant in positions.py:75 looks wrong."
+
+    Each subject, such as "a number" or "the sign of a term", belongs to the place beside it.
+    """
+    subject = subjects[0]
+    where = " or ".join(places)
+    if len({*subjects}) > 1:
+        each = zip(subjects, places, strict=True)
+        return f"Check {', or '.join(f'{one} at {place}' for one, place in each)}."
+    if subject == _NUMBER:
+        return f"A constant in {where} looks wrong."
+    if subject.endswith(_MISSING):
+        return f"{_begun(subject.removesuffix(_MISSING))} seems to be missing at {where}."
+    if subject.endswith(_NOT_HERE):
+        return f"{_begun(subject.removesuffix(_NOT_HERE))} may not belong at {where}."
+    if subject.startswith(f"{_NUMBER} "):
+        subject = f"{_NUMBERS}{subject.removeprefix(_NUMBER)}"
+    return f"Check {subject} at {where}."
+
+
+def proof(places: Sequence[str], on: Sequence[int], is_second: bool, is_all: bool) -> str:
+    """Returns the sentence that says which change was seen to fix tests.
+
+    `places` are alternatives, each with its source. The change goes `on` in other lines. One that
+    `is_second` fixes tests with another mistake fixed too. Without `is_all`, tests of the exercise
+    stay wrong.
+    """
+    which = "this line" if len(places) == 1 else "one of these lines"
+    only = "only " if is_all and not on and not is_second else ""
+    if on:
+        which += f" together with {_lines(on)}"
+    fixed = "fixes the exercise" if is_all else "fixes this test, but not the whole exercise"
+    said = f"changing {only}{which} {fixed}: {' | or '.join(places)}"
+    return (
+        f"This is one of two mistakes. With the other fixed, {said}" if is_second else _begun(said)
+    )
+
+
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _lines(lines: Sequence[int]) -> str:
+    *others, last = map(str, lines)
+    return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
