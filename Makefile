@@ -8,7 +8,7 @@ BUDGET ?= 7200
 OPTIONS ?=
 PYTEST := $(BIN)/pytest tests/harness/$(ONLY) --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo quick test sweep check format lint types units bench clean
+.PHONY: setup demo quick test sweep check format lint types units sentences bench clean
 
 setup: .venv/installed
 
@@ -48,6 +48,9 @@ types: setup
 
 units: setup
 	$(PYTEST) --numprocesses 2 --kind unit
+
+sentences: setup
+	$(BIN)/python -m grader.authoring.sentences
 
 bench: setup
 	$(BIN)/python benchmarks/throughput.py

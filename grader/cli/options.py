@@ -107,7 +107,7 @@ def grading_options(command: Command) -> Command:
                 type=click.FloatRange(0, min_open=True),
                 default=120,
                 metavar="SECONDS",
-                help="What one submission may take; waiting for a busy machine does not count.",
+                help="Time for one submission; waiting for a busy machine does not count.",
                 show_default=True,
             ),
             click.option(
@@ -115,7 +115,7 @@ def grading_options(command: Command) -> Command:
                 type=click.IntRange(64),
                 default=2048,
                 metavar="MB",
-                help="What one submission may use.",
+                help="Memory for one submission.",
                 show_default=True,
             ),
             click.option(
@@ -130,7 +130,7 @@ def grading_options(command: Command) -> Command:
                 type=click.FloatRange(0, min_open=True),
                 default=20,
                 metavar="SECONDS",
-                help="What explaining one submission may take.",
+                help="Time for explaining one submission.",
                 show_default=True,
             ),
             click.option(

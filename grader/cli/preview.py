@@ -34,8 +34,8 @@ def say_who_handed_in(attribution: Attribution) -> None:
     people = attribution.people
     if len(attribution.strangers) == len(attribution.entries):
         click.echo(
-            f"roster: none of the submissions is known to be by one of its {people} people; "
-            "has it a column with the names or ids that the submissions go by?",
+            f"roster: no submission is known to be by one of its {people} people. Does it have a "
+            "column with the names or ids of the submissions?",
             err=True,
         )
         return

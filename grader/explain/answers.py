@@ -176,7 +176,7 @@ def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
 def _without_a_return(line: Line | None) -> str:
     source = "" if line is None else line.source
     if source.startswith("print("):
-        return "What is printed is not returned: write return in the place of print."
+        return "A printed value is not returned: write return in the place of print."
     if source and not source.startswith(("return", "raise")):
         return "The function ends there without a return, and so gives None: return the result."
     return "Is there a return at its end, on every way through it?"

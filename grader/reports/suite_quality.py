@@ -246,9 +246,8 @@ def _times(ratio: float | None) -> str:
 
 def _legend() -> str:
     return (
-        "right: the worst right answer's error / what is allowed; wrong: the nearest wrong one's; "
-        f"errors: how many answers by powers of ten, 1e{_LOWEST} to 1e{_HIGHEST}, | is what is "
-        "allowed"
+        "right: the worst right answer's error / the tolerance; wrong: the nearest wrong one's. "
+        f"Errors: answers by powers of ten, 1e{_LOWEST} to 1e{_HIGHEST}; | is the tolerance"
     )
 
 

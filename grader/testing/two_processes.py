@@ -18,9 +18,7 @@ from grader.testing.handles.scripts import call_of
 from grader.worker.making import ANEW
 
 # What is to be known where the second half raised.
-REMARK = (
-    "By then your program had been imported anew: the file is all that was left of what was saved."
-)
+REMARK = "By then your program had been imported again: only the file was left of what was saved."
 
 
 class TwoProcesses:

@@ -54,7 +54,7 @@ MISTAKES = (
     ),
     Mistake(
         "positional-sin-cos-swapped",
-        "Sines and cosines have changed places in your encoding.",
+        "Sines and cosines are swapped in your encoding.",
         "Which number should the very first feature of position 0 be?",
         (Way({"arrange_waves": _cosines_first}, _ENCODING),),
     ),
@@ -69,7 +69,7 @@ MISTAKES = (
     Mistake(
         "positional-from-one",
         "Your encoding counts positions from 1.",
-        "What are the sines and cosines of the first position, and what are they in your result?",
+        "Which sines and cosines has the first position, and which ones has your result?",
         (Way({"wave_positions": _plus_one}, _ENCODING),),
         alone=True,
     ),

@@ -154,7 +154,7 @@ HABITS = (
     Habit(
         "kept-between-calls",
         "Your function returns something else when it is called again with the same inputs.",
-        "What does your code still hold from the call before?",
+        "Which value does your code still hold from the call before?",
         _alternating,
         (*_OVER_TOKENS, "run_softmax"),
     ),

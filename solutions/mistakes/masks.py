@@ -96,7 +96,7 @@ MISTAKES = (
     Mistake(
         "mask-inverted",
         "Your mask works the wrong way round: what it allows is hidden, and what it hides is seen.",
-        "What does True in a mask stand for here, and which scores do you overwrite?",
+        "Does True in a mask stand for allowed or hidden here, and which scores do you overwrite?",
         (
             Way({"mask_scores": _inverted}, (*MASKED, *CAUSAL)),
             Way({"mask_scores": _inverted_finitely}, (*MASKED, *CAUSAL)),
@@ -113,13 +113,13 @@ MISTAKES = (
     Mistake(
         "mask-added",
         "Your mask is added to the scores as ones and zeros, which hides nothing.",
-        "What is left of a key's share when its score is one less than that of the others?",
+        "How much is left of a key's share when its score is one less than that of the others?",
         (Way({"mask_scores": _added}, (*MASKED, *CAUSAL)),),
     ),
     Mistake(
         "mask-zero-fill",
         "Hidden keys get the score 0 before the softmax, and so keep a share of the attention.",
-        "What does the exponential make of 0, and of which number does it make nothing?",
+        "Which number is the exponential of 0, and for which score is it 0?",
         (Way({"mask_scores": _filled_with_zero}, (*MASKED, *CAUSAL)),),
     ),
     Mistake(
@@ -158,7 +158,7 @@ MISTAKES = (
         "causal-unasked",
         "Your tokens do not see those that come after them, although nobody asked for a causal "
         "mask.",
-        "What says in this exercise whether a token may look ahead?",
+        "Which argument says in this exercise whether a token may look ahead?",
         (
             Way({"unasked_mask": _causal_anyway}, (SELF_ATTENTION, MULTIHEAD)),
             Way({"unasked_mask": _causal_among_queries}, (MULTIHEAD,)),

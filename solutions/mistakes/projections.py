@@ -88,7 +88,7 @@ MISTAKES = (
     ),
     Mistake(
         "kv-swapped",
-        "Your keys and values have changed places.",
+        "Your keys and values are swapped.",
         "Which of the two are compared with the queries, and which are averaged?",
         (
             Way({"weights_in_order": _values_second}, (MULTIHEAD, MULTIHEAD_ROPE)),

@@ -114,7 +114,7 @@ MISTAKES = (
     ),
     Mistake(
         "rope-cos-sin-swapped",
-        "Cosine and sine have changed places in your rotation.",
+        "Cosine and sine are swapped in your rotation.",
         "At position 0 every angle is 0: what should your rotation do there, and what does it do?",
         (Way({"rotate": _cos_and_sin_swapped}, ROTATED),),
     ),
@@ -163,7 +163,7 @@ MISTAKES = (
         "rope-positions-ignored",
         "Your rotation takes the order of the vectors for their positions, and not the positions "
         "that are passed.",
-        "What should happen to the first vector if its position is 7?",
+        "By which angle should the first vector turn if its position is 7?",
         (Way({"rope_positions": _in_order}, ROTATED),),
         echoes=_WITH_ATTENTION,
     ),
@@ -209,8 +209,7 @@ MISTAKES = (
         "rope-needs-positions",
         "Where no token_positions are passed your attention rotates nothing, although the tokens "
         "stand at 0, 1, 2, ... then.",
-        "What does your code do if token_positions is None, and which positions does None stand "
-        "for?",
+        "Which positions does None stand for, and what does your code do without token_positions?",
         # At position 0 nothing is turned.
         (Way({"positions_by_default": torch.zeros_like}, _WITH_ATTENTION),),
         alone=True,

@@ -151,7 +151,7 @@ MISTAKES = (
     Mistake(
         "softmax-over-queries",
         "Your softmax runs along the queries, so that the weights of one query do not sum to 1.",
-        "Whose shares must add up to 1, and along which axis of the scores do they lie?",
+        "Which shares must add up to 1, and along which axis of the scores do they lie?",
         (
             Way({"axis_of_keys": -2}, (_SIMPLE, *ATTENTION)),
             Way({"axis_of_keys": 1}, (_SIMPLE, SELF_ATTENTION, *MASKED, CAUSAL_SELF)),
@@ -202,7 +202,7 @@ MISTAKES = (
         "softmax-without-exponential",
         "Your scores are divided by their sum as they are, without the exponential that makes all "
         "of them positive.",
-        "What becomes of a negative score, and can a share of the attention be negative?",
+        "Where do negative scores go in your code, and can a share of the attention be negative?",
         (
             Way({"softmax": _shares_of_sum}, (_SOFTMAX, _SIMPLE, *ATTENTION)),
             Way({"softmax": _shares_of_sum, "mask_scores": _hidden_by_zero}, (*MASKED, *CAUSAL)),
@@ -225,7 +225,7 @@ MISTAKES = (
     ),
     Mistake(
         "qk-swapped",
-        "Your queries and keys have changed places.",
+        "Your queries and keys are swapped.",
         "In your scores, does a row belong to the token that looks or to one that is looked at?",
         (
             Way({"similarity": _transposed}, ATTENTION),

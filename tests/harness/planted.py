@@ -45,7 +45,7 @@ SLIPS = {
         "torch.where(mask, scores",
         "torch.where(~mask, scores",
         "mask works the wrong way round",
-        "What does True in a mask stand for here",
+        "Does True in a mask stand for allowed or hidden",
         f"{MHA}_to_itself_causal",
     ),
     "softmax-over-queries": Slip(
@@ -53,7 +53,7 @@ SLIPS = {
         "softmax(scores, dim=-1)",
         "softmax(scores, dim=-2)",
         "softmax runs along the queries",
-        "Whose shares must add up to 1",
+        "Which shares must add up to 1",
         f"{MHA}_to_itself",
     ),
     "no-scale": Slip(

@@ -179,4 +179,4 @@ def _say_what_is_left(opened: Batch) -> None:
             f"{opened.kept} graded before and unchanged; {len(opened.waiting)} to grade", err=True
         )
     elif opened.is_regrade:
-        click.echo("nothing is as it was graded before: every grade is made anew", err=True)
+        click.echo("nothing is as it was graded before: every submission is graded again", err=True)

@@ -40,7 +40,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MOMENT = _Moment()
 _FOLDER = click.pass_obj
 _PERSON = click.argument("person")
-_BY = click.option("--by", "who", metavar="NAME", help="Who decides (default: git's user.name).")
+_BY = click.option("--by", "who", metavar="NAME", help="Your name (default: git's user.name).")
 _WHY = "Why, for the student to read."
 
 
@@ -135,7 +135,7 @@ def excuse(
 @_FOLDER
 @_PERSON
 @click.option("--until", type=_MOMENT, help="The new due date, on the assignment's clock.")
-@click.option("--days", type=click.IntRange(1), help="So many days more.")
+@click.option("--days", type=click.IntRange(1), help="The number of days more.")
 @_tellable
 def extend(
     folder: Path,
@@ -237,7 +237,7 @@ def times(folder: Path, table: Path, who: str | None) -> None:
     _write(folder, "times", {"table": place}, who)
 
 
-@decide.command("list", short_help="What was decided, and what came of it.")
+@decide.command("list", short_help="List the decisions and their effects.")
 @_FOLDER
 @click.option("--anonymous", is_flag=True, help="Numbers in place of names.")
 def list_decisions(folder: Path, anonymous: bool) -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from grader.sandbox.probing.probe import Attempt, ProbeResult
 
 _NOT_PROMISED = (
-    "not promised here: this machine grants workers no file tree or processes of their own, so "
-    "they can ask for those of others by name and number, though not read or signal them"
+    "not promised here: this machine grants workers no file tree or processes of their own. They "
+    "can ask for those of others by name and number, though not read or signal them"
 )
 
 

@@ -24,7 +24,7 @@ _SHOWN = 20
     type=click.Choice([*FORMS]),
     default="folders",
     show_default=True,
-    help="Who takes it: a platform, a mail merge, or whoever opens a folder for each submission.",
+    help="For a platform, a mail merge, or one folder for each submission.",
 )
 @click.option(
     "--out", type=FOLDER, metavar="FOLDER", help="Where it goes.  [default: DIR/feedback-FORM]"

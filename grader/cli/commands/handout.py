@@ -11,7 +11,7 @@ from grader.cli.options import FOLDER, assignment_option, torch_index_option
 from grader.core.assignment import find_assignment
 
 
-@click.command(short_help="Make the public tests' fixture tensors anew.")
+@click.command(short_help="Make the public tests' fixture tensors again.")
 @assignment_option
 def freeze(assignment_folder: Path) -> None:
     """Makes the fixture tensors of the public tests anew, from the references.

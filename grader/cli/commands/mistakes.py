@@ -68,8 +68,10 @@ def list_groups(folder: Path, everyone: bool) -> None:
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.argument("group", metavar="GROUP")
 @click.argument("mistake", metavar="ID")
-@click.option("--sentence", required=True, help='What is wrong: "Your keys are not transposed."')
-@click.option("--hint", required=True, help='What to think about: "Which axes are summed over?"')
+@click.option("--sentence", required=True, help='The mistake: "Your keys are not transposed."')
+@click.option(
+    "--hint", required=True, help='A question that leads on: "Which axes are summed over?"'
+)
 def name_group(folder: Path, group: str, mistake: str, sentence: str, hint: str) -> None:
     """Names the GROUP of submissions in DIR that answer alike.
 

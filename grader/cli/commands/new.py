@@ -13,7 +13,7 @@ from grader.cli.options import FOLDER
 
 @click.command(short_help="Lay out a fresh assignment.")
 @click.argument("folder", metavar="DIR", type=FOLDER)
-@click.option("--name", help="What it is called.  [default: the folder's name]")
+@click.option("--name", help="Its name.  [default: the folder's name]")
 def new(folder: Path, name: str | None) -> None:
     """Lays out a fresh assignment in the new folder DIR.
 

@@ -73,7 +73,7 @@ def write_pages(results: Path) -> None:
             write_report(found, folder)
         click.echo(f"report:  {folder / INDEX}")
     except BadDecisions as refusal:
-        said = f"{refusal}\nno report is written until this is mended; the grades are kept"
+        said = f"{refusal}\nno report is written until this is fixed; the grades are kept"
         click.echo(said, err=True)
     except NotWritten as refusal:
         click.echo(f"{refusal}; the grades are kept", err=True)

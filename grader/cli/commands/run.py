@@ -36,7 +36,7 @@ _PAGE_WIDTH = 100
     type=click.Choice(_FORMATS),
     default="text",
     show_default=True,
-    help="What reads the grade: people, programs, or a platform (docs/ci.md).",
+    help="The reader of the grade: people, programs, or a platform (docs/ci.md).",
 )
 @click.option(
     "--output",

@@ -165,8 +165,8 @@ AUTOGRAD: tuple[ExceptionKind, ...] = (
     ),
     kind(
         r"needed for gradient computation has been modified by an inplace operation",
-        "A tensor was changed in place (+=, x[...] =, a name that ends in _) after autograd had "
-        "noted it for the gradient: make a new tensor instead.",
+        "A tensor was changed in place (+=, x[...] =, a name that ends in _) after autograd "
+        "noted it for the gradient. Make a new tensor instead.",
     ),
     kind(
         r"more than one element of the written-to tensor refers to a single memory",

@@ -142,7 +142,7 @@ def call_in_words(call: Call) -> str:
     if step.doing is Doing.ASK:
         return f"{said}, and then {step.name}({_arguments_in_words((), step.keywords)})"
     if step.doing is Doing.MAKE:
-        return f"{said}, and then looked at what had become of the files"
+        return f"{said}, and then looked at the files"
     if step.doing is Doing.NEXT:
         return f"{said}, and asked for item {step.times} of what it gave"
     what = f"its {step.name}" if step.name else "what it gave"

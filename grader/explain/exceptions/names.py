@@ -105,7 +105,7 @@ def _truth(_: re.Match[str], raised: Raised) -> str:
     name = tensors[0] if len(tensors) == 1 else "x"
     return (
         "Only a tensor of one number is true or false. To ask whether it was given, write "
-        f"{name} is None or {name} is not None; to combine booleans, & | ~ instead of and, or, not."
+        f"{name} is None or {name} is not None. To combine booleans, write & | ~ for and, or, not."
     )
 
 
@@ -222,9 +222,8 @@ IMPORTS: tuple[ExceptionKind, ...] = (
     kind(r"ModuleNotFoundError: No module named '([\w.]+)'", _no_module),
     kind(
         r"ImportError: cannot import name '(\w+)' from partially initialized module '([\w.]+)'",
-        "{1} is not finished when {0} is asked of it: files import each other in a circle, or one "
-        "hides what it means to import by having its name. What two files need belongs into a "
-        "third.",
+        "{1} is not finished when {0} is imported from it. Files import each other in a circle, or "
+        "one has the name of a package that it imports. Put shared code into a third file.",
     ),
     kind(r"ImportError: cannot import name '(\w+)' from '([\w.]+)'", _not_in_module),
     kind(r"ImportError: attempted relative import with no known parent package", _relative),

@@ -34,12 +34,12 @@ def _product(match: re.Match[str], raised: Raised) -> str:
         return f"The layer takes vectors of {other} features, and these have {inner}."
     if "linear(" in source:
         return (
-            f"linear goes over the last axis of the tensor, here {inner} long, and the last of the "
-            f"weight, here {other} long: they must be equally long."
+            f"linear sums over the last axis of the tensor ({inner} long) and of the weight "
+            f"({other} long). They must be equally long."
         )
     said = (
-        f"A matrix product goes over the last axis of the left tensor, here {inner} long, and the "
-        f"second to last of the right one, here {other} long: they must be equally long"
+        f"A matrix product sums over the last axis of the left tensor ({inner} long) and the "
+        f"second to last of the right one ({other} long). They must be equally long"
     )
     if inner == last:
         return f"{said}, as they would be if the right one were transposed."
@@ -54,8 +54,8 @@ def _batched_product(match: re.Match[str], raised: Raised) -> str:
             f"{_advice(raised)}"
         )
     said = (
-        f"A matrix product goes over the last axis of the left tensor, here {inner} long, and the "
-        f"second to last of the right one, here {other} long: they must be equally long"
+        f"A matrix product sums over the last axis of the left tensor ({inner} long) and the "
+        f"second to last of the right one ({other} long). They must be equally long"
     )
     tensors = [(one.name, shape) for one in raised.operands if (shape := shape_of(one))]
     name, shape = tensors[-1] if len(tensors) == 2 else ("", [])
@@ -91,7 +91,7 @@ def _the_other_way_round(raised: Raised) -> str:
         if len(left) > 1 < len(right) and left[-1] != left[-2] and left[-2:] == right[:-3:-1]:
             return (
                 f" The last two axes of {one} are {left[-2]} and {left[-1]} long, those of {other} "
-                f"{right[-2]} and {right[-1]}: one of them has them the other way round."
+                f"{right[-2]} and {right[-1]}: one is the transpose of the other."
             )
     return ""
 
@@ -213,8 +213,8 @@ def _is_of_an_equation(letter: str, raised: Raised) -> bool:
 def _joined(match: re.Match[str], _: Raised) -> str:
     axis, expected, got = match.groups()
     return (
-        f"What is joined along axis {axis} must be equally long along every other axis: here one "
-        f"is {expected}, another {got}."
+        f"Tensors that are joined along axis {axis} must be equally long along every other axis: "
+        f"here one is {expected}, another {got}."
     )
 
 
@@ -248,8 +248,8 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"Attempting to broadcast a dimension of length (\d+) at (-?\d+)! .* had "
         r"torch\.Size\((\[.*?\])\); but expected shape should be broadcastable to (\[.*?\])",
-        "Shapes are lined up from the right; two axes go together if they are equally long, or one "
-        "of them is 1 long: {2} does not fit {3}.",
+        "Shapes are lined up from the right. Two axes fit if they are equally long, or one of them "
+        "is 1 long: {2} does not fit {3}.",
     ),
     kind(r"shape '\[(.*?)\]' is invalid for input of size (\d+)", _reshaped),
     kind(
@@ -313,7 +313,7 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"stack expects each tensor to be equal size, but got (\[.*?\]) at entry 0 and (\[.*?\]) "
         r"at",
-        "What is stacked must have one shape: here there are {0} and {1}.",
+        "Tensors that are stacked must have one shape: here there are {0} and {1}.",
     ),
     kind(r"input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)", _axes_named),
     kind(

@@ -43,7 +43,7 @@ def member_parts(name: str) -> tuple[str, ...]:
     if path.startswith("/") or _DRIVE.match(path) or ".." in parts:
         raise Unreadable(
             f"the archive has a member that leads out of it, {shortened(name)}; "
-            "make it anew from inside the folder"
+            "make it again from inside the folder"
         )
     return parts
 
@@ -185,7 +185,7 @@ def _members(archive: tarfile.TarFile, meter: _Meter, at_most: int) -> Iterator[
         if member is None:
             return
         if member.issparse():
-            raise Unreadable("the archive holds sparse files; make it anew with ordinary settings")
+            raise Unreadable("the archive holds sparse files; make it again with ordinary settings")
         if member.size < 0:
             raise Unreadable("the archive is damaged: a member of negative size")
         archive.members = []  # type: ignore[attr-defined]  # tarfile keeps them all otherwise

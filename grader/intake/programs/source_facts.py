@@ -179,7 +179,7 @@ def _best(found: list[Located], adapters: str) -> Located:
     if len(found) == 1:
         return best[0]
     chosen = best[0]
-    note = f"Of {several(names)} the one with most adapters was taken: {chosen.file}."
+    note = f"{chosen.file} was taken, which has the most adapters among {several(names)}."
     return Located(chosen.root, chosen.file, chosen.facts, chosen.notebook, note)
 
 

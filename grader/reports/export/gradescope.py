@@ -138,7 +138,7 @@ def _output(grade: Grade, display: Display, score: float) -> str:
         return f"Nothing could be graded: {reason}"
     message = [shortened(plain(grade.message), _LONGEST_REASON)] if grade.message else []
     if display.hidden_tests is not VisibleWhen.VISIBLE:
-        return "\n\n".join(["What each exercise got is below.", *message])
+        return "\n\n".join(["The points of each exercise are below.", *message])
     most = grade.max_score if display.total is None else display.total
     reached = f"{points(score)} of {points(most)} points"
     return "\n\n".join([f"{reached}. {plain(complaints(grade))}", *message])

@@ -18,9 +18,9 @@ from grader.reports.feedback.wrapping import Content, add, wrapped
 FILE = "canvas.zip"
 HOW = (
     "In Canvas, open the assignment, choose *Re-Upload Submissions* on the right and give it "
-    f"{FILE}, zipped as it is. Each student finds a comment with a file that is called as what "
-    "they handed in, and holds the feedback in that form: a zip holds a page and a text, a "
-    "notebook a cell of text, a Python file lines of comments."
+    f"{FILE}, zipped as it is. Each student finds a comment with a file that has the name of "
+    "their submission. A zip holds a page and a text, a notebook a cell of text, a Python file "
+    "lines of comments."
 )
 _NUMBER = re.compile(r"[0-9]+")
 _DOWNLOADED = re.compile(r".+?(?:_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)

@@ -20,8 +20,8 @@ FILE = "gradescope.zip"
 HOW = (
     f"In Gradescope, open *Configure Autograder* of the assignment, upload {FILE} and build it; "
     "then choose *Regrade All Submissions* where submissions are managed. It runs no code of a "
-    "submission: each gets the results that were reached here. What was handed in after the export "
-    "fails there, and is to be graded first."
+    "submission: each gets the results that were reached here. Submissions after the export "
+    "fail there: grade them first."
 )
 _FOLDER = re.compile(r"submission_(?P<number>\d+)")
 _SETUP = """\

@@ -17,8 +17,8 @@ FILE = "moodle.zip"
 HOW = (
     "In the assignment's settings switch *Feedback files* on. Then open its submissions, choose "
     f"*Upload multiple feedback files in a zip* and give it {FILE}. Each student finds a feedback "
-    "file. Of an assignment that is handed in by teams Moodle takes none back: the numbers in its "
-    "download are those of teams."
+    "file. For an assignment that teams hand in, Moodle takes no feedback files: the numbers in "
+    "its download are those of teams."
 )
 _DOWNLOADED = re.compile(r"(?P<name>[^_]+)_(?P<number>\d{1,18})_assignsubmission_", re.DOTALL)
 

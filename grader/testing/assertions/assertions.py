@@ -210,8 +210,8 @@ def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> 
     student.result(answer, arguments)
     changed = ", ".join(answer.changed_inputs)
     assert not changed, (
-        f"{student.adapter.name} changes its input {changed}: x -= ..., an operation that ends in "
-        "_ and an assignment to a part of it (x[...] = ...) write into the caller's tensor"
+        f"{student.adapter.name} changes its input {changed}\n"
+        "x -= ..., an operation that ends in _ and x[...] = ... write into the caller's tensor."
     )
 
 
@@ -277,9 +277,9 @@ def assert_work_does_not_grow(
     allowed = reference.count_work(**large).largest * _LARGER_TENSORS
     few, many = student.count_work(**small), student.count_work(**large)
     assert many.operations <= few.operations * _MORE_OPERATIONS, (
-        f"{student.adapter.name} makes {few.operations} torch operations for a small input and "
-        f"{many.operations} for a larger one: a Python loop over tokens or over the batch can be "
-        "one operation on the whole tensor"
+        f"{student.adapter.name} makes more torch operations for a larger input: "
+        f"{many.operations}, and {few.operations} for a small one\n"
+        "A Python loop over tokens or over the batch can be one operation on the whole tensor."
     )
     assert many.largest <= max(allowed, few.largest), (
         f"{student.adapter.name} makes a tensor of {many.largest} elements on the way, "

@@ -239,7 +239,7 @@ def _reordered(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]
     ]
     if len(swaps) == 1:
         one, other = (names[place] for place in swaps[0])
-        yield f"{_as_subjects(one, other)} have changed places."
+        yield f"{_as_subjects(one, other)} are swapped."
         return
     orders = [
         order

@@ -72,9 +72,9 @@ _ITERATORS = (collections.abc.Iterator, collections.abc.Generator)
 _SPECIAL = ("__init__", "__call__", "__len__")
 _INSTEAD = (
     "write numbers, str, bytes, None, tensors, numpy arrays, or lists, tuples, dicts, sets and "
-    "NamedTuples of them, for what a test makes beside a submission torch.nn.Parameter, "
-    "torch.nn.Module, torch.optim.Optimizer, a path or an open file, and for what stays with the "
-    "submission a typing.Protocol that declares its methods"
+    "NamedTuples of them. A test may also make torch.nn.Parameter, torch.nn.Module, "
+    "torch.optim.Optimizer, a path or an open file. An object that stays with the submission is a "
+    "typing.Protocol that declares its methods"
 )
 
 

@@ -102,7 +102,7 @@ def test_checkpoints_are_loaded_where_nothing_but_the_file_is_left(results):
     earned = sum(test.score for test in grades["keeps-all"].tests if test.exercise in lost)
     assert earned == 0
     said = next(test.message for test in grades["keeps-all"].tests if test.status == "error")
-    assert "your program had been imported anew" in said
+    assert "your program had been imported again" in said
     assert "something is kept there which is not in the file" in said
 
 

@@ -8,6 +8,7 @@ import torch
 from grader.testing.assertions.assertions import assert_matches
 from grader.testing.assertions.comparison import FLOAT32, compare
 from grader.testing.assertions.differences import difference_in_words, worst_in_a_table
+from grader.testing.assertions.headlines import headline
 from grader.testing.assertions.structure import wrong_shape
 from grader.testing.contract.contract import Adapter, axis_names
 from grader.testing.contract.kinds import PlainType, TensorType
@@ -90,8 +91,8 @@ def test_a_wrong_shape_is_told_with_the_names_of_its_axes():
 @pytest.mark.parametrize(
     ("got", "why"),
     [
-        ((2, 6, 5), "The axes queries and d_v have changed places."),
-        ((5, 2, 6), "The leading axis and queries have changed places."),
+        ((2, 6, 5), "The axes queries and d_v are swapped."),
+        ((5, 2, 6), "The leading axis and queries are swapped."),
         ((6, 2, 5), "Its axes are all there, in the order d_v, the leading axis, queries."),
         ((2, 7, 6), "The axis queries is as long as keys (7)."),
         ((2, 5, 8), "The axis d_v is as long as d_k (8)."),
@@ -181,7 +182,7 @@ def test_a_shape_that_two_things_explain_is_not_explained():
             ["One value is wanted, and 2 of these are float32[2, 3]", "alone", "first"],
         ),
         ("return 2 * x,", ["A comma at the end of a line makes a tuple of one"]),
-        ("print(2 * x)", ["not None (adapters.py:3)", "What is printed is not returned"]),
+        ("print(2 * x)", ["not None (adapters.py:3)", "A printed value is not returned"]),
         ("return x.tolist()", ["Leave .tolist() out", "(adapters.py:3)"]),
         (
             "return (2 * x + x * 1e-4).half()",
@@ -208,6 +209,7 @@ def test_an_answer_that_is_no_tensor_of_the_right_kind_is_described(grade, body,
 
 AXES = ("the leading axis", "queries", "d_v")
 RIGHT = torch.arange(24.0).reshape(2, 4, 3) / 10
+ABOVE_0 = RIGHT + 1
 
 
 def told(answer: torch.Tensor, shows_expected: bool = True) -> list[str]:
@@ -224,8 +226,9 @@ def test_wrong_numbers_are_counted_and_the_worst_are_shown():
     answer[1, 3, 0] -= 0.25
     answer[1, 0, 1] -= 0.125
     assert told(answer) == [
+        "some values are wrong",
         "3 of 24 values in the result are wrong; the worst at index [0, 1, 2] is off by 0.5, "
-        "46,948 times what is allowed",
+        "46,948 times the tolerance",
         "    index      expected    got  off by",
         "    [0, 1, 2]       0.5      1     0.5",
         "    [1, 3, 0]       2.1   1.85    0.25",
@@ -242,7 +245,7 @@ def test_a_zero_has_no_sign():
 
 def test_a_hidden_test_does_not_show_what_it_expects():
     """Its messages reach students, and its inputs may be used again."""
-    header, *rows = told(RIGHT + 1, shows_expected=False)[1:]
+    header, *rows = told(RIGHT + 1, shows_expected=False)[2:]
     assert header.split() == ["index", "got", "off", "by"]
     assert len(rows) == 5
 
@@ -268,17 +271,18 @@ def test_rows_of_nan_are_told_as_rows():
     answer = RIGHT.clone()
     answer[:, 2] = float("nan")
     assert told(answer) == [
+        "some values are NaN",
         "6 of 24 values in the result are wrong: 6 are NaN, the first at index [0, 2, 0]",
         "2 whole rows are NaN, all along d_v, the first of them [0, 2].",
-        "NaN can come of 0 / 0, inf - inf, the root or logarithm of a negative number, a softmax "
-        "over nothing but -inf, and of torch.empty, whose numbers are whatever was in memory.",
+        "NaN can come from 0 / 0, inf - inf, the root or logarithm of a negative number, or a "
+        "softmax over only -inf. A tensor of torch.empty also holds such values until you fill it.",
         "All of them are at queries = 2 (of 4); the rest is right.",
     ]
 
 
 def test_nothing_but_nan_is_told_in_a_few_words():
     """There is no first row to look for."""
-    assert told(RIGHT * float("nan"))[0] == "all 24 values in the result are NaN"
+    assert told(RIGHT * float("nan"))[0] == "every value is NaN"
 
 
 def test_truth_values_have_no_size_of_an_error():
@@ -286,8 +290,9 @@ def test_truth_values_have_no_size_of_an_error():
     want = torch.ones(3, 3).tril().bool()
     comparison = compare(want.T, want, FLOAT32)
     assert difference_in_words("the result", comparison, ("seq", "seq")) == [
-        "6 of 9 truth values in the result are wrong: 3 are True and must be False, 3 are False "
-        "and must be True"
+        "some values are True where False is expected and False where True is expected",
+        "6 of 9 values in the result are wrong: 3 are True and must be False, 3 are False and must "
+        "be True",
     ]
 
 
@@ -295,8 +300,36 @@ def test_infinite_numbers_are_told_apart_from_nan():
     """They come of other things."""
     answer = RIGHT.clone()
     answer[0, 0, 0] = float("inf")
-    assert "1 are infinite, the first at index [0, 0, 0]" in told(answer)[0]
-    assert "a division by 0" in told(answer)[1]
+    assert "1 are infinite, the first at index [0, 0, 0]" in told(answer)[1]
+    assert "a division by 0" in told(answer)[2]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (-ABOVE_0, "every value has the wrong sign"),
+        (3 * ABOVE_0, "every value is too large by the same factor"),
+        (ABOVE_0 / 3, "every value is too small by the same factor"),
+        (ABOVE_0 + 1, "every value is off by the same amount"),
+        (0 * ABOVE_0, "every value is 0"),
+        (0 * ABOVE_0 + 9, "every value is the same"),
+        (ABOVE_0.sin() + 5, "every value is wrong"),
+        (ABOVE_0.flip(1), "the values are right but in the wrong places"),
+    ],
+)
+def test_the_headline_says_what_is_wrong_without_numbers(answer, said):
+    """It is the same for every case, and true of each value that it is about."""
+    comparison = compare(answer, ABOVE_0, FLOAT32)
+    assert headline("the result", comparison, ("batch", "queries", "d_v")) == said
+
+
+def test_the_headline_says_from_where_on_values_are_wrong():
+    """Positions that are off by something show so."""
+    answer = RIGHT.clone()
+    answer[:, 1:] = answer[:, 1:].sin() + 5
+    assert told(answer)[0] == "wrong from index 1 of queries on"
+    answer[:, 1] = RIGHT[:, 1]
+    assert told(answer)[0] == "wrong at the end of queries"
 
 
 def test_leading_axes_are_counted_where_there_are_several():

@@ -49,7 +49,7 @@ RAISED = [
         "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 1x3) (adapters.py:16)",
         "    return x @ y",
         "    with x = float32[2, 3], y = float32[1, 3]",
-        "here 3 long, and the second to last of the right one, here 1 long",
+        "(3 long) and the second to last of the right one (1 long)",
         "as they would be if the right one were transposed.",
         "The test called run_double(x=float32[2, 3]).",
     ),
@@ -66,8 +66,8 @@ RAISED = [
     ),
     (
         "other = x.T\nreturn x + other",
-        "The last two axes of x are 2 and 3 long, those of other 3 and 2: one of them has them the "
-        "other way round.",
+        "The last two axes of x are 2 and 3 long, those of other 3 and 2: one is the "
+        "transpose of the other.",
     ),
     (
         "heads = 2\nreturn x.view(2, heads, 3)",

@@ -143,7 +143,7 @@ def test_what_pytest_offers_still_makes_sense(with_slip, options, headings, list
     assert sum(" 1 cause of 34 failures " in line for line in lines) == 1
     headline = "run_attention_weights: your mask works the wrong way round"
     assert sum(line.startswith(headline) for line in lines) == 1
-    in_full = sum("Hint: What does True in a mask" in line for line in lines)
+    in_full = sum("Hint: Does True in a mask" in line for line in lines)
     assert in_full == (0 if options == ["--tb=no"] else headings or 1)
     assert any(line.strip("= ").startswith("34 failed, 56 passed") for line in lines)
 

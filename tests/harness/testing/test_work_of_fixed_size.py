@@ -44,7 +44,11 @@ def test_a_table_that_is_as_large_for_any_input_is_right():
     ("small", "large", "says"),
     [
         (Work(5, 16), Work(5, 4096), "makes a tensor of 4096 elements on the way, where"),
-        (Work(5, 16), Work(65, 16), "makes 5 torch operations for a small input and 65"),
+        (
+            Work(5, 16),
+            Work(65, 16),
+            "makes more torch operations for a larger input: 65, and 5 for a small one",
+        ),
         (Work(5, 1 << 20), Work(5, 1 << 24), "makes a tensor of 16777216 elements"),
     ],
 )

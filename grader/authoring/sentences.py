@@ -1,0 +1,128 @@
+"""Collects the sentences that users read from where they are written, and names what is wrong."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+LONGEST = 25
+BEGINNINGS = ("What", "Of", "So", "Whose", "Who")
+# Phrases that docs/style.md rules out, and the word to use.
+RULED_OUT = {
+    r"comes? of\b": "comes from",
+    r"changed places": "swapped",
+    r"counts? for nobody": "excused or taken out",
+    r"paid for": "deducted",
+    r"tells? nobody": "everyone",
+    r"\bmend(s|ed)?\b": "fix",
+    r"\banew\b": "again",
+    r"\bplays? it\b": "a GPU",
+    r"\bastray\b": "wrong",
+    r", lines? \d": "path:line",
+    r"\(s\)": "1 test, 2 tests",
+}
+# The modules that say something to users: what a student meets first comes first.
+_WRITTEN_IN = (
+    "solutions/mistakes/*.py",
+    "grader/explain/*.py",
+    "grader/explain/exceptions/*.py",
+    "grader/explain/explainer/*.py",
+    "grader/explain/mistakes/*.py",
+    "grader/home/*.py",
+    "grader/testing/**/*.py",
+    "grader/core/*.py",
+    "grader/grading/judge/*.py",
+    "grader/reports/**/*.py",
+    "grader/results/**/*.py",
+    "grader/intake/**/*.py",
+    "grader/cli/**/*.py",
+)
+# A pattern for other people's texts, or a question to a database, is no sentence.
+_NO_SENTENCE = re.compile(r"\\\w|\(\?:|\bSELECT\b|\|No ")
+_PLACEHOLDER = "{}"
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_FEWEST = 4
+_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z`\"])|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as its module writes it; `{}` stands for what is filled in."""
+
+    path: str
+    line: int
+    text: str
+
+    def faults(self) -> Iterator[str]:
+        """Yields what docs/style.md has against it."""
+        words = self.text.split()
+        if len(words) > LONGEST:
+            yield f"{len(words)} words, {LONGEST} at most"
+        if words[0] in BEGINNINGS:
+            yield f"begins with {words[0]}"
+        for phrase, instead in RULED_OUT.items():
+            found = re.search(phrase, self.text)
+            if found:
+                yield f"{found[0]!r}: say {instead!r}"
+
+
+def catalogue(root: Path) -> Iterator[Sentence]:
+    """Yields all sentences of the modules below `root` that say something to users."""
+    for pattern in _WRITTEN_IN:
+        for file in sorted(root.glob(pattern)):
+            yield from sentences_in(file, root)
+
+
+def sentences_in(file: Path, root: Path) -> Iterator[Sentence]:
+    """Yields the sentences of a module's texts, but not of its docstrings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"), file)
+    inner = {id(one) for node in _texts_to_fill(tree) for one in ast.walk(node) if one is not node}
+    skipped = inner | {id(node) for node in _docstrings(tree)}
+    path = file.relative_to(root).as_posix()
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        text = _text_of(node)
+        if _NO_SENTENCE.search(text):
+            continue
+        for sentence in _END.split(text):
+            if len(_WORD.findall(sentence)) >= _FEWEST and " " in sentence.strip():
+                yield Sentence(path, getattr(node, "lineno", 0), sentence.strip())
+
+
+def _text_of(node: ast.AST) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(
+                str(part.value) if isinstance(part, ast.Constant) else _PLACEHOLDER
+                for part in parts
+            )
+    return ""
+
+
+def _texts_to_fill(tree: ast.AST) -> Iterator[ast.AST]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr))
+
+
+def _docstrings(tree: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            yield first.value
+
+
+def main() -> None:
+    """Prints the catalogue: each sentence at its place, with what is against it."""
+    for one in catalogue(Path(__file__).parents[2]):
+        against = "".join(f"  [{fault}]" for fault in one.faults())
+        print(f"{one.path}:{one.line}: {one.text}{against}")
+
+
+if __name__ == "__main__":
+    main()
