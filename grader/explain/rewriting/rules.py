@@ -160,6 +160,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         constants.numbers,
     ),
     ast.AugAssign: (
+        operators.augmented,
         counterparts.combined,
         counterparts.divisors,
         statements.statements,

@@ -99,6 +99,19 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     yield from _regrouped(setting, node)
 
 
+def augmented(setting: Setting, node: ast.AugAssign) -> Iterator[Draft]:
+    """Yields another operator of an assignment such as `+=`, or none."""
+    symbol = _SYMBOLS.get(type(node.op))
+    others = _OTHERS.get(symbol or "", {})
+    subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
+    for other, cost in others.items():
+        yield _operator(
+            setting, node, node.target, node.value, f"{other}=", f"{symbol}=", cost, subject
+        )
+    subject = "how a variable is updated"
+    yield _operator(setting, node, node.target, node.value, "=", f"{symbol}=", CHANGE, subject)
+
+
 def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """Yields a variable added to, where its value is thrown away."""
     match node:
