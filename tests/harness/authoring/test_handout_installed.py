@@ -182,7 +182,7 @@ def test_one_command_installs_the_handout_and_pytest_runs(student):
     """Without the engine that this project itself runs on."""
     printed = student("-m", "pytest").stdout
     assert printed.count("not implemented yet") == 15
-    assert "Begin with run_softmax" in printed
+    assert "Start with run_softmax" in printed
     assert "/attention/.venv/" in student("-c", "import grader; print(grader.__file__)").stdout
 
 

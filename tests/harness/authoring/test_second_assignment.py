@@ -83,7 +83,8 @@ def test_the_handout_is_ready_to_be_filled_in(handout, pytest_in):
     """Nothing of the solutions is in it, and `pytest` says what is to be done."""
     (wheel,) = handout.glob("*.whl")
     assert {path.name for path in handout.iterdir()} == {
-        ".github", ".gitignore", "README.md", "adapters.py", "assignment", "environment.yml",
+        ".github", ".gitignore", "README.md", "adapters.py", "assignment", "conftest.py",
+        "environment.yml",
         wheel.name, "pyproject.toml", "requirements.txt", "tests",
     }  # fmt: skip
     assert not (handout / "tests" / "hidden").exists()

@@ -133,7 +133,7 @@ def test_bad_submissions_are_one_row_each_and_say_why(odd):
     assert {row["status"] for row in graded.values()} == {"unreadable"}
     assert {row["score"] for row in graded.values()} == {0.0}
     said = {name: row["message"] for name, row in graded.items()}
-    assert "line 1" in said["syntax-error"]
+    assert "adapters.py:1" in said["syntax-error"]
     assert "Python 3.12 or newer" in said["newer-python"]
     assert "Python 3.13 or newer" in said["newer-typing"]
     assert "attention_tools" in said["no-such-package"]

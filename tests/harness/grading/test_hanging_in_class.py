@@ -135,7 +135,7 @@ def test_an_endless_loop_is_told_with_its_line(grade):
     assert re.match(f"{re.escape(f'run_double{NOT_CALLED}')}{said}\n", third)
     assert {test.status for test in of(graded, "run_count")} == {Status.PASSED}
     (cause,) = causes(FailedTest.of(test) for test in verdicts)
-    assert re.fullmatch(said, cause.headline)
+    assert re.fullmatch(f"run_double: {said}", cause.headline)
     (excerpt,) = graded.evidence.excerpts
     assert (excerpt.file, excerpt.first) == ("adapters.py", 1)
 

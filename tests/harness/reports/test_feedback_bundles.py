@@ -267,7 +267,7 @@ def test_a_text_begins_with_what_went_wrong(tmp_path: Path):
     text = (tmp_path / "results/feedback-folders/jane/feedback.txt").read_text("utf-8")
     score, why, *_, right = text.strip().split("\n\n")
     assert score == "attention: 8 of 12 points"
-    assert why.startswith("run_rope: 0 of 4\n  all numbers are NaN")
+    assert why.startswith("run_rope: 0 of 4\n  run_rope: all numbers are NaN")
     assert right == "Right: run_softmax (4 of 4), run_mask (4 of 4)"
 
 

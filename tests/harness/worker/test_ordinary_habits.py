@@ -188,7 +188,7 @@ TOLD = {
     ),
     "training_at_import": (
         "import torch\nwhile True:\n    torch.ones(3).sum()\n",
-        ("cannot be imported", "still running", "adapters.py, line"),
+        ("cannot be imported", "still running", "adapters.py:"),
     ),
 }
 
