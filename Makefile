@@ -50,7 +50,7 @@ units: setup
 	$(PYTEST) --numprocesses 2 --kind unit
 
 sentences: setup
-	$(BIN)/python -m grader.authoring.sentences
+	$(BIN)/python -m tests.harness.sentences
 
 bench: setup
 	$(BIN)/python benchmarks/throughput.py

@@ -12,6 +12,7 @@ from itertools import filterfalse
 import torch
 
 from grader.core.evidence import StepSeen, StepWalk
+from grader.core.text import one_line
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line, Record, Unloaded
@@ -49,6 +50,7 @@ _MOST_LOOKED_AT = 6
 # An overflow in one call may be a division by nothing in another.
 _MOST_STRANGE = 3
 _NAMED = 6
+_LONGEST_NAME = 80
 
 Ask = Callable[[Call], Answer]
 # How like a step is what was found of it, and the shape in which it was.
@@ -125,11 +127,11 @@ def in_words(steps: Sequence[StepSeen]) -> str:
 
 
 def _unloaded_in_words(one: Unloaded) -> str:
-    shown = ", ".join(one.names[:_NAMED])
-    more = f" and {len(one.names) - _NAMED} more" if len(one.names) > _NAMED else ""
+    names = [one_line(name, _LONGEST_NAME) for name in one.names[:_NAMED]]
+    more = f" and {one.many - len(names)} more" if one.many > len(names) else ""
     return (
-        f"With strict=False, {one.line.file}:{one.line.line} leaves {len(one.names)} of {one.of} "
-        f"parameters at their initial values: {shown}{more}."
+        f"With strict=False, {one_line(one.line.file)}:{one.line.line} leaves {one.many} of "
+        f"{one.of} parameters as they were: {', '.join(names)}{more}."
     )
 
 

@@ -20,7 +20,7 @@ from grader.intake.fingerprint import fingerprint
 from grader.results.database import LINES, StoreError
 from grader.results.store import Store
 
-_CHANGED = "it was changed or taken away since it was graded: grade it anew"
+_CHANGED = "it was changed or taken away since it was graded: grade it again"
 
 
 def questions(

@@ -7,12 +7,12 @@ may give the same name to somebody else. Then the grade stays, and the newcomer 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from grader.core.submission import Author
 from grader.intake.entry import Discovery, Entry
-from grader.intake.identity import are_others, are_same, called
+from grader.intake.identity import are_others, are_same, called, keys_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,15 @@ def keep_graded(
             notes.append(f"{name} is {why}.")
             entry = dataclasses.replace(entry, name=name)
         named.append(entry)
+    owners = _owners(named, graded)
     for entry in named:
-        if entry.named_only and (why := _in_addition(entry, named, graded)):
+        if entry.named_only and (why := _in_addition(entry, owners, graded)):
             unsure.setdefault(entry.name, why)
             notes.append(f"It is not certain whose {entry.name} is: {why}.")
-    sure = [author for one in named if one.name not in unsure for author in one.authors]
+    sure = keys_of(author for one in named if one.name not in unsure for author in one.authors)
     kept = tuple(sorted(name for name in others if not _all_among(graded[name].authors, sure)))
-    theirs = [author for name in kept for author in graded[name].authors]
-    absent = (one for one in discovery.absentees if not are_same((one,), theirs))
+    theirs = keys_of(author for name in kept for author in graded[name].authors)
+    absent = (one for one in discovery.absentees if keys_of((one,)).isdisjoint(theirs))
     return dataclasses.replace(
         discovery,
         entries=tuple(named),
@@ -115,17 +116,22 @@ def _free_name(entry: Entry, taken: set[str], graded: Mapping[str, GradedBefore]
     return name
 
 
-def _in_addition(entry: Entry, entries: Iterable[Entry], graded: Mapping[str, GradedBefore]) -> str:
+def _owners(entries: Iterable[Entry], graded: Mapping[str, GradedBefore]) -> dict[str, str]:
+    """Returns, by id and address, the submission for which somebody surely has a grade."""
+    sure = [one.name for one in entries if one.name in graded and not graded[one.name].unsure]
+    return {key: name for name in reversed(sure) for key in keys_of(graded[name].authors)}
+
+
+def _in_addition(
+    entry: Entry, owners: Mapping[str, str], graded: Mapping[str, GradedBefore]
+) -> str:
     """Returns why a submission is unsure if only its name gives it to people with a grade."""
     before = graded.get(entry.name)
     if before is not None and not before.unsure:
         return ""
-    for other in entries:
-        there = graded.get(other.name)
-        if there and not there.unsure and are_same(there.authors, entry.authors):
-            return f"{called(entry.authors)} has a grade already, for {other.name}"
-    return ""
+    other = next((owners[key] for key in sorted(keys_of(entry.authors)) if key in owners), "")
+    return f"{called(entry.authors)} has a grade already, for {other}" if other else ""
 
 
-def _all_among(people: Sequence[Author], others: Sequence[Author]) -> bool:
-    return all(are_same((person,), others) for person in people)
+def _all_among(people: Sequence[Author], others: Set[str]) -> bool:
+    return all(keys_of((person,)) & others for person in people)

@@ -13,10 +13,15 @@ def compared(text: str) -> str:
     return unicodedata.normalize("NFC", text).strip().casefold()
 
 
+def keys_of(people: Iterable[Author]) -> set[str]:
+    """Returns the ids and e-mail addresses of people, told apart by a word in front."""
+    known = [*people]
+    return {f"{kind} {key}" for kind in ("id", "email") for key in _keys(known, kind)}
+
+
 def are_same(one: Iterable[Author], other: Iterable[Author]) -> bool:
     """Returns whether both have an id or an e-mail address in common; names prove nothing."""
-    first, second = [*one], [*other]
-    return any(_keys(first, kind) & _keys(second, kind) for kind in ("id", "email"))
+    return not keys_of(one).isdisjoint(keys_of(other))
 
 
 def are_others(name: str, one: Iterable[Author], other: Iterable[Author]) -> bool:

@@ -241,7 +241,7 @@ def _strongest(
                 left[author] = None
                 who = person.as_author()
                 doubts[entry.name] = (
-                    f"by its name alone that of {who.name or who.email or who.id}, whose own is "
+                    f"by its name alone from {who.name or who.email or who.id}, who handed in "
                     f"{best[person][1]}"
                 )
         found.append(

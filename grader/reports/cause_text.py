@@ -141,7 +141,8 @@ def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
         said, _, _ = said.partition(";")  # that so many numbers are wrong, not which is the worst
     if cause.shown.status is Status.NOT_GRADED:
         said = f"not graded: {said}"
-    place = f" ({one_line(cause.lines)})" if cause.lines and ";" not in cause.lines else ""
+    is_told = not cause.lines or cause.lines in said or ";" in cause.lines
+    place = "" if is_told else f" ({one_line(cause.lines)})"
     name = f" [{one_line(cause.id)}]" if cause.id else ""
     exercises = listed(cause.exercises, _FEW_NAMES)
     where = "" if exercises in said else f": {exercises}"

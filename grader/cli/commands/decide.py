@@ -182,7 +182,7 @@ def take(folder: Path, person: str, submission: str, reason: str | None, who: st
     _write(folder, "taken_instead", table, who)
 
 
-@decide.command(short_help="Whose a submission is.")
+@decide.command(short_help="Say whose a submission is.")
 @_FOLDER
 @click.argument("submission")
 @_PERSON
@@ -190,8 +190,8 @@ def take(folder: Path, person: str, submission: str, reason: str | None, who: st
 def whose(folder: Path, submission: str, person: str, reason: str | None, who: str | None) -> None:
     """Says that a SUBMISSION is PERSON's, whoever seems to have handed it in.
 
-    For what the report says of it that nobody is certain. PERSON may be the submission itself: then
-    it is theirs who say so.
+    For submissions that the report lists as of an uncertain author. PERSON may be the submission's
+    own name: then it belongs to the people whom it names itself.
 
     \b
     Examples:

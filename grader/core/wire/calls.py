@@ -37,6 +37,7 @@ from grader.core.wire.values import Value
 MAX_USES = 100
 MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
+MAX_ADAPTERS = 1000
 MAX_UNLOADED = 4
 # Whoever executes more lines is not counted any further.
 MOST_LINES = 5_000_000
@@ -211,7 +212,7 @@ class ImportReport:
     that are not installed, `not_run` magics, and `missed` what cells would have defined.
     """
 
-    adapters: tuple[str, ...]
+    adapters: Annotated[tuple[Name, ...], AtMost(MAX_ADAPTERS)]
     problem: Raised | None
     cell_errors: Annotated[tuple[Raised, ...], AtMost(MAX_CELL_ERRORS)]
     uses: Uses

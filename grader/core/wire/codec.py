@@ -78,7 +78,7 @@ def reader(kind: Any) -> _Reader:
         return lambda entry: None if entry is None else some(entry)
     if origin is tuple and parts[1:] == (...,):
         each = reader(parts[0])
-        return lambda entry: tuple(map(each, _listed(entry, kind)))
+        return lambda entry: tuple(map(each, _listed(entry)))
     if origin is tuple:
         return _rows(tuple, [reader(part) for part in parts])
     if dataclasses.is_dataclass(kind):
@@ -95,12 +95,12 @@ def _bounded(kind: Any, bound: AtMost | Below) -> _Reader:
         return lambda entry: bound.cut(_of_type(str, entry))
     read = reader(kind)
     # What is cut is not even looked at.
-    return lambda entry: read(bound.cut(_listed(entry, kind)))
+    return lambda entry: read(bound.cut(_listed(entry)))
 
 
 def _rows(make: Callable[[list[Any]], Any], readers: list[_Reader]) -> _Reader:
     def read(entry: object) -> Any:
-        row = _listed(entry, "a row")
+        row = _listed(entry)
         if len(row) != len(readers):
             raise BadFrame(f"a row has {len(row)} entries in the place of {len(readers)}")
         return make([one(part) for one, part in zip(readers, row, strict=True)])
@@ -108,9 +108,9 @@ def _rows(make: Callable[[list[Any]], Any], readers: list[_Reader]) -> _Reader:
     return read
 
 
-def _listed(entry: object, kind: Any) -> list[Any]:
+def _listed(entry: object) -> list[Any]:
     if not isinstance(entry, list):
-        raise BadFrame(f"an entry is not the list of {kind} that it must be")
+        raise BadFrame("an entry is not the list that it must be")
     return entry
 
 

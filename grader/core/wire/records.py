@@ -41,13 +41,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Unloaded:
-    """A line that loads weights with `strict=False`, and the parameters that it leaves out.
+    """A line that loads weights with `strict=False`, and parameters that it leaves as they were.
 
-    `of` counts all parameters of the module.
+    `names` are the first of so `many`, `of` counts all parameters of the module.
     """
 
     line: Line
     names: Annotated[tuple[Annotated[str, AtMost(200)], ...], AtMost(20)]
+    many: Annotated[int, Below(1 << 31)]
     of: Annotated[int, Below(1 << 31)]
 
 

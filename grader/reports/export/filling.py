@@ -63,7 +63,7 @@ class _Claims:
                 continue
             for name, (_, person) in weaker.items():
                 if name not in self.exact[number]:
-                    why = f"no more than the name is that of {self.labels[number]}"
+                    why = f"only the name fits {self.labels[number]}"
                     self.doubtful[f"{handed_in(person, name)}: {why}"] = None
         return claims
 

@@ -70,10 +70,8 @@ def _unsure(scores: ClassScores) -> Iterable[Remark]:
         for person in score.people or (Author(),)
     }
     if about:
-        how = "nobody's until you say `grader decide DIR whose SUBMISSION PERSON`"
-        yield Remark(
-            f"submissions of which it is not certain whose they are, {how}", (*about,), True
-        )
+        how = "type `grader decide DIR whose SUBMISSION PERSON` to give somebody their points"
+        yield Remark(f"submissions of an uncertain author: {how}", (*about,), lost=True)
 
 
 def _not_graded(scores: ClassScores) -> Iterable[Remark]:

@@ -68,7 +68,7 @@ def letters(
                 yield LeftOut(grade.submission, "another submission was taken instead")
                 continue
             if to_people and grade.submission in settling.unsure:
-                yield LeftOut(grade.submission, "it is not certain whose it is")
+                yield LeftOut(grade.submission, "its author is not certain")
                 continue
             named = downloads.get(grade.submission, ())
             for one in settled if apart else (together,):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import inspect
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -16,9 +13,9 @@ import torch
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.core.wire.calls import MAX_UNLOADED
-from grader.core.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record, Unloaded
+from grader.core.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record
 from grader.worker.observing.lines import Onlooker, OwnLines
+from grader.worker.observing.partial_loads import PartialLoads
 
 _LARGEST_NUMBER = 1 << 53
 
@@ -27,23 +24,23 @@ class Recorder:
     """Looks on at a call: what torch operations and the submission's own functions return.
 
     If the call has no tensors, also what whole numbers its variables hold, line by line. Large
-    tensors are passed over, and after a bounded number of elements all are. `unloaded` tells of
-    modules that were loaded with `strict=False`, and not wholly.
+    tensors are passed over, and after a bounded number of elements all are. `loads` are
+    those of modules that were not loaded wholly.
     """
 
     def __init__(self, root: Path, follow_numbers: bool) -> None:
         self.records: list[Record] = []
-        self.unloaded: list[Unloaded] = []
         self._left = MAX_TOGETHER
         self._is_keeping = False
         self._lines = OwnLines(root)
+        self.loads = PartialLoads(self._lines)
         self._follow_numbers = follow_numbers
         self._looking_on = ExitStack()
 
     def __enter__(self) -> Recorder:
         self._looking_on.enter_context(_Operations(self))
         self._looking_on.enter_context(_Functions(self, self._lines, self._follow_numbers))
-        self._looking_on.enter_context(self._watching_loads())
+        self._looking_on.enter_context(self.loads)
         return self
 
     def __exit__(
@@ -70,27 +67,6 @@ class Recorder:
                 self.records.append(Record(exact, self._lines.stack(frame, number)))
         finally:
             self._is_keeping = False
-
-    @contextlib.contextmanager
-    def _watching_loads(self) -> Iterator[None]:
-        """Notes parameters that `load_state_dict(strict=False)` leaves as they were."""
-        earlier = torch.nn.Module.load_state_dict
-
-        @functools.wraps(earlier)
-        def load(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-            result = earlier(module, *args, **kwargs)
-            parameters = [name for name, _ in module.named_parameters()]
-            names = tuple(name for name in parameters if name in result.missing_keys)
-            lines = self._lines.stack(sys._getframe(1))
-            if names and lines and len(self.unloaded) < MAX_UNLOADED:
-                self.unloaded.append(Unloaded(lines[-1], names, len(parameters)))
-            return result
-
-        torch.nn.Module.load_state_dict = load  # type: ignore[method-assign, assignment]
-        try:
-            yield
-        finally:
-            torch.nn.Module.load_state_dict = earlier  # type: ignore[method-assign]
 
     def has_room_for(self, tensor: torch.Tensor) -> bool:
         """Returns whether a tensor is of the kind and size that is kept."""

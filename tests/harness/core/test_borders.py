@@ -67,6 +67,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.observing",
     "grader.worker.observing.lines",
     "grader.worker.observing.operations",
+    "grader.worker.observing.partial_loads",
     "grader.worker.observing.recording",
     "grader.worker.observing.tracing",
     "grader.worker.observing.watching",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.sentences import RULED_OUT, Sentence, catalogue, sentences_in
+from tests.harness.sentences import RULED_OUT, Sentence, catalogue, sentences_in
 
 pytestmark = pytest.mark.unit
 

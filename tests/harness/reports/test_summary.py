@@ -451,3 +451,10 @@ def test_plain_text_keeps_its_lines_and_loses_its_tricks() -> None:
         "0.33",
         "0.3",
     ]
+
+
+def test_a_place_that_the_sentence_names_is_told_once():
+    """What still ran is told with its line."""
+    said = "after 10 s still running a.py:3\n    while True:"
+    hung = a_verdict("run_rope", Status.TIMEOUT, message=said, where=Where("a.py", 3))
+    assert complaints(a_grade(hung)) == "after 10 s still running a.py:3: run_rope"

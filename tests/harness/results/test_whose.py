@@ -99,7 +99,7 @@ def test_mails_go_to_nobody_who_is_not_certain(tmp_path: Path) -> None:
     results = a_class(tmp_path / "results")
     bundle = write_feedback(results, open_settling(results), "mail", tmp_path / "mail")
     assert "m@elsewhere.example" not in (tmp_path / "mail" / "mail.csv").read_text()
-    assert [one.reason for one in bundle.left_out] == ["it is not certain whose it is"]
+    assert [one.reason for one in bundle.left_out] == ["its author is not certain"]
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
