@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader.core.memory_limit import limited_memory_growth
 from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, receive
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
@@ -32,7 +33,7 @@ from grader.worker.trials.alarm import TooLong
 from grader.worker.trials.trials import Trying
 
 if sys.platform == "linux":
-    import resource
+    pass
 
 _ADAPTERS = "adapters.py"
 _MEMORY = 1 << 30
@@ -152,7 +153,7 @@ class HomeBench:
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
         """Has the copy's functions be called as if they were the student's."""
-        with quietly(), _bounded_memory(), self._copy.in_place():
+        with quietly(), limited_memory_growth(_MEMORY), self._copy.in_place():
             yield
 
     @contextlib.contextmanager
@@ -251,23 +252,6 @@ def quietly() -> Iterator[None]:
         torch.set_num_threads(threads)
         torch.default_generator.set_state(states[0])
         random.setstate(states[1])
-
-
-@contextlib.contextmanager
-def _bounded_memory() -> Iterator[None]:
-    """Lets a call of an edited program that would take all of the machine's memory fail."""
-    if sys.platform != "linux":
-        yield
-        return
-    held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limits = [one for one in (soft, hard) if one != resource.RLIM_INFINITY]
-    most = min([held + _MEMORY, *limits])
-    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def _passed_over(*_arguments: object, **_named: object) -> None:

@@ -149,7 +149,7 @@ class Worker:
         frame = self._answer(self._calls.frame(call), patience, f"{call.adapter}(...)", bounds)
         before = time.thread_time()
         try:
-            if (digest := frame.digest()) in familiar:
+            if (digest := frame.digest) is not None and digest in familiar:
                 return Sealed(frame, digest)
             return decode_answer(frame)
         except BadFrame as error:

@@ -21,7 +21,7 @@ import torch
 from grader.core.wire.modules import module_of
 from grader.core.wire.scripts import GIVEN
 
-MAX_FILE = 64 << 20
+MAX_FILE = 32 << 20
 MAX_ENTRIES = 10_000
 # The step that hands a file on to who has nothing else.
 ANEW = "anew"

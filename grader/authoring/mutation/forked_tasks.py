@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import signal
 import sys
 import time
@@ -11,9 +10,9 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from grader.core.memory_limit import limit_memory_growth
 from grader.core.parentage import end_with_parent
 
 Task = TypeVar("Task")
@@ -121,7 +120,7 @@ class Children(Generic[Task, Result]):
 
     def _serve(self, connection: Connection) -> None:
         end_with_parent()
-        _bound_memory()
+        limit_memory_growth(_MEMORY)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         # The parent's was closed for this process, and who asks about it must find an open one.
         vars(sys)["__stdin__"] = sys.stdin
@@ -135,15 +134,6 @@ class Children(Generic[Task, Result]):
                 connection.send(self._work(task))
             except Exception as exception:
                 connection.send(RuntimeError("".join(traceback.format_exception(exception))))
-
-
-def _bound_memory() -> None:
-    """Lets an allocation that would take all of the machine's memory fail."""
-    if sys.platform == "linux":
-        held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        most = held + _MEMORY if hard == resource.RLIM_INFINITY else min(held + _MEMORY, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 def _result(came: Any) -> Any:

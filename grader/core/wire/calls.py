@@ -326,7 +326,7 @@ def decode_answer(frame: Received) -> Answer:
         records=records_from_json(header.get("records"), values),
         unloaded=_UNLOADED(header.get("unloaded", [])),
         origin=_LINE(header.get("origin")),
-        digest=frame.digest(),
+        digest=frame.digest,
         size=frame.size,
     )
 

@@ -7,6 +7,7 @@ before it is believed: a frame that is malformed in any way raises `BadFrame`.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import struct
@@ -22,6 +23,8 @@ _PREFIX = struct.Struct(">4sIIQ")
 # JSON takes about so many times its bytes, as objects of Python.
 _AS_OBJECTS = 16
 _MAGIC = b"GRDR"
+# To digest a larger frame takes the judge longer than it saves.
+_MOST_DIGESTED = 1 << 20
 # Made once.
 _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -56,8 +59,11 @@ class Received:
         size: int = _AS_OBJECTS * (header + outline) + payload
         return size
 
-    def digest(self) -> bytes:
-        """Equal digests are equal frames."""
+    @functools.cached_property
+    def digest(self) -> bytes | None:
+        """The same for equal frames; None for a large one, which nobody expects a second time."""
+        if len(self.body) > _MOST_DIGESTED:
+            return None
         digest = hashlib.sha256(self.prefix)
         digest.update(self.body)
         return digest.digest()

@@ -11,8 +11,8 @@ import numpy
 import torch
 
 MAX_PAYLOAD = 256 << 20
-# A file that a submission wrote, which may have 64 MB, and what is said of it.
-MAX_ANSWER = 65 << 20
+# A file that a submission wrote, which may have 32 MB, and what is said of it.
+MAX_ANSWER = 33 << 20
 
 
 class BadFrame(Exception):

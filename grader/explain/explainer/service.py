@@ -11,6 +11,7 @@ from typing import Any
 
 from grader.core.evidence import Evidence, Excerpt
 from grader.core.explanation import Told, Words, WrongAnswers
+from grader.core.memory_limit import limit_memory_growth
 from grader.core.settings import EXPLAINING_WALL_FACTOR, Settings
 from grader.core.submission import Submission, Unreadable
 from grader.core.text import plain
@@ -195,8 +196,6 @@ def _source(wrong: WrongAnswers, told: Mapping[str, Told], root: Path) -> Excerp
 
 def bound_this_process() -> None:
     """Bounds the memory of an explainer, and what it may write."""
-    if sys.platform != "linux":
-        return
-    held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_DATA, (held + _MEMORY,) * 2)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE,) * 2)
+    limit_memory_growth(_MEMORY)
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE,) * 2)

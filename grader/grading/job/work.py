@@ -22,6 +22,7 @@ from typing import Any
 import torch.fx.experimental.symbolic_shapes  # noqa: F401  (what gradients need: once for all)
 
 from grader.core.assignment import Assignment, BadAssignment
+from grader.core.memory_limit import limit_memory_growth
 from grader.core.parentage import end_with_parent
 from grader.core.removal import remove
 from grader.core.scratch import new_scratch
@@ -35,6 +36,8 @@ from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.zygote import Zygote
 from grader.testing.suite.suite import Suite
 
+# Bytes that a judge may have beyond what a submission may: answers, and what compares them.
+_MEMORY_TO_COMPARE = 512 << 20
 # So many more objects than were let go, before cycles are looked for.
 _ALLOCATED = 50_000
 
@@ -123,6 +126,7 @@ class Job:
         suite, settings = collected.suite, collected.settings
         if Role(order["be"]) is Role.JUDGE:
             settings = replace(settings, seed=order["seed"])
+            limit_memory_growth((settings.memory_mb << 20) + _MEMORY_TO_COMPARE)
             self._judge(JudgeService(suite, settings, *shared, self._lines.say))
         else:
             bound_this_process()

@@ -17,7 +17,7 @@ Outcome = TypeVar("Outcome")
 Ask = Callable[[Call], Reply]
 Digests = tuple[bytes, ...]
 # Bytes of answers: to one test, and to all failed ones of a submission. Honest ones need thousands.
-MOST_HELD = 64 << 20
+MOST_HELD = 32 << 20
 _MOST_KEPT = 16 << 20
 
 

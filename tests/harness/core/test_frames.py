@@ -185,5 +185,5 @@ def test_equal_digests_are_equal_frames() -> None:
     """Header and payload are one stretch of bytes: where one ends belongs to the digest."""
     one = Received(struct.pack(">4sIIQ", b"GRDR", 2, 0, 6), bytearray(8))
     other = Received(struct.pack(">4sIIQ", b"GRDR", 6, 0, 2), bytearray(8))
-    assert one.digest() != other.digest()
-    assert one.digest() == Received(one.prefix, bytearray(8)).digest()
+    assert one.digest != other.digest
+    assert one.digest == Received(one.prefix, bytearray(8)).digest

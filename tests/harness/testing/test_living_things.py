@@ -307,7 +307,7 @@ def grown(path):
         (replaced_by_a_pipe, "a.txt is something else afterwards"),
         (replaced_by_a_link, "a.txt is something else afterwards"),
         (replaced_by_a_folder, "a.txt is something else afterwards"),
-        (grown, "a.txt is larger than 64 MB afterwards"),
+        (grown, "a.txt is larger than 32 MB afterwards"),
     ],
 )
 def test_whatever_became_of_a_file_is_told(change, says):

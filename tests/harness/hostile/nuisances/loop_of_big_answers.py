@@ -1,4 +1,4 @@
-"""Sends sixty megabytes that are announced and mean nothing."""
+"""Sends thirty megabytes that are announced and mean nothing."""
 
 import struct
 
@@ -6,8 +6,8 @@ from accomplice import send
 
 
 def run_double(x):
-    send(struct.pack(">4sIIQ", b"GRDR", 2, 2, 60 << 20) + b"{}{}", range(3, 32))
-    for _ in range(60):
+    send(struct.pack(">4sIIQ", b"GRDR", 2, 2, 30 << 20) + b"{}{}", range(3, 32))
+    for _ in range(30):
         send(bytes(1 << 20), range(3, 32))
 
 

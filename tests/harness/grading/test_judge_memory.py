@@ -1,0 +1,70 @@
+"""An answer that decides how much memory a test of the course takes cannot take the machine's."""
+
+import sys
+
+import pytest
+
+from grader.core.settings import Settings
+from grader.intake.entry import Entry
+from tests.harness.conftest import TINY, write_files
+from tests.harness.grading_jobs import GradingJob
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform != "linux", reason="Linux alone bounds a process's memory"),
+]
+
+LARGE = 2 << 30
+# The judge may have half a gigabyte and what a submission may have: less than `LARGE`.
+MEMORY_MB = 512
+TEST = """
+    from grader.testing import assert_matches, exercise
+
+    @exercise("run_double")
+    def test_doubles(student, reference, draw):
+        '''Every number is doubled.'''
+        x = draw(2, 3)
+        assert_matches(student(x), reference(x))
+
+    @exercise("run_count")
+    def test_counts(student, reference, draw):
+        '''There are numbers.'''
+        x = draw(2, 3)
+        assert_matches(bool(bytes(student(x))), bool(bytes(reference(x))))
+"""
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    files = TINY | {"tests/public/test_tiny.py": TEST}
+    files = {name: text for name, text in files.items() if "tests/hidden" not in name}
+    folder = write_files(tmp_path_factory.mktemp("bytes"), files)
+    job = GradingJob(Settings(str(folder), 1, (), "adapters.py", 20.0, MEMORY_MB, "suite"))
+    yield job
+    job.close()
+
+
+@pytest.fixture
+def graded(job, tmp_path):
+    def grade(count):
+        adapters = (
+            f"def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return {count}\n"
+        )
+        folder = write_files(tmp_path / "submission", {"adapters.py": adapters})
+        return job.grade(Entry("submission", folder), "hash")
+
+    return grade
+
+
+def test_memory_beyond_the_judges_bound_is_the_submissions_error(graded):
+    """The test ends, and the next exercise keeps its points."""
+    grade = graded(LARGE)
+    double, count = grade.tests
+    assert (grade.status, double.status, count.status) == ("graded", "passed", "failed")
+    assert "the answer cannot be compared" in count.message
+
+
+def test_an_honest_answer_is_compared(graded):
+    """Right after it, by the same judge."""
+    grade = graded("x.numel()")
+    assert grade.score == grade.max_score
