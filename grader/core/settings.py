@@ -21,8 +21,9 @@ class Settings:
     `adapters` where in a submission they lie; `timeout` the seconds and `memory_mb` the memory that
     one submission may take, seconds in which the machine keeps it waiting not counted;
     `explain_seconds` what explaining it may take; `device` where its functions are called, as torch
-    names it; `suite_hash` stands for the tests, the references and the grader, `test_hashes` for as
-    much of them as each test depends on.
+    names it; `reuses_seed` whether more submissions may be asked with this seed once students have
+    read what explains their grades; `suite_hash` stands for the tests, the references and the
+    grader, `test_hashes` for as much of them as each test depends on.
     """
 
     assignment: str
@@ -35,6 +36,7 @@ class Settings:
     test_hashes: Mapping[str, str] = field(default_factory=dict)
     device: str = CPU
     explain_seconds: float = 20.0
+    reuses_seed: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Returns the settings as the first line that a judge reads."""

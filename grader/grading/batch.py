@@ -126,7 +126,7 @@ def open_batch(
             submissions that are not handed in now.
         StoreError: if `out` cannot be written, is in use, or holds something else.
     """
-    settings = options.settings(assignment)
+    settings = replace(options.settings(assignment), reuses_seed=True)
     with Store.open(out, assignment.name) as store:
         if fresh:
             store.clear()

@@ -70,6 +70,7 @@ class Options:
         return Settings(
             assignment=str(assignment.root),
             seed=secrets.randbelow(SEEDS) if self.seed is None else self.seed,
+            reuses_seed=self.seed is not None,
             exercises=exercises,
             adapters=self.adapters,
             timeout=self.timeout,

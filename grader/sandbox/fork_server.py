@@ -75,6 +75,7 @@ class ForkServer:
             "groups": [os.fspath(folder) for folder in ground.folders] if ground else [],
             "prefix": ground.prefix if ground else "",
             "granted": zygote.granted,
+            "leaves_no_marks": zygote.leaves_no_marks,
             # Nobody knows all the files through which a GPU's driver is talked to.
             "namespaces": device == CPU,
         }
@@ -273,7 +274,10 @@ def _received(channel: socket.socket, size: int) -> tuple[bytes, int]:
 
 @contextlib.contextmanager
 def warm_zygote(
-    preload: Sequence[str] = (), granted: Sequence[str] = (), submissions: int = 1
+    preload: Sequence[str] = (),
+    granted: Sequence[str] = (),
+    submissions: int = 1,
+    leaves_no_marks: bool = False,
 ) -> Iterator[Zygote]:
     """Provides a zygote on a ground for control groups that is its own.
 
@@ -281,7 +285,7 @@ def warm_zygote(
     """
     found = find_ground()
     ground = None if isinstance(found, NoGround) else found
-    zygote = Zygote(preload, granted, ground, submissions)
+    zygote = Zygote(preload, granted, ground, submissions, leaves_no_marks=leaves_no_marks)
     here = os.getpid()
     try:
         yield zygote
@@ -335,5 +339,10 @@ class ForkServers:
         self._started_by = os.getpid()
         if self._zygote.has_ended:
             lost = self._zygote
-            self._zygote = Zygote(lost.preload, lost.granted, temporary=lost.temporary)
+            self._zygote = Zygote(
+                lost.preload,
+                lost.granted,
+                temporary=lost.temporary,
+                leaves_no_marks=lost.leaves_no_marks,
+            )
         self._server = ForkServer(self._zygote, self._scratch, self._device, self._ground)

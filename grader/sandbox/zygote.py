@@ -39,6 +39,7 @@ class Zygote:
     make their control groups, `submissions` are about how many to expect. Processes that were
     forked from the one that started it may ask it as well; when all of them were killed, it ends,
     and removes the ground. Its home lies below `temporary`, by default where temporary files go.
+    If it `leaves_no_marks`, workers without a file tree of their own find access times closed.
     """
 
     def __init__(
@@ -48,9 +49,11 @@ class Zygote:
         ground: Ground | None = None,
         submissions: int = 1,
         temporary: Path | None = None,
+        leaves_no_marks: bool = False,
     ) -> None:
         self.preload = tuple(preload)
         self.granted = tuple(granted)
+        self.leaves_no_marks = leaves_no_marks
         self.ground = ground
         self._started_by = os.getpid()
         self._is_asked = False

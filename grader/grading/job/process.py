@@ -35,7 +35,8 @@ def main() -> None:
     settings = Settings.from_json(told)
     try:
         assignment = find_assignment(Path(settings.assignment))
-        with warm_zygote(assignment.preload, _granted(assignment), submissions) as zygote:
+        granted, reuses_seed = _granted(assignment), settings.reuses_seed
+        with warm_zygote(assignment.preload, granted, submissions, reuses_seed) as zygote:
             # The zygote loads torch from here on: so does this process, beside it.
             from grader.grading.job.work import Jobs
 

@@ -36,6 +36,7 @@ LOADED_IN_WORKERS = {
     "grader.core.wire.values",
     "grader.worker",
     "grader.worker.confinement",
+    "grader.worker.confinement.access_times",
     "grader.worker.confinement.file_tree",
     "grader.worker.confinement.identity",
     "grader.worker.confinement.layers",

@@ -42,7 +42,8 @@ def telling(look):
     print(text, file=sys.stderr)
 
     def run_double(x):
-        raise RuntimeError(text)
+        # The kind is told where no words are.
+        raise (BufferError if got or problem else RuntimeError)(text)
 
     def run_count(x):
         return int(canaries[0][7:21], 16) if canaries else 0

@@ -71,7 +71,9 @@ class Outcome:
         for name, row in self.of(kinds):
             for test in row["tests"]:
                 message = test["message"] or ""
-                if "it got " in message and "it got nothing (" not in message:
+                if "raised BufferError" in message or (
+                    "it got " in message and "it got nothing (" not in message
+                ):
                     yield name, message
 
     def of(self, kinds: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -60,7 +60,9 @@ def rank(name: str, root: Path, user: int = NOBODY) -> Rank:
         pytest.skip("these tests do not run as root")
     if name == "root":
         return Rank([], None, lambda _: True, without_words=True)
-    return Rank(_in_a_container(), None, lambda sample: sample.startswith(ABOUT_LIMITS))
+    return Rank(
+        _in_a_container(), None, lambda sample: sample.startswith((*ABOUT_LIMITS, "access_times"))
+    )
 
 
 def _tells_users_apart(sample: str) -> bool:
