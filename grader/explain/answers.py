@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy
@@ -138,7 +139,10 @@ def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Ca
     if isinstance(values, tuple) and len(values) == 1:
         return "A comma at the end of a line makes a tuple of one: leave it out."
     if len(fitting) == 1:
-        return f"Its {counted(fitting[0])} element, {words}, fits: return that one alone."
+        return (
+            f"Its {counted(fitting[0])} element, {words}, has the right form: if that is the "
+            "answer, return it alone."
+        )
     if len(fitting) == len(values) and isinstance(values[0], str | bytes):
         empty = repr(values[0][:0])
         return f"{empty}.join(...) makes one {type(values[0]).__name__} of several."
@@ -154,7 +158,9 @@ def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
     if value is None:
         yield _without_a_return(line)
     elif isinstance(value, float) and wanted == PlainType(int):
-        yield "/ always gives a float, // a whole number."
+        divides = line is not None and re.search(r"(?<!/)/(?!/)", line.source)
+        whole = "/ always gives a float, // a whole number."
+        yield whole if divides else "A whole number is wanted: int(...) makes one of a float."
     elif isinstance(value, numpy.ndarray) and is_tensor:
         yield "Stay with torch throughout, and return the tensor: numpy ends the gradient."
     elif words.startswith("a tensor of dtype torch.uint"):
@@ -179,6 +185,8 @@ def _without_a_return(line: Line | None) -> str:
         return "A printed value is not returned: write return in the place of print."
     if source and not source.startswith(("return", "raise")):
         return "The function ends there without a return, and so gives None: return the result."
+    if source.startswith("return"):
+        return f"This line returns None: {source}"
     return "Is there a return at its end, on every way through it?"
 
 

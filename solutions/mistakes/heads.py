@@ -90,9 +90,10 @@ MISTAKES = (
     ),
     Mistake(
         "heads-interleaved",
-        "Your heads take features that lie apart, where each should have a block of neighbouring "
-        "ones.",
-        "With two heads and four features, which features belong to the first head?",
+        "The features of your heads are interleaved, where each head should have a block of "
+        "neighbouring ones.",
+        "With two heads and four features, which features belong to the first head, when you split "
+        "and when you merge?",
         (
             Way({"split_heads": _cut_interleaved, "merge_heads": _laid_interleaved}, PROJECTED),
             Way({"split_heads": _cut_interleaved}, PROJECTED),

@@ -45,9 +45,11 @@ def test_rope_with_positions_that_broadcast(student, reference, draw, lead, posi
 @exercise("run_rope", aspect="generality")
 @pytest.mark.parametrize(("theta", "d_k"), [(100.0, 8), (500_000.0, 6)], ids=str)
 def test_rope_with_other_thetas(student, reference, draw, theta, d_k):
-    """The base of the frequencies is what the caller says."""
-    inputs = rotation(d_k, 12, draw(2, 12, d_k), torch.arange(12), theta)
-    assert_matches(student(**inputs), reference(**inputs))
+    """The base of the frequencies is what the caller says, whatever an earlier caller said."""
+    x, positions = draw(2, 12, d_k), torch.arange(12)
+    for base in (THETA, theta):
+        inputs = rotation(d_k, 12, x, positions, base)
+        assert_matches(student(**inputs), reference(**inputs))
 
 
 @exercise("run_rope", aspect="generality")

@@ -53,6 +53,21 @@ def _no_name(match: re.Match[str], raised: Raised) -> str | None:
     return _meant(raised)
 
 
+def _no_value(match: re.Match[str], raised: Raised) -> str:
+    name, meant = match[1], _meant(raised)
+    if re.match(rf"{name}\s*(?:[-+*/@%&|^<>]+)?=(?!=)", source_of(raised)):
+        said = f"This line reads {name} before anything set it: give it a value first."
+    else:
+        said = (
+            f"{name} has no value yet. It is set further down, or in a branch or loop that was not "
+            "run, or it was deleted."
+        )
+    return (
+        f"{said}{f' {meant}' if meant else ''} A name that a function assigns is its own "
+        "everywhere in it, and hides one outside."
+    )
+
+
 def _no_attribute(match: re.Match[str], raised: Raised) -> str | None:
     owner, name = match.groups()
     if owner == "NoneType":
@@ -143,9 +158,7 @@ NAMES: tuple[ExceptionKind, ...] = (
     kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
     kind(
         r"UnboundLocalError: cannot access local variable '(\w+)'",
-        "{0} has no value there: it is set further down, or in a branch or loop that was not run, "
-        "or was taken away again. A name that a function assigns is its own everywhere in it, and "
-        "hides one outside.",
+        _no_value,
         settles=True,
     ),
     kind(r"torch\.return_types\.(\w+)|'return_types\.(\w+)'", _pair),
@@ -166,7 +179,7 @@ NAMES: tuple[ExceptionKind, ...] = (
     ),
     kind(
         r"can only concatenate (\w+) \(not \"(\w+)\"\) to",
-        "A {0} and a {1} cannot be put together with +: make both of one type.",
+        "+ does not join {0} and {1}: make both of one type.",
         settles=True,
     ),
     kind(r"AttributeError: '(\w+)' object has no attribute '(\w+)'", _no_attribute),

@@ -297,8 +297,7 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at "
         r"non-singleton dimension (\d+)",
-        "Only an axis that is 1 long can be expanded or filled with copies: axis {2} is {1} long, "
-        "and {0} was wanted.",
+        "expand repeats only an axis of size 1: axis {2} has size {1}, and {0} was asked for.",
     ),
     kind(
         r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "

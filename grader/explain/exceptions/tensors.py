@@ -39,8 +39,8 @@ def _no_such_operation(match: re.Match[str], _: Raised) -> str:
 
 def _no_mask(match: re.Match[str], _: Raised) -> str:
     return (
-        f"The mask is a {dtype_name(match[1])} tensor there: .bool(), or a comparison, makes it "
-        "boolean."
+        f"The mask must be a boolean tensor, and is of dtype {dtype_name(match[1])}: .bool(), or a "
+        "comparison, makes one."
     )
 
 

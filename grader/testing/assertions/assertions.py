@@ -260,7 +260,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     )
     if forgotten is not None:
         place = f" ({forgotten.where.file}:{forgotten.where.line})" if forgotten.where else ""
-        note(f"This would fail on a GPU: pass device=x.device when you create tensors{place}.")
+        note(f"This may fail on a GPU: pass device=x.device when you create tensors{place}.")
 
 
 def assert_work_does_not_grow(

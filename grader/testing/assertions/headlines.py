@@ -13,7 +13,7 @@ RESULT = "the result"
 # Fewer values fit a pattern by chance.
 _TELLING = 4
 # How far apart, in relation to the largest, values lie that are one.
-_ROUNDED = 1e-3
+_ROUNDED = 1e-2
 # By so many tolerances the expected values differ from each other, at least.
 _SPREAD = 100.0
 
@@ -98,9 +98,13 @@ def _pattern(comparison: Comparison) -> str:
     if float((got + want).abs().max()) <= _ROUNDED * float(want.abs().max()):
         return "has the wrong sign"
     factors = got / want
-    if bool(factors.isfinite().all()) and float(factors.min()) > 0 and _is_one(factors, factors):
+    if (
+        bool(factors.isfinite().all())
+        and float(factors.min()) > 0
+        and _is_one(factors, factors - 1)
+    ):
         return f"is too {'large' if float(factors.mean()) > 1 else 'small'} by the same factor"
-    return "is off by the same amount" if _is_one(got - want, want) else ""
+    return "is off by the same amount" if _is_one(got - want, got - want) else ""
 
 
 def _is_one(numbers: torch.Tensor, scale: torch.Tensor) -> bool:

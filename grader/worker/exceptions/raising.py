@@ -71,7 +71,10 @@ def _sought(
     """Returns a name that was not found, and those that there are."""
     if isinstance(exception, NameError) and trace is not None:
         frame = _innermost(trace).tb_frame
-        return exception.name, [*frame.f_locals, *frame.f_globals, *vars(builtins)]
+        name = exception.name or next(
+            iter(re.findall(r"local variable '(\w+)'", str(exception))), ""
+        )
+        return name, [*frame.f_locals, *frame.f_globals, *vars(builtins)]
     if isinstance(exception, AttributeError) and exception.name:
         return exception.name, dir(exception.obj)
     if isinstance(exception, ImportError) and not isinstance(exception, ModuleNotFoundError):

@@ -126,7 +126,7 @@ RAISED = [
     ),
     ("return x.transpose(1, 2)", "A tensor of 2 axes has no axis 2; counted from the end"),
     ("return torch.bmm(x, x)", "@ (torch.matmul) takes any number of leading ones"),
-    ("return x.expand(4, 3)", "axis 0 is 2 long, and 4 was wanted"),
+    ("return x.expand(4, 3)", "axis 0 has size 2, and 4 was asked for"),
     ("return torch.cat([x, x[:1]], dim=-1)", "here one is 2, another 1."),
     ("return torch.stack([x, x[0]])", "here there are [2, 3] and [3]"),
     ("return x[:, 3]", "Axis 1 is 3 long: its indices end one before that, and 3 was asked for."),
@@ -148,6 +148,16 @@ RAISED = [
         "Did you mean softmax?",
     ),
     ("result = x\nreturn reslut", "name 'reslut' is not defined", "Did you mean result?"),
+    (
+        "total = x\ntotl += x\nreturn total",
+        "variable 'totl'",
+        "This line reads totl before anything set it: give it a value first. Did you mean total?",
+    ),
+    (
+        "if x is None:\n    y = x\nreturn y",
+        "variable 'y'",
+        "y has no value yet. It is set further down",
+    ),
     ("return x * math.pi", "Is an import missing (import math)?"),
     ("return Net(3).prj", "'Net' object has no attribute 'prj'"),
     (
@@ -210,7 +220,10 @@ RAISED = [
     ),
     ("return x.long().softmax(-1)", "torch cannot do this with int64 tensors. Convert to floating"),
     ("return 1 - (x > 0)", "~mask is the opposite of a boolean mask"),
-    ("return x.masked_fill(torch.ones(2, 3), 0)", "The mask is a float32 tensor there"),
+    (
+        "return x.masked_fill(torch.ones(2, 3), 0)",
+        "The mask must be a boolean tensor, and is of dtype float32",
+    ),
     ("return x.half().masked_fill(x > 9, -1e9)", "larger than float16 can hold (at most 65504)"),
     ("return x.view(2, 3 / 1)", "A float stands where an int is needed"),
     ("return x.cuda()", "No GPU can be used here"),

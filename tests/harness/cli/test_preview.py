@@ -1,0 +1,42 @@
+"""What was found is said on stderr before anything is graded: stdout is for results."""
+
+import pytest
+
+from grader.cli.preview import say_what_was_found, say_who_handed_in
+from grader.intake.discovery import discover
+from grader.intake.entry import Author
+from grader.intake.people import Attribution
+from tests.harness.conftest import write_files
+
+pytestmark = pytest.mark.unit
+
+
+def test_who_handed_in_is_said_on_stderr(tmp_path, capsys):
+    """How many of the roster, who did not, and what belongs to nobody."""
+    found = discover([write_files(tmp_path, {"ann/adapters.py": "", "bo/adapters.py": ""})])
+    say_who_handed_in(Attribution(found.entries, 2, (Author("Poe, Cy", "3"),), ("bo",)))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == [
+        "roster: 1 of 2 people handed in",
+        "handed in nothing: Poe, Cy",
+        "by nobody on the roster: bo",
+    ]
+
+
+def test_a_roster_of_other_people_is_asked_about_on_stderr(tmp_path, capsys):
+    """As where its column of names is another one."""
+    found = discover([write_files(tmp_path, {"ann/adapters.py": ""})])
+    say_who_handed_in(Attribution(found.entries, 3, strangers=("ann",)))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("roster: no submission is known to be by one of its 3 people.")
+
+
+def test_what_is_skipped_is_said_on_stderr(tmp_path, capsys):
+    """Each with its name and why."""
+    write_files(tmp_path, {"ann/adapters.py": "", "notes.txt": "hello"})
+    say_what_was_found(discover([tmp_path]))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "skipped 'notes.txt': " in said.err
