@@ -136,6 +136,7 @@ def test_a_right_program_gets_full_marks_in_any_style(grades, style):
     assert wrong == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["naive"])
 def test_a_training_that_counts_all_words_after_each_merge_loses_efficiency_alone(grades, style):
     """The numbers are right, and most of them are the same as before."""

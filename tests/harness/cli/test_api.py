@@ -99,7 +99,7 @@ def test_there_is_no_verb_but_those():
         package.nothing_of_this_name  # noqa: B018
 
 
-@pytest.mark.process
+@pytest.mark.slow
 def test_type_checkers_see_the_verbs(tmp_path):
     """A program of somebody else is checked; what `make types` left is used again."""
     if shutil.which("mypy", path=Path(sys.executable).parent) is None:

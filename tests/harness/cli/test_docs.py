@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.assignment import find_assignment
+from tests.harness.marks import rest_slow
 from tests.harness.warm import Warm
 
 pytestmark = pytest.mark.unit
@@ -52,6 +53,9 @@ def commands_of(page: Path) -> list[Command]:
 def simple(line: str) -> str:
     """A line without the widths of columns."""
     return " ".join(line.split())
+
+
+RUN_PAGES = [page for page in PAGES if commands_of(page)]
 
 
 @pytest.fixture
@@ -102,7 +106,10 @@ def printed_by(
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if commands_of(page)], ids=lambda page: page.name
+    "page",
+    # What an author runs takes half a minute.
+    rest_slow(RUN_PAGES, [page for page in RUN_PAGES if page.name != "authors.md"]),
+    ids=lambda page: page.name,
 )
 def test_what_a_page_says_to_run_runs_and_prints_what_is_shown(page, copy, tmp_path, warm):
     """Also the numbers that it shows are those of today."""
