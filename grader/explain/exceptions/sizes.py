@@ -134,7 +134,7 @@ def _has_leading_axes(name: str, raised: Raised) -> bool:
     shapes = [
         shape
         for one in raised.operands
-        if (one.name == name or re.search(rf"\b{re.escape(name)}\b", one.made))
+        if (one.name == name or re.fullmatch(rf"{re.escape(name)}\.\w+(\([^()]*\))?", one.made))
         and (shape := shape_of(one)) is not None
     ]
     return any(len(shape) > 2 for shape in shapes)

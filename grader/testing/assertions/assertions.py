@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,8 @@ from grader.testing.outcome import (
 )
 
 _MORE_OPERATIONS = 1.5
+# Messages of torch where a GPU would go on: it has values, and its own generators.
+_TAKES_VALUES = re.compile(r"item\(\) cannot be called on meta tensors|not an accelerator")
 _LARGER_TENSORS = 4
 # What a tensor can be compared with number by number.
 _NUMBERS = (torch.Tensor, numpy.ndarray, int, float, list, tuple)
@@ -240,20 +243,24 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
 def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:
     """Asserts that a call stays on the device of its inputs, which is not the CPU.
 
-    torch's meta device plays the GPU: it computes shapes, and refuses tensors of other devices.
+    torch's meta device plays the GPU: it computes shapes, and refuses tensors of other devices. It
+    has no values: code that looks at one (`bool(x.any())`) cannot be tried, and passes.
     Code that forgets `device=` only where the default device would be another one gets a note.
     """
     __tracebackhide__ = True
     arguments = student.adapter.bind(args, kwargs)
     forgotten: StudentFault | None = None
     try:
-        if _elsewhere(student, arguments, default_device=False).device == "meta":
+        value = _elsewhere(student, arguments, default_device=False)
+        if value is None or value.device == "meta":
             return
     except StudentFault as fault:
         forgotten = fault
     # What fails on the CPU as well is no matter of the device.
     student.result(student.ask(arguments), arguments)
     value = _elsewhere(student, arguments, default_device=True)
+    if value is None:
+        return
     assert value.device == "meta", (
         f"{student.adapter.name} moves its result to the {value.device}; it must stay on the "
         "device of its inputs"
@@ -287,17 +294,27 @@ def assert_work_does_not_grow(
     )
 
 
-def _elsewhere(student: Student, arguments: Mapping[str, Value], default_device: bool) -> Elsewhere:
-    try:
-        answer = student.ask(arguments, device="meta", default_device=default_device)
-    except StudentFault as fault:
+def _elsewhere(
+    student: Student, arguments: Mapping[str, Value], default_device: bool
+) -> Elsewhere | None:
+    """Returns the result of a call with inputs on the meta device; None if it takes their values.
+
+    Raises:
+        StudentFault: if there is none.
+    """
+    observe = {"device": "meta", "default_device": default_device}
+    answer = student.attempt(arguments, **observe)
+    if answer.raised is not None:
+        if _TAKES_VALUES.search(answer.raised.message):
+            return None
+        fault = student.told(answer.raised, arguments, **observe)
         if fault.status is not Status.ERROR:
-            raise
+            raise fault
         raise StudentFault(
             Status.FAILED,
             f"with inputs on torch's meta device, a stand-in for a GPU: {fault.message}",
             fault.where,
-        ) from None
+        )
     value = student.result(answer, arguments)
     if isinstance(value, Elsewhere):
         return value

@@ -12,7 +12,7 @@ import torch
 
 from grader.core.counting import WorkCounter
 from grader.core.verdict import Status
-from grader.core.wire.calls import MOST_LINES, Answer, Call, Traced, Work
+from grader.core.wire.calls import MOST_LINES, Answer, Call, Raised, Traced, Work
 from grader.core.wire.records import Line
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Elsewhere, Named, Value, mapped
@@ -214,11 +214,23 @@ class Student(Maker):
         Raises:
             StudentFault: if the submission raised, or gave no answer.
         """
-        call = self._call(arguments, **observe)
-        answer = self._ask(call)
+        answer = self.attempt(arguments, **observe)
         if answer.raised is not None:
-            raise self._wording.raised(answer.raised, self.adapter.name, call)
+            raise self.told(answer.raised, arguments, **observe)
         return answer
+
+    def attempt(self, arguments: Mapping[str, Value], **observe: Any) -> Answer:
+        """Returns the answer to a call, also where the submission raised.
+
+        Raises:
+            StudentFault: if the submission gave no answer.
+        """
+        return self._ask(self._call(arguments, **observe))
+
+    def told(self, raised: Raised, arguments: Mapping[str, Value], **observe: Any) -> StudentFault:
+        """Returns what the submission raised in a call, in words."""
+        call = self._call(arguments, **observe)
+        return self._wording.raised(raised, self.adapter.name, call)
 
     def result(self, answer: Answer, arguments: Mapping[str, Value]) -> Any:
         """Returns the value in an answer, once it is of the type and shape that the contract says.
