@@ -241,4 +241,4 @@ def words_of(raised: BaseException, about: str) -> Told:
         return Told(plain(str(raised)), where=raised.where)
     if isinstance(raised, AssertionError | pytest.fail.Exception):
         return Told(plain(str(raised).partition("\nassert ")[0]) or about)
-    return Told(f"the answer cannot be compared ({type(raised).__name__}): {about}")
+    return Told(f"this answer cannot be compared with the expected one ({type(raised).__name__})")

@@ -148,7 +148,7 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-unstable",
-        "Your softmax takes the exponential of large numbers as they are, which overflows.",
+        "Your softmax takes the exponential of numbers far from 0 as they are, which gives NaN.",
         "Which number can be taken away from all entries without a change in their shares?",
         ways(Way((*_SOFTMAX, SCALED_DOT_PRODUCT, MULTIHEAD, MULTIHEAD_ROPE), {"softmax": _naive})),
         own_dtype=True,

@@ -46,6 +46,13 @@ def test_adamw_leaves_alone_what_has_no_gradient(student, reference, draw):
 
 
 @exercise("get_adamw_cls", aspect="generality")
+def test_adamw_decays_what_has_a_gradient_of_0(student, reference, draw):
+    """The decay is no part of the gradient, and is not divided by its running mean."""
+    gradients = [[torch.zeros(5)] for _ in range(3)]
+    steps_match(student, reference, [draw(5)], gradients, lr=0.05, weight_decay=0.1)
+
+
+@exercise("get_adamw_cls", aspect="generality")
 @pytest.mark.parametrize("lr", [0.02, 0.005])
 def test_adamw_of_groups(student, reference, draw, lr):
     """Each group of parameters may have a rate of its own."""

@@ -16,8 +16,10 @@ def test_clipping_of_many_parameters(student, reference, draw):
 
 @exercise("run_gradient_clipping")
 def test_clipping_of_one_parameter(student, reference, draw):
-    """A single matrix, many times too large."""
-    clipping_matches(student, reference, draw, [draw(6, 5, scale=50.0)], 1.25)
+    """A single matrix, many times too large; and where it is just small enough."""
+    gradient = draw(6, 5, scale=50.0)
+    clipping_matches(student, reference, draw, [gradient], 1.25)
+    clipping_matches(student, reference, draw, [gradient], 1.1 * float(gradient.norm()))
 
 
 @exercise("run_gradient_clipping", aspect="generality")
