@@ -21,6 +21,8 @@ NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # What is said of a test that fails for more than the line that mends others of its exercise.
 STAYS_WRONG = "Still fails after the change that fixes other tests of the exercise: "
+# How far one test's call is right, step by step.
+STEPS_TOLD = "Right so far: "
 # How many values of an answer are wrong: the headline above says which, as each case has it.
 _COUNTED = re.compile(r"\d+ of \d+ values in ")
 # Advice that says what to look at, and not what is wrong.
@@ -362,7 +364,7 @@ def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
 
 
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
-    """Returns the root exercise's test that says most: by mistake, then line, then values."""
+    """Returns the root exercise's test that says most: by mistake, line, values, steps."""
     own = [test for test in group if test.exercise == group[0].exercise]
     return max(
         own,
@@ -370,6 +372,7 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
             test.mistake is not None,
             bool(test.places),
             test.aspect is Aspect.VALUES,
+            STEPS_TOLD in test.message,
         ),
     )
 

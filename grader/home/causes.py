@@ -187,7 +187,8 @@ class Reasons:
             advice, _, failure.line = words.partition("\n")
             places = tuple((place.file, place.line) for place in mended.places)
         elif reason.way is not None:
-            failure.more += filter(None, [reason.way.in_words(said.id)])
+            way = filter(None, [said.message, reason.way.in_words(said.id)])
+            said = dataclasses.replace(said, message="\n".join(way))
             places = places or tuple(_strange(reason.way, said.id))
         is_bare = mistake is None and mended is None and not said.is_apart
         if is_bare and said.status is Status.FAILED:

@@ -68,6 +68,12 @@ def test_the_same_line_is_the_same_cause_whatever_is_known_beside_it():
     assert cause.places == (LINE,)
 
 
+def test_of_wrong_values_the_test_whose_steps_are_known_is_told():
+    """Steps are true of one call, and are read where that is shown."""
+    walked = failed("run_mask", "test_large", message=f"{WRONG}\nRight so far: scores. Wrong: …")
+    assert only(failed("run_mask"), walked, failed("run_mask", "test_last")).shown is walked
+
+
 def test_two_mistakes_are_two_causes_the_root_first():
     """Whatever order the tests ran in."""
     other = Diagnosis("no-scale", "Your scores are not scaled.", "What undoes that?")
