@@ -20,7 +20,7 @@ _PLACE = re.compile(r" \([^():]*[^():\s]:\d+[^()]*\)")
 NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # What is said of a test that fails for more than the line that mends others of its exercise.
-STAYS_WRONG = "Still fails after the change that fixes other tests of the exercise: "
+STAYS_WRONG = "Still fails after a change tried in this line that fixes other tests: "
 # How far one test's call is right, step by step.
 STEPS_TOLD = "Right so far: "
 # How many values of an answer are wrong: the headline above says which, as each case has it.

@@ -306,11 +306,20 @@ class _Inquiry:
                 return {one.nodeid for one in own if passes(one, self._home.bench, ask)}
 
         try:
-            return proved(mended, {one.nodeid for one in own}, passing)
+            found = proved(exercise, mended, {one.nodeid for one in own}, passing)
+            others = self._not_run_with(exercise, own)
+            return None if found is None else dataclasses.replace(found, others=others)
         except (MemoryError, TooLong):
             return None
         finally:
             is_made(bench.try_edits, {})
+
+    def _not_run_with(self, exercise: str, own: Sequence[pytest.Function]) -> frozenset[str]:
+        """Returns the tests that fail, or may fail, and are not among those run with an edit."""
+        rehearsed = self._rehearsed[exercise]
+        every = {one.nodeid for one in self._tests[exercise]}
+        failed = rehearsed.failed if rehearsed.is_whole else every
+        return frozenset(failed.difference(one.nodeid for one in own))
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[Callable[[Call], Answer]]:
