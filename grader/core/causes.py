@@ -131,8 +131,30 @@ class Cause:
 
     @property
     def mistake(self) -> Diagnosis | None:
-        """The known mistake that it is, as it is explained at the root."""
-        return next((test.mistake for test in self.tests if test.mistake is not None), None)
+        """The known mistake that the root exercise shows, as it is explained there."""
+        return self.mistake_of(self.exercises[0])
+
+    def mistake_of(self, exercise: str) -> Diagnosis | None:
+        """Returns the known mistake that gives wrong answers of one of the exercises."""
+        own = (test.mistake for test in self.tests if test.exercise == exercise)
+        return next(filter(None, own), None)
+
+    @property
+    def named_elsewhere(self) -> tuple[str, ...]:
+        """The mistakes that other exercises show in sentences, where the root shows none.
+
+        For example: "In run_a and 2 more exercises: your mask … [mask-inverted]".
+        """
+        if self.mistake is not None:
+            return ()
+        told: dict[str, Diagnosis] = {}
+        shown: dict[str, list[str]] = {}
+        for exercise in self.exercises:
+            mistake = self.mistake_of(exercise)
+            if mistake is not None:
+                told.setdefault(mistake.mistake, mistake)
+                shown.setdefault(mistake.mistake, []).append(exercise)
+        return tuple(_in_exercises(shown[name], one) for name, one in told.items())
 
     @property
     def id(self) -> str | None:
@@ -375,6 +397,13 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
             STEPS_TOLD in test.message,
         ),
     )
+
+
+def _in_exercises(exercises: Sequence[str], mistake: Diagnosis) -> str:
+    first, *others = exercises
+    more = f" and {_counted(len(others), 'more exercise')}" if others else ""
+    said = _begun_small(mistake.explanation.removesuffix("."))
+    return f"In {first}{more}: {said} [{mistake.mistake}]"
 
 
 def _titled(exercise: str, sentence: str) -> str:

@@ -46,6 +46,7 @@ def paragraph(cause: Cause) -> Iterator[str]:
     """Yields the text below a cause's title: the hint, one message in full, and the line."""
     if cause.hint:
         yield f"Hint: {plain(cause.hint)}" if cause.mistake else plain(cause.hint)
+    yield from map(one_line, cause.named_elsewhere)
     below = message_below(cause)
     named = [f"{file}:{line}" for file, line in cause.shown.places]
     if cause.lines and not any(place in below for place in named):

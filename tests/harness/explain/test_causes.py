@@ -64,8 +64,21 @@ def test_the_same_line_is_the_same_cause_whatever_is_known_beside_it():
         failed("run_weights", places=(LINE,), mistake=INVERTED),
         failed("run_attention", places=(LINE,), status=Status.ERROR, message="ValueError: ..."),
     )
-    assert cause.sentence == INVERTED.explanation
     assert cause.places == (LINE,)
+
+
+def test_a_mistake_is_named_for_the_exercises_that_show_it():
+    """A mask that is turned round where it is applied is seen as a causal mask that is wrong."""
+    cause = only(
+        failed("run_mask", places=(LINE,), status=Status.ERROR, message="ValueError: 5 is not 7"),
+        failed("run_weights", places=(LINE,), mistake=INVERTED),
+        failed("run_attention", places=(LINE,), mistake=AGAIN),
+    )
+    assert (cause.id, cause.title) == (None, "run_mask: ValueError: 5 is not 7")
+    assert cause.named_elsewhere == (
+        "In run_weights and 1 more exercise: your mask works the wrong way round: what it allows "
+        "is hidden [mask-inverted]",
+    )
 
 
 def test_of_wrong_values_the_test_whose_steps_are_known_is_told():
