@@ -25,6 +25,11 @@ STAYS_WRONG = "Still fails after a change tried in this line that fixes other te
 STEPS_TOLD = "Right so far: "
 # How many values of an answer are wrong: the headline above says which, as each case has it.
 _COUNTED = re.compile(r"\d+ of \d+ values in ")
+_WRONG_VALUES = "wrong values"
+# Of a failure that is no exception: what follows names arguments.
+_TELLING_WORDS = 3
+# Failures of one cause that are told beside the first.
+_MOST_WAYS = 3
 # Advice that says what to look at, and not what is wrong.
 _TO_CHECK = "Check "
 # Of a first line; a submission can raise whatever it likes.
@@ -93,6 +98,19 @@ class FailedTest:
         """Returns the line that tests with wrong answers of one kind have, but for numbers."""
         below = self.message[:_LONGEST].split("\n", 2)[1:2]
         return below[0] if below and _COUNTED.match(below[0]) else self.outcome
+
+    @property
+    def way(self) -> str:
+        """Returns in which way the test failed, alike for all inputs, arguments and exercises."""
+        if self.status not in (Status.FAILED, Status.ERROR):
+            return str(self.status)
+        said = _PLACE.sub("", self.headline).rpartition(NOT_CALLED)[2]
+        said = _without_inputs(said.replace(self.exercise, ""))
+        if self.status is Status.ERROR:
+            return said
+        below = self.message[:_LONGEST].split("\n", 2)[1:2]
+        is_counted = bool(below) and _COUNTED.match(below[0]) is not None
+        return _WRONG_VALUES if is_counted else " ".join(said.split()[:_TELLING_WORDS])
 
     @property
     def is_apart(self) -> bool:
@@ -177,6 +195,22 @@ class Cause:
             return self.mistake.hint
         advice = next((test.advice for test in (self.shown, *self.tests) if test.advice), "")
         return "" if advice == self.sentence else advice
+
+    @property
+    def other_failures(self) -> tuple[str, ...]:
+        """Failures of this cause of which the sentence is not true, each way of failing once.
+
+        There are none where the sentence is about the code.
+        """
+        if self.sentence != self.shown.outcome:
+            return ()
+        ways: dict[str, FailedTest] = {self.shown.way: self.shown}
+        for test in self.tests:
+            ways.setdefault(test.way, test)
+        _, *others = ways.values()
+        told = [f"Another failure of this cause: {_other(test)}" for test in others[:_MOST_WAYS]]
+        more = len(others) - _MOST_WAYS
+        return (*told, f"and {more} more") if more > 0 else tuple(told)
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -404,6 +438,10 @@ def _in_exercises(exercises: Sequence[str], mistake: Diagnosis) -> str:
     more = f" and {_counted(len(others), 'more exercise')}" if others else ""
     said = _begun_small(mistake.explanation.removesuffix("."))
     return f"In {first}{more}: {said} [{mistake.mistake}]"
+
+
+def _other(test: FailedTest) -> str:
+    return _titled(test.exercise, test.outcome)
 
 
 def _titled(exercise: str, sentence: str) -> str:

@@ -243,9 +243,9 @@ def _told(
             continue
         if cause.hint:
             yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint, "yellow"
-        yield from ((said, "yellow") for said in cause.named_elsewhere)
         if number <= _MOST_IN_FULL:
             yield from ((line, "") for line in _example(cause, failures, printed))
+        yield from ((said, "") for said in (*cause.other_failures, *cause.named_elsewhere))
         yield from ((line, "") for line in _extent(cause))
 
 
