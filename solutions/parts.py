@@ -26,8 +26,9 @@ class Parts:
     `weights`, `outputs` (of the heads, where there are several), `merged` and `projected`, those of
     positions `positions`, `frequencies`, `angles`, `sines`, `cosines`, `waves` and `rotated`, and
     those of counting, which are numbers, `input projections` and `output projection`. A step that
-    may take several forms in people's code is named once for each: angles, their table, their
-    cosines and sines; what was rotated, in pairs, in halves, or one feature of each.
+    may take several forms in people's code is named once for each. Each form is the whole step;
+    parts that people keep apart lie along its first axis: the cosines of angles and their sines,
+    the even and the odd features that were rotated.
     """
 
     step: Callable[[str, Any], Any] = unobserved

@@ -88,16 +88,18 @@ def rope_angles(
     every_position = parts.step("positions", parts.positions_in_table(in_order))
     table = parts.rope_angles(every_position[..., None].to(precise) * frequencies)
     angles = parts.step("angles", table[parts.rope_positions(positions)])
-    for form in (table, angles, angles.repeat_interleave(2, dim=-1)):
-        for shown in (form, form.cos(), form.sin()):
-            parts.step("angles", shown)
+    if parts.step is not unobserved:
+        for form in (angles, angles.repeat_interleave(2, dim=-1)):
+            parts.step("angles", form)
+            parts.step("angles", torch.stack((form.cos(), form.sin())))
     return angles
 
 
 def rotated(parts: Parts, name: str, vectors: Tensor, angles: Tensor) -> Tensor:
     """Vectors turned by angles, as precisely as the vectors are."""
     turned = parts.step(name, parts.rotate(vectors, angles).to(vectors.dtype))
-    pairs, halves = turned.unflatten(-1, (-1, 2)), turned.unflatten(-1, (2, -1))
-    for form in (pairs, halves, *pairs.unbind(-1), *halves.unbind(-2)):
-        parts.step(name, form)
+    if parts.step is not unobserved:
+        pairs, halves = turned.unflatten(-1, (-1, 2)), turned.unflatten(-1, (2, -1))
+        for form in (pairs, halves, pairs.movedim(-1, 0), halves.movedim(-2, 0)):
+            parts.step(name, form)
     return turned

@@ -20,9 +20,16 @@ _PLACE = re.compile(r" \([^():]*[^():\s]:\d+[^()]*\)")
 NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # What is said of a test that fails for more than the line that mends others of its exercise.
-STAYS_WRONG = "Still fails after the change that fixes other tests of the exercise: "
+STAYS_WRONG = "Still fails after a change tried in this line that fixes other tests: "
+# How far one test's call is right, step by step.
+STEPS_TOLD = "Right so far: "
 # How many values of an answer are wrong: the headline above says which, as each case has it.
 _COUNTED = re.compile(r"\d+ of \d+ values in ")
+_WRONG_VALUES = "wrong values"
+# Of a failure that is no exception: what follows names arguments.
+_TELLING_WORDS = 3
+# Failures of one cause that are told beside the first.
+_MOST_WAYS = 3
 # Advice that says what to look at, and not what is wrong.
 _TO_CHECK = "Check "
 # Of a first line; a submission can raise whatever it likes.
@@ -93,6 +100,19 @@ class FailedTest:
         return below[0] if below and _COUNTED.match(below[0]) else self.outcome
 
     @property
+    def way(self) -> str:
+        """Returns in which way the test failed, alike for all inputs, arguments and exercises."""
+        if self.status not in (Status.FAILED, Status.ERROR):
+            return str(self.status)
+        said = _PLACE.sub("", self.headline).rpartition(NOT_CALLED)[2]
+        said = _without_inputs(said.replace(self.exercise, ""))
+        if self.status is Status.ERROR:
+            return said
+        below = self.message[:_LONGEST].split("\n", 2)[1:2]
+        is_counted = bool(below) and _COUNTED.match(below[0]) is not None
+        return _WRONG_VALUES if is_counted else " ".join(said.split()[:_TELLING_WORDS])
+
+    @property
     def is_apart(self) -> bool:
         """Whether what mends other tests of its exercise was seen not to mend it."""
         return STAYS_WRONG in self.message
@@ -129,8 +149,30 @@ class Cause:
 
     @property
     def mistake(self) -> Diagnosis | None:
-        """The known mistake that it is, as it is explained at the root."""
-        return next((test.mistake for test in self.tests if test.mistake is not None), None)
+        """The known mistake that the root exercise shows, as it is explained there."""
+        return self.mistake_of(self.exercises[0])
+
+    def mistake_of(self, exercise: str) -> Diagnosis | None:
+        """Returns the known mistake that gives wrong answers of one of the exercises."""
+        own = (test.mistake for test in self.tests if test.exercise == exercise)
+        return next(filter(None, own), None)
+
+    @property
+    def named_elsewhere(self) -> tuple[str, ...]:
+        """The mistakes that other exercises show in sentences, where the root shows none.
+
+        For example: "In run_a and 2 more exercises: your mask … [mask-inverted]".
+        """
+        if self.mistake is not None:
+            return ()
+        told: dict[str, Diagnosis] = {}
+        shown: dict[str, list[str]] = {}
+        for exercise in self.exercises:
+            mistake = self.mistake_of(exercise)
+            if mistake is not None:
+                told.setdefault(mistake.mistake, mistake)
+                shown.setdefault(mistake.mistake, []).append(exercise)
+        return tuple(_in_exercises(shown[name], one) for name, one in told.items())
 
     @property
     def id(self) -> str | None:
@@ -153,6 +195,22 @@ class Cause:
             return self.mistake.hint
         advice = next((test.advice for test in (self.shown, *self.tests) if test.advice), "")
         return "" if advice == self.sentence else advice
+
+    @property
+    def other_failures(self) -> tuple[str, ...]:
+        """Failures of this cause of which the sentence is not true, each way of failing once.
+
+        There are none where the sentence is about the code.
+        """
+        if self.sentence != self.shown.outcome:
+            return ()
+        ways: dict[str, FailedTest] = {self.shown.way: self.shown}
+        for test in self.tests:
+            ways.setdefault(test.way, test)
+        _, *others = ways.values()
+        told = [f"Another failure of this cause: {_other(test)}" for test in others[:_MOST_WAYS]]
+        more = len(others) - _MOST_WAYS
+        return (*told, f"and {more} more") if more > 0 else tuple(told)
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -362,7 +420,7 @@ def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
 
 
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
-    """Returns the root exercise's test that says most: by mistake, then line, then values."""
+    """Returns the root exercise's test that says most: by mistake, line, values, steps."""
     own = [test for test in group if test.exercise == group[0].exercise]
     return max(
         own,
@@ -370,8 +428,20 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
             test.mistake is not None,
             bool(test.places),
             test.aspect is Aspect.VALUES,
+            STEPS_TOLD in test.message,
         ),
     )
+
+
+def _in_exercises(exercises: Sequence[str], mistake: Diagnosis) -> str:
+    first, *others = exercises
+    more = f" and {_counted(len(others), 'more exercise')}" if others else ""
+    said = _begun_small(mistake.explanation.removesuffix("."))
+    return f"In {first}{more}: {said} [{mistake.mistake}]"
+
+
+def _other(test: FailedTest) -> str:
+    return _titled(test.exercise, test.outcome)
 
 
 def _titled(exercise: str, sentence: str) -> str:

@@ -195,14 +195,15 @@ class Carried:
     mistake: str
     points: float
 
-    @property
-    def sentence(self) -> str:
-        """Why, as people read it."""
+    def sentence(self, is_full: bool) -> str:
+        """Returns why, as people read it; unless the marks are full, more may be wrong."""
         each = [*zip(self.root.split(" + "), self.mistake.split(" + "), strict=False)]
         roots = " and ".join(f"{root} ({mistake})" for root, mistake in each)
         if len(each) == 1:
-            return f"Its only error comes from {roots}, where it was already deducted."
-        return f"Its only errors come from {roots}, where they were already deducted."
+            errors = "Its only error" if is_full else "One error"
+            return f"{errors} comes from {roots}, where it was already deducted."
+        errors = "Its only errors" if is_full else "Two errors"
+        return f"{errors} come from {roots}, where they were already deducted."
 
 
 @dataclass(frozen=True, slots=True)

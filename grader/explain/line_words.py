@@ -34,14 +34,17 @@ def proof(places: Sequence[str], on: Sequence[int], is_second: bool, is_all: boo
 
     `places` are alternatives, each with its source. The change goes `on` in other lines. One that
     `is_second` fixes tests with another mistake fixed too. Without `is_all`, tests of the exercise
-    stay wrong.
+    stay wrong, or nobody knows; another change of the same line may do more.
     """
     which = "this line" if len(places) == 1 else "one of these lines"
-    only = "only " if is_all and not on and not is_second else ""
-    if on:
-        which += f" together with {_lines(on)}"
-    fixed = "fixes the exercise" if is_all else "fixes this test, but not the whole exercise"
-    said = f"changing {only}{which} {fixed}: {' | or '.join(places)}"
+    together = f" together with {_lines(on)}" if on else ""
+    if is_all:
+        only = "" if on or is_second else "only "
+        said = f"changing {only}{which}{together} fixes the exercise"
+    else:
+        fixed = "fixes this test, but not every test of the exercise"
+        said = f"a change tried in {which}{together} {fixed}"
+    said += f": {' | or '.join(places)}"
     return (
         f"This is one of two mistakes. With the other fixed, {said}" if is_second else _begun(said)
     )

@@ -11,6 +11,7 @@ from itertools import filterfalse
 
 import torch
 
+from grader.core.causes import STEPS_TOLD
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.text import one_line
 from grader.core.verdict import Aspect
@@ -20,6 +21,7 @@ from grader.explain.deadline import NEVER, Deadline, TooLate
 from grader.explain.layouts import RESULT, Cut, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
 from grader.explain.mistakes.prediction import Catalogue
+from grader.explain.step_roles import Sighting, misplaced
 from grader.testing.assertions.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
 
@@ -61,9 +63,10 @@ _Found = tuple[Likeness, tuple[int, ...]]
 class StepComparison:
     """The findings from one call of a failed exercise, step by step.
 
-    `walk` is present if a step was right. `strange` is the line of the first NaN or infinity. The
-    findings go to the tests with a wrong answer. The `strange` line goes only to tests whose own
-    answer holds NaN or infinity. `unloaded` are weights that loading left as they were.
+    `walk` is present if a step was right; it goes to its own test alone, since another call may go
+    astray elsewhere. `strange` is the line of the first NaN or infinity, and goes to tests whose
+    own answer holds one. `unloaded` are weights that loading left as they were; they go to all
+    tests with a wrong answer.
     """
 
     walk: StepWalk | None
@@ -83,7 +86,7 @@ class StepComparison:
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
             said.append(f"The first NaN or infinity appears in {place}")
-        elif self.walk is not None and test in self.wrong:
+        elif self.walk is not None and test == self.walk.test:
             said.append(in_words(self.walk.steps))
         return "\n".join(said)
 
@@ -123,7 +126,7 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     right = [step.name for step in steps if step.right]
     wrong = next(step.name for step in steps if step.right is False)
     said = "Wrong: the result" if wrong == RESULT else f'Not right, or not taken: "{wrong}"'
-    return f"Right so far: {_listed(right)}. {said}."
+    return f"{STEPS_TOLD}{_listed(right)}. {said}."
 
 
 def _unloaded_in_words(one: Unloaded) -> str:
@@ -141,13 +144,16 @@ def steps_seen(
     """Returns the steps of the reference, as far as records show them.
 
     The first wrong one is that after the last right one: steps before that may be taken in other
-    ways. Nothing is told if no step is right, or if nothing is wrong.
+    ways. Nothing is told if no step is right, or if nothing is wrong. A step whose value stands in
+    another step's variable is not right.
 
     Raises:
         TooLate: if the deadline passes.
     """
     known = KnownSteps.of(right)
-    shapes = _shapes(records, known, deadline)
+    shapes, sightings = _shapes(records, known, deadline)
+    for name in misplaced(sightings, _first_shapes(right)):
+        shapes.pop(name, None)
     names = list(right)
     last = max((names.index(name) for name in shapes), default=-1)
     wrong = next((name for name in names[last + 1 :] if name not in known.doubtful), None)
@@ -156,18 +162,20 @@ def steps_seen(
     return tuple(
         StepSeen(
             name,
-            tuple(forms[0].shape),
+            shape,
             shapes.get(name),
             False if name == wrong else (True if name in shapes else None),
         )
-        for name, forms in right.items()
+        for name, shape in _first_shapes(right).items()
     )
 
 
 def _shapes(
     records: Sequence[Record], known: KnownSteps, deadline: Deadline
-) -> dict[str, tuple[int, ...]]:
+) -> tuple[dict[str, tuple[int, ...]], list[Sighting]]:
     """Returns the recognised steps, each in the shape that the submission's own code gives it.
+
+    With them come the lines at which whole steps were found.
 
     Shapes that torch makes on the way (a batch of matrices as one, for a product) are not the
     code's own. On one line, the last of several shapes counts. Among several lines, the line most
@@ -175,11 +183,13 @@ def _shapes(
     """
     seen: dict[str, _Found] = {}
     slices: dict[Cut, set[int]] = {}
+    sightings: list[Sighting] = []
     for _, on_a_line in itertools.groupby(deadline.each(records), lambda record: record.stack):
         last: dict[str, _Found] = {}
         for record in on_a_line:
             alike = known.alike(record.value)
             for name in known.most_like(record.value):
+                sightings.append(Sighting(name, record.stack))
                 found = alike.steps[name], tuple(record.value.shape)
                 if name not in last or not _is_merged(found, last[name]):
                     last[name] = found
@@ -191,7 +201,11 @@ def _shapes(
         for name, found in last.items():
             if name not in seen or found[0] > seen[name][0]:
                 seen[name] = found
-    return {name: shape for name, (_, shape) in seen.items()}
+    return {name: shape for name, (_, shape) in seen.items()}, sightings
+
+
+def _first_shapes(steps: Steps) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(forms[0].shape) for name, forms in steps.items()}
 
 
 def _is_merged(found: _Found, earlier: _Found) -> bool:

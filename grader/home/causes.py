@@ -187,7 +187,8 @@ class Reasons:
             advice, _, failure.line = words.partition("\n")
             places = tuple((place.file, place.line) for place in mended.places)
         elif reason.way is not None:
-            failure.more += filter(None, [reason.way.in_words(said.id)])
+            way = filter(None, [said.message, reason.way.in_words(said.id)])
+            said = dataclasses.replace(said, message="\n".join(way))
             places = places or tuple(_strange(reason.way, said.id))
         is_bare = mistake is None and mended is None and not said.is_apart
         if is_bare and said.status is Status.FAILED:
@@ -261,28 +262,16 @@ class _Inquiry:
         way = self._way(exercise, rehearsed) if mended is None else None
         builds_on = self._mending.roots_of(exercise) if self._mending is not None else ()
         finding = self._findings.get(exercise)
-        mistake = finding.diagnosis.mistake if finding else self._mistake_mended_by(mended)
-        if mistake is None:
+        if finding is None:
             return _Reason(None, exercise, (), proved, way, builds_on)
-        made_in = self._made_in(mistake)
-        also = mended.exercises if mended is not None else ()
-        root = next(one for one in self._rehearsed if one in (made_in, exercise, *also))
-        explained = finding.tests if finding else ()
+        made_in = self._made_in(finding.diagnosis.mistake)
         told = self._findings[made_in].diagnosis
-        return _Reason(told, root, explained, proved, way, builds_on)
+        return _Reason(told, made_in, finding.tests, proved, way, builds_on)
 
     def _made_in(self, mistake: str) -> str:
         """The first exercise with a mistake: the others only refer to what is said of it there."""
         found = self._findings.items()
         return next(name for name, one in found if one.diagnosis.mistake == mistake)
-
-    def _mistake_mended_by(self, mended: RepairedExercise | None) -> str | None:
-        """The one mistake that was found in the exercises which the same edit makes right."""
-        if mended is None or mended.besides:
-            return None
-        also = mended.exercises
-        found = {one.diagnosis.mistake for name, one in self._findings.items() if name in also}
-        return found.pop() if len(found) == 1 else None
 
     def _rehearse(self, first: str, ask: Callable[[Call], Answer]) -> None:
         end = time.monotonic() + self._patience.seconds
@@ -305,11 +294,20 @@ class _Inquiry:
                 return {one.nodeid for one in own if passes(one, self._home.bench, ask)}
 
         try:
-            return proved(mended, {one.nodeid for one in own}, passing)
+            found = proved(exercise, mended, {one.nodeid for one in own}, passing)
+            others = self._not_run_with(exercise, own)
+            return None if found is None else dataclasses.replace(found, others=others)
         except (MemoryError, TooLong):
             return None
         finally:
             is_made(bench.try_edits, {})
+
+    def _not_run_with(self, exercise: str, own: Sequence[pytest.Function]) -> frozenset[str]:
+        """Returns the tests that fail, or may fail, and are not among those run with an edit."""
+        rehearsed = self._rehearsed[exercise]
+        every = {one.nodeid for one in self._tests[exercise]}
+        failed = rehearsed.failed if rehearsed.is_whole else every
+        return frozenset(failed.difference(one.nodeid for one in own))
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[Callable[[Call], Answer]]:

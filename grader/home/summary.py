@@ -245,6 +245,7 @@ def _told(
             yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint, "yellow"
         if number <= _MOST_IN_FULL:
             yield from ((line, "") for line in _example(cause, failures, printed))
+        yield from ((said, "") for said in (*cause.other_failures, *cause.named_elsewhere))
         yield from ((line, "") for line in _extent(cause))
 
 

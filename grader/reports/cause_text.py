@@ -55,13 +55,16 @@ def paragraph(cause: Cause) -> Iterator[str]:
 
 
 def message_below(cause: Cause) -> str:
-    """Returns the message of the test that is told.
+    """Returns the message of the test that is told, and where the title is not true.
 
     Without its first line, if that is the title.
     """
-    if cause.mistake is not None or len(cause.sentence) > _LONGEST:
-        return cause.shown.message
-    return cause.shown.message.partition("\n")[2]
+    message = cause.shown.message
+    if cause.mistake is None and len(cause.sentence) <= _LONGEST:
+        message = message.partition("\n")[2]
+    others = (one_line(one, _LONGEST) for one in cause.other_failures)
+    named = map(one_line, cause.named_elsewhere)
+    return "\n".join(filter(None, [message, *others, *named]))
 
 
 def extent(cause: Cause) -> str:

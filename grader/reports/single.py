@@ -42,7 +42,7 @@ def carried_in_words(carried: Carried, tests: Iterable[Verdict]) -> str:
     is_full = all(
         test.score == test.max_score for test in tests if test.exercise == carried.exercise
     )
-    back = f"{gained_in_words(carried.points, is_full)}. {carried.sentence}"
+    back = f"{gained_in_words(carried.points, is_full)}. {carried.sentence(is_full)}"
     return f"{one_line(carried.exercise)}: {plain(back)}"
 
 

@@ -152,7 +152,10 @@ def _told(cause: Cause, exercise: str) -> str:
     root = cause.exercises[0]
     if root != exercise:
         place = f" ({one_line(cause.lines)})" if cause.lines else ""
-        return f"{title(cause)}\n  Follows from {one_line(root)}{place}: see there."
+        own = cause.mistake_of(exercise) if cause.mistake is None else None
+        named = [f"{plain(own.explanation)} [{one_line(own.mistake)}]"] if own else []
+        told = [title(cause), *named, f"The same cause as in {one_line(root)}{place}: see there."]
+        return "\n  ".join(told)
     fails = f"{extent(cause)} {cost(cause)}".rstrip()
     below = "\n".join(map(shortened, [*paragraph(cause), fails]))
     return f"{title(cause)}\n{textwrap.indent(below, '  ')}"

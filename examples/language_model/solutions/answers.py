@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from . import attention, layers, loss, transformer
@@ -35,11 +36,19 @@ def answer(exercise: str, parts: Parts) -> Answer:
 
 
 def named_steps(function: Answer, arguments: Mapping[str, Any]) -> dict[str, list[Tensor]]:
-    """The steps that an answer of the model takes, by name and in order."""
+    """The steps that an answer of the model takes, by name and in order.
+
+    A step that is taken several times, as in each block, is another one each time.
+    """
     seen: dict[str, list[Tensor]] = {}
 
     def keep(name: str, step: Tensor) -> Tensor:
-        seen.setdefault(name, []).append(step)
+        own, number = name, 1
+        while (known := seen.setdefault(own, [step])[0]) is not step:
+            if torch.equal(known, step):
+                break
+            number += 1
+            own = f"{name} ({number})"
         return step
 
     if isinstance(function, functools.partial):

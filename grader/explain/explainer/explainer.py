@@ -170,7 +170,10 @@ class Explainer:
         }
         mended = workshop.mended(self._mistakes, asked, deadline)
         wrong = self._wrong(statuses, seen, depends)
-        proved = workshop.proved(mended, wrong, self._passes, deadline)
+        proved = {
+            name: replace(one, others=self._not_passed(name, statuses) - wrong[name])
+            for name, one in workshop.proved(mended, wrong, self._passes, deadline).items()
+        }
         told = dict(words.tests)
         for test in named:
             one = proved.get(self._suite.tests[test].exercise)
@@ -351,6 +354,14 @@ class Explainer:
             if status is Status.FAILED and test in self._suite.tests:
                 failed.setdefault(self._suite.tests[test].exercise, []).append(test)
         return failed
+
+    def _not_passed(self, exercise: str, statuses: Mapping[str, Status]) -> frozenset[str]:
+        return frozenset(
+            test.id
+            for test in self._suite.tests.values()
+            if test.exercise == exercise
+            and statuses.get(test.id, Status.PASSED) is not Status.PASSED
+        )
 
     def _with(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
         """Returns the exercises of which a test ended so."""

@@ -209,7 +209,7 @@ class RepairWorkshop:
                 for name, one in itertools.chain([(exercise, choice)], left):
                     tests = failed.get(name, ())
                     passing = functools.partial(_passing, bench, tests, passes)
-                    if not deadline.passed and (own := proved(one, tests, passing)) is not None:
+                    if not deadline.passed and (own := proved(name, one, tests, passing)):
                         found[name] = own
         return found
 

@@ -71,8 +71,8 @@ class RepairedExercise:
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
         """Returns the line, or the two, and the part of them to look at if no mistake is `named`.
 
-        The new text is told if edits are `shown`. Unless the repair `is_all`, other tests of the
-        exercise stay wrong.
+        The new text is told if edits are `shown`. Unless the repair `is_all`, it was not seen to
+        fix every failed test of the exercise.
         """
         lines = [in_place(place) for place in self.places]
         on = self.places[0].on if len(self.places) == 1 else ()

@@ -201,12 +201,13 @@ Changes = Mapping[str, Sequence[TextChange]]
 class Proved:
     """Where an exercise can be mended, and its failed tests: those that then pass, those that fail.
 
-    Never without one that passes.
+    Never without one that passes. The `others` failed as well, and did not run with the edit.
     """
 
     mended: RepairedExercise
     passing: frozenset[str]
     failing: frozenset[str]
+    others: frozenset[str] = frozenset()
 
     def in_words(self, test: str, named: bool = False, shown: bool = False) -> str:
         """Returns the words for a test: the line that mends it, or that the test stays wrong.
@@ -214,13 +215,15 @@ class Proved:
         Returns nothing for a test that the repair did not run.
         """
         if test in self.passing:
-            return self.mended.in_words(named, shown, is_all=not self.failing)
+            is_all = not self.failing and not self.others
+            return self.mended.in_words(named, shown, is_all)
         if test not in self.failing:
             return ""
         return f"{STAYS_WRONG}{in_place(self.mended.places[0])}"
 
 
 def proved(
+    exercise: str,
     mended: RepairedExercise,
     failed: Collection[str],
     passing: Callable[[Changes], Collection[str]],
@@ -228,18 +231,30 @@ def proved(
     """Returns an exercise's mend after its `failed` tests ran with it, or None if none passes.
 
     `passing` tells the tests that pass when a program is changed. If two lines mend different
-    tests, the line that mends more tests is left.
+    tests, the line that mends more tests is left. A second edit is left out if the exercise does
+    not need it.
     """
-    found = [
-        frozenset(failed).intersection(passing(made.together_with(mended.besides)))
-        for made in mended.makes
-    ]
+    found = _mended(mended, failed, passing)
     if len(set(found)) > 1:
         most = max(range(len(found)), key=lambda place: len(found[place]))
         mended, found = mended.at(most), [found[most]]
     if not found[0]:
         return None
+    if mended.besides is not None:
+        alone = replace(mended, besides=None, exercises=frozenset({exercise}))
+        if all(found[0] <= own for own in _mended(alone, found[0], passing)):
+            mended = alone
     return Proved(mended, found[0], frozenset(failed) - found[0])
+
+
+def _mended(
+    mended: RepairedExercise,
+    failed: Collection[str],
+    passing: Callable[[Changes], Collection[str]],
+) -> list[frozenset[str]]:
+    """Returns the `failed` tests that pass with a repair, for each of its lines."""
+    changes = (made.together_with(mended.besides) for made in mended.makes)
+    return [frozenset(failed).intersection(passing(one)) for one in changes]
 
 
 def is_made(try_edits: Callable[[Trials], Outcomes], changes: Changes) -> bool:

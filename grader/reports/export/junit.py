@@ -150,8 +150,11 @@ def _account(verdict: Verdict, cause: Cause) -> Iterator[str]:
     if cause.mistake is not None:
         yield title(cause, _LONGEST)
         yield f"Hint: {cause.hint}"
+    elif verdict.diagnosis is not None:
+        yield f"{verdict.diagnosis.explanation} [{verdict.diagnosis.mistake}]"
+        yield f"Hint: {verdict.diagnosis.hint}"
     if cause.exercises[0] != verdict.exercise:
-        yield f"Follows from {cause.exercises[0]}: fix that first."
+        yield f"The same cause as in {cause.exercises[0]}."
 
 
 def _properties(values: Mapping[str, str]) -> ET.Element:

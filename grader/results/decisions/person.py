@@ -196,7 +196,7 @@ class PersonsPoints:
                 more = hundredths(carried.points)
                 exercise.points += more
                 is_full = exercise.points >= exercise.worth
-                name, said = carried.exercise, carried.sentence
+                name, said = carried.exercise, carried.sentence(is_full)
                 self._add(ChangeKind.CARRIED, name, more, said, CARRY_OVER, is_full)
 
     def _take_out(self) -> None:

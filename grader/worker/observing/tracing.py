@@ -11,6 +11,7 @@ import linecache
 import re
 import sys
 import warnings
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
@@ -49,13 +50,17 @@ class _Return:
 class _Operation:
     """A torch function that the submission called: dtypes in and out, and from which line.
 
-    `cuts` is whether something with a gradient went in and nothing with one came out.
+    `cuts` is whether something with a gradient went in and nothing with one came out. `parents`
+    are the places of the operations that made what went in. `derived` are the dtypes of floats
+    that went in and come from the call's own input.
     """
 
     inputs: frozenset[torch.dtype]
     output: torch.dtype
     line: Line
     cuts: bool
+    parents: tuple[int, ...] = ()
+    derived: frozenset[torch.dtype] = frozenset()
 
 
 class Tracer(Onlooker):
@@ -65,6 +70,7 @@ class Tracer(Onlooker):
         self._lines = OwnLines(root)
         self._returns: list[_Return] = []
         self._operations: list[_Operation] = []
+        self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._looking_on = ExitStack()
 
     def __enter__(self) -> Self:
@@ -92,7 +98,7 @@ class Tracer(Onlooker):
             return self._cut(result)
         if what is Traced.SHAPE:
             return None if found is None else self._shaped(found)
-        return self._converted(result.dtype) or (None if found is None else found.line)
+        return self._converted(result) or (None if found is None else found.line)
 
     def made(self, inputs: Iterator[object], output: object, frame: FrameType | None) -> None:
         """Notes what a torch function made of tensors."""
@@ -108,7 +114,22 @@ class Tracer(Onlooker):
         while cuts and len(stack) > 1 and _DETACHES.fullmatch(stack[-1].source):
             stack = stack[:-1]
         dtypes = frozenset(one.dtype for one in tensors)
-        self._operations.append(_Operation(dtypes, output.dtype, line or stack[-1], cuts))
+        made_by = [self._maker(one) for one in tensors]
+        parents = tuple(dict.fromkeys(one for one in made_by if one is not None))
+        derived = frozenset(
+            one.dtype
+            for one, maker in zip(tensors, made_by, strict=True)
+            if one.is_floating_point() and (maker is None or self._operations[maker].derived)
+        )
+        self._makers[id(output)] = weakref.ref(output), len(self._operations)
+        self._operations.append(
+            _Operation(dtypes, output.dtype, line or stack[-1], cuts, parents, derived)
+        )
+
+    def _maker(self, tensor: torch.Tensor) -> int | None:
+        """Returns the place of the operation that made a tensor; None if it came from outside."""
+        made, place = self._makers.get(id(tensor), (None, 0))
+        return place if made is not None and made() is tensor else None
 
     def _returned(self, result: object, directly: bool) -> _Return | None:
         """Returns where the first function returned the result, which others handed on.
@@ -151,18 +172,37 @@ class Tracer(Onlooker):
                 return line
         return None if value is None or _hands_on(value) else line
 
-    def _converted(self, dtype: torch.dtype) -> Line | None:
+    def _converted(self, result: torch.Tensor) -> Line | None:
         """Where numbers became those of a dtype: at first if they are finer or coarser floats.
 
         None where some floats were converted and others made so: the former may have been
-        converted back since, and the latter be in use or not.
+        converted back since, and the latter be in use or not. Where all were made so, the line is
+        that in which the input meets them.
         """
+        dtype = result.dtype
         made = [one for one in self._operations if one.output is dtype]
         becoming = [one for one in made if dtype not in one.inputs]
-        is_float = dtype.is_floating_point
-        if not becoming or (is_float and len({bool(one.inputs) for one in becoming}) == 2):
+        if not dtype.is_floating_point:
+            return becoming[-1].line if becoming else None
+        if len({bool(one.inputs) for one in becoming}) == 2:
             return None
-        return becoming[0 if is_float else -1].line
+        behind = self._behind(result)
+        meeting = [one for one in behind if one.derived - {dtype}]
+        first = [*meeting, *(one for one in becoming if one in behind or not behind)]
+        return first[0].line if first else None
+
+    def _behind(self, result: torch.Tensor) -> list[_Operation]:
+        """Returns the operations of a result's dtype that lead to it without leaving that dtype."""
+        found: set[int] = set()
+        maker = self._maker(result)
+        left = [] if maker is None else [maker]
+        while left:
+            place = left.pop()
+            operation = self._operations[place]
+            if place not in found and operation.output is result.dtype:
+                found.add(place)
+                left += operation.parents
+        return [self._operations[place] for place in sorted(found)]
 
     def _cut(self, result: torch.Tensor) -> Line | None:
         """Where the gradient ended: of several places the last, if nothing has one in the end."""

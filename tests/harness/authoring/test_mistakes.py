@@ -19,6 +19,8 @@ import solutions
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
+from grader.core.wire.records import Line, Record
+from grader.explain.step_comparison import steps_seen
 from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
 from grader.testing.assertions.comparison import FLOAT32, compare
@@ -287,11 +289,20 @@ def test_the_steps_of_multihead_attention_with_rope_are_seen_by_name(asked):
     ]
 
 
-def test_every_form_of_a_step_has_its_name(asked):
-    """People keep angles, or a table of them, or their sines and cosines."""
+@pytest.mark.parametrize("parts", ["cosines and sines", "even and odd features", "halves"])
+def test_a_step_that_is_kept_in_parts_is_right_when_all_of_them_are(asked, parts):
+    """People keep the cosines of angles and their sines; one of the two may have a wrong sign."""
     steps = steps_of("run_rope", asked["run_rope"][0])
-    table, *_ = (form for form in steps["angles"] if form.dim() == 2)
-    assert any(torch.equal(form, table.cos()) for form in steps["angles"])
+    angles, turned = steps["angles"][0], steps["rotated"][0]
+    name, kept = {
+        "cosines and sines": ("angles", (angles.cos(), angles.sin())),
+        "even and odd features": ("rotated", (turned[..., 0::2], turned[..., 1::2])),
+        "halves": ("rotated", turned.chunk(2, dim=-1)),
+    }[parts]
+    wrong = {name: steps[name], "result": [torch.randn(3)]}
+    first, second = (Record(part, (Line("mine.py", n, ""),)) for n, part in enumerate(kept))
+    assert steps_seen([first], wrong) == steps_seen([second], wrong) == ()
+    assert [one.right for one in steps_seen([first, second], wrong)] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,47 @@ def test_the_same_line_is_the_same_cause_whatever_is_known_beside_it():
         failed("run_weights", places=(LINE,), mistake=INVERTED),
         failed("run_attention", places=(LINE,), status=Status.ERROR, message="ValueError: ..."),
     )
-    assert cause.sentence == INVERTED.explanation
     assert cause.places == (LINE,)
+
+
+def test_failures_that_one_line_causes_are_told_where_they_differ():
+    """Who leaves torch for NumPy raises for some inputs; for others no gradient comes through."""
+    raised = {"status": Status.ERROR, "places": (LINE,)}
+    cause = only(
+        failed("run_mask", message="TypeError: Got unsupported BFloat16", **raised),
+        failed("run_mask", "test_grad", message="no gradient reaches x: …", places=(LINE,)),
+        failed("run_weights", message="TypeError: Got unsupported BFloat16", **raised),
+        failed("run_weights", "test_grad", message="no gradient reaches Q: …", places=(LINE,)),
+        failed("run_weights", "test_meta", message="TypeError: can't convert 3", **raised),
+        failed("run_weights", "test_more", message="TypeError: can't convert 4", **raised),
+    )
+    assert cause.title == "run_mask: TypeError: Got unsupported BFloat16"
+    assert cause.other_failures == (
+        "Another failure of this cause: run_mask: no gradient reaches x: …",
+        "Another failure of this cause: run_weights: TypeError: can't convert 3",
+    )
+    one_way = [failed("run_mask"), failed("run_mask", "again", message=f"some {WRONG}")]
+    assert only(*one_way).other_failures == ()
+
+
+def test_a_mistake_is_named_for_the_exercises_that_show_it():
+    """A mask that is turned round where it is applied is seen as a causal mask that is wrong."""
+    cause = only(
+        failed("run_mask", places=(LINE,), status=Status.ERROR, message="ValueError: 5 is not 7"),
+        failed("run_weights", places=(LINE,), mistake=INVERTED),
+        failed("run_attention", places=(LINE,), mistake=AGAIN),
+    )
+    assert (cause.id, cause.title) == (None, "run_mask: ValueError: 5 is not 7")
+    assert cause.named_elsewhere == (
+        "In run_weights and 1 more exercise: your mask works the wrong way round: what it allows "
+        "is hidden [mask-inverted]",
+    )
+
+
+def test_of_wrong_values_the_test_whose_steps_are_known_is_told():
+    """Steps are true of one call, and are read where that is shown."""
+    walked = failed("run_mask", "test_large", message=f"{WRONG}\nRight so far: scores. Wrong: …")
+    assert only(failed("run_mask"), walked, failed("run_mask", "test_last")).shown is walked
 
 
 def test_two_mistakes_are_two_causes_the_root_first():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.explain.repair.choice import chosen
-from grader.explain.repair.exercises import ExerciseRepair
+from grader.explain.repair.exercises import Changes, ExerciseRepair, Proved, proved
 from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit
@@ -180,6 +180,39 @@ def test_a_slip_and_a_change_on_another_line_are_both_told(sources):
     choice = chosen(mends(slip, change), sources, ADAPTERS)
     assert choice is not None
     assert len(choice.places) == 2
+
+
+def told_of(one: Proved | None, test: str) -> str:
+    """The words for a test."""
+    assert one is not None
+    return one.in_words(test)
+
+
+def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
+    """Others that build on it have two; each hears of those that it has."""
+    first, second = mends("near = length - 1", "far = length / width")
+    choice = chosen([first], sources, ADAPTERS)
+    assert choice is not None
+    beside = replace(choice, besides=second.made)
+
+    def passing(changes: Changes) -> set[str]:
+        edits = sum(map(len, changes.values()))
+        return {"test a"} if edits == 1 else {"test a", "test b"}
+
+    of_one = proved("run_a", beside, {"test a"}, passing)
+    assert told_of(of_one, "test a").count("Changing only this line fixes the exercise") == 1
+    of_two = proved("run_b", beside, {"test a", "test b"}, passing)
+    assert "This is one of two mistakes." in told_of(of_two, "test b")
+
+
+def test_an_exercise_is_fixed_if_all_tests_that_failed_ran_with_the_edit(sources):
+    """A test that fails for new inputs only, or did not end, may fail as before."""
+    choice = chosen(mends("near = length - 1"), sources, ADAPTERS)
+    assert choice is not None
+    whole = Proved(choice, frozenset({"test a"}), frozenset())
+    assert "Changing only this line fixes the exercise" in whole.in_words("test a")
+    part = replace(whole, others=frozenset({"test b"}))
+    assert "A change tried in this line fixes this test, but not" in part.in_words("test a")
 
 
 @dataclass

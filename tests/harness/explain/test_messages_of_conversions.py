@@ -35,6 +35,18 @@ def back_too_early(x):
 def only_a_gain(x):
     gain = torch.ones(3)
     return x * gain
+
+def by_angles(x):
+    steps = torch.arange(3, dtype=torch.float32)
+    angles = 0.1 ** steps
+    turned = x * angles.cos()
+    return turned + turned
+
+def filled(x):
+    steps = torch.arange(3, dtype=torch.float32)
+    out = torch.zeros(3)
+    out[:] = x * steps.to(x.dtype)
+    return out
 """
 
 
@@ -55,11 +67,13 @@ def program(tmp_path_factory):
         ("never_back", "wide = x.float()"),
         ("gain_of_its_own", "return normed * gain"),
         ("back_too_early", "return normed * gain"),
-        ("only_a_gain", "gain = torch.ones(3)"),
+        ("only_a_gain", "return x * gain"),
+        ("by_angles", "turned = x * angles.cos()"),
+        ("filled", "out = torch.zeros(3)"),
     ],
 )
-def test_a_parameter_is_not_blamed_where_the_input_was_converted_as_well(program, function, line):
-    """Norms compute in float32 on purpose: what is missing is the way back, at the return."""
+def test_the_line_is_one_at_which_the_input_becomes_so(program, function, line):
+    """Norms and angles are computed in float32 on purpose: what is missing is the way back."""
     with Tracer(Path(program.__file__).parent) as tracer:
         result = getattr(program, function)(torch.ones(3, dtype=torch.float16))
     assert result.dtype is torch.float32

@@ -39,15 +39,25 @@ def test_a_test_that_stays_wrong_with_the_edit_is_another_cause(grade, fault):
     """It hears of no line that would not make it right."""
     told = failed(grade, "def run_double(x):\n" + TWO_FAULTS[fault])
     apart = told.pop("test_gradient" if "gradient" in fault else "test_leaves_its_input_alone")
-    assert "Changing this line fixes this test, but not the whole" in told["test_doubles"].message
+    tried = "A change tried in this line fixes this test, but not every test of the exercise: "
+    assert tried in told["test_doubles"].message
     assert told["test_doubles"].where.line == 2
     assert apart.where is None
-    assert "Still fails after the change that fixes other tests" in apart.message
+    assert "Still fails after a change tried in this line" in apart.message
     first, second = causes(map(FailedTest.of, [told["test_doubles"], apart]))
     assert [[test.id for test in one.tests] for one in (first, second)] == [
         [told["test_doubles"].id],
         [apart.id],
     ]
+
+
+def test_beside_a_test_that_crashes_no_line_fixes_the_exercise(grade):
+    """No edit is tried for it."""
+    crashes = "    if x.requires_grad:\n        os.abort()\n"
+    told = failed(grade, f"import os\n\ndef run_double(x):\n{crashes}    return 3 * x\n")
+    mended = [one.message for one in told.values() if "fixes" in one.message]
+    assert mended
+    assert not [message for message in mended if "fixes the exercise" in message]
 
 
 def test_of_an_edit_of_two_lines_none_is_said_to_suffice_alone(grade):

@@ -209,3 +209,38 @@ def test_a_step_with_the_numbers_of_an_earlier_one_is_in_doubt():
     wrong = {"scores": [scores], "scaled": [scores.clone()], "weights": [scores.softmax(-1)]}
     told = {one.name: one.right for one in steps_seen([record(scores)], wrong)}
     assert told == {"scores": True, "scaled": None, "weights": False}
+
+
+QUERIES, KEYS, VALUES = (torch.randn(4, 5, generator=torch.manual_seed(n)) for n in (1, 2, 3))
+ROLES = {"queries": [QUERIES], "keys": [KEYS], "values": [VALUES], "result": [torch.randn(3)]}
+
+
+def rightly_seen(*records: Record) -> list[str]:
+    """The steps of projections that count as right."""
+    return [one.name for one in steps_seen(records, ROLES) if one.right]
+
+
+def on(value: torch.Tensor, *sources: str) -> Record:
+    """What was computed on a line, the outermost line first."""
+    return Record(value, tuple(Line("mine.py", 1, source) for source in sources))
+
+
+def test_steps_that_stand_in_each_other_s_variables_are_not_right():
+    """Whoever reads that the keys are right looks for the mistake elsewhere."""
+    at_once = "q, k, v = (x @ weights.T).chunk(3, dim=-1)"
+    swapped = [on(one, at_once) for one in (QUERIES, VALUES, KEYS)]
+    assert rightly_seen(*swapped) == ["queries"]
+    one_by_one = [on(KEYS, "query = x @ W"), on(QUERIES, "key = x @ U"), on(VALUES, "v = x @ V")]
+    assert rightly_seen(*one_by_one) == ["values"]
+    inside = [on(QUERIES, "keys_h = split(a)", "return x"), on(KEYS, "q = split(b)", "return x")]
+    assert rightly_seen(*inside, on(VALUES, "y = x @ V")) == ["values"]
+
+
+def test_a_step_may_have_whatever_name_while_no_other_is_in_its_place():
+    """Scores that are scaled are still called scores; and many a variable is called x."""
+    named = [on(QUERIES, "q = x @ W"), on(KEYS, "q = q @ U"), on(VALUES, "x = x @ V")]
+    assert rightly_seen(*named) == ["queries", "keys", "values"]
+    in_order = [on(one, "q, k, v = project(x)", "return x") for one in (QUERIES, KEYS, VALUES)]
+    assert rightly_seen(*in_order) == ["queries", "keys", "values"]
+    broken = [on(one, "q, k = (") for one in (KEYS, QUERIES)]
+    assert rightly_seen(*broken) == ["queries", "keys"]

@@ -139,7 +139,7 @@ def test_the_machine_s_score_stays_what_it_is(graded):
     grade = graded(modular(written.NO_SCALE))
     assert (grade.score, final(grade)) == (33, 94)
     assert grade.score == total(test.score for test in grade.tests)
-    sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
+    sentence = next(one.sentence(True) for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
         "Its only error comes from run_attention_weights (no-scale), where it was already deducted."
     )
@@ -203,7 +203,7 @@ def test_who_makes_two_mistakes_is_told_both(graded):
     grade = graded(modular(written.NO_SCALE | written.ROPE_HALF_SPLIT))
     assert of(MULTIHEAD, grade) == WEIGHTS
     assert of(WITH_ROPE, grade) == f"{WEIGHTS} + run_rope"
-    sentence = next(one.sentence for one in grade.carried if one.exercise == WITH_ROPE)
+    sentence = next(one.sentence(True) for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
         "Its only errors come from run_attention_weights (no-scale) and run_rope "
         "(rope-half-split), where they were already deducted."

@@ -94,7 +94,7 @@ def test_what_follows_from_another_exercise_is_told_there() -> None:
     assert "1 test of run_rope; also fails run_mha: 1 test (-4 points)" in root["output"]
     assert follows["output"] == (
         "run_rope: halves are paired [rope-half-split]\n"
-        "  Follows from run_rope (attention.py:12): see there.\n\n"
+        "  The same cause as in run_rope (attention.py:12): see there.\n\n"
         "wrong values; 0 of 1 tests passed"
     )
 

@@ -118,7 +118,7 @@ def test_a_failure_that_follows_from_another_says_so_and_why() -> None:
     _, follows = read(a_grade("bob", *tests)).findall(".//failure")
     assert follows.attrib["message"] == "run_rope: it pairs halves [rope-half-split]"
     assert (follows.text or "").endswith(
-        "Hint: Which two make a pair?\nFollows from run_rope: fix that first."
+        "Hint: Which two make a pair?\nThe same cause as in run_rope."
     )
 
 

@@ -149,7 +149,7 @@ def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: P
     (own,) = settled(results).values()
     assert (own.machine, own.final) == (300, 6.5)
     assert [*own.sentences()] == [
-        "run_mha: +3.5 points. Its only error comes from run_rope (no-scale), where it was already "
+        "run_mha: +3.5 points. One error comes from run_rope (no-scale), where it was already "
         "deducted."
     ]
     assert own.changes[0].source == "[tool.grader] carry_over"

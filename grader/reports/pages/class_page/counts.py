@@ -84,7 +84,8 @@ class MistakeCounts:
         """Adds the known mistakes; the exercises that they, and what follows from them, fail."""
         made: dict[str, dict[str, None]] = {}
         for cause in causes:
-            exercises = dict.fromkeys(cause.exercises)
+            named = [name for name in cause.exercises if cause.mistake_of(name) is not None]
+            exercises = dict.fromkeys(cause.exercises if cause.mistake else named)
             for mistake in dict.fromkeys(test.mistake for test in cause.tests if test.mistake):
                 name = one_line(mistake.mistake)
                 made.setdefault(name, {}).update(exercises)
