@@ -64,7 +64,7 @@ def in_words(
     unnamed = [group for group in shown if called[group.id] is None]
     if unnamed:
         yield (
-            f"To name a group: grader mistakes name DIR {unnamed[0].id} ID "
+            f"To name a group: grader mistakes RESULTS name {unnamed[0].id} ID "
             '--sentence "Your …" --hint "…?"'
         )
 

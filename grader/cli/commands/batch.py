@@ -37,7 +37,9 @@ from grader.results.store import Store
 
 @click.command(short_help="Grade a class.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=FOLDER, metavar="DIR", help="Where the results go.")
+@click.option(
+    "--out", required=True, type=FOLDER, metavar="RESULTS", help="Folder for the results."
+)
 @click.option(
     "--jobs",
     type=click.IntRange(1),
@@ -72,18 +74,18 @@ def batch(
 ) -> None:
     """Grades every submission in PATHS: folders whose entries are submissions, or downloads.
 
-    What Canvas, Moodle or Gradescope give to download is taken as it is, zipped or not, and so are
-    the clones of GitHub Classroom.
-
-    Results are kept in DIR as they arrive. Run again over the same DIR, with the seed of the first
-    time, only what is new or changed is graded.
-
     \b
     Examples:
       grader batch submissions/ --out results/
       grader batch submissions.zip --roster students.csv --out results/
       grader batch clones/ --out results/ --adapters tests/adapters.py --jobs 8
       grader batch submissions/ --out results/ --scheduler tcp://10.0.0.5:8786
+
+    Downloads of Canvas, Moodle or Gradescope are taken as they are, zipped or not, and so are the
+    clones of GitHub Classroom.
+
+    Results are kept in RESULTS as they arrive. Run the command again with the same RESULTS: with
+    the seed of the first time, only new or changed submissions are graded.
     """
     assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
     people = None if roster is None else read_roster(roster)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from grader.cli.options import FOLDER
+from grader.cli.options import FOLDER, RESULTS
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import INDEX, NotWritten
 from grader.reports.pages.report import is_current, write_report
+from grader.reports.suite_quality import exercises_of, in_words
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
 from grader.results.store import Store
@@ -22,10 +23,10 @@ BY_THEMSELVES = (
 )
 
 
-@click.command(short_help="Write pages to look at.")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.command(short_help="Write the page of a class, and one for each person.")
+@RESULTS
 @click.option(
-    "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: DIR/report]"
+    "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: RESULTS/report]"
 )
 @click.option(
     "--against",
@@ -36,19 +37,22 @@ BY_THEMSELVES = (
 @click.option(
     "--anonymous",
     is_flag=True,
-    help="Numbers in place of names, into DIR/report-anonymous; `grader decide` takes them.",
+    help="Numbers in place of names, into RESULTS/report-anonymous; `grader decide` takes them.",
 )
-def report(folder: Path, out: Path | None, against: Path | None, anonymous: bool) -> None:
-    """Writes the results in DIR as pages that open from disk.
-
-    A page of the class for instructors, and one of each submission that can be sent to whom it
-    belongs. Only FOLDER is written to, in place of the report that is there.
+@click.option("--details", is_flag=True, help="Also list the tests that may be faulty.")
+def report(
+    folder: Path, out: Path | None, against: Path | None, anonymous: bool, details: bool
+) -> None:
+    """Writes the results as pages that open from disk.
 
     \b
     Examples:
       grader report results/
       grader report regraded/ --against results/
       grader report results/ --anonymous
+
+    A page of the class for instructors, and one of each submission that can be sent to whom it
+    belongs. Only FOLDER is written to, in place of the report that is there.
     """
     results, place = Store.read(folder), out or folder / NAME
     earlier = Store.read(against) if against else None
@@ -56,9 +60,12 @@ def report(folder: Path, out: Path | None, against: Path | None, anonymous: bool
         results, place = AnonymousResults.of(results), out or folder / ANONYMOUS
         earlier = results.beside(earlier) if earlier else None
         click.echo(BY_THEMSELVES, err=True)
+    if details:
+        for line in in_words(exercises_of(results.grades())):
+            click.echo(line)
     written = write_report(results, place, earlier)
     if written.changes is not None:
-        click.echo(_in_words(written.changes))
+        click.echo(_changes_in_words(written.changes))
     click.echo(f"report: {written.index}")
 
 
@@ -79,7 +86,7 @@ def write_pages(results: Path) -> None:
         click.echo(f"{refusal}; the grades are kept", err=True)
 
 
-def _in_words(changes: Changes) -> str:
+def _changes_in_words(changes: Changes) -> str:
     words = (
         f"{len(changes.up)} up, {len(changes.down)} down, "
         f"{len(changes.alike) + changes.same} with the same score"

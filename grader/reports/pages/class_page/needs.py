@@ -174,7 +174,7 @@ def _all(
         "in one person’s name with others",
         "Exports put down none of them until you say which one counts.",
         tuple(_contested(found)),
-        "grader decide DIR take PERSON SUBMISSION",
+        "grader decide RESULTS taken-instead PERSON SUBMISSION",
     )
     by_name = {entry.submission: entry for entry in found.entries}
     yield OpenDecision(
@@ -185,7 +185,7 @@ def _all(
         tuple(
             (by_name[name], one_line(why, 300)) for name, why in unsure.items() if name in by_name
         ),
-        "grader decide DIR whose SUBMISSION PERSON",
+        "grader decide RESULTS whose SUBMISSION PERSON",
     )
     yield OpenDecision(
         "late",
@@ -193,7 +193,7 @@ def _all(
         "Nothing is taken off until you write the rule, [tool.grader.late], say when they handed "
         "in, or give them more time.",
         tuple((entry, entry.undecided) for entry in found.entries if entry.undecided),
-        "grader decide DIR times FILE.csv",
+        "grader decide RESULTS times FILE.csv",
     )
     yield OpenDecision(
         "unreadable",
@@ -205,7 +205,7 @@ def _all(
             for entry, words in _with_status(found, GradeStatus.UNREADABLE)
             if not entry.is_settled
         ),
-        "grader decide DIR points PERSON POINTS --reason …",
+        "grader decide RESULTS points PERSON POINTS --reason …",
     )
     yield OpenDecision(
         "weak",
@@ -216,7 +216,7 @@ def _all(
         ),
         "Everyone gets the same result, or otherwise correct submissions fail them. Fix such a "
         "test and run the batch again, which asks that test alone, or take it out.",
-        command="grader decide DIR drop TEST --reason …",
+        command="grader decide RESULTS taken-out TEST --reason …",
         lines=tuple(doubted),
     )
     unnamed = [one for one in groups if not one.named and one.members]
@@ -231,7 +231,7 @@ def _all(
         tuple(
             (one.members[0], f"and {len(one.members) - 1} more in {one.said}") for one in unnamed
         ),
-        "grader mistakes DIR",
+        "grader mistakes RESULTS",
     )
 
 
