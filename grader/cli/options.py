@@ -22,6 +22,11 @@ INTERRUPTED = 130
 RESULTS = click.argument("folder", metavar="RESULTS", type=FOLDER)
 
 
+details_option = click.option(
+    "--details", is_flag=True, help="Print all that went wrong, and the tests that may be faulty."
+)
+
+
 def _exercises(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """The exercises of the assignment that the command would use, for completion by the shell."""
     try:

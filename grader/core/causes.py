@@ -114,7 +114,7 @@ class FailedTest:
     @property
     def in_short(self) -> str:
         """The exercise, the sentence and the lines."""
-        return _at(_titled(self.exercise, self.sentence), self.lines)
+        return _at(titled(self.exercise, self.sentence), self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Cause:
     @property
     def title(self) -> str:
         """The headline without the lines."""
-        return _titled("" if self.is_of_several_missing else self.exercises[0], self.sentence)
+        return titled("" if self.is_of_several_missing else self.exercises[0], self.sentence)
 
     @property
     def is_of_several_missing(self) -> bool:
@@ -374,7 +374,7 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
     )
 
 
-def _titled(exercise: str, sentence: str) -> str:
+def titled(exercise: str, sentence: str) -> str:
     """Returns an exercise and a sentence on it: "run_rope: every value is wrong"."""
     said = sentence.removesuffix(".")
     if not exercise or re.match(rf"{re.escape(exercise)}\b", said):

@@ -15,6 +15,7 @@ from grader.core.assignment import find_assignment
 from grader.grading.explanations import MissingExplanations, explain_folder
 from grader.grading.pools import chosen_pools
 from grader.intake.entry import several
+from grader.results.store import Store
 
 
 @click.command(short_help="Add explanations that are missing.")
@@ -62,7 +63,7 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
         click.echo("stopped: what was explained is kept; run it again to go on", err=True)
         sys.exit(INTERRUPTED)
     click.echo(f"{total - still} submissions explained, {still} without all of their words")
-    write_pages(folder)
+    write_pages(Store.read(folder))
 
 
 def _say(sentence: str) -> None:

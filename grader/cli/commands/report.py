@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
+from rich.console import Console
 
-from grader.cli.options import FOLDER, RESULTS
+from grader.cli.options import FOLDER, RESULTS, details_option
 from grader.reports.pages.changes import Changes
-from grader.reports.pages.rendering import INDEX, NotWritten
-from grader.reports.pages.report import is_current, write_report
+from grader.reports.pages.rendering import NotWritten
+from grader.reports.pages.report import Report, current_report, write_report
 from grader.reports.suite_quality import exercises_of, in_words
+from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
+from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settling import Settling
+from grader.results.results import Results
 from grader.results.store import Store
 
 NAME = "report"
@@ -39,15 +45,16 @@ BY_THEMSELVES = (
     is_flag=True,
     help="Numbers in place of names, into RESULTS/report-anonymous; `grader decide` takes them.",
 )
-@click.option("--details", is_flag=True, help="Also list the tests that may be faulty.")
+@details_option
 def report(
     folder: Path, out: Path | None, against: Path | None, anonymous: bool, details: bool
 ) -> None:
-    """Writes the results as pages that open from disk.
+    """Prints the class, a line for each person, and writes it as pages that open from disk.
 
     \b
     Examples:
       grader report results/
+      grader report results/ --details
       grader report regraded/ --against results/
       grader report results/ --anonymous
 
@@ -60,25 +67,55 @@ def report(
         results, place = AnonymousResults.of(results), out or folder / ANONYMOUS
         earlier = results.beside(earlier) if earlier else None
         click.echo(BY_THEMSELVES, err=True)
-    if details:
-        for line in in_words(exercises_of(results.grades())):
-            click.echo(line)
     written = write_report(results, place, earlier)
+    print_class(results, details)
     if written.changes is not None:
         click.echo(_changes_in_words(written.changes))
-    click.echo(f"report: {written.index}")
+    print_next_steps(results, written)
 
 
-def write_pages(results: Path) -> None:
-    """Writes the pages of a folder of results, unless they are there, and says where they are.
+def print_class(results: Results, details: bool) -> bool:
+    """Prints a line for each person of a class; with `details`, all that went wrong.
+
+    Returns whether every submission got its grade.
+    """
+    complete = print_summary(results, Console(), _settling(results), details=details)
+    for line in in_words(exercises_of(results.grades())) if details else ():
+        click.echo(line)
+    return complete
+
+
+def _settling(results: Results) -> Settling | None:
+    """Settles the grades; nothing does while decisions cannot be read, as the report then says."""
+    try:
+        return open_settling(results)
+    except BadDecisions:
+        return None
+
+
+def print_next_steps(results: Results, written: Report) -> None:
+    """Prints what waits for the instructor, where the report is, and how grades are handed on."""
+    folder = shlex.quote(str(results.folder))
+    steps = [*written.needs]
+    if unexplained := results.count_unexplained():
+        noun = "submission is" if unexplained == 1 else "submissions are"
+        steps.append((f"{unexplained} {noun} not fully explained", "grader explain RESULTS"))
+    steps.append(("the class in full", str(written.index)))
+    steps.append(("hand grades on", "grader export RESULTS --format csv --out grades.csv"))
+    click.echo("\nnext:")
+    for said, command in steps:
+        shown = f": {command.replace('RESULTS', folder)}" if command else ""
+        click.echo(f"  {said}{shown}")
+
+
+def write_pages(results: Results) -> None:
+    """Writes the pages of a folder of results, unless they are there, and says what is next.
 
     The grades are kept whatever becomes of these.
     """
-    found, folder = Store.read(results), results / NAME
+    place = results.folder / NAME
     try:
-        if not is_current(found, folder):
-            write_report(found, folder)
-        click.echo(f"report:  {folder / INDEX}")
+        print_next_steps(results, current_report(results, place) or write_report(results, place))
     except BadDecisions as refusal:
         said = f"{refusal}\nno report is written until this is fixed; the grades are kept"
         click.echo(said, err=True)

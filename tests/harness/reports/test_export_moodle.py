@@ -79,7 +79,7 @@ def test_a_worksheet_in_another_language_is_filled_in_as_well(tmp_path: Path) ->
     header, jane, bob, lara = out.table()
     assert out.text.startswith(GERMAN.partition("\n")[0] + "\n")
     assert header[5:7] == ["Bewertung", "Bestwertung"]
-    assert (jane[5], jane[-1]) == ("55", "failed: run_mha")
+    assert (jane[5], jane[-1]) == ("55", "run_mha: failed")
     assert (bob[5], lara[5]) == ("5,50", "100")
     half = filled(tmp_path, GERMAN, scored("Jane Doe_11", 4, 1.55))
     assert half.table()[1][5] == "55,5"

@@ -46,7 +46,7 @@ def test_a_report_is_written_and_written_again(grader, tmp_path):
     before = (results / "results.sqlite").read_bytes()
     done = grader("report", results)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"report: {results}/report/index.html\n"
+    assert f"the class in full: {results}/report/index.html\n" in done.stdout
     (results / "report" / "submissions" / "stale.html").write_text("")
     assert grader("report", results).returncode == 0
     assert len([*(results / "report" / "submissions").iterdir()]) == 3
@@ -80,7 +80,7 @@ def test_a_batch_ends_with_its_report(grader, tiny, tmp_path):
     out = tmp_path / "results"
     done = grader("batch", tmp_path / "class", "--out", out, "--assignment", tiny)
     assert done.returncode == 0, done.stderr
-    assert f"report:  {out}/report/index.html" in done.stdout
+    assert f"the class in full: {out}/report/index.html" in done.stdout
     assert data_of(out / "report" / "index.html")["names"] == ["ann"]
 
 
@@ -158,7 +158,9 @@ def test_two_batches_are_compared(grader, tmp_path):
     kept = [(folder / "results.sqlite").read_bytes() for folder in (before, after)]
     done = grader("report", after, "--against", before)
     assert done.returncode == 0, done.stderr
-    assert re.match(r"\d+ up, \d+ down, \d+ with the same score, 1 graded in one", done.stdout)
+    assert re.search(
+        r"(?m)^\d+ up, \d+ down, \d+ with the same score, 1 graded in one", done.stdout
+    )
     assert (after / "report" / "changes.html").exists()
     assert 'href="changes.html"' in (after / "report" / "index.html").read_text()
     assert kept == [(folder / "results.sqlite").read_bytes() for folder in (before, after)]

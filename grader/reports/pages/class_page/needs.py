@@ -142,6 +142,11 @@ class OpenDecision:
     lines: tuple[str, ...] = ()
 
     @property
+    def in_short(self) -> tuple[str, str]:
+        """Returns how much there is of what, and the command that decides it, if there is one."""
+        return f"{self.count} {self.title}", self.command
+
+    @property
     def count(self) -> int:
         """How much there is to decide."""
         return len(self.about) or len(self.lines)
