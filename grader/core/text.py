@@ -50,7 +50,7 @@ def one_line(text: str, longest: int = 100) -> str:
         return line
     cut = line[: longest - 1]
     words = cut if line[longest - 1] == " " else cut.rpartition(" ")[0]
-    return (words if 2 * len(words) > longest else cut).rstrip(" ,;:") + "…"
+    return (words if 2 * len(words) > longest else cut).rstrip(" ,;:…") + "…"
 
 
 def first_line(text: str | None) -> str:

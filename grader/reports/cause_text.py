@@ -107,30 +107,37 @@ _SHORT = 200
 
 
 def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
-    """Says in sentences what went wrong: "run_x, run_y: your scores are not scaled [no-scale]".
+    """Says in sentences what went wrong: "run_x, run_y: your scores are not scaled [no-scale]"."""
+    return "; ".join(phrases(grade, found))
+
+
+def phrases(grade: Grade, found: Sequence[Cause] | None = None) -> list[str]:
+    """Returns a phrase for each of the first causes, and how many more there are.
 
     First come the causes that make plain answers wrong, and among those the ones at the root.
     `found` are the causes, if the caller knows them already.
     """
     if grade.status is not GradeStatus.GRADED:
-        return one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _SHORT)
+        return [one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _SHORT)]
     found = causes_of(grade.tests) if found is None else found
     if not found:
         if grade.message and grade.score < grade.max_score:
-            return one_line(first_line(grade.message), _SHORT)
-        return "everything right"
+            return [one_line(first_line(grade.message), _SHORT)]
+        return ["everything right"]
     wrong = {name for cause in found if is_of_values(cause) for name in cause.exercises}
-    phrases = [_in_a_phrase(cause, wrong) for cause in _ranked(found)[:_CAUSES]]
+    said = [_in_a_phrase(cause, wrong) for cause in _ranked(found)[:_CAUSES]]
     if (more := len(found) - _CAUSES) > 0:
-        phrases.append(f"and {more} more cause{'s' if more > 1 else ''}")
+        said.append(f"and {more} more cause{'s' if more > 1 else ''}")
     if grade.notes and any(cause.is_absence for cause in found):
-        phrases.append(one_line(grade.notes[0], _SHORT))
-    return "; ".join(phrases)
+        said.append(one_line(grade.notes[0], _SHORT))
+    return said
 
 
-def complaint(grade: Grade, longest: int) -> str:
+def complaint(grade: Grade, longest: int, found: Sequence[Cause] | None = None) -> str:
     """Returns the first of the complaints in so many characters, and how many causes follow."""
-    found = causes_of(grade.tests) if grade.status is GradeStatus.GRADED else ()
+    if grade.status is not GradeStatus.GRADED:
+        found = ()
+    found = causes_of(grade.tests) if found is None else found
     if not found:
         return one_line(complaints(grade, found), longest)
     rest = f" (+{len(found) - 1} more)" if len(found) > 1 else ""

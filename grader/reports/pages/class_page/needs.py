@@ -147,9 +147,22 @@ class OpenDecision:
         return f"{self.count} {self.title}", self.command
 
     @property
+    def by_words(self) -> dict[str, list[ClassEntry]]:
+        """Returns the few words, each with the submissions about which they are said."""
+        return by_words(self.about)
+
+    @property
     def count(self) -> int:
         """How much there is to decide."""
         return len(self.about) or len(self.lines)
+
+
+def by_words(told: Iterable[tuple[ClassEntry, str]]) -> dict[str, list[ClassEntry]]:
+    """Returns each text once, with the entries about which it is said."""
+    found: dict[str, list[ClassEntry]] = {}
+    for entry, words in told:
+        found.setdefault(words, []).append(entry)
+    return found
 
 
 def needs(

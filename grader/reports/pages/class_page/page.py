@@ -13,8 +13,8 @@ from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.reports.environment import lacking_in_words
 from grader.reports.pages.class_page.counts import ranked
-from grader.reports.pages.class_page.data import BINS, ClassData, ClassEntry, person_in_words
-from grader.reports.pages.class_page.needs import OpenDecision, UnknownCluster
+from grader.reports.pages.class_page.data import BINS, ClassData, person_in_words
+from grader.reports.pages.class_page.needs import OpenDecision, UnknownCluster, by_words
 from grader.reports.pages.rendering import as_json, assets, render
 from grader.results.results import Results
 
@@ -24,7 +24,6 @@ _SCRIPTS = (
     "assets/theme.js",
     "assets/drawing.js",
     "assets/list.js",
-    "assets/heatmap.js",
     "assets/plots.js",
     "assets/class.js",
 )
@@ -80,11 +79,12 @@ def class_page(
         needs_in_short=json.dumps([one.in_short for one in open_decisions]),
         nameless=groups,
         folder=one_line(str(results.folder)),
-        not_graded=_with_status(found, GradeStatus.NOT_GRADED),
-        unreadable=_with_status(found, GradeStatus.UNREADABLE),
+        not_graded=len(found.places(GradeStatus.NOT_GRADED)),
+        unreadable=len(found.places(GradeStatus.UNREADABLE)),
         changed=any(entry.changed or entry.marks for entry in found.entries),
-        late=[entry for entry in found.entries if entry.late],
-        notes=[(found.entries[place], note) for place, note in found.notes],
+        late=any(entry.late for entry in found.entries),
+        notes=by_words((found.entries[place], note) for place, note in found.notes),
+        failed_tests=found.failed_tests(),
         absentees=[person_in_words(author) for author in results.absentees],
         most=most,
         spread=_spread(found.scores, most),
@@ -96,10 +96,6 @@ def class_page(
         unlisted=(unlisted_mistakes, unlisted_others, unlisted_remarks),
         data=as_json(found.columns(kinds) | {"histogram": _histogram(found.scores, most)}),
     )
-
-
-def _with_status(found: ClassData, status: GradeStatus) -> list[ClassEntry]:
-    return [found.entries[place] for place in found.places(status)]
 
 
 def _spread(scores: Sequence[float], most: float) -> ScoreSpread | None:
