@@ -109,7 +109,7 @@ def test_feedback_is_text_and_never_replaces_the_instructors(tmp_path: Path) -> 
     grades = jane, scored("Lara Lost_13", 4, 6)
     out = filled(tmp_path, WORKSHEET, *grades, feedback=True)
     words = out.column("Feedback comments", "Identifier")
-    assert words["Participant 11"] == "'=TypeError: &lt;b&gt;'&lt;' not supported&lt;/b&gt;"
+    assert words["Participant 11"] == "&#61;TypeError: &lt;b&gt;'&lt;' not supported&lt;/b&gt;"
     assert words["Participant 13"] == "<p>Well tried</p>"
     assert "had feedback already, which was kept: 1\n  Participant 13" in out.said
     without = filled(tmp_path, WORKSHEET, *grades)
