@@ -2,7 +2,7 @@
 
 The class is made up (`tests/harness/pages_fixtures.py`): most of it is right in most exercises, and
 what went wrong has pictures, steps and lines like those of a real batch. Usable is the index when
-its list has rows, its heat map and its plots are drawn, and a search has found what it looked for.
+its list has rows, its plots are drawn, and a search has found what it looked for.
 
     .venv/bin/python benchmarks/report.py [SUBMISSIONS]
 """
@@ -26,7 +26,7 @@ from tests.harness.pages_browser import chromium_executable, running_chromium  #
 from tests.harness.pages_fixtures import a_class, store_class  # noqa: E402
 
 WHOSE = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-DRAWN = "document.querySelector('#list tbody th a') && document.querySelector('#time-plot canvas')"
+DRAWN = "document.querySelector('#list tbody th a') && document.querySelector('#scores canvas')"
 
 
 def main() -> None:

@@ -10,37 +10,52 @@ from typing import cast
 import click
 
 import grader
+from grader.cli.old_spellings import respelled
 from grader.cli.options import INTERRUPTED
 from grader.core.refusal import Refusal
 
-# By name, in the order of the help: the module below `commands`, and the command in it.
-COMMANDS = {
-    "batch": ("batch", "batch"),
-    "run": ("run", "run"),
-    "explain": ("explain", "explain"),
-    "report": ("report", "report"),
-    "decide": ("decide", "decide"),
-    "export": ("export", "export"),
-    "feedback": ("feedback", "feedback"),
-    "alike": ("alike", "alike"),
-    "new": ("new", "new"),
-    "verify": ("verify", "verify_command"),
-    "freeze": ("handout", "freeze"),
-    "handout": ("handout", "handout"),
-    "gradescope-zip": ("gradescope_zip", "gradescope_zip"),
-    "mistakes": ("mistakes", "mistakes"),
-    "tests": ("tests", "tests"),
-    "tolerances": ("tests", "tolerances"),
-    "doctor": ("doctor", "doctor"),
-    "completion": ("completion", "completion"),
+# The groups of the help; each command with the module below `commands` that holds it, and its name.
+GROUPS = {
+    "Grade a class": {
+        "doctor": ("doctor", "doctor"),
+        "batch": ("batch", "batch"),
+        "run": ("run", "run"),
+        "explain": ("explain", "explain"),
+    },
+    "Look and decide": {
+        "report": ("report", "report"),
+        "mistakes": ("mistakes", "mistakes"),
+        "tolerances": ("tolerances", "tolerances"),
+        "alike": ("alike", "alike"),
+        "decide": ("decide", "decide"),
+    },
+    "Hand grades on": {
+        "export": ("export", "export"),
+        "feedback": ("feedback", "feedback"),
+    },
+    "Author an assignment": {
+        "new": ("new", "new"),
+        "verify": ("verify", "verify_command"),
+        "freeze": ("handout", "freeze"),
+        "handout": ("handout", "handout"),
+        "gradescope-zip": ("gradescope_zip", "gradescope_zip"),
+    },
 }
+_UNGROUPED = {"completion": ("completion", "completion")}
+COMMANDS = {name: at for group in (*GROUPS.values(), _UNGROUPED) for name, at in group.items()}
 
 
 class _Commands(click.Group):
     """The commands, each imported when it is used: none pays for what another one needs."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args, said = respelled(args)
+        if said and not ctx.resilient_parsing:
+            click.echo(said, err=True)
+        return super().parse_args(ctx, args)
+
     def list_commands(self, _context: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return [*COMMANDS]
 
     def get_command(self, _context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
@@ -49,11 +64,21 @@ class _Commands(click.Group):
         command = getattr(import_module(f"grader.cli.commands.{module}"), attribute)
         return cast(click.Command, command)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        widest = max(map(len, COMMANDS))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                found = [(name, self.get_command(ctx, name)) for name in group]
+                formatter.write_dl(
+                    [(name.ljust(widest), one.get_short_help_str(80)) for name, one in found if one]
+                )
+
 
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
+    epilog='The Tab key completes all of these: eval "$(grader completion bash)".',
 )
 @click.version_option(grader.__version__, prog_name="grader")
 @click.pass_context
@@ -63,11 +88,9 @@ def cli(context: click.Context) -> None:
     \b
     Examples:
       grader batch submissions/ --out results/
-      grader run submissions/alice
       grader report results/
-      grader export results/ --format csv --output grades.csv
-      grader handout student-files/
-      grader new my-assignment
+      grader decide results/ points alice run_rope 2 --reason "the docstring was wrong"
+      grader export results/ --format csv --out grades.csv
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -18,6 +18,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 INTERRUPTED = 130
+# The folder that a batch left, right after the command's name.
+RESULTS = click.argument("folder", metavar="RESULTS", type=FOLDER)
+
+
+details_option = click.option(
+    "--details", is_flag=True, help="Print all that went wrong, and the tests that may be faulty."
+)
 
 
 def _exercises(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

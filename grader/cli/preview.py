@@ -15,7 +15,7 @@ from rich.text import Text
 from grader.intake.client import survey
 from grader.intake.entry import Discovery, Entry
 from grader.intake.people import Attribution
-from grader.reports.environment import PackageNeed, needs_in_words, needs_of
+from grader.reports.environment import PackageNeed, lacking_in_words, needs_in_words, needs_of
 from grader.reports.summary import author_in_words
 
 
@@ -57,8 +57,9 @@ def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) ->
 
 def say_what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> None:
     """Says on stderr what is not installed here of what submissions import."""
-    for sentence in needs_in_words(what_is_needed(entries, assignment, adapters)):
-        click.echo(sentence, err=True)
+    needs = what_is_needed(entries, assignment, adapters)
+    if said := lacking_in_words({one.package: one.importing for one in needs if one.is_wanted}):
+        click.echo(said, err=True)
 
 
 def print_what_is_needed(needs: Sequence[PackageNeed], many: int, console: Console) -> None:

@@ -134,7 +134,7 @@ class FailedTest:
     @property
     def in_short(self) -> str:
         """The exercise, the sentence and the lines."""
-        return _at(_titled(self.exercise, self.sentence), self.lines)
+        return _at(titled(self.exercise, self.sentence), self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ class Cause:
     @property
     def title(self) -> str:
         """The headline without the lines."""
-        return _titled("" if self.is_of_several_missing else self.exercises[0], self.sentence)
+        return titled("" if self.is_of_several_missing else self.exercises[0], self.sentence)
 
     @property
     def is_of_several_missing(self) -> bool:
@@ -441,10 +441,10 @@ def _in_exercises(exercises: Sequence[str], mistake: Diagnosis) -> str:
 
 
 def _other(test: FailedTest) -> str:
-    return _titled(test.exercise, test.outcome)
+    return titled(test.exercise, test.outcome)
 
 
-def _titled(exercise: str, sentence: str) -> str:
+def titled(exercise: str, sentence: str) -> str:
     """Returns an exercise and a sentence on it: "run_rope: every value is wrong"."""
     said = sentence.removesuffix(".")
     if not exercise or re.match(rf"{re.escape(exercise)}\b", said):

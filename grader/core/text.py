@@ -41,9 +41,16 @@ def _shown(char: str) -> str:
 
 
 def one_line(text: str, longest: int = 100) -> str:
-    """Returns the plain text on one line, cut off after `longest` characters."""
+    """Returns the plain text on one line, cut off after a word and `longest` characters at most.
+
+    Within a word that is cut only if nothing much stands before it.
+    """
     line = " ".join(plain(text[: 10 * longest]).split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    if len(line) <= longest:
+        return line
+    cut = line[: longest - 1]
+    words = cut if line[longest - 1] == " " else cut.rpartition(" ")[0]
+    return (words if 2 * len(words) > longest else cut).rstrip(" ,;:…") + "…"
 
 
 def first_line(text: str | None) -> str:

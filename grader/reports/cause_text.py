@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
-from grader.core.causes import Cause, FailedTest, causes
+from grader.core.causes import Cause, FailedTest, causes, titled
 from grader.core.points import OF_THE_VALUES, hundredths, points_of, total
 from grader.core.text import first_line, one_line, plain, points
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict
@@ -110,30 +110,50 @@ _SHORT = 200
 
 
 def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
-    """Says in sentences what went wrong: "Your scores are not scaled [no-scale]: run_x, run_y".
+    """Says in sentences what went wrong: "run_x, run_y: your scores are not scaled [no-scale]"."""
+    return "; ".join(phrases(grade, found))
+
+
+def phrases(grade: Grade, found: Sequence[Cause] | None = None) -> list[str]:
+    """Returns a phrase for each of the first causes, and how many more there are.
 
     First come the causes that make plain answers wrong, and among those the ones at the root.
     `found` are the causes, if the caller knows them already.
     """
     if grade.status is not GradeStatus.GRADED:
-        return one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _SHORT)
+        return [one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _SHORT)]
     found = causes_of(grade.tests) if found is None else found
     if not found:
         if grade.message and grade.score < grade.max_score:
-            return one_line(first_line(grade.message), _SHORT)
-        return "everything right"
-    ranked = sorted(found, key=lambda cause: not is_of_values(cause))
+            return [one_line(first_line(grade.message), _SHORT)]
+        return ["everything right"]
     wrong = {name for cause in found if is_of_values(cause) for name in cause.exercises}
-    phrases = [_in_a_phrase(cause, wrong) for cause in ranked[:_CAUSES]]
-    if more := len(ranked) - _CAUSES:
-        phrases += [f"and {more} more cause{'s' if more > 1 else ''}"] * (more > 0)
+    said = [_in_a_phrase(cause, wrong) for cause in _ranked(found)[:_CAUSES]]
+    if (more := len(found) - _CAUSES) > 0:
+        said.append(f"and {more} more cause{'s' if more > 1 else ''}")
     if grade.notes and any(cause.is_absence for cause in found):
-        phrases.append(one_line(grade.notes[0], _SHORT))
-    return "; ".join(phrases)
+        said.append(one_line(grade.notes[0], _SHORT))
+    return said
+
+
+def complaint(grade: Grade, longest: int, found: Sequence[Cause] | None = None) -> str:
+    """Returns the first of the complaints in so many characters, and how many causes follow."""
+    if grade.status is not GradeStatus.GRADED:
+        found = ()
+    found = causes_of(grade.tests) if found is None else found
+    if not found:
+        return one_line(complaints(grade, found), longest)
+    rest = f" (+{len(found) - 1} more)" if len(found) > 1 else ""
+    return one_line(_ranked(found)[0].title, longest - len(rest)) + rest
+
+
+def _ranked(found: Sequence[Cause]) -> list[Cause]:
+    """Returns the causes, those first that make plain answers wrong."""
+    return sorted(found, key=lambda cause: not is_of_values(cause))
 
 
 def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
-    """Returns the sentence, with the id beside it, the line, and the exercises.
+    """Returns the exercises and the sentence, with the line and the id beside it.
 
     Values are right only of exercises that are not among the `wrong` ones for another cause.
     """
@@ -148,9 +168,9 @@ def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
     place = "" if is_told else f" ({one_line(cause.lines)})"
     name = f" [{one_line(cause.id)}]" if cause.id else ""
     exercises = listed(cause.exercises, _FEW_NAMES)
-    where = "" if exercises in said else f": {exercises}"
     right = not is_of_values(cause) and wrong.isdisjoint(cause.exercises)
-    return f"{said}{place}{name}{where}" + (" (values right)" if right else "")
+    said = titled("" if exercises in said else exercises, said)
+    return f"{said}{place}{name}" + (" (values right)" if right else "")
 
 
 WRONG_VALUES = "Where an exercise's values are not all right, its other tests count less."

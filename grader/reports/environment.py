@@ -113,10 +113,14 @@ def command_in_words(packages: Iterable[str]) -> Iterator[str]:
         )
 
 
-def lacking_in_words(imports: ClassImports) -> Iterator[str]:
-    """Yields a sentence for each package that is not installed: "…lacks einx: 12 submissions"."""
-    for name, many in imports.lacking.items():
-        yield f"the course's environment lacks {plain(name)}: {_submissions(many)}"
+def lacking_in_words(packages: Mapping[str, int]) -> str:
+    """Returns a sentence on packages that so many submissions import and that are not installed:
+    "not installed here: einx (12 submissions)"; "" if there are none.
+    """
+    told = [f"{plain(name)} ({_submissions(many)})" for name, many in packages.items()]
+    more = f" and {len(told) - _LISTED} more" if len(told) > _LISTED else ""
+    listed = f"{', '.join(told[:_LISTED])}{more}"
+    return f"not installed here: {listed}; see grader doctor SUBMISSIONS" if told else ""
 
 
 def preload_in_words(imports: ClassImports, preload: Iterable[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
@@ -17,7 +18,7 @@ from grader.core.submission import Author
 from grader.core.text import one_line, points
 from grader.core.verdict import GradeStatus
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
-from grader.reports.cause_text import complaints
+from grader.reports.cause_text import complaint, complaints
 from grader.results.decisions.settling import Settling
 from grader.results.results import Outline, Results
 
@@ -64,7 +65,7 @@ def in_words(
     unnamed = [group for group in shown if called[group.id] is None]
     if unnamed:
         yield (
-            f"To name a group: grader mistakes name DIR {unnamed[0].id} ID "
+            f"To name a group: grader mistakes RESULTS name {unnamed[0].id} ID "
             '--sentence "Your …" --hint "…?"'
         )
 
@@ -112,7 +113,12 @@ def _some(names: Sequence[str], most: int) -> str:
 
 
 _ROWS = 300
-_NOT_GRADED_LISTED = 20
+_NOT_GRADED_LISTED = 5
+_WIDEST_NAME = 28
+# Columns between the name, the score and the complaint.
+_BETWEEN = 4
+_SHORTEST = 20
+_ALARMED = 120
 
 # The final points of the people of each submission.
 # By submission, what each whom it counts for gets; None for who is excused.
@@ -120,31 +126,35 @@ _Finals = Mapping[str, tuple[float | None, ...]]
 
 
 def print_summary(
-    results: Results, console: Console, settling: Settling | None = None, rows: int = _ROWS
+    results: Results,
+    console: Console,
+    settling: Settling | None = None,
+    rows: int = _ROWS,
+    details: bool = False,
 ) -> bool:
     """Prints a row for each submission (the first `rows` of them), the counts, what was not graded.
 
-    The points are final where a settling is given, and else the tests'. Only for final points is
-    more read than the rows that are printed.
+    A row is one line; with `details` it is as long as there is something to say. The points are
+    final where a settling is given, and else the tests'. Only for final points is more read than
+    the rows that are printed.
 
     Returns whether every submission got its grade.
     """
     found = results.outlines()
     finals = {} if settling is None else _finals(results, settling)
     if found:
-        console.print(_table(results, found[:rows], finals))
+        shown = found[:rows]
+        console.print(
+            _in_full(results, shown, finals)
+            if details
+            else _in_short(results, shown, finals, console.width)
+        )
     if len(found) > rows:
         console.print(Text(f"and {len(found) - rows} more, counted below"))
-    console.print(Text(_counts(found, finals)))
+    console.print(Text(f"\n{_counts(found, finals)}"))
     if changed := sum(_is_changed(row, finals) for row in found):
         scores = "1 score is" if changed == 1 else f"{changed} scores are"
         words = f"{scores} not the sum of the tests alone: the report and exports say why"
-        console.print(Text(words), soft_wrap=True)
-    if unexplained := results.count_unexplained():
-        noun = "submission is" if unexplained == 1 else "submissions are"
-        words = (
-            f"{unexplained} {noun} not explained, or not wholly: grader explain {results.folder}"
-        )
         console.print(Text(words), soft_wrap=True)
     not_graded = [row for row in found if row.status is GradeStatus.NOT_GRADED]
     if not_graded:
@@ -179,7 +189,22 @@ def _points(row: Outline, finals: _Finals) -> tuple[float, ...]:
     return tuple(points for points in own if points is not None)
 
 
-def _table(results: Results, rows: Sequence[Outline], finals: _Finals) -> Table:
+def _in_short(results: Results, rows: Sequence[Outline], finals: _Finals, width: int) -> Table:
+    """Returns a line for each submission: the people, the score, and the first that is wrong."""
+    names = [one_line(name, _WIDEST_NAME) for name in _names(results, rows)]
+    scores = [_score(row, finals) for row in rows]
+    widest = min(max(map(cell_len, names)), _WIDEST_NAME)
+    taken = widest + max(score.cell_len for score in scores) + _BETWEEN
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, max_width=widest, overflow="ellipsis")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    for name, score, grade in zip(names, scores, results.grades(len(rows)), strict=True):
+        table.add_row(Text(name), score, Text(complaint(grade, max(width - taken, _SHORTEST))))
+    return table
+
+
+def _in_full(results: Results, rows: Sequence[Outline], finals: _Finals) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("submission", max_width=40, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
@@ -187,6 +212,17 @@ def _table(results: Results, rows: Sequence[Outline], finals: _Finals) -> Table:
     for row, grade in zip(rows, results.grades(len(rows)), strict=False):
         table.add_row(Text(_label(results, row)), _score(row, finals), Text(complaints(grade)))
     return table
+
+
+def _names(results: Results, rows: Sequence[Outline]) -> list[str]:
+    """Returns the names of each submission's people; its own if they are unknown or not alone."""
+    authors = [results.authors.get(row.submission, ()) for row in rows]
+    people = [", ".join(map(author_in_words, own)) for own in authors]
+    shared = Counter(people)
+    return [
+        name if name and shared[name] == 1 else _label(results, row)
+        for name, row in zip(people, rows, strict=True)
+    ]
 
 
 def _label(results: Results, row: Outline) -> str:
@@ -226,7 +262,7 @@ def _alarm(results: Results, rows: Sequence[Outline]) -> Panel:
     text = Text()
     for row in rows[:_NOT_GRADED_LISTED]:
         grade = results.grade(row.submission)
-        words = complaints(grade) if grade else str(row.status)
+        words = complaint(grade, _ALARMED) if grade else str(row.status)
         text.append(_label(results, row), style="bold").append(f": {words}\n")
     if len(rows) > _NOT_GRADED_LISTED:
         text.append(f"and {len(rows) - _NOT_GRADED_LISTED} more\n")

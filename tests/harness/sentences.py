@@ -24,9 +24,10 @@ RULED_OUT = {
     r", lines? \d": "path:line",
     r"\(s\)": "1 test, 2 tests",
 }
-# The modules that say something to users: what a student meets first comes first.
+# The files that say something to users: what a student meets first comes first.
 _WRITTEN_IN = (
     "solutions/mistakes/*.py",
+    "examples/*/solutions/**/*.py",
     "grader/explain/*.py",
     "grader/explain/exceptions/*.py",
     "grader/explain/explainer/*.py",
@@ -39,13 +40,16 @@ _WRITTEN_IN = (
     "grader/results/**/*.py",
     "grader/intake/**/*.py",
     "grader/cli/**/*.py",
+    "grader/authoring/**/*.py",
+    "grader/reports/pages/templates/*.jinja",
+    "grader/reports/pages/assets/*.js",
 )
 # A pattern for other people's texts, or a question to a database, is no sentence.
 _NO_SENTENCE = re.compile(r"\\\w|\(\?:|\bSELECT\b|\|No ")
 _PLACEHOLDER = "{}"
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _FEWEST = 4
-_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z`\"])|\n+")
+_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z`{\"])|\n+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +73,49 @@ class Sentence:
                 yield f"{found[0]!r}: say {instead!r}"
 
 
+# In a template: instructions, what is filled in, elements that begin a text, and other markup.
+_INSTRUCTION = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
+_FILLED = re.compile(r"\{\{.*?\}\}|\$\{[^}]*\}", re.DOTALL)
+_BLOCK = re.compile(
+    r"</?(?:p|li|[uo]l|h\d|div|section|d[dt]|t[dhr]|summary|figcaption|button|option|label)\b[^>]*>"
+)
+_MARKUP = re.compile(r"<[^>]*>")
+_LITERAL = re.compile(r"\"([^\"\\\n]*)\"|`([^`]*)`")
+
+
 def catalogue(root: Path) -> Iterator[Sentence]:
-    """Yields all sentences of the modules below `root` that say something to users."""
+    """Yields all sentences of the files below `root` that say something to users."""
+    readers = {".py": sentences_in, ".jinja": sentences_of_template, ".js": sentences_of_script}
     for pattern in _WRITTEN_IN:
         for file in sorted(root.glob(pattern)):
-            yield from sentences_in(file, root)
+            yield from readers[file.suffix](file, root)
+
+
+def sentences_of_template(file: Path, root: Path) -> Iterator[Sentence]:
+    """Yields the sentences of a page's template, without its markup."""
+    text = _FILLED.sub(_PLACEHOLDER, file.read_text(encoding="utf-8"))
+    text = _MARKUP.sub("", _BLOCK.sub("\t", _INSTRUCTION.sub(_kept_lines, text)))
+    for number, line in enumerate(text.splitlines(), 1):
+        for part in line.split("\t"):
+            yield from _split(part, file.relative_to(root).as_posix(), number)
+
+
+def _kept_lines(instruction: re.Match[str]) -> str:
+    return "\n" * instruction[0].count("\n")
+
+
+def sentences_of_script(file: Path, root: Path) -> Iterator[Sentence]:
+    """Yields the sentences of a script's texts."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        for text in _LITERAL.finditer(line):
+            said = _FILLED.sub(_PLACEHOLDER, text[1] or text[2] or "")
+            yield from _split(said, file.relative_to(root).as_posix(), number)
+
+
+def _split(text: str, path: str, line: int) -> Iterator[Sentence]:
+    for sentence in _END.split(text):
+        if len(_WORD.findall(sentence)) >= _FEWEST and " " in sentence.strip():
+            yield Sentence(path, line, sentence.strip())
 
 
 def sentences_in(file: Path, root: Path) -> Iterator[Sentence]:
@@ -88,9 +130,7 @@ def sentences_in(file: Path, root: Path) -> Iterator[Sentence]:
         text = _text_of(node)
         if _NO_SENTENCE.search(text):
             continue
-        for sentence in _END.split(text):
-            if len(_WORD.findall(sentence)) >= _FEWEST and " " in sentence.strip():
-                yield Sentence(path, getattr(node, "lineno", 0), sentence.strip())
+        yield from _split(text, path, getattr(node, "lineno", 0))
 
 
 def _text_of(node: ast.AST) -> str:

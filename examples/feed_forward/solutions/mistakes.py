@@ -171,19 +171,19 @@ MISTAKES = (
     Mistake(
         "variance-unbiased",
         "Your variance divides by d - 1, where it should divide by d.",
-        "What does `torch.var` divide by unless it is told otherwise?",
+        "Does `torch.var` divide by n or by n - 1 unless it is told otherwise?",
         {"run_layer_norm": (_unbiased,)},
     ),
     Mistake(
         "eps-outside-root",
         "You add eps to the root, where it belongs under it.",
-        "What is the root of 0 + eps, and what is the root of 0, plus eps?",
+        "Which is larger: the root of 0 + eps, or the root of 0, plus eps?",
         {"run_layer_norm": (_layer_norm_beside,), "run_rms_norm": (_rms_norm_beside,)},
     ),
     Mistake(
         "root-missing",
         "You divide by the mean of the squares instead of its root.",
-        "If every feature doubles, what should become of the result?",
+        "If every feature doubles, how should the result change?",
         {"run_layer_norm": (_layer_norm_without_root,), "run_rms_norm": (_rms_norm_without_root,)},
     ),
     Mistake(
@@ -195,7 +195,7 @@ MISTAKES = (
     Mistake(
         "mean-kept",
         "Your layer norm does not subtract the mean.",
-        "What is the mean of your result before the shift?",
+        "Which mean does your result have before the shift?",
         {"run_layer_norm": (_uncentred,)},
     ),
     Mistake(
@@ -207,7 +207,7 @@ MISTAKES = (
     Mistake(
         "sum-for-mean",
         "You sum the squares, where they should be averaged.",
-        "What is the root mean square of a vector of ones?",
+        "Which root mean square does a vector of ones have?",
         {"run_rms_norm": (_summed,)},
     ),
     Mistake(
@@ -225,7 +225,7 @@ MISTAKES = (
     Mistake(
         "relu-for-silu",
         "Your activation is a ReLU.",
-        "What does a SiLU make of -1?",
+        "Which value does a SiLU have at -1?",
         {"run_silu": (_relu,), "run_swiglu": (_gated_by(_relu),)},
     ),
     Mistake(
@@ -264,7 +264,7 @@ MISTAKES = (
     Mistake(
         "gate-added",
         "You add the two projections, where they should be multiplied.",
-        "What should come out where the gate is 0?",
+        "Which result do you expect where the gate is 0?",
         {"run_swiglu": (_gate_added,)},
     ),
     Mistake(

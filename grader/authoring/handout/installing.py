@@ -184,9 +184,9 @@ you activate an earlier one under *Submission History*.
     git commit -m "Attention weights"
     git push
 
-Add other files of yours to the first line. What is on the main branch when the time is over counts;
-push as often as you like. The tests that you have here run after each push: see the tab *Actions*
-of your repository.
+Add other files of yours to the first line. The state of the main branch when the time is over
+counts; push as often as you like. The tests that you have here run after each push: see the tab
+*Actions* of your repository.
 """,
 }
 

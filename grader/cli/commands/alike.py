@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES, NAME
-from grader.cli.options import FOLDER, assignment_option
+from grader.cli.options import FOLDER, RESULTS, assignment_option
 from grader.cli.progress import ReadingProgress
 from grader.core.assignment import find_assignment
 from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS
@@ -22,7 +22,7 @@ _SAID = 5
 
 
 @click.command(short_help="Show which submissions have code in common.")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@RESULTS
 @click.option(
     "--with",
     "others",
@@ -58,13 +58,13 @@ _SAID = 5
     help="How many pairs are shown.",
 )
 @click.option(
-    "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: DIR/alike]"
+    "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: RESULTS/alike]"
 )
 @click.option(
     "--anonymous",
     is_flag=True,
     help="Numbers in place of names, those of `grader report --anonymous`, into "
-    "DIR/alike-anonymous.",
+    "RESULTS/alike-anonymous.",
 )
 @assignment_option
 def alike(
@@ -77,16 +77,16 @@ def alike(
     anonymous: bool,
     assignment_folder: Path,
 ) -> None:
-    """Writes pages that show which submissions in DIR have code in common that few others have.
-
-    Names, comments and the order of what is written do not matter. Everything is computed on this
-    machine. The pages are for instructors, and no verdict: some two are always the most alike. The
-    submissions must lie where they lay when they were graded.
+    """Writes pages that show which submissions have code in common that few others have.
 
     \b
     Examples:
       grader alike results/
       grader alike results/ --with ../last-year/results/ --against ../a-public-solution/
+
+    Names, comments and the order of what is written do not matter. Everything is computed on this
+    machine. The pages are for instructors, and no verdict: some two are always the most alike. The
+    submissions must lie where they lay when they were graded.
     """
     results = Store.read(folder)
     assignment = find_assignment(assignment_folder)

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
-from grader.cli.commands.report import write_pages
-from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, grading_options
+from grader.cli.commands.report import print_class, write_pages
+from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, details_option, grading_options
 from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_handed_in
 from grader.cli.progress import ExplainingProgress, GradingProgress
 from grader.grading.batch import Batch, open_batch
@@ -22,22 +21,19 @@ from grader.intake.discovery import discover
 from grader.intake.entry import several
 from grader.intake.people import attribute, read_roster
 from grader.reports.environment import (
-    command_in_words,
     lacking_in_words,
     not_preloaded_in_words,
     preload_in_words,
 )
-from grader.reports.summary import labelled, print_summary
-from grader.results.decisions.decision import BadDecisions
-from grader.results.decisions.opening import open_settling
-from grader.results.decisions.settling import Settling
-from grader.results.results import Results
+from grader.reports.summary import labelled
 from grader.results.store import Store
 
 
 @click.command(short_help="Grade a class.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=FOLDER, metavar="DIR", help="Where the results go.")
+@click.option(
+    "--out", required=True, type=FOLDER, metavar="RESULTS", help="Folder for the results."
+)
 @click.option(
     "--jobs",
     type=click.IntRange(1),
@@ -56,7 +52,8 @@ from grader.results.store import Store
     metavar="FILE.csv",
     help="The course's people: names, addresses, ids. Says who handed in nothing.",
 )
-@click.option("--fresh", is_flag=True, help="Grade everything anew.")
+@click.option("--fresh", is_flag=True, help="Grade everything again.")
+@details_option
 @grading_options
 def batch(
     paths: tuple[Path, ...],
@@ -65,6 +62,7 @@ def batch(
     scheduler: str | None,
     roster: Path | None,
     fresh: bool,
+    details: bool,
     assignment_folder: Path,
     no_explain: bool,
     require_isolation: bool,
@@ -72,18 +70,18 @@ def batch(
 ) -> None:
     """Grades every submission in PATHS: folders whose entries are submissions, or downloads.
 
-    What Canvas, Moodle or Gradescope give to download is taken as it is, zipped or not, and so are
-    the clones of GitHub Classroom.
-
-    Results are kept in DIR as they arrive. Run again over the same DIR, with the seed of the first
-    time, only what is new or changed is graded.
-
     \b
     Examples:
       grader batch submissions/ --out results/
       grader batch submissions.zip --roster students.csv --out results/
       grader batch clones/ --out results/ --adapters tests/adapters.py --jobs 8
       grader batch submissions/ --out results/ --scheduler tcp://10.0.0.5:8786
+
+    Downloads of Canvas, Moodle or Gradescope are taken as they are, zipped or not, and so are the
+    clones of GitHub Classroom.
+
+    Results are kept in RESULTS as they arrive. Run the command again with the same RESULTS: with
+    the seed of the first time, only new or changed submissions are graded.
     """
     assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
     people = None if roster is None else read_roster(roster)
@@ -108,13 +106,12 @@ def batch(
         sys.exit(INTERRUPTED)
     results = Store.read(out)
     imports = results.class_imports()
-    for sentence in (*lacking_in_words(imports), *command_in_words(imports.lacking)):
-        click.secho(sentence, bold=True)
-    complete = print_summary(results, Console(), _settling(results))
+    complete = print_class(results, details)
+    if said := lacking_in_words(imports.lacking):
+        click.echo(said)
     for sentence in preload_in_words(imports, assignment.preload):
         click.echo(sentence)
-    click.echo(f"\nresults: {out / 'results.jsonl'} and {out / 'results.sqlite'}")
-    write_pages(out)
+    write_pages(results)
     sys.exit(0 if complete else 1)
 
 
@@ -152,20 +149,13 @@ def _say_what_is_asked_again(opened: Batch, again: int) -> None:
     click.echo("; ".join(said), err=True)
 
 
-def _settling(results: Results) -> Settling | None:
-    """Settles the grades; nothing does while decisions cannot be read, as the report then says."""
-    try:
-        return open_settling(results)
-    except BadDecisions:
-        return None
-
-
 def _say(sentence: str) -> None:
     click.echo(sentence, err=True)
 
 
 def _in_words(isolation: Mapping[str, str]) -> str:
-    return ", ".join(f"{layer} {reached}" for layer, reached in sorted(isolation.items()))
+    missing = sorted(layer for layer, reached in isolation.items() if reached == "none")
+    return f"not here: {', '.join(missing)} (grader doctor)" if missing else "every layer holds"
 
 
 def _say_what_is_left(opened: Batch) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from grader.cli.options import FOLDER
+from grader.cli.options import RESULTS
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.class_list import ClassList, Unknown
 from grader.results.decisions.decision import BadDecisions
@@ -54,24 +54,27 @@ def _tellable(command: _Command) -> _Command:
     return click.option("--reason", metavar="TEXT", help=_WHY)(_BY(command))
 
 
-@click.group(short_help="Change grades, with a reason.")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.group(short_help="Change grades, with a reason.", invoke_without_command=True)
+@RESULTS
 @click.pass_context
 def decide(context: click.Context, folder: Path) -> None:
-    """Writes decisions about the grades in DIR into DIR/decisions.toml.
-
-    Grading never changes that file; reports and exports read it, and show apart what the tests gave
-    and what you decided. PERSON is a submission's name, or a person's name, id or e-mail address;
-    or a number of `grader report --anonymous`, and then no name is told.
-    The file may as well be written by hand: docs/instructors.md.
+    """Writes decisions about the grades in RESULTS into RESULTS/decisions.toml.
 
     \b
     Examples:
       grader decide results/ points alice run_rope 2 --reason "the docstring was wrong"
-      grader decide results/ extend alice --until 2026-10-05T23:59
-      grader decide results/ list
+      grader decide results/ extension alice --until 2026-10-05T23:59
+      grader decide results/
+
+    Without a command, lists them. Each command has the name of the table that it writes. Grading
+    never changes that file; reports and exports read it, and show apart what the tests gave and
+    what you decided. PERSON is a submission's name, or a person's name, id or e-mail address; or a
+    number of `grader report --anonymous`, and then no name is told. The file may also be written
+    by hand: docs/instructors.md.
     """
     context.obj = folder
+    if context.invoked_subcommand is None:
+        context.invoke(list_decisions)
 
 
 @decide.command(
@@ -88,13 +91,13 @@ def points(
 ) -> None:
     """Gives PERSON, or `everybody`, so many POINTS; +1.5 or -1 for more or fewer than they have.
 
-    Without a test or exercise, of the whole: that comes last, and nothing is taken from it for
-    being late.
-
     \b
     Examples:
       grader decide results/ points alice run_rope 2 --reason "the docstring was wrong"
       grader decide results/ points alice +1.5 --reason "found a bug in the tests"
+
+    Without a test or exercise, of the whole: that comes last, and nothing is taken from it for
+    being late.
     """
     if len(what) > 1:
         raise click.UsageError(f"one test or exercise at a time, not {', '.join(what)}")
@@ -115,29 +118,40 @@ def points(
 @click.argument("text")
 @_BY
 def comment(folder: Path, person: str, text: str, who: str | None) -> None:
-    """Writes TEXT into the feedback of PERSON."""
+    """Writes TEXT into the feedback of PERSON.
+
+    \b
+    Example:
+      grader decide results/ comment alice "Well argued in your mail."
+    """
     _write(folder, "comment", {"person": person, "text": text}, who)
 
 
-@decide.command(short_help="Excuse somebody.")
+@decide.command("excused", short_help="Excuse somebody.")
 @_FOLDER
 @_PERSON
 @click.argument("exercise", required=False)
 @_tellable
-def excuse(
+def excused(
     folder: Path, person: str, exercise: str | None, reason: str | None, who: str | None
 ) -> None:
-    """Excuses PERSON from an exercise, which then counts as the others do, or from everything."""
+    """Excuses PERSON from an exercise, which then counts as the others do, or from everything.
+
+    \b
+    Examples:
+      grader decide results/ excused bob run_rope --reason "ill"
+      grader decide results/ excused bob --reason "ill"
+    """
     _write(folder, "excused", {"person": person, "exercise": exercise, "reason": reason}, who)
 
 
-@decide.command(short_help="More time for somebody.")
+@decide.command("extension", short_help="More time for somebody.")
 @_FOLDER
 @_PERSON
 @click.option("--until", type=_MOMENT, help="The new due date, on the assignment's clock.")
 @click.option("--days", type=click.IntRange(1), help="The number of days more.")
 @_tellable
-def extend(
+def extension(
     folder: Path,
     person: str,
     until: datetime.datetime | None,
@@ -145,17 +159,27 @@ def extend(
     reason: str | None,
     who: str | None,
 ) -> None:
-    """Gives PERSON more time; that of one member of a group is the group's."""
+    """Gives PERSON more time; that of one member of a group is the group's.
+
+    \b
+    Examples:
+      grader decide results/ extension bob --until 2026-10-05T23:59
+      grader decide results/ extension bob --days 2
+    """
     table = {"person": person, "until": until, "days": days, "reason": reason}
     _write(folder, "extension", table, who)
 
 
-@decide.command(short_help="Take a test or exercise out: everybody is excused from it.")
+@decide.command("taken-out", short_help="Take a test or exercise out for everybody.")
 @_FOLDER
 @click.argument("what", metavar="TEST_OR_EXERCISE")
 @_told
-def drop(folder: Path, what: str, reason: str, who: str | None) -> None:
+def taken_out(folder: Path, what: str, reason: str, who: str | None) -> None:
     """Takes a test or an exercise out for everybody.
+
+    \b
+    Example:
+      grader decide results/ taken-out test_run_rope.py::test_values --reason "asked for too much"
 
     The other tests of its exercise carry a test's points; those of an exercise are gone.
     """
@@ -167,17 +191,29 @@ def drop(folder: Path, what: str, reason: str, who: str | None) -> None:
 @click.argument("what", metavar="TEST_OR_EXERCISE")
 @_told
 def bonus(folder: Path, what: str, reason: str, who: str | None) -> None:
-    """Makes a test or an exercise a bonus: its points count for those who have them."""
+    """Makes a test or an exercise a bonus: its points count for those who have them.
+
+    \b
+    Example:
+      grader decide results/ bonus run_rope --reason "was not in the lecture"
+    """
     _write(folder, "bonus", _part(folder, what) | {"reason": reason}, who)
 
 
-@decide.command(short_help="Which submission counts.")
+@decide.command("taken-instead", short_help="Which submission counts.")
 @_FOLDER
 @_PERSON
 @click.argument("submission")
 @_tellable
-def take(folder: Path, person: str, submission: str, reason: str | None, who: str | None) -> None:
-    """Gives PERSON the grade of a SUBMISSION in place of any other."""
+def taken_instead(
+    folder: Path, person: str, submission: str, reason: str | None, who: str | None
+) -> None:
+    """Gives PERSON the grade of a SUBMISSION in place of any other.
+
+    \b
+    Example:
+      grader decide results/ taken-instead alice alice-second-try
+    """
     table = {"person": person, "submission": submission, "reason": reason}
     _write(folder, "taken_instead", table, who)
 
@@ -190,36 +226,46 @@ def take(folder: Path, person: str, submission: str, reason: str | None, who: st
 def whose(folder: Path, submission: str, person: str, reason: str | None, who: str | None) -> None:
     """Says that a SUBMISSION is PERSON's, whoever seems to have handed it in.
 
-    For submissions that the report lists as of an uncertain author. PERSON may be the submission's
-    own name: then it belongs to the people whom it names itself.
-
     \b
     Examples:
       grader decide results/ whose guest_7 jane@school.example
       grader decide results/ whose submission_5-2 submission_5-2
+
+    For submissions that the report lists as of an uncertain author. PERSON may be the submission's
+    own name: then it belongs to the people whom it names itself.
     """
     _write(folder, "whose", {"submission": submission, "person": person, "reason": reason}, who)
 
 
-@decide.command(short_help="How many late days are left.")
+@decide.command("late-days", short_help="How many late days are left.")
 @_FOLDER
 @_PERSON
 @click.argument("left", type=click.IntRange(0))
 @_tellable
-def days(folder: Path, person: str, left: int, reason: str | None, who: str | None) -> None:
-    """Leaves PERSON so many of the days that each may spend."""
+def late_days(folder: Path, person: str, left: int, reason: str | None, who: str | None) -> None:
+    """Leaves PERSON so many of the days that each may spend.
+
+    \b
+    Example:
+      grader decide results/ late-days alice 2
+    """
     _write(folder, "late_days", {"person": person, "left": left, "reason": reason}, who)
 
 
-@decide.command(short_help="When somebody handed in.")
+@decide.command("handed-in", short_help="When somebody handed in.")
 @_FOLDER
 @_PERSON
 @click.argument("at", type=_MOMENT)
 @_tellable
-def time(
+def handed_in(
     folder: Path, person: str, at: datetime.datetime, reason: str | None, who: str | None
 ) -> None:
-    """Says when PERSON handed in, where the platform does not or another time counts."""
+    """Says when PERSON handed in, where the platform does not or another time counts.
+
+    \b
+    Example:
+      grader decide results/ handed-in alice 2026-10-03T23:59
+    """
     _write(folder, "handed_in", {"person": person, "at": at, "reason": reason}, who)
 
 
@@ -230,6 +276,10 @@ def time(
 def times(folder: Path, table: Path, who: str | None) -> None:
     """Reads when people handed in from a CSV file, each time that grades are reported or exported.
 
+    \b
+    Example:
+      grader decide results/ times times.csv
+
     It has a header, a column for times (submitted_at, Submission Time, …: ISO 8601), and some that
     say who (submission, id, email, name, …). It stays where it is: keep it beside the decisions.
     """
@@ -239,9 +289,15 @@ def times(folder: Path, table: Path, who: str | None) -> None:
 
 @decide.command("list", short_help="List the decisions and their effects.")
 @_FOLDER
-@click.option("--anonymous", is_flag=True, help="Numbers in place of names.")
+@click.option("--anonymous", is_flag=True, default=False, help="Numbers in place of names.")
 def list_decisions(folder: Path, anonymous: bool) -> None:
-    """Lists the decisions by number, each with everything that it changed."""
+    """Lists the decisions by number, each with everything that it changed.
+
+    \b
+    Examples:
+      grader decide results/ list
+      grader decide results/ list --anonymous
+    """
     results = Store.read(folder)
     results = AnonymousResults.of(results) if anonymous else results
     found = effects(results, open_settling(results))
@@ -257,7 +313,12 @@ def list_decisions(folder: Path, anonymous: bool) -> None:
 @_FOLDER
 @click.argument("number", type=click.IntRange(1))
 def undo(folder: Path, number: int) -> None:
-    """Takes the decision with the NUMBER that `grader decide list` says out of the file."""
+    """Takes the decision with the NUMBER that `list` shows out of the file.
+
+    \b
+    Example:
+      grader decide results/ undo 8
+    """
     file = folder / NAME
     decisions = read_decisions(file).all
     if number > len(decisions):

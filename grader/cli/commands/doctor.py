@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 import grader
-from grader.cli.options import FOLDER
+from grader.cli.options import assignment_option
 from grader.cli.preview import print_what_is_needed, what_is_needed
 from grader.core.text import one_line
 from grader.intake.discovery import discover
@@ -27,16 +27,9 @@ _NOT_PROMISED = (
 )
 
 
-@click.command(short_help="Try what isolation this machine grants, or what a class needs.")
+@click.command(short_help="Check this machine, or what a class needs on it.")
 @click.argument("submissions", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--assignment",
-    "folder",
-    type=FOLDER,
-    default=".",
-    metavar="DIR",
-    help="Where the assignment lies.",
-)
+@assignment_option
 @click.option(
     "--adapters",
     default="adapters.py",
@@ -44,8 +37,13 @@ _NOT_PROMISED = (
     show_default=True,
     help="Where in a submission the adapters lie.",
 )
-def doctor(submissions: tuple[Path, ...], folder: Path, adapters: str) -> None:
+def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str) -> None:
     """Tries each layer of isolation for real, and prints what holds on this machine.
+
+    \b
+    Examples:
+      grader doctor
+      grader doctor submissions/
 
     A confined process attempts what no submission may do; each attempt must be refused, or the
     process be stopped. What a machine does not promise is said. Exits with 1 if a layer is missing
@@ -53,15 +51,10 @@ def doctor(submissions: tuple[Path, ...], folder: Path, adapters: str) -> None:
 
     With SUBMISSIONS it looks at these instead, as `grader batch` would find them: which packages
     they import and declare, and which of them are to be installed here. Nothing of them is run.
-
-    \b
-    Examples:
-      grader doctor
-      grader doctor submissions/
     """
     if submissions:
         entries = discover(submissions, adapters).entries
-        needs = what_is_needed(entries, folder, adapters)
+        needs = what_is_needed(entries, assignment_folder, adapters)
         print_what_is_needed(needs, len(entries), Console())
         return
     _try_the_machine()

@@ -9,16 +9,17 @@ from pathlib import Path
 import click
 
 from grader.cli.commands.report import write_pages
-from grader.cli.options import FOLDER, INTERRUPTED, assignment_option
+from grader.cli.options import INTERRUPTED, RESULTS, assignment_option
 from grader.cli.progress import ExplainingProgress
 from grader.core.assignment import find_assignment
 from grader.grading.explanations import MissingExplanations, explain_folder
 from grader.grading.pools import chosen_pools
 from grader.intake.entry import several
+from grader.results.store import Store
 
 
-@click.command(short_help="Add what explains the grades of a class.")
-@click.argument("results", type=FOLDER, metavar="DIR")
+@click.command(short_help="Add explanations that are missing.")
+@RESULTS
 @click.option(
     "--jobs",
     type=click.IntRange(1),
@@ -27,16 +28,16 @@ from grader.intake.entry import several
     help="How many submissions are explained at a time.",
 )
 @assignment_option
-def explain(results: Path, jobs: int | None, assignment_folder: Path) -> None:
-    """Adds the words that are missing in DIR, a folder of results: mistakes, lines, pictures.
-
-    That is after `grader batch --no-explain`, or where explaining was late or was stopped. No
-    grade is changed. The submissions must lie where they lay when they were graded.
+def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
+    """Adds the explanations that are missing in RESULTS: mistakes, lines, pictures.
 
     \b
     Examples:
       grader explain results/
       grader explain results/ --jobs 4
+
+    That is after `grader batch --no-explain`, or where explaining was late or was stopped. No
+    grade is changed. The submissions must lie where they lay when they were graded.
     """
     assignment = find_assignment(assignment_folder)
     total = 0
@@ -53,7 +54,7 @@ def explain(results: Path, jobs: int | None, assignment_folder: Path) -> None:
         with (
             chosen_pools(None, jobs, _say, waits=_say) as pools,
             ExplainingProgress() as progress,
-            contextlib.closing(explain_folder(results, assignment, pools, begin)) as words,
+            contextlib.closing(explain_folder(folder, assignment, pools, begin)) as words,
         ):
             for explained in words:
                 progress.advance(explained, total)
@@ -62,7 +63,7 @@ def explain(results: Path, jobs: int | None, assignment_folder: Path) -> None:
         click.echo("stopped: what was explained is kept; run it again to go on", err=True)
         sys.exit(INTERRUPTED)
     click.echo(f"{total - still} submissions explained, {still} without all of their words")
-    write_pages(results)
+    write_pages(Store.read(folder))
 
 
 def _say(sentence: str) -> None:

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from grader.cli.options import FOLDER
+from grader.cli.options import RESULTS
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import FORMATS, write_export
 from grader.reports.export.remarks import ExportRefused
@@ -32,7 +32,7 @@ _TAKEN_BY = {
 
 
 @click.command(short_help="Write grades as platforms take them.")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@RESULTS
 @click.option(
     "--format",
     "form",
@@ -46,7 +46,8 @@ _TAKEN_BY = {
     help="Your own gradebook export (canvas) or grading worksheet (moodle), to be filled in.",
 )
 @click.option(
-    "--output",
+    "--out",
+    "output",
     type=_FILE,
     default=_STDOUT,
     metavar="FILE",
@@ -82,17 +83,17 @@ def export(
     no_scale: bool,
     feedback: bool,
 ) -> None:
-    """Writes the grades in DIR, the folder that a batch left, in another format.
+    """Writes the grades in RESULTS, the folder that a batch left, in another format.
+
+    \b
+    Examples:
+      grader export results/ --format csv --out grades.csv
+      grader export results/ --format canvas --template gradebook.csv --out upload.csv
+      grader export results/ --format moodle --template worksheet.csv --out upload.csv
 
     Points are rounded to two decimals. What was not graded is left blank, and said on standard
     error like everything else that could not be put down. Exit code 0: all points are in the
     export; 1: some are not; 2: nothing was written.
-
-    \b
-    Examples:
-      grader export results/ --format csv --output grades.csv
-      grader export results/ --format canvas --template gradebook.csv --output upload.csv
-      grader export results/ --format moodle --template worksheet.csv --output upload.csv
     """
     given = {
         "--template": template is not None,
@@ -108,7 +109,7 @@ def export(
             raise ExportRefused(f"{option} is for --format {formats}, not for {form}")
     if template is not None and output != _STDOUT and _same_file(template, output):
         raise ExportRefused(
-            f"{output} is the template itself: name another --output, so that yours stays as it is"
+            f"{output} is the template itself: name another --out, so that yours stays as it is"
         )
     choices = Choices(
         column=column,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.options import FOLDER
+from grader.cli.options import FOLDER, RESULTS
 from grader.intake.entry import several
 from grader.reports.feedback.bundle import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
@@ -17,9 +17,9 @@ _SHOWN = 20
 
 
 @click.command(short_help="Write each person's feedback, as platforms take it back.")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@RESULTS
 @click.option(
-    "--for",
+    "--format",
     "form",
     type=click.Choice([*FORMS]),
     default="folders",
@@ -27,23 +27,26 @@ _SHOWN = 20
     help="For a platform, a mail merge, or one folder for each submission.",
 )
 @click.option(
-    "--out", type=FOLDER, metavar="FOLDER", help="Where it goes.  [default: DIR/feedback-FORM]"
+    "--out",
+    type=FOLDER,
+    metavar="FOLDER",
+    help="Where it goes.  [default: RESULTS/feedback-FORMAT]",
 )
 @click.option(
     "--pdf", is_flag=True, help="As PDF too, printed by this machine's Chromium or Chrome."
 )
 def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
-    """Writes the feedback of the submissions in DIR, each apart from all others.
+    """Writes the feedback of the submissions in RESULTS, each apart from all others.
+
+    \b
+    Examples:
+      grader feedback results/ --format canvas
+      grader feedback results/ --format mail
+      grader feedback results/ --pdf --out feedback/
 
     Names are those that the platform gave its download, so that it takes all feedback back in one
     upload; a README.txt says where. Who gets none is said on standard error. Exit code 0: everybody
     has feedback; 1: somebody has none.
-
-    \b
-    Examples:
-      grader feedback results/ --for canvas
-      grader feedback results/ --for mail
-      grader feedback results/ --pdf --out feedback/
     """
     results = Store.read(folder)
     place = out or folder / f"feedback-{form}"

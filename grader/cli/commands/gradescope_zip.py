@@ -47,13 +47,13 @@ def gradescope_zip(
 ) -> None:
     """Writes the assignment's autograder to the zip FILE, to be uploaded to Gradescope as it is.
 
-    It holds the engine, the tests and the solutions: keep it as secret as those. It fits
-    Gradescope's smallest container: 768 MB, half a processor, 10 minutes.
-
     \b
     Examples:
       grader gradescope-zip autograder.zip --torch-index URL
       grader gradescope-zip autograder.zip --hidden-tests after_due_date
+
+    It holds the engine, the tests and the solutions: keep it as secret as those. It fits
+    Gradescope's smallest container: 768 MB, half a processor, 10 minutes.
     """
     required, no_explain = chosen.pop("require_isolation"), chosen.pop("no_explain")
     assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)

@@ -14,14 +14,14 @@ from grader.core.assignment import find_assignment
 @click.command(short_help="Make the public tests' fixture tensors again.")
 @assignment_option
 def freeze(assignment_folder: Path) -> None:
-    """Makes the fixture tensors of the public tests anew, from the references.
-
-    For authors: run it after a public test, a reference or a mistake was changed.
+    """Makes the fixture tensors of the public tests again, from the references.
 
     \b
     Examples:
       grader freeze
       grader freeze --assignment examples/feed_forward
+
+    For authors: run it after a public test, a reference or a mistake was changed.
     """
     from grader.authoring.handout.freezing import (
         freeze_public_tests,  # torch takes a second to load
@@ -46,14 +46,14 @@ def handout(
 ) -> None:
     """Writes what students get into the new folder DIR.
 
+    \b
+    Examples:
+      grader handout student-files/ --platform canvas
+      grader handout ../handout --assignment examples/feed_forward
+
     Stubs, adapters, public tests with their fixture tensors, one file with as much of the engine
     as these need, what pip, uv and conda install from, a README, and a workflow by which GitHub
     runs the tests on every push; no solution and nothing of the hidden tests.
-
-    \b
-    Examples:
-      grader handout student-files --platform canvas
-      grader handout ../handout --assignment examples/feed_forward
     """
     from grader.authoring.handout.folder import Course, lay_out  # torch takes a second to load
 

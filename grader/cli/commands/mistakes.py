@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from grader.authoring.seen_mistakes import add_to_course
-from grader.cli.options import FOLDER, assignment_option
+from grader.cli.options import RESULTS, assignment_option
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Diagnosis
 from grader.explain.mistakes.clusters import (
@@ -26,36 +26,40 @@ from grader.reports.summary import heading, in_words, name_of
 from grader.results.database import LINES
 from grader.results.store import Store
 
-
-class _Mistakes(click.Group):
-    """A folder in the place of a verb: its groups are listed."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
+_FOLDER = click.pass_obj
 
 
-@click.group("mistakes", cls=_Mistakes, short_help="Show and name what nobody had thought of.")
-def mistakes() -> None:
-    """Shows which submissions answer alike where no known mistake explains it, and names them.
-
-    A folder in the place of a verb is listed.
+@click.group(
+    short_help="List and name the mistakes that the grader does not know.",
+    invoke_without_command=True,
+)
+@RESULTS
+@click.pass_context
+def mistakes(context: click.Context, folder: Path) -> None:
+    """Lists which submissions answer alike where no known mistake explains it, and names them.
 
     \b
     Examples:
       grader mistakes results/
-      grader mistakes name results/ 3f2a1c keys-not-transposed \\
+      grader mistakes results/ name 3f2a1c keys-not-transposed \\
           --sentence "Your keys are not transposed." --hint "Which axes does a product sum over?"
-      grader mistakes add results/ keys-not-transposed
+      grader mistakes results/ add keys-not-transposed
     """
+    context.obj = folder
+    if context.invoked_subcommand is None:
+        context.invoke(list_groups)
 
 
 @mistakes.command("list", short_help="List the groups of submissions that answer alike.")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@_FOLDER
 @click.option("--all", "everyone", is_flag=True, help="Also who answers like nobody else.")
-def list_groups(folder: Path, everyone: bool) -> None:
-    """Lists the submissions in DIR that answer alike, by what they answer and not by their text.
+def list_groups(folder: Path, everyone: bool = False) -> None:
+    """Lists the submissions that answer alike, by what they answer and not by their text.
+
+    \b
+    Examples:
+      grader mistakes results/ list
+      grader mistakes results/ list --all
 
     What was changed in mistakes.toml takes effect.
     """
@@ -65,7 +69,7 @@ def list_groups(folder: Path, everyone: bool) -> None:
 
 
 @mistakes.command("name", short_help="Name a group: a mistake like any other.")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@_FOLDER
 @click.argument("group", metavar="GROUP")
 @click.argument("mistake", metavar="ID")
 @click.option("--sentence", required=True, help='The mistake: "Your keys are not transposed."')
@@ -73,7 +77,12 @@ def list_groups(folder: Path, everyone: bool) -> None:
     "--hint", required=True, help='A question that leads on: "Which axes are summed over?"'
 )
 def name_group(folder: Path, group: str, mistake: str, sentence: str, hint: str) -> None:
-    """Names the GROUP of submissions in DIR that answer alike.
+    """Names the GROUP of submissions that answer alike.
+
+    \b
+    Example:
+      grader mistakes results/ name 3f2a1c keys-not-transposed \\
+          --sentence "Your keys are not transposed." --hint "Which axes does a product sum over?"
 
     Each of them is told the sentence and the hint in what is reported and exported from now on, as
     is who answers so later. The name is kept in mistakes.toml beside the results.
@@ -101,11 +110,15 @@ def name_group(folder: Path, group: str, mistake: str, sentence: str, hint: str)
 
 
 @mistakes.command("add", short_help="Take a named mistake over into the assignment.")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@_FOLDER
 @click.argument("mistake", metavar="ID")
 @assignment_option
 def add_mistake(folder: Path, mistake: str, assignment_folder: Path) -> None:
-    """Writes a stub for the mistake ID, which was named in DIR, into the assignment's solutions.
+    """Writes a stub for the mistake ID, which was named before, into the assignment's solutions.
+
+    \b
+    Example:
+      grader mistakes results/ add keys-not-transposed
 
     Beside it are the answers of the class: grader verify says whether the variant that its author
     makes of the stub answers as the class did.
@@ -129,7 +142,7 @@ def _chosen(groups: Sequence[AnswerCluster], wanted: str) -> AnswerCluster:
     found = [group for group in groups if group.id.startswith(wanted)]
     if len(found) != 1:
         said = "several groups have" if found else "no group has"
-        raise BadNames(f"{said} the id {wanted!r}: grader mistakes DIR lists them")
+        raise BadNames(f"{said} the id {wanted!r}: grader mistakes RESULTS lists them")
     return found[0]
 
 

@@ -17,13 +17,13 @@ from grader.cli.options import FOLDER
 def new(folder: Path, name: str | None) -> None:
     """Lays out a fresh assignment in the new folder DIR.
 
-    It has one small exercise with a stub, a reference, a known mistake, public and hidden tests,
-    and two example submissions, and passes its own tests at once.
-
     \b
     Examples:
       grader new my-assignment
       grader new courses/week-3 --name "Norms and activations"
+
+    It has one small exercise with a stub, a reference, a known mistake, public and hidden tests,
+    and two example submissions, and passes its own tests at once.
     """
     name = lay_out_assignment(folder, name)
     click.echo(f"{folder}: the assignment {name}, with one exercise. Next:\n")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
+from rich.console import Console
 
-from grader.cli.options import FOLDER
+from grader.cli.options import FOLDER, RESULTS, details_option
 from grader.reports.pages.changes import Changes
-from grader.reports.pages.rendering import INDEX, NotWritten
-from grader.reports.pages.report import is_current, write_report
+from grader.reports.pages.rendering import NotWritten
+from grader.reports.pages.report import Report, current_report, write_report
+from grader.reports.suite_quality import exercises_of, in_words
+from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
+from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settling import Settling
+from grader.results.results import Results
 from grader.results.store import Store
 
 NAME = "report"
@@ -22,10 +29,10 @@ BY_THEMSELVES = (
 )
 
 
-@click.command(short_help="Write pages to look at.")
-@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.command(short_help="Write the page of a class, and one for each person.")
+@RESULTS
 @click.option(
-    "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: DIR/report]"
+    "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: RESULTS/report]"
 )
 @click.option(
     "--against",
@@ -36,19 +43,23 @@ BY_THEMSELVES = (
 @click.option(
     "--anonymous",
     is_flag=True,
-    help="Numbers in place of names, into DIR/report-anonymous; `grader decide` takes them.",
+    help="Numbers in place of names, into RESULTS/report-anonymous; `grader decide` takes them.",
 )
-def report(folder: Path, out: Path | None, against: Path | None, anonymous: bool) -> None:
-    """Writes the results in DIR as pages that open from disk.
-
-    A page of the class for instructors, and one of each submission that can be sent to whom it
-    belongs. Only FOLDER is written to, in place of the report that is there.
+@details_option
+def report(
+    folder: Path, out: Path | None, against: Path | None, anonymous: bool, details: bool
+) -> None:
+    """Prints the class, a line for each person, and writes it as pages that open from disk.
 
     \b
     Examples:
       grader report results/
+      grader report results/ --details
       grader report regraded/ --against results/
       grader report results/ --anonymous
+
+    A page of the class for instructors, and one of each submission that can be sent to whom it
+    belongs. Only FOLDER is written to, in place of the report that is there.
     """
     results, place = Store.read(folder), out or folder / NAME
     earlier = Store.read(against) if against else None
@@ -57,21 +68,54 @@ def report(folder: Path, out: Path | None, against: Path | None, anonymous: bool
         earlier = results.beside(earlier) if earlier else None
         click.echo(BY_THEMSELVES, err=True)
     written = write_report(results, place, earlier)
+    print_class(results, details)
     if written.changes is not None:
-        click.echo(_in_words(written.changes))
-    click.echo(f"report: {written.index}")
+        click.echo(_changes_in_words(written.changes))
+    print_next_steps(results, written)
 
 
-def write_pages(results: Path) -> None:
-    """Writes the pages of a folder of results, unless they are there, and says where they are.
+def print_class(results: Results, details: bool) -> bool:
+    """Prints a line for each person of a class; with `details`, all that went wrong.
+
+    Returns whether every submission got its grade.
+    """
+    complete = print_summary(results, Console(), _settling(results), details=details)
+    for line in in_words(exercises_of(results.grades())) if details else ():
+        click.echo(line)
+    return complete
+
+
+def _settling(results: Results) -> Settling | None:
+    """Settles the grades; nothing does while decisions cannot be read, as the report then says."""
+    try:
+        return open_settling(results)
+    except BadDecisions:
+        return None
+
+
+def print_next_steps(results: Results, written: Report) -> None:
+    """Prints what waits for the instructor, where the report is, and how grades are handed on."""
+    folder = shlex.quote(str(results.folder))
+    steps = [*written.needs]
+    if unexplained := results.count_unexplained():
+        noun = "submission is" if unexplained == 1 else "submissions are"
+        steps.append((f"{unexplained} {noun} not fully explained", "grader explain RESULTS"))
+    steps.append(("the class in full", str(written.index)))
+    steps.append(("hand grades on", "grader export RESULTS --format csv --out grades.csv"))
+    click.echo("\nnext:")
+    for said, command in steps:
+        shown = f": {command.replace('RESULTS', folder)}" if command else ""
+        click.echo(f"  {said}{shown}")
+
+
+def write_pages(results: Results) -> None:
+    """Writes the pages of a folder of results, unless they are there, and says what is next.
 
     The grades are kept whatever becomes of these.
     """
-    found, folder = Store.read(results), results / NAME
+    place = results.folder / NAME
     try:
-        if not is_current(found, folder):
-            write_report(found, folder)
-        click.echo(f"report:  {folder / INDEX}")
+        print_next_steps(results, current_report(results, place) or write_report(results, place))
     except BadDecisions as refusal:
         said = f"{refusal}\nno report is written until this is fixed; the grades are kept"
         click.echo(said, err=True)
@@ -79,7 +123,7 @@ def write_pages(results: Path) -> None:
         click.echo(f"{refusal}; the grades are kept", err=True)
 
 
-def _in_words(changes: Changes) -> str:
+def _changes_in_words(changes: Changes) -> str:
     words = (
         f"{len(changes.up)} up, {len(changes.down)} down, "
         f"{len(changes.alike) + changes.same} with the same score"

@@ -39,7 +39,8 @@ _PAGE_WIDTH = 100
     help="The reader of the grade: people, programs, or a platform (docs/ci.md).",
 )
 @click.option(
-    "--output",
+    "--out",
+    "output",
     type=FILE,
     metavar="FILE",
     help="Write the grade there, all of it or nothing, instead of printing it.",
@@ -72,17 +73,17 @@ def run(
 ) -> None:
     """Grades the submission at PATH: a folder, an archive, a notebook or a Python file.
 
-    Exits with 0 when it is graded, whatever the grade; with 1 if it is not graded, or below
-    --fail-under; with 2 if an argument or the assignment is wrong.
-
     \b
     Examples:
       grader run submissions/alice
       grader run . --format json --fail-under 60
-      grader run . --format junit --output report.xml
+      grader run . --format junit --out report.xml
+
+    Exits with 0 when it is graded, whatever the grade; with 1 if it is not graded, or below
+    --fail-under; with 2 if an argument or the assignment is wrong.
     """
     if form == "github" and output is not None:
-        raise click.UsageError("--format github prints for the runner to read: leave --output out")
+        raise click.UsageError("--format github prints for the runner to read: leave --out away")
     display = Display(_total(metadata), VisibleWhen(hidden_tests), leaderboard)
     with contextlib.ExitStack() as stack:
         live = None

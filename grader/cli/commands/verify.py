@@ -58,6 +58,16 @@ def verify_command(
 ) -> None:
     """Runs references, right variants and known mistakes through the tests, and prints what came.
 
+    \b
+    Examples:
+      grader verify
+      grader verify --tests
+      grader verify --seeds 50
+      grader verify --seeds 2 --exercise run_rope
+      grader verify --edits --jobs 4
+      grader verify --edits --exercise run_rope
+      grader verify --assignment examples/feed_forward
+
     Exits with 1 if a reference or a right variant fails a test, if a mistake passes all of them or
     is given another's name, if there is a test that nothing wrong fails, or one of values that
     remembered answers pass, or if an exercise is said to build on one with which it shares no
@@ -72,16 +82,6 @@ def verify_command(
     1 to N. Prints which tests a right function fails or a wrong one fails with some of the seeds
     only, and exits with 1 if a right function fails a test, if a wrong one passes all of them, or
     if a score is not the same under all seeds.
-
-    \b
-    Examples:
-      grader verify
-      grader verify --tests
-      grader verify --seeds 50
-      grader verify --seeds 2 --exercise run_rope
-      grader verify --edits --jobs 4
-      grader verify --edits --exercise run_rope
-      grader verify --assignment examples/feed_forward
     """
     if edits and seeds:
         raise click.UsageError("--edits and --seeds ask for two things: take one of them")

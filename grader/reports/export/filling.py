@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.core.submission import Author
+from grader.core.text import plain
 from grader.reports.export.matching import Directory, NoRow, PersonRow
 from grader.reports.export.remarks import Export, Remark, described, handed_in
 from grader.reports.export.scores import ClassScores, Points, Score
@@ -250,10 +251,17 @@ def _put(form: FillableSheet, row: int, score: Score, choices: Choices, decimal:
             form.sheet.put(row, target.column, figure(number, decimal))
 
 
+def _as_html(text: str) -> str:
+    """Returns a text as HTML; what a spreadsheet would take for a formula begins with an entity."""
+    escaped = html.escape(plain(text).strip(), quote=False)
+    safe = harmless(escaped)
+    return safe if safe == escaped else f"&#{ord(safe[1])};{safe[2:]}"
+
+
 def _put_words(form: FillableSheet, row: int, score: Score) -> bool:
     """Fills in the words, which Moodle takes for HTML; false if others stand there."""
     assert form.feedback is not None
-    words = harmless(html.escape(score.feedback, quote=False))
+    words = _as_html(score.feedback)
     if form.sheet.cell(row, form.feedback).strip() not in {"", words}:
         return False
     form.sheet.put(row, form.feedback, words)

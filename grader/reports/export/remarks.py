@@ -70,7 +70,7 @@ def _unsure(scores: ClassScores) -> Iterable[Remark]:
         for person in score.people or (Author(),)
     }
     if about:
-        how = "type `grader decide DIR whose SUBMISSION PERSON` to give somebody their points"
+        how = "type `grader decide RESULTS whose SUBMISSION PERSON` to give somebody their points"
         yield Remark(f"submissions of an uncertain author: {how}", (*about,), lost=True)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import grader
 from grader.reports.pages.changes import Changes, changes_page
 from grader.reports.pages.class_page.data import ClassData
+from grader.reports.pages.class_page.needs import nameless, needs
 from grader.reports.pages.class_page.page import class_page
 from grader.reports.pages.pool import PageWriting, stretches
 from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS, HEAD, INDEX, whole_folder
@@ -19,13 +24,18 @@ from grader.results.results import Results
 
 CHANGES = "changes.html"
 SUBMISSIONS = "submissions"
+_NEEDS = re.compile(rb'name="results" content="([^"]*)"><meta name="needs" content="([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report that was written: its first page, and what changed if two batches were compared."""
+    """A report that was written: its first page, and what changed if two batches were compared.
+
+    `needs` are what waits for the instructor, each in words and with the command that decides it.
+    """
 
     index: Path
+    needs: Sequence[tuple[str, str]] = ()
     changes: Changes | None = None
 
 
@@ -45,12 +55,14 @@ def write_report(
     """
     settling = open_settling(results)
     with whole_folder(folder) as partial:
-        changes = _write(results, settling, partial, against, processes, _alike(results, folder))
-    return Report(folder / INDEX, changes)
+        needs, changes = _write(
+            results, settling, partial, against, processes, _alike(results, folder)
+        )
+    return Report(folder / INDEX, needs, changes)
 
 
-def is_current(results: Results, folder: Path) -> bool:
-    """Returns whether the report that lies there was made of these very results, by this grader.
+def current_report(results: Results, folder: Path) -> Report | None:
+    """Returns the report that lies there if it was made of these very results, by this grader.
 
     Raises:
         BadDecisions: if what was decided of them cannot be used.
@@ -58,11 +70,13 @@ def is_current(results: Results, folder: Path) -> bool:
     wanted = _made_of(results, open_settling(results), _alike(results, folder)).encode()
     try:
         with (folder / INDEX).open("rb") as page:
-            is_ours = b'content="%b"' % wanted in page.read(HEAD)
+            found = _NEEDS.search(page.read(HEAD))
         pages = sum(1 for _ in (folder / SUBMISSIONS).iterdir())
     except OSError:
-        return False
-    return bool(wanted) and is_ours and pages == len(results.outlines())
+        return None
+    if not wanted or not found or found[1] != wanted or pages != len(results.outlines()):
+        return None
+    return Report(folder / INDEX, json.loads(html.unescape(found[2].decode())))
 
 
 def _made_of(results: Results, settling: Settling, alike: str) -> str:
@@ -85,7 +99,7 @@ def _write(
     against: Results | None,
     processes: int | None,
     alike: str,
-) -> Changes | None:
+) -> tuple[Sequence[tuple[str, str]], Changes | None]:
     pages = folder / SUBMISSIONS
     pages.mkdir()
     names = _names(results)
@@ -103,9 +117,11 @@ def _write(
     imports = results.class_imports()
     # Of what was compared with another batch there is more to see than of these results.
     made_of = "" if changes else _made_of(results, settling, alike)
-    content = class_page(results, found, imports, bool(changes), made_of, alike, settling.unsure)
+    groups = nameless(results, found.entries)
+    wanted = needs(found, settling.unsure, groups)
+    content = class_page(results, found, imports, bool(changes), made_of, alike, groups, wanted)
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
-    return changes
+    return [one.in_short for one in wanted], changes
 
 
 def _names(results: Results) -> list[str]:

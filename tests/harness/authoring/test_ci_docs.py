@@ -41,8 +41,8 @@ def test_each_command_of_the_page_runs(grader, at_home, command):
     few = ["--exercise", "run_softmax", "--exercise", "run_multihead_self_attention"]
     done = grader(*words, *few, cwd=at_home)
     assert done.returncode == int("--fail-under" in words), done.stderr
-    if "--output" in words:
-        assert (at_home / words[words.index("--output") + 1]).exists()
+    if "--out" in words:
+        assert (at_home / words[words.index("--out") + 1]).exists()
 
 
 @pytest.mark.process

@@ -39,7 +39,7 @@ def written(grader, tiny, tmp_path_factory) -> Path:
     for form in ("text", "json", "gradescope", "junit", "prairielearn"):
         bar = 80 if form == "json" else 81
         options = ["--metadata", metadata] if form == "gradescope" else []
-        options += ["--format", form, "--output", out / form, "--fail-under", bar]
+        options += ["--format", form, "--out", out / form, "--fail-under", bar]
         done = grader("run", submission, *options, cwd=tiny)
         assert (done.returncode, done.stdout) == (int(bar > 80), ""), form
     return out
@@ -85,7 +85,7 @@ def test_what_was_not_graded_exits_with_one(grader, broken, tmp_path):
         tmp_path / "right", {"adapters.py": HALF + "\ndef run_count(x):\n    return x.numel()\n"}
     )
     output = tmp_path / "results.json"
-    done = grader("run", right, "--format", "gradescope", "--output", output, cwd=broken)
+    done = grader("run", right, "--format", "gradescope", "--out", output, cwd=broken)
     assert done.returncode == 1
     found = json.loads(output.read_text())
     assert "NOT GRADED" in found["output"]
@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(grader, tiny, half, tmp_p
     """What, why and what to do; no traceback."""
     (tmp_path / "file").write_text("")
     output = tmp_path / "file" / "results"
-    done = grader("run", half, "--format", form, "--output", output, cwd=tiny)
+    done = grader("run", half, "--format", form, "--out", output, cwd=tiny)
     assert done.returncode == 2
     (said,) = done.stderr.splitlines()
     assert said.startswith(f"grader: {output} cannot be written (")
@@ -121,7 +121,7 @@ def test_results_are_there_before_the_first_test_and_on_the_way(tiny, tmp_path):
     submission = write_files(tmp_path / "endless", {"adapters.py": endless})
     output = tmp_path / "results.json"
     command = [sys.executable, "-m", "grader", "run", str(submission), "--assignment", str(tiny)]
-    command += ["--format", "gradescope", "--output", str(output)]
+    command += ["--format", "gradescope", "--out", str(output)]
     process = subprocess.Popen(command, cwd=ROOT)
     seen = []
 
@@ -147,7 +147,7 @@ def test_an_assignment_that_cannot_be_used_is_no_zero_for_the_student(grader, ti
     (course / "tests" / "hidden" / "test_secret_name.py").write_text("import nothing_like_it\n")
     output = tmp_path / "results.json"
     submission = write_files(tmp_path / "half", {"adapters.py": HALF})
-    done = grader("run", submission, "--format", "gradescope", "--output", output, cwd=course)
+    done = grader("run", submission, "--format", "gradescope", "--out", output, cwd=course)
     assert done.returncode == 2
     assert "test_secret_name.py cannot be collected" in done.stderr
     found = json.loads(output.read_text())
@@ -160,7 +160,7 @@ def test_points_follow_gradescope_s_metadata(grader, tiny, half, written, tmp_pa
     assert json.loads((written / "gradescope").read_text())["score"] == 40.0
     metadata, output = tmp_path / "metadata.json", tmp_path / "results.json"
     metadata.write_bytes(b"\xff")
-    command = ("run", half, "--format", "gradescope", "--output", output, "--metadata", metadata)
+    command = ("run", half, "--format", "gradescope", "--out", output, "--metadata", metadata)
     done = grader(*command, cwd=tiny)
     assert done.returncode == 0
     assert "tells no total_points" in done.stderr

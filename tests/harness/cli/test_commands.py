@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from grader.cli.main import COMMANDS, cli
+from grader.cli.main import COMMANDS, GROUPS, cli
+from grader.cli.old_spellings import respelled
 
 pytestmark = pytest.mark.process
 
@@ -18,17 +20,71 @@ ROOT = Path(__file__).parents[3]
 RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x.numel()\n"
 
 
-@pytest.mark.unit
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_shows_examples_that_can_be_typed(name):
-    """Nobody reads a list of options first."""
-    printed = CliRunner().invoke(cli, [name, "--help"], prog_name="grader").output
-    examples = printed.partition("Example")[2]
-    assert f"grader {name}" in examples
+def all_commands() -> list[tuple[str, ...]]:
+    """Each command, and below `decide` and `mistakes` each of theirs, as it is typed."""
+    found: list[tuple[str, ...]] = [(name,) for name in COMMANDS]
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        if isinstance(command, click.Group):
+            found += [(name, "results/", below) for below in command.commands]
+    return found
 
 
 @pytest.mark.unit
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("words", all_commands(), ids=" ".join)
+def test_help_shows_an_example_before_it_explains(words):
+    """A sentence, then what can be typed: nobody reads explanations or a list of options first."""
+    printed = CliRunner().invoke(cli, [*words, "--help"], prog_name="grader").output
+    _usage, _sentence, examples = printed.split("\n\n")[:3]
+    assert examples.strip().startswith("Example")
+    assert " ".join(("grader", *words)) in examples
+
+
+@pytest.mark.unit
+def test_commands_stand_in_groups():
+    """In the order in which an instructor comes to need them."""
+    printed = CliRunner().invoke(cli, ["--help"]).output
+    titles = [line for line in printed.splitlines() if line[:1].isalpha() and line.endswith(":")]
+    assert titles[1:] == [f"{title}:" for title in GROUPS]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("mistakes list --all out", "mistakes out list --all"),
+        ("mistakes name out 12 turned", "mistakes out name 12 turned"),
+        ("mistakes add out turned", "mistakes out add turned"),
+        ("decide out drop t --reason r", "decide out taken-out t --reason r"),
+        ("decide out excuse bob", "decide out excused bob"),
+        ("decide out extend bob --days 1", "decide out extension bob --days 1"),
+        ("decide out take bob two", "decide out taken-instead bob two"),
+        ("decide out days bob 2", "decide out late-days bob 2"),
+        ("decide out time bob 2026-10-03", "decide out handed-in bob 2026-10-03"),
+        ("tests weak out", "report out --details"),
+        ("run x --format json --output f", "run x --format json --out f"),
+        ("export out --format csv --output=f", "export out --format csv --out=f"),
+        ("feedback out --for mail", "feedback out --format mail"),
+    ],
+)
+def test_a_spelling_of_the_version_before_works_and_says_the_new_one(before, now):
+    """One line tells what to type from now on."""
+    words, said = respelled(before.split())
+    assert words == now.split()
+    assert said is not None
+    assert len(said.splitlines()) == 1
+    assert respelled(now.split()) == (now.split(), None)
+
+
+def test_the_line_about_an_old_spelling_is_on_stderr(grader, tmp_path):
+    """Programs that read the output find what they always found."""
+    done = grader("export", tmp_path, "--format", "csv", "--output", "-", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`grader export … --output` is now `grader export … --out`" in done.stderr
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("name", [name for group in GROUPS.values() for name in group])
 def test_the_list_of_commands_says_each_in_full(name):
     """A summary that ends in dots tells nothing."""
     (line,) = [
@@ -43,7 +99,7 @@ def test_the_command_alone_shows_what_there_is(grader):
     """And that is no mistake."""
     done = grader()
     assert done.returncode == 0
-    assert "Commands:" in done.stdout
+    assert "Grade a class:" in done.stdout
 
 
 def test_it_says_its_version(grader):

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.sentences import RULED_OUT, Sentence, catalogue, sentences_in
+from tests.harness.sentences import (
+    RULED_OUT,
+    Sentence,
+    catalogue,
+    sentences_in,
+    sentences_of_script,
+    sentences_of_template,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -28,6 +35,9 @@ def test_the_catalogue_holds_what_students_read_first():
     paths = {one.path for one in catalogue(ROOT)}
     assert {
         "solutions/mistakes/rope.py",
+        "examples/language_model/solutions/mistakes/rope.py",
+        "grader/reports/pages/templates/submission.html.jinja",
+        "grader/reports/pages/assets/pictures.js",
         "grader/explain/exceptions/sizes.py",
         "grader/explain/line_words.py",
         "grader/home/summary.py",
@@ -68,3 +78,29 @@ def test_docs_style_has_every_word_that_is_ruled_out():
     """The page and the list are one."""
     page = (ROOT / "docs" / "style.md").read_text("utf-8")
     assert [said for said in RULED_OUT.values() if said.split()[0] not in page] == []
+
+
+def test_a_template_is_read_without_its_markup(tmp_path):
+    """Each element is a text of its own; what is filled in is a gap."""
+    file = tmp_path / "page.html.jinja"
+    file.write_text(
+        '{% if x %}<p class="a b c d">Fix the {{ name }} of <b>your</b> mask.</p>{% endif %}\n'
+        "<li>The first of them all</li><li>The second of them all</li>\n"
+    )
+    assert [(one.line, one.text) for one in sentences_of_template(file, tmp_path)] == [
+        (1, "Fix the {} of your mask."),
+        (2, "The first of them all"),
+        (2, "The second of them all"),
+    ]
+
+
+def test_a_script_is_read_by_its_texts(tmp_path):
+    """Names of elements and single words are none."""
+    file = tmp_path / "page.js"
+    file.write_text(
+        'show("th", `Half took at most ${seconds} seconds`, "The values as a table");\n'
+    )
+    assert [one.text for one in sentences_of_script(file, tmp_path)] == [
+        "Half took at most {} seconds",
+        "The values as a table",
+    ]

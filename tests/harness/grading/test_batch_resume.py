@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.reports.pages.report import is_current, write_report
+from grader.reports.pages.report import current_report, write_report
 from grader.results.store import Store
 
 pytestmark = pytest.mark.process
@@ -60,9 +60,9 @@ def test_nothing_to_do_writes_nothing_anew(grader, tiny, place):
 
 def test_the_table_is_the_same_though_nothing_was_graded(grader, tiny, graded, place):
     """It is printed from the store, in which only the shown grades are read."""
-    table, end, _ = (graded / "said").read_text().partition("results:")
+    table, end, _ = (graded / "said").read_text().partition("next:")
     assert end
-    assert again(grader, tiny, place).stdout.partition("results:")[0] == table
+    assert again(grader, tiny, place).stdout.partition("next:")[0] == table
     assert "3 submissions: 3 graded" in table
 
 
@@ -79,7 +79,7 @@ def test_a_change_is_noticed_that_leaves_size_and_time_as_they_were(grader, tiny
     (carol,) = (g for g in Store.read(place / "out").grades() if g.submission == "carol")
     assert carol.score < carol.max_score
     assert which_files(place)["results.jsonl"] != before["results.jsonl"]
-    assert is_current(Store.read(place / "out"), place / "out" / "report")
+    assert current_report(Store.read(place / "out"), place / "out" / "report")
 
 
 def test_who_left_is_out_of_the_lines_and_the_report(grader, tiny, place):
@@ -120,18 +120,18 @@ def test_a_report_that_is_not_of_these_results_is_written_again(grader, tiny, pl
                 store.set_options({})
             write_report(Store.read(place / "other"), report)
     results = Store.read(place / "out")
-    assert not is_current(results, report)
+    assert not current_report(results, report)
     assert again(grader, tiny, place).returncode == 0
-    assert is_current(results, report)
+    assert current_report(results, report)
     assert len([*(report / "submissions").iterdir()]) == 3
 
 
 def test_a_report_that_compares_is_not_taken_for_the_batchs_own(place):
     """There is a page more in it, and the other batch may have changed."""
     results, report = Store.read(place / "out"), place / "out" / "report"
-    assert is_current(results, report)
+    assert current_report(results, report)
     write_report(results, report, results)
-    assert not is_current(results, report)
+    assert not current_report(results, report)
 
 
 @pytest.mark.unit

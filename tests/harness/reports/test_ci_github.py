@@ -278,6 +278,6 @@ def test_a_step_tells_the_runner_all_and_the_submission_nothing(
 @pytest.mark.process
 def test_annotations_cannot_go_to_a_file(grader, tiny, tmp_path):
     """A runner reads them from the output; a file of them would be silence."""
-    done = grader("run", tmp_path, "--format", "github", "--output", tmp_path / "x", cwd=tiny)
+    done = grader("run", tmp_path, "--format", "github", "--out", tmp_path / "x", cwd=tiny)
     assert done.returncode == 2
-    assert "leave --output out" in done.stderr
+    assert "leave --out away" in done.stderr

@@ -80,8 +80,8 @@ def test_an_exercise_is_one_entry_in_the_order_of_the_assignment() -> None:
     assert [t["status"] for t in found["tests"]] == ["passed", "failed", "failed", "failed"]
     assert found["score"] == 5.0
     assert found["output"].startswith(
-        "5 of 10 points. Halves are paired [rope-half-split]: run_rope; "
-        "run_mask is not implemented yet; 2 axes were wanted (attention.py:12): run_mha"
+        "5 of 10 points. run_rope: halves are paired [rope-half-split]; "
+        "run_mask is not implemented yet; run_mha: 2 axes were wanted (attention.py:12)"
     )
 
 

@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_canvas_gradebook_is_filled_into_another_file(grader: Command, folder: Path) -> None:
     """The instructor's own file stays; what was done is said on standard error."""
-    given = ("--template", "gradebook.csv", "--output", "upload.csv")
+    given = ("--template", "gradebook.csv", "--out", "upload.csv")
     done = grader("export", ".", "--format", "canvas", *given, cwd=folder)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "filled 'Attention (7)' in 1 of 1 rows\n"
@@ -48,11 +48,11 @@ def test_a_canvas_gradebook_is_filled_into_another_file(grader: Command, folder:
 
 
 def test_standard_output_holds_the_export_and_nothing_else(grader: Command, folder: Path) -> None:
-    """`--output -` and no `--output` are the same; each format is whole."""
+    """`--out -` and no `--out` are the same; each format is whole."""
     done = grader("export", ".", "--format", "csv", "--points", "total", cwd=folder)
     header, _, row = csv.reader(io.StringIO(done.stdout))
     assert (header[7], row[1], row[7], done.stderr) == ("total", "Zoë Müller", "7.5", "")
-    done = grader("export", ".", "--format", "json", "--output", "-", cwd=folder)
+    done = grader("export", ".", "--format", "json", "--out", "-", cwd=folder)
     assert json.loads(done.stdout)["submissions"][0]["score"] == 7.5
     done = grader("export", ".", "--format", "junit", cwd=folder)
     assert ET.fromstring(done.stdout).attrib == {"name": "Attention"}
@@ -76,10 +76,10 @@ def test_points_that_are_missing_make_the_command_exit_with_1(
         ("--format moodle", "Moodle takes no file but its own: download the assignment's grading"),
         ("--format csv --template gradebook.csv", "--template is for --format canvas and moodle"),
         (
-            "--format canvas --template gradebook.csv --output ./gradebook.csv",
-            "gradebook.csv is the template itself: name another --output",
+            "--format canvas --template gradebook.csv --out ./gradebook.csv",
+            "gradebook.csv is the template itself: name another --out",
         ),
-        ("--format csv --output nowhere/grades.csv", "nowhere/grades.csv cannot be written: No"),
+        ("--format csv --out nowhere/grades.csv", "nowhere/grades.csv cannot be written: No"),
     ],
 )
 def test_a_refusal_is_one_sentence_and_changes_nothing(

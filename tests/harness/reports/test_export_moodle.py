@@ -79,7 +79,7 @@ def test_a_worksheet_in_another_language_is_filled_in_as_well(tmp_path: Path) ->
     header, jane, bob, lara = out.table()
     assert out.text.startswith(GERMAN.partition("\n")[0] + "\n")
     assert header[5:7] == ["Bewertung", "Bestwertung"]
-    assert (jane[5], jane[-1]) == ("55", "failed: run_mha")
+    assert (jane[5], jane[-1]) == ("55", "run_mha: failed")
     assert (bob[5], lara[5]) == ("5,50", "100")
     half = filled(tmp_path, GERMAN, scored("Jane Doe_11", 4, 1.55))
     assert half.table()[1][5] == "55,5"
@@ -109,7 +109,7 @@ def test_feedback_is_text_and_never_replaces_the_instructors(tmp_path: Path) -> 
     grades = jane, scored("Lara Lost_13", 4, 6)
     out = filled(tmp_path, WORKSHEET, *grades, feedback=True)
     words = out.column("Feedback comments", "Identifier")
-    assert words["Participant 11"] == "'=TypeError: &lt;b&gt;'&lt;' not supported&lt;/b&gt;"
+    assert words["Participant 11"] == "&#61;TypeError: &lt;b&gt;'&lt;' not supported&lt;/b&gt;"
     assert words["Participant 13"] == "<p>Well tried</p>"
     assert "had feedback already, which was kept: 1\n  Participant 13" in out.said
     without = filled(tmp_path, WORKSHEET, *grades)

@@ -68,7 +68,7 @@ def test_a_row_for_each_submission_and_a_column_for_each_exercise(tmp_path: Path
         "max": "10",
         "run_rope": "4",
         "run_mha": "0.33",
-        "what went wrong": "failed: run_mha",
+        "what went wrong": "run_mha: failed",
         "changes": "",
         "comments": "",
     }

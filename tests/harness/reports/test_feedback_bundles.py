@@ -91,7 +91,7 @@ def read_by_moodle(name: str) -> tuple[str, str, str]:
 def test_canvas_takes_files_back_under_the_names_that_it_gave(tmp_path: Path):
     """The same names in one flat zip; each is read as the user and attachment that it was."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
-    done = ran(results, "--for", "canvas")
+    done = ran(results, "--format", "canvas")
     assert done.exit_code == 0, done.output
     found = members(results / "feedback-canvas" / "canvas.zip")
     assert sorted(found) == sorted(CANVAS)
@@ -103,7 +103,7 @@ def test_canvas_takes_files_back_under_the_names_that_it_gave(tmp_path: Path):
 def test_a_file_holds_what_its_name_promises(tmp_path: Path):
     """Canvas shows it as what was handed in was called: a zip must open, a notebook must load."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
-    ran(results, "--for", "canvas")
+    ran(results, "--format", "canvas")
     found = members(results / "feedback-canvas" / "canvas.zip")
     inner = zipfile.ZipFile(io.BytesIO(found[CANVAS[0]]))
     assert inner.namelist() == ["feedback.html", "feedback.txt"]
@@ -118,7 +118,7 @@ def test_other_kinds_of_file_open_as_well_or_are_left_out_and_said(tmp_path: Pat
     """A text that is called like a tar, a PDF or a document of Word is nothing anybody can open."""
     names = ["doejane_123_4567_work.tar.gz", "roejohn_124_4568_essay.pdf", "poe_125_4569_a.docx"]
     results = graded(tmp_path / "download", names, tmp_path / "results")
-    done = ran(results, "--for", "canvas")
+    done = ran(results, "--format", "canvas")
     found = members(results / "feedback-canvas" / "canvas.zip")
     with tarfile.open(fileobj=io.BytesIO(found[names[0]])) as inner:
         assert inner.getnames() == ["feedback.html", "feedback.txt"]
@@ -132,7 +132,7 @@ def test_what_canvas_would_take_for_another_is_left_out_and_said(tmp_path: Path)
     """Typed text has no attachment; a name with a number in it is read as somebody else's."""
     names = ["doe_2_b_223_4567_adapters.py", "LATE_anon_aB3xY_4571_adapters.py", CANVAS[0]]
     results = graded(tmp_path / "download", names, tmp_path / "results")
-    done = ran(results, "--for", "canvas")
+    done = ran(results, "--format", "canvas")
     assert done.exit_code == 1
     assert [*members(results / "feedback-canvas" / "canvas.zip")] == [CANVAS[0]]
     assert "anon_aB3xY: no file that was downloaded from Canvas" in done.output
@@ -142,7 +142,7 @@ def test_what_canvas_would_take_for_another_is_left_out_and_said(tmp_path: Path)
 def test_moodle_takes_files_back_by_the_participant_s_number(tmp_path: Path):
     """The number is the part after the name; what follows the plugin is the file's own name."""
     results = graded(tmp_path / "download", MOODLE, tmp_path / "results")
-    assert ran(results, "--for", "moodle").exit_code == 0
+    assert ran(results, "--format", "moodle").exit_code == 0
     found = members(results / "feedback-moodle" / "moodle.zip")
     assert sorted(map(read_by_moodle, found)) == [
         ("123", "assignsubmission_file", "feedback.html"),
@@ -157,7 +157,7 @@ def test_gradescope_is_given_an_autograder_that_only_hands_out_results(tmp_path:
     folder = downloaded(tmp_path / "download", ["submission_11", "submission_12"])
     (folder / "submission_metadata.yml").write_text("submission_11: {}\nsubmission_12: {}\n")
     results = graded(folder, ["submission_11", "submission_12"], tmp_path / "results")
-    assert ran(results, "--for", "gradescope").exit_code == 0
+    assert ran(results, "--format", "gradescope").exit_code == 0
     root = tmp_path / "autograder"
     with zipfile.ZipFile(results / "feedback-gradescope" / "gradescope.zip") as archive:
         archive.extractall(root / "source")
@@ -183,7 +183,7 @@ def test_a_mail_merge_s_table_has_a_row_for_each_person(tmp_path: Path):
     with Store.open(results, "attention") as store:
         pair = [Author("Jane Doe", "1", "jane@x.edu"), Author("=cmd()", "2", "roe@x.edu")]
         store.set_people({"doejane_123": pair, "roejohn_124": [Author("John Roe", "3")]})
-    done = ran(results, "--for", "mail")
+    done = ran(results, "--format", "mail")
     assert done.exit_code == 1
     assert "roejohn_124: an address is not known" in done.output
     with (results / "feedback-mail" / "mail.csv").open(encoding="utf-8", newline="") as file:
@@ -199,7 +199,7 @@ def test_nobody_finds_anything_of_another_or_hidden(tmp_path: Path, form: str):
     """No other name, id or address, no hidden test by name, nothing that one expects."""
     names = MOODLE if form == "moodle" else CANVAS
     results = graded(tmp_path / "download", names, tmp_path / "results")
-    ran(results, "--for", form)
+    ran(results, "--format", form)
     folder = results / f"feedback-{form}"
     stored = Store.read(results)
     hidden = {t.id for g in stored.grades() for t in g.tests if "/hidden/" in t.id}
@@ -242,7 +242,7 @@ def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
     (results / "decisions.toml").write_text(
         '[[points]]\nperson = "doejane_123"\nby = 2\nreason = "the docstring was wrong"\n'
     )
-    ran(results, "--for", "mail")
+    ran(results, "--format", "mail")
     with (results / "feedback-mail" / "mail.csv").open(encoding="utf-8", newline="") as file:
         (mail,) = [row for row in csv.DictReader(file) if row["email"] == "123@x.edu"]
     machine = Store.read(results).grade("doejane_123")
@@ -251,7 +251,7 @@ def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
     assert settled.hundredths == settled.machine + 200
     assert mail["subject"].startswith(f"attention: {settled.final:g} of")
     assert "+2 points: the docstring was wrong" in mail["body"]
-    ran(results, "--for", "canvas")
+    ran(results, "--format", "canvas")
     zipped = members(results / "feedback-canvas" / "canvas.zip")[CANVAS[0]]
     text = zipfile.ZipFile(io.BytesIO(zipped)).read("feedback.txt").decode()
     assert text == mail["body"]
@@ -274,7 +274,7 @@ def test_a_text_begins_with_what_went_wrong(tmp_path: Path):
 def test_nothing_is_written_for_a_platform_that_nothing_came_from(tmp_path: Path):
     """One sentence, and no empty zip that goes up without anybody noticing."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
-    refused = CliRunner().invoke(cli, ["feedback", str(results), "--for", "moodle"])
+    refused = CliRunner().invoke(cli, ["feedback", str(results), "--format", "moodle"])
     assert "nobody's feedback can be written for moodle: not downloaded" in str(refused.exception)
     assert not (results / "feedback-moodle").exists()
 
@@ -306,7 +306,7 @@ def test_a_folder_of_somebody_else_is_not_replaced(tmp_path: Path):
 def test_pages_are_printed_where_there_is_a_browser(tmp_path: Path):
     """A PDF beside page and text, for who wants to keep it."""
     results = graded(tmp_path / "download", MOODLE[:1], tmp_path / "results")
-    assert ran(results, "--for", "moodle", "--pdf").exit_code == 0
+    assert ran(results, "--format", "moodle", "--pdf").exit_code == 0
     ((name, content),) = members(results / "feedback-moodle" / "moodle.zip").items()
     assert name.endswith("feedback.pdf")
     assert content.startswith(b"%PDF")

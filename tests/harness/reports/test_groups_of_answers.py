@@ -47,7 +47,7 @@ def named(untouched, tmp_path_factory, grader) -> Path:
     folder = Path(shutil.copytree(untouched, tmp_path_factory.mktemp("named") / "graded"))
     group, *_ = groups(folder)
     saying = ("--sentence", SENTENCE, "--hint", HINT)
-    grader("mistakes", "name", str(folder / "out"), group, "half", *saying)
+    grader("mistakes", str(folder / "out"), "name", group, "half", *saying)
     return folder
 
 
@@ -101,7 +101,7 @@ def test_a_named_group_is_a_mistake_like_any_other_at_once(graded, grader):
     """In the lines, in exports, and for who hands in the same later."""
     out, (group, *_) = str(graded / "out"), groups(graded)
     saying = ("--sentence", SENTENCE, "--hint", HINT)
-    done = grader("mistakes", "name", out, group, "half-too-much", *saying)
+    done = grader("mistakes", out, "name", group, "half-too-much", *saying)
     assert done.returncode == 0, done.stderr
     named = {"anna", "bert", "cleo"}
     assert {name for name, found in told(graded).items() if "half-too-much" in found} == named
@@ -118,7 +118,7 @@ def test_names_are_text_that_can_be_changed_by_hand(graded, grader):
     """What is taken out there is said no more; scores stay what they are."""
     out, (group, *_) = graded / "out", groups(graded)
     before = [one.score for one in Store.read(out).grades()]
-    grader("mistakes", "name", str(out), group, "half", "--sentence", SENTENCE, "--hint", HINT)
+    grader("mistakes", str(out), "name", group, "half", "--sentence", SENTENCE, "--hint", HINT)
     file = out / "mistakes.toml"
     file.write_text(file.read_text().replace(SENTENCE, "Half is too much."))
     assert grader("mistakes", str(out)).returncode == 0
@@ -164,7 +164,7 @@ def test_a_damaged_file_of_names_is_told_by_its_line(named, grader, change, said
 def test_a_group_is_named_by_its_id(untouched, grader, arguments, said):
     """Or by as much of it as tells it from others."""
     saying = ("--sentence", SENTENCE, "--hint", HINT)
-    done = grader("mistakes", "name", str(untouched / "out"), *arguments, *saying)
+    done = grader("mistakes", str(untouched / "out"), "name", *arguments, *saying)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
@@ -172,9 +172,9 @@ def test_a_named_mistake_becomes_one_of_the_assignment(graded, grader):
     """A stub, and the class's answers as its test: `verify` is content once the stub is right."""
     out, (group, *_), course = str(graded / "out"), groups(graded), graded / "course"
     saying = ("--sentence", SENTENCE, "--hint", HINT)
-    grader("mistakes", "name", out, group, "half-too-much", *saying)
+    grader("mistakes", out, "name", group, "half-too-much", *saying)
     there = ("--assignment", str(course))
-    done = grader("mistakes", "add", out, "half-too-much", *there)
+    done = grader("mistakes", out, "add", "half-too-much", *there)
     assert done.returncode == 0, done.stderr
     seen = tomllib.loads((course / "solutions" / "seen" / "half-too-much.toml").read_text())
     assert seen["mistake"][0]["sentence"] == SENTENCE

@@ -73,14 +73,14 @@ def test_a_moved_page_opens_by_itself(chromium: Browser, report: Path, tmp_path)
 def test_the_list_is_sorted_by_its_headings(chromium: Browser, report: Path):
     """Once upwards, once more downwards; who is not graded comes after everybody with a score."""
     with opened(chromium, report / "index.html") as found:
-        button = found.page.get_by_role("button", name="submission", exact=True)
+        button = found.page.get_by_role("button", name="name", exact=True)
         button.click()
         upwards = names(found.page)
-        assert [name[:1] for name in upwards[:3]] == ["a", "a", "a"]
-        expect(found.page.locator("th[aria-sort=ascending]")).to_have_text("submission")
+        assert [name[:1] for name in upwards[:3]] == ["A", "A", "A"]
+        expect(found.page.locator("th[aria-sort=ascending]")).to_have_text("name")
         button.click()
         assert names(found.page)[0] > upwards[0]
-        found.page.get_by_role("button", name="score", exact=True).click()
+        found.page.get_by_role("button", name="points", exact=True).click()
         scores = found.page.locator("#list tbody td:nth-child(2)").all_inner_texts()
         numbers = [float(score.split(" / ")[0]) for score in scores[1:-1] if "/" in score]
         assert numbers == sorted(numbers)
@@ -91,7 +91,7 @@ def test_the_list_is_searched_and_filtered(chromium: Browser, report: Path):
     with opened(chromium, report / "index.html") as found:
         page = found.page
         page.fill("#search", "mask-inverted")
-        words = page.locator("#list tbody td:nth-child(3)").all_inner_texts()
+        words = page.locator("#list tbody td:nth-child(3)").all_text_contents()
         assert words
         assert all("mask-inverted" in text for text in words if text)
         page.fill("#search", "nobody is called so")
@@ -163,40 +163,26 @@ def test_links_lead_to_the_submissions_and_no_further(chromium: Browser, report:
         assert all(link.startswith("#") for link in re.findall('href="([^"]*)"', page.read_text()))
 
 
-def test_the_heat_map_is_walked_by_keys(chromium: Browser, report: Path):
-    """Arrows tell each cell, plus comes closer, Enter opens the submission."""
+def test_a_person_has_a_line_that_opens(chromium: Browser, report: Path):
+    """All problems are below it; a line is as high as any other until then."""
     with opened(chromium, report / "index.html") as found:
-        page, told = found.page, found.page.locator("#cell")
-        page.focus("#cells")
-        page.keyboard.press("ArrowRight")
-        expect(told).to_contain_text("passed")
-        best = told.inner_text()
-        page.keyboard.press("ArrowDown")
-        assert told.inner_text() != best
-        wide = "document.getElementById('width').offsetWidth"
-        before = page.evaluate(wide)
-        page.keyboard.press("+")
-        assert page.evaluate(wide) > 1.5 * before
-        page.select_option("#order", "class")
-        page.focus("#cells")
-        page.keyboard.press("ArrowUp")
-        assert told.inner_text() != best
-        name = told.inner_text().partition(" (")[0]
-        page.keyboard.press("Enter")
-        expect(page.locator("h1")).to_have_text(name)
+        rows = found.page.locator("#list tbody tr")
+        heights = {round(row.bounding_box()["height"]) for row in rows.all()[:30]}
+        assert max(heights) < 1.2 * min(heights)
+        line = found.page.locator("#list tbody details").first
+        expect(line.locator("li").first).to_be_hidden()
+        line.locator("summary").click()
+        expect(line.locator("li").first).to_be_visible()
 
 
-def test_the_heat_map_shows_what_failed_in_colour(chromium: Browser, report: Path):
-    """Sorted by score, the best column is all of one colour and the worst of another."""
-    script = """() => {
-        const canvas = document.querySelector('#cells canvas');
-        const context = canvas.getContext('2d');
-        const at = (x) => [...context.getImageData(x, 3, 1, 1).data].join();
-        return [at(2), at(canvas.width - 3)];
-    }"""
-    with opened(chromium, report / "index.html") as found:
-        best, worst = found.page.evaluate(script)
-        assert best != worst
+def test_what_to_do_stands_on_the_first_screen(chromium: Browser, report: Path):
+    """For the instructor what needs a decision, for a student the first thing to fix."""
+    for viewport in (DESK, PHONE):
+        with opened(chromium, report / "index.html", viewport=viewport) as found:
+            assert found.page.locator(".need h3").first.bounding_box()["y"] < 600
+        with opened(chromium, with_pictures(report), viewport=viewport) as found:
+            told = found.page.locator(".causes li a, .cause h2").first
+            assert told.bounding_box()["y"] < 600
 
 
 def test_errors_are_drawn_for_each_exercise_and_each_test(chromium: Browser, report: Path):

@@ -22,7 +22,7 @@ from grader.core.verdict import (
     Visibility,
     Where,
 )
-from grader.reports.cause_text import complaints
+from grader.reports.cause_text import complaint, complaints
 from grader.reports.single import print_grade
 from grader.reports.standing import Standing, standings
 from grader.reports.summary import print_summary
@@ -159,8 +159,8 @@ def test_what_makes_plain_answers_wrong_comes_first() -> None:
         )
     )
     assert words == (
-        "6 of 6 are wrong: run_softmax; 5 exercises are not written yet; "
-        "ValueError: 3 axes (a.py:7): run_rope, run_mha (values right)"
+        "run_softmax: 6 of 6 are wrong; 5 exercises are not written yet; "
+        "run_rope, run_mha: ValueError: 3 axes (a.py:7) (values right)"
     )
 
 
@@ -173,14 +173,14 @@ def test_values_are_right_only_where_no_other_cause_has_them_wrong() -> None:
             a_verdict("run_rope", ERROR, GENERALITY, **place),
         )
     )
-    assert words == "6 of 6 are wrong: run_rope; ValueError: 3 axes (a.py:7): run_rope"
+    assert words == "run_rope: 6 of 6 are wrong; run_rope: ValueError: 3 axes (a.py:7)"
 
 
 def test_what_is_beyond_three_causes_is_counted() -> None:
     """A row that fills the screen is read by nobody."""
     tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is wrong") for n in range(5)]
     assert complaints(a_grade(*tests)) == (
-        "a is wrong: run_0; b is wrong: run_1; c is wrong: run_2; and 2 more causes"
+        "run_0: a is wrong; run_1: b is wrong; run_2: c is wrong; and 2 more causes"
     )
 
 
@@ -196,8 +196,8 @@ def test_the_same_slip_at_two_lines_is_one_fault() -> None:
         )
         for line in range(4)
     ]
-    assert complaints(a_grade(*tests)) == f"{raised}: run_0, run_1 and 2 more"
-    assert complaints(a_grade(*tests[:1])) == f"{raised} (model.py:0): run_0"
+    assert complaints(a_grade(*tests)) == f"run_0, run_1 and 2 more: {raised}"
+    assert complaints(a_grade(*tests[:1])) == f"run_0: {raised} (model.py:0)"
 
 
 def test_a_known_mistake_is_a_sentence_with_its_id_beside_it() -> None:
@@ -205,7 +205,7 @@ def test_a_known_mistake_is_a_sentence_with_its_id_beside_it() -> None:
     diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
     tests = (a_verdict("run_rope", FAILED), a_verdict("run_rope", FAILED, diagnosis=diagnosis))
     assert complaints(a_grade(*tests, a_verdict("run_softmax"))) == (
-        "It pairs halves [rope-half-split]: run_rope"
+        "run_rope: it pairs halves [rope-half-split]"
     )
 
 
@@ -243,7 +243,7 @@ def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) ->
     lines = [" ".join(line.split()) for line in output.splitlines()]
     assert [line for line in lines if line.startswith(("alice", "bob", "carol"))] == [
         "alice 4 / 4 everything right",
-        "bob 2 / 4 wrong: run_rope",
+        "bob 2 / 4 run_rope: wrong",
         "carol unreadable no adapters",
     ]
 
@@ -261,7 +261,7 @@ def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored
     table, _, alarm = file.getvalue().partition("2 NOT GRADED")
     assert "1 graded, 0 unreadable, 2 not graded; mean 2, median 2 of 2 points" in table
     assert "bob: the judge was lost" in alarm
-    assert "dan: not graded: wrong: run_rope" in alarm
+    assert "dan: run_rope: wrong" in alarm
     assert "run the same command again" in alarm
 
 
@@ -277,7 +277,7 @@ def test_the_points_are_final_where_something_was_decided(stored: Stored) -> Non
     append_decision(file, "excused", {"person": "carol"})
     output = printed(print_summary, results, settling=open_settling(results))
     lines = [" ".join(line.split()) for line in output.splitlines()]
-    assert "alice 1 / 2 wrong: run_rope" in lines
+    assert "alice 1 / 2 run_rope: wrong" in lines
     assert [line for line in lines if line.startswith("carol excused")]
     assert "mean 1.5, median 1.5 of 2 points" in output
     assert "2 scores are not the sum of the tests alone" in output
@@ -333,10 +333,10 @@ def test_what_a_submission_wrote_is_shown_and_never_obeyed(
 
 
 @pytest.mark.parametrize("width", [50, 72, 80, 200])
-def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(
+def test_no_line_is_wider_than_the_terminal_and_details_are_not_cut_off(
     width: int, stored: Stored
 ) -> None:
-    """Long and wide names, ids and messages are folded."""
+    """Long and wide names, ids and messages are folded; in short, a person has one line."""
     name = "名" * 60
     message = "word " * 30 + "x" * 300
     grade = a_grade(
@@ -350,13 +350,15 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut_off(
     )
     single = printed(print_grade, grade, width=width)
     results = stored(grade, hostile_grade(GradeStatus.NOT_GRADED))
-    summary = printed(print_summary, results, width=width)
-    for line in (single + summary).splitlines():
+    summary = printed(print_summary, results, width=width, details=True)
+    short = printed(print_summary, results, width=width)
+    for line in (single + summary + short).splitlines():
         assert cell_len(line) <= width
     assert single.count("x") >= 300
     for word in ("generality,", "numerics,", "gradients,", "discipline", "efficiency"):
         assert word in single.partition("not yet")[0]
     assert summary.count("名") == 60
+    assert short.partition("\n\n")[0].count("\n") == 1
 
 
 def test_colours_are_for_terminals_without_no_color(
@@ -457,4 +459,20 @@ def test_a_place_that_the_sentence_names_is_told_once():
     """What still ran is told with its line."""
     said = "after 10 s still running a.py:3\n    while True:"
     hung = a_verdict("run_rope", Status.TIMEOUT, message=said, where=Where("a.py", 3))
-    assert complaints(a_grade(hung)) == "after 10 s still running a.py:3: run_rope"
+    assert complaints(a_grade(hung)) == "run_rope: after 10 s still running a.py:3"
+
+
+def test_a_line_on_a_person_says_where_and_what_and_how_much_more() -> None:
+    """It is cut after a word, and what follows is counted."""
+    tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is all wrong") for n in range(5)]
+    assert complaint(a_grade(*tests), 60) == "run_0: a is all wrong (+4 more)"
+    assert complaint(a_grade(*tests), 26) == "run_0: a is all… (+4 more)"
+    assert complaint(a_grade(a_verdict("run_rope")), 60) == "everything right"
+    assert complaint(a_grade(status=GradeStatus.UNREADABLE, message="no file"), 60) == "no file"
+
+
+def test_a_class_of_seventeen_leaves_room_on_a_screen_of_forty_lines(stored: Stored) -> None:
+    """However much went wrong: nobody scrolls back to find a person."""
+    wrong = [a_verdict(f"run_{n}", FAILED, message="it is wrong " * 20) for n in range(9)]
+    grades = [a_grade(*wrong, name=f"student-{number}") for number in range(17)]
+    assert len(printed(print_summary, stored(*grades), width=80).splitlines()) <= 17 + 4

@@ -257,10 +257,10 @@ def test_the_guide_tells_of_every_kind_of_decision() -> None:
         (("points", "alice", "many", "--reason", "r"), "the points must be a number such as 2"),
         (("points", "alice", "1.234", "--reason", "r"), "to must be whole hundredths of a point"),
         (("points", "alice", "2"), "missing option '--reason'"),
-        (("extend", "alice"), "[[extension]] wants until or days: neither is there"),
-        (("extend", "alice", "--until", "soon"), "'soon' is no time such as 2026-10-03T23:59"),
+        (("extension", "alice"), "[[extension]] wants until or days: neither is there"),
+        (("extension", "alice", "--until", "soon"), "'soon' is no time such as 2026-10-03T23:59"),
         (("undo", "3"), "holds 0 decisions, and none with the number 3"),
-        (("take", "alice", "zoe"), "no submission is called 'zoe'"),
+        (("taken-instead", "alice", "zoe"), "no submission is called 'zoe'"),
     ],
 )
 def test_a_decision_that_cannot_be_made_is_one_sentence_and_writes_nothing(

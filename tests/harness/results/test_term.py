@@ -115,18 +115,20 @@ def tell(folder: Path, step: Run) -> Path:
     group = re.search(r"^(\w+)\W+3 submissions answer alike", listed, re.MULTILINE)
     assert group, listed
     saying = ("--sentence", "Half is too much.", "--hint", "How much is twice?")
-    step("mistakes", "name", out, group[1], "half-too-much", *saying, cwd=course)
+    step("mistakes", out, "name", group[1], "half-too-much", *saying, cwd=course)
     with (course / "pyproject.toml").open("a") as project:
         project.write(LATE_RULE)
     (out / "times.csv").write_text(TIMES)
     step("decide", out, "times", out / "times.csv", *BY, cwd=course)
-    step("decide", out, "extend", "cliffcem_103", "--days", 2, "--reason", "ill", *BY, cwd=course)
+    step(
+        "decide", out, "extension", "cliffcem_103", "--days", 2, "--reason", "ill", *BY, cwd=course
+    )
     why = ("--reason", "the docstring was wrong")
     step("decide", out, "points", "graygus_107", "run_double", "+1.25", *why, *BY, cwd=course)
     step("batch", first, second, *options, cwd=course)
-    step("feedback", out, "--for", "canvas", cwd=course)
-    step("export", out, "--format", "csv", "--output", folder / "grades.csv", cwd=course)
-    step("mistakes", "add", out, "half-too-much", cwd=course)
+    step("feedback", out, "--format", "canvas", cwd=course)
+    step("export", out, "--format", "csv", "--out", folder / "grades.csv", cwd=course)
+    step("mistakes", out, "add", "half-too-much", cwd=course)
     return folder
 
 
@@ -346,7 +348,7 @@ def test_moodle_takes_the_feedback_back_by_its_numbers(grader: Run, told: Path, 
     )
     out = tmp_path / "out"
     checked(grader("batch", download, "--out", out, cwd=told / "course"))
-    checked(grader("feedback", out, "--for", "moodle", cwd=told / "course"))
+    checked(grader("feedback", out, "--format", "moodle", cwd=told / "course"))
     with zipfile.ZipFile(out / "feedback-moodle" / "moodle.zip") as archive:
         assert {name.split("_")[1] for name in archive.namelist()} == {"7", "8"}
 

@@ -66,7 +66,7 @@ MISTAKES = (
     Mistake(
         "checkpoint-optimizer-lost",
         "The state of the optimizer is lost on the way through your checkpoint.",
-        "What does AdamW know after a thousand steps that it does not know at the beginning?",
+        "Which values does AdamW hold after a thousand steps that it does not hold at the start?",
         {
             "run_save_checkpoint": (_saving(optimizer=_without_state),),
             "run_load_checkpoint": (_loading(optimizer_too=False),),
@@ -75,7 +75,7 @@ MISTAKES = (
     Mistake(
         "checkpoint-model-lost",
         "The weights of the model are not those that were saved.",
-        "What does `state_dict()` return, and what is done with that when it is loaded?",
+        "Which type does `state_dict()` return, and which method takes it back?",
         {
             "run_save_checkpoint": (_saving(model=_all_zero),),
             "run_load_checkpoint": (_loading(model_too=False),),

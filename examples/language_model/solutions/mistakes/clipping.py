@@ -103,13 +103,13 @@ MISTAKES = (
     _mistake(
         "clipping-always",
         "Your gradients are scaled even where their norm is small enough.",
-        "What should happen to gradients that are smaller than the limit?",
+        "Where the norm is below the limit, should gradients change?",
         _clipping(_always),
     ),
     _mistake(
         "clipping-another-norm",
         "Your norm is another one than the l2 norm.",
-        "What is the l2 norm of the gradients 3 and 4?",
+        "How large is the l2 norm of the gradients 3 and 4?",
         _clipping(_by(lambda gradients: sum(one.abs().sum() for one in gradients))),
         _clipping(_by(lambda gradients: sum(one.norm() for one in gradients))),
         _clipping(_by(lambda gradients: max(one.abs().max() for one in gradients))),
@@ -117,7 +117,7 @@ MISTAKES = (
     _mistake(
         "clipping-root-missing",
         "Your norm is the sum of the squares, without its root.",
-        "What is the l2 norm of the gradients 3 and 4?",
+        "How large is the l2 norm of the gradients 3 and 4?",
         _clipping(_by(lambda gradients: sum(one.square().sum() for one in gradients))),
     ),
     _mistake(
@@ -129,13 +129,13 @@ MISTAKES = (
     _mistake(
         "clipping-to-one",
         "Your gradients are scaled to a norm of 1, whatever the limit is.",
-        "What is the norm after your scaling, and what should it be?",
+        "How large is the norm after your scaling, and how large should it be?",
         _clipping(_without_limit),
     ),
     _mistake(
         "clipping-not-in-place",
         "Your gradients are scaled, and then the results are thrown away.",
-        "What does the optimizer read, and have you changed that?",
+        "Which attribute of a parameter does the optimizer read, and does your code change it?",
         _clipping(_not_in_place),
     ),
     _mistake(
@@ -150,7 +150,7 @@ MISTAKES = (
     _mistake(
         "clipping-without-gradient",
         "Your clipping fails where a parameter has no gradient.",
-        "What is the gradient of a parameter that had no part in the loss?",
+        "Which `.grad` does a parameter have that had no part in the loss?",
         _all_have_gradients,
     ),
 )

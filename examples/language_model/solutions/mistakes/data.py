@@ -68,7 +68,7 @@ MISTAKES = (
     _mistake(
         "batch-targets-not-shifted",
         "Your targets are the inputs themselves, where each should be the token that comes next.",
-        "What is the model to predict, when it has seen a window up to one of its tokens?",
+        "Which token should the model predict when it has seen a window up to one of its tokens?",
         _batch(targets_from=0),
     ),
     _mistake(

@@ -154,7 +154,7 @@ MISTAKES = (
     ),
     Mistake(
         "weight-diagonal",
-        "Of a square weight you use the diagonal alone: in your equation both of its axes have the "
+        "You use only the diagonal of a square weight: your equation gives both of its axes the "
         "same name.",
         "In `einsum(x, weight, '... d, d d -> ... d')`, which numbers of the weight are read?",
         ways(

@@ -165,7 +165,7 @@ MISTAKES = (
         "embedding-scaled",
         "Your embedding multiplies the vectors by the root of their width, which is another "
         "model's way.",
-        "What should come back for a token whose row holds ones?",
+        "Which result do you expect for a token whose row holds ones?",
         ways(Way(_EMBEDDED, {"look_up": _scaled_up})),
     ),
     Mistake(
@@ -195,7 +195,7 @@ MISTAKES = (
     Mistake(
         "relu-for-silu",
         "Your activation is a ReLU.",
-        "What does a SiLU make of -1?",
+        "Which value does a SiLU have at -1?",
         ways(Way(_ACTIVATED, {"activate": _relu})),
     ),
     Mistake(
@@ -217,13 +217,13 @@ MISTAKES = (
     Mistake(
         "silu-sign",
         "Your sigmoid is that of -x.",
-        "What should become of large positive numbers, and what does your code make of them?",
+        "How large should the result be for large positive values, and how large is yours?",
         ways(Way(_ACTIVATED, {"activate": _by_sigmoid_of_minus})),
     ),
     Mistake(
         "silu-overflows",
         "Your SiLU takes the exponential of large numbers, which overflows.",
-        "Of x and -x, whose exponential does your code take, and what is infinity divided by "
+        "Does your code take the exponential of x or of -x, and how large is infinity divided by "
         "infinity?",
         ways(Way(_SILU, {"activate": _overflowing})),
         own_dtype=True,
@@ -255,7 +255,7 @@ MISTAKES = (
     Mistake(
         "gate-added",
         "You add the two projections, where they should be multiplied.",
-        "What should come out where the gate is 0?",
+        "Which result do you expect where the gate is 0?",
         ways(Way(FED, {"gate": torch.add})),
     ),
     Mistake(
@@ -266,7 +266,7 @@ MISTAKES = (
     ),
     Mistake(
         "feed-weights-mixed-up",
-        "The weight that leads back has changed places with one that leads up.",
+        "The weight that leads back is swapped with one that leads up.",
         "Which of the three weights comes last, whatever its number is?",
         ways(
             Way(FED, {"feed_weights_in_order": _second_last}),
@@ -292,43 +292,43 @@ MISTAKES = (
         "variance-for-mean-square",
         "You divide by the standard deviation, which is not the root mean square unless the mean "
         "is 0.",
-        "What is the root mean square of a vector of ones, and what its standard deviation?",
+        "Which root mean square does a vector of ones have, and which standard deviation?",
         ways(Way(NORMED, {"divide_by_root": _by_variance})),
     ),
     Mistake(
         "eps-outside-root",
         "You add eps to the root, where it belongs under it.",
-        "What is the root of 0 + eps, and what is the root of 0, plus eps?",
+        "Which is larger: the root of 0 + eps, or the root of 0, plus eps?",
         ways(Way(_RMSNORM, {"divide_by_root": _eps_beside})),
     ),
     Mistake(
         "eps-missing",
         "Your norm leaves eps out.",
-        "What does your code return for a vector of zeros?",
+        "Which result does your code return for a vector of zeros?",
         ways(Way(_RMSNORM, {"divide_by_root": _without_eps})),
     ),
     Mistake(
         "root-missing",
         "You divide by the mean of the squares instead of its root.",
-        "If every feature doubles, what should become of the result?",
+        "If every feature doubles, how should the result change?",
         ways(Way(NORMED, {"divide_by_root": _without_root})),
     ),
     Mistake(
         "root-multiplied",
         "You multiply by the root mean square, where you should divide by it.",
-        "If every feature doubles, what should become of the result?",
+        "If every feature doubles, how should the result change?",
         ways(Way(_RMSNORM, {"divide_by_root": _times_root})),
     ),
     Mistake(
         "sum-for-mean",
         "You sum the squares, where they should be averaged.",
-        "What is the root mean square of a vector of ones?",
+        "Which root mean square does a vector of ones have?",
         ways(Way(NORMED, {"mean_square": _sum_of_squares})),
     ),
     Mistake(
         "square-of-mean",
         "You square the mean, where you should average the squares.",
-        "What is the root mean square of 1 and -1?",
+        "Which root mean square do 1 and -1 have?",
         ways(Way(_RMSNORM, {"mean_square": _square_of_mean})),
     ),
     Mistake(
@@ -352,13 +352,13 @@ MISTAKES = (
     Mistake(
         "gain-from-one",
         "Your gain is one more than the weights say.",
-        "What should come back with weights of zero?",
+        "Which result do you expect with weights of zero?",
         ways(Way(NORMED, {"gain": _gained_from_one})),
     ),
     Mistake(
         "gain-added",
         "You add the gain, where it should be multiplied.",
-        "What should come back with weights of zero?",
+        "Which result do you expect with weights of zero?",
         ways(Way(NORMED, {"gain": _gain_added})),
     ),
 )

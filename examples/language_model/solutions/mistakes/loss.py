@@ -89,14 +89,14 @@ MISTAKES = (
     Mistake(
         "loss-summed",
         "Your loss is the sum over the examples, where their mean is asked for.",
-        "What should become of the loss if every example comes twice?",
+        "How should the loss change if every example comes twice?",
         ways(Way(_LOSS, {"average": _added_up})),
     ),
     Mistake(
         "loss-over-all-scores",
         "Your mean divides by the number of all scores, where it should divide by that of the "
         "examples.",
-        "What is summed up, and how many of those are there?",
+        "Which values do you sum up, and how many of them are there?",
         ways(
             Way(_LOSS, {"average": _over_all_scores}),
             Way(_LOSS, {"average": _over_vocabulary}),
@@ -105,7 +105,7 @@ MISTAKES = (
     Mistake(
         "loss-perplexity",
         "You return the exponential of the loss, which is called perplexity.",
-        "What should the loss be if every target has the probability 1?",
+        "How large should the loss be if every target has the probability 1?",
         ways(Way(_LOSS, {"average": _exponential})),
     ),
     Mistake(
@@ -117,7 +117,7 @@ MISTAKES = (
     Mistake(
         "loss-without-logarithm",
         "Your loss averages probabilities, not their logarithms.",
-        "What should the loss of a target with the probability 0 be?",
+        "How large should the loss of a target with the probability 0 be?",
         ways(Way(_LOSS, {"surprise": _probabilities_alone})),
     ),
     Mistake(
@@ -134,8 +134,8 @@ MISTAKES = (
     ),
     Mistake(
         "loss-unstable",
-        "Your loss is infinite or no number where scores are large: an exponential overflows, or a "
-        "probability is rounded to 0 before its logarithm is taken.",
+        "Your loss is infinite or NaN for large scores: an exponential overflows, or a "
+        "probability is rounded to 0 before its logarithm.",
         "Write down the logarithm of exp(x) / sum: which exponential can you save, and which "
         "number can be taken away from all scores?",
         ways(
@@ -148,13 +148,13 @@ MISTAKES = (
     Mistake(
         "loss-over-examples",
         "Your softmax runs over the examples, where each example has its own.",
-        "Whose probabilities must sum to 1, and along which axis do they lie?",
+        "Which probabilities must sum to 1, and along which axis do they lie?",
         ways(Way(_LOSS, {"surprise": _over_examples}), Way(_LOSS, {"surprise": _over_everything})),
     ),
     Mistake(
         "loss-unnormalised",
         "Your loss uses the scores of the targets alone, whatever those of the other tokens are.",
-        "What should become of the loss if all scores grow by the same number?",
+        "How should the loss change if all scores grow by the same number?",
         ways(Way(_LOSS, {"surprise": _unnormalised})),
     ),
     Mistake(

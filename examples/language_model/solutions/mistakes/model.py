@@ -127,7 +127,7 @@ MISTAKES = (
     Mistake(
         "post-norm",
         "Your norms stand behind the layers, where each should stand before its layer.",
-        "What does attention get to see: the tokens as they are, or normalised ones?",
+        "Does attention see the tokens as they are, or normalised ones?",
         ways(
             Way(WHOLE, {"arrange_block": _norm_behind_sum}),
             Way(WHOLE, {"arrange_block": _norm_behind_layer}),
@@ -136,20 +136,20 @@ MISTAKES = (
     Mistake(
         "residuals-missing",
         "Nothing is added to your tokens: each layer's result takes their place.",
-        "What should a block return whose layers return nothing but zeros?",
+        "Which result should a block return whose layers return only zeros?",
         ways(Way(WHOLE, {"arrange_block": _no_residuals})),
     ),
     Mistake(
         "attention-residual-missing",
-        "What attention finds takes the place of the tokens, where it should be added to them.",
-        "What should the second half of your block get if attention returns zeros?",
+        "The result of attention replaces the tokens, where it should be added to them.",
+        "Which input should the second half of your block get if attention returns zeros?",
         ways(Way(WHOLE, {"arrange_block": _no_first_residual})),
     ),
     Mistake(
         "feed-forward-residual-missing",
         "The feed-forward layer's result takes the place of the tokens, where it should be added "
         "to them.",
-        "What should a block return whose feed-forward layer returns zeros?",
+        "Which result should a block return whose feed-forward layer returns zeros?",
         ways(Way(WHOLE, {"arrange_block": _no_second_residual})),
     ),
     Mistake(
@@ -199,7 +199,7 @@ MISTAKES = (
     ),
     Mistake(
         "norms-exchanged",
-        "The two norms of your block have changed places.",
+        "The two norms of your block are swapped.",
         "Which norm stands before attention: ln1 or ln2?",
         ways(Way(WHOLE, {"norms_in_order": _exchanged})),
     ),
@@ -212,7 +212,7 @@ MISTAKES = (
     Mistake(
         "final-norm-first",
         "The norm that belongs behind the last block stands before the first one.",
-        "What does the head of your model get: normalised features, or others?",
+        "Does the head of your model get normalised features, or others?",
         ways(Way(_MODEL, {"arrange_model": _norm_first})),
     ),
     Mistake(
@@ -224,7 +224,7 @@ MISTAKES = (
     Mistake(
         "softmax-at-the-end",
         "Your model returns probabilities, where unnormalised scores are asked for.",
-        "What does the loss do with what the model returns?",
+        "Does the loss take scores or probabilities?",
         ways(
             Way(_MODEL, {"arrange_model": _with_probabilities}),
             Way(_MODEL, {"arrange_model": _with_logarithms}),
@@ -254,7 +254,7 @@ MISTAKES = (
     Mistake(
         "blocks-not-chained",
         "Each of your blocks gets the embeddings, so that only the last one counts.",
-        "What does the second block get in your code, and what should it get?",
+        "Which input does the second block get in your code, and which should it get?",
         ways(Way(_MODEL, {"arrange_model": _each_on_the_first})),
     ),
 )

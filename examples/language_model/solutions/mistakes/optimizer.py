@@ -156,7 +156,7 @@ MISTAKES = (
         "adamw-bias-not-corrected",
         "Your running means are used as they are, and in the first steps they are too near to 0, "
         "where they began.",
-        "What is the mean after one step, as a multiple of the first gradient?",
+        "Which multiple of the first gradient is the mean after one step?",
         _adamw(unbiased=_uncorrected),
         _adamw(unbiased=_first_corrected),
         _adamw(unbiased=_second_corrected),
@@ -164,7 +164,7 @@ MISTAKES = (
     _mistake(
         "adamw-step-miscounted",
         "The number of the step in your bias correction is off by one: the first step is number 1.",
-        "What is `1 - beta ** t` in the first step, if t starts where yours does?",
+        "How large is `1 - beta ** t` in the first step, if t starts where yours does?",
         _adamw(unbiased=_one_step_behind),
         _adamw(unbiased=_one_step_ahead),
     ),
@@ -197,7 +197,7 @@ MISTAKES = (
     _mistake(
         "adamw-without-decay",
         "Your weights do not decay.",
-        "What should happen to a weight whose gradient is 0?",
+        "How should a weight change whose gradient is 0?",
         _adamw(decay=_left_out),
     ),
     _mistake(
@@ -220,7 +220,7 @@ MISTAKES = (
     ),
     _mistake(
         "adamw-betas-exchanged",
-        "Your two betas have changed places.",
+        "Your two betas are swapped.",
         "Which of the two means should have the longer memory?",
         _adamw(betas=_betas_exchanged),
     ),
@@ -233,7 +233,7 @@ MISTAKES = (
     _mistake(
         "adamw-means-forgotten",
         "A running mean of yours knows the latest gradient only.",
-        "What of a step is still there when the next one begins?",
+        "Which values of a step are still there when the next one begins?",
         _adamw(remember=_forgetful),
         _adamw(remember=_mean_forgotten),
         _adamw(remember=_squares_forgotten),
@@ -241,7 +241,7 @@ MISTAKES = (
     _mistake(
         "adamw-gradient-not-squared",
         "Your second running mean is one of the gradients, and not of their squares.",
-        "What makes the second mean positive, whatever the gradients are?",
+        "Which operation makes the second mean positive, whatever the gradients are?",
         _adamw(remember=_unsquared(lambda gradient: gradient)),
         _adamw(remember=_unsquared(torch.abs)),
     ),

@@ -88,7 +88,7 @@ MISTAKES = (
     ),
     Mistake(
         "rope-cos-sin-swapped",
-        "Cosine and sine have changed places in your rotation.",
+        "Cosine and sine are swapped in your rotation.",
         "At position 0 every angle is 0: what should your rotation do there, and what does it do?",
         ways(Way(_ROPE, {"rotate": _cos_and_sin_swapped})),
     ),
@@ -123,7 +123,7 @@ MISTAKES = (
         "rope-positions-ignored",
         "Your rotation takes the order of the vectors for their positions, and not the positions "
         "that are passed.",
-        "What should happen to the first vector if its position is 7?",
+        "By which angle should the first vector turn if its position is 7?",
         ways(Way(("run_rope", MULTIHEAD_ROPE), {"rope_positions": _in_order})),
         echoes=(MULTIHEAD_ROPE,),
     ),

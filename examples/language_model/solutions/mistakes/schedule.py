@@ -50,7 +50,7 @@ MISTAKES = (
     _mistake(
         "schedule-warmup-ahead",
         "Your warm-up is one iteration ahead: iteration 0 has the rate of iteration 1.",
-        "What is the rate at iteration 0, and at which iteration is the largest reached?",
+        "How large is the rate at iteration 0, and at which iteration is it largest?",
         _schedule(warm_up=lambda it, high, _low, rise: (it + 1) / rise * high),
         _schedule(warm_up=lambda it, high, _low, rise: (it + 1) / (rise + 1) * high),
     ),
@@ -83,20 +83,20 @@ MISTAKES = (
     _mistake(
         "schedule-not-halved",
         "Your cosine part swings from 2 to 0, so that the rate begins at nearly twice the largest.",
-        "What are the largest and the smallest value of 1 + cos, and which should they be?",
+        "Which are the largest and the smallest value of 1 + cos, and which should they be?",
         _schedule(above=lambda passed: 1 + math.cos(math.pi * passed)),
     ),
     _mistake(
         "schedule-rates-exchanged",
-        "Your largest and smallest rate have changed places in the cosine part.",
-        "What is the cosine at the beginning of the cycle, and which rate should be there?",
+        "Your largest and smallest rate are swapped in the cosine part.",
+        "How large is the cosine at the beginning of the cycle, and which rate should be there?",
         _schedule(between=lambda above, high, low: high + above * (low - high)),
         _schedule(above=lambda passed: (1 - math.cos(math.pi * passed)) / 2),
     ),
     _mistake(
         "schedule-minimum-not-subtracted",
         "Your cosine is multiplied by the largest rate, and not by what it is above the smallest.",
-        "What is the rate at the top of the cosine, once the smallest is added?",
+        "How large is the rate at the top of the cosine, once the smallest is added?",
         _schedule(between=lambda above, high, low: low + above * high),
     ),
     _mistake(

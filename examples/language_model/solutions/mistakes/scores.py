@@ -136,7 +136,7 @@ MISTAKES = (
         "softmax-without-exponential",
         "Your scores are divided by their sum as they are, without the exponential that makes all "
         "of them positive.",
-        "What becomes of a negative score, and can a share be negative?",
+        "Which share does a negative score get, and can a share be negative?",
         ways(Way(_SOFTMAX, {"softmax": _shares_of_sum})),
         own_dtype=True,
     ),
@@ -183,7 +183,7 @@ MISTAKES = (
     Mistake(
         "softmax-over-queries",
         "Your softmax runs along the queries, so that the weights of one query do not sum to 1.",
-        "Whose shares must add up to 1, and along which axis of the scores do they lie?",
+        "Which shares must add up to 1, and along which axis of the scores do they lie?",
         ways(Way(ATTENTION, {"axis_of_keys": -2}), Way(_MASKED, {"axis_of_keys": 1})),
     ),
     Mistake(
@@ -196,13 +196,13 @@ MISTAKES = (
     ),
     Mistake(
         "qk-swapped",
-        "Your queries and keys have changed places.",
+        "Your queries and keys are swapped.",
         "In your scores, does a row belong to the token that looks or to one that is looked at?",
         ways(Way(ATTENTION, {"similarity": _transposed})),
     ),
     Mistake(
         "kv-swapped",
-        "Your keys and values have changed places.",
+        "Your keys and values are swapped.",
         "Which of the two are compared with the queries, and which are averaged?",
         ways(
             Way(CAUSAL, {"projections_in_order": _values_second}),
@@ -212,7 +212,7 @@ MISTAKES = (
     Mistake(
         "mask-inverted",
         "Your mask works the wrong way round: what it allows is hidden, and what it hides is seen.",
-        "What does True in a mask stand for here, and which scores do you overwrite?",
+        "Does True in a mask allow or hide, and which scores do you overwrite?",
         ways(
             Way(ATTENTION, {"mask_scores": _inverted}),
             Way(ATTENTION, {"mask_scores": _inverted_finitely}),
@@ -228,13 +228,14 @@ MISTAKES = (
     Mistake(
         "mask-added",
         "Your mask is added to the scores as ones and zeros, which hides nothing.",
-        "What is left of a key's share when its score is one less than that of the others?",
+        "By which factor does a key's share shrink when its score is one less than that of the "
+        "others?",
         ways(Way(ATTENTION, {"mask_scores": _added})),
     ),
     Mistake(
         "mask-zero-fill",
         "Hidden keys get the score 0 before the softmax, and so keep a share of the attention.",
-        "What does the exponential make of 0, and of which number does it make nothing?",
+        "How large is the exponential of 0, and which number has an exponential of 0?",
         ways(Way(ATTENTION, {"mask_scores": _filled_with_zero})),
     ),
     Mistake(

@@ -192,7 +192,7 @@ MISTAKES = (
     _mistake(
         "tokenizer-specials-lost",
         "Your special tokens are gone from what is encoded.",
-        "What does `re.split` do with what it splits at, unless the pattern has a group?",
+        "Does `re.split` keep the text it splits at if the pattern has no group?",
         _tokenizer(parts=_without_specials),
     ),
     _mistake(
@@ -205,7 +205,7 @@ MISTAKES = (
     _mistake(
         "tokenizer-specials-shortest-first",
         "Where one special token is the beginning of another, yours finds the shorter one.",
-        "Of two alternatives that both match at a place, which does a regular expression take?",
+        "Which of two alternatives does a regular expression take if both match at a place?",
         _tokenizer(in_order=_shortest_first),
         _tokenizer(in_order=_as_given),
     ),
@@ -226,7 +226,7 @@ MISTAKES = (
     _mistake(
         "tokenizer-first-merge-missing",
         "Your first merge is never made: its rank 0 counts as false in Python.",
-        "What is `bool(0)`, and how else can you ask whether a pair has a rank?",
+        "Is `bool(0)` true, and how else can you ask whether a pair has a rank?",
         _tokenizer(merged=_first_never),
     ),
     _mistake(
@@ -240,25 +240,25 @@ MISTAKES = (
     _mistake(
         "tokenizer-merged-once-a-word",
         "A pair that stands in a word twice is merged there once.",
-        "What is left of (b'a', b'n') in `banana` after it is merged?",
+        "How often does (b'a', b'n') still occur in `banana` after it is merged?",
         _tokenizer(merged=_each_once),
     ),
     _mistake(
         "tokenizer-longest-token",
         "Your tokenizer takes the longest token that it knows, where it should apply the merges.",
-        "What do you need the list of merges for?",
+        "Which decision of the encoder needs the list of merges?",
         _tokenizer(merged=_longest_known),
     ),
     _mistake(
         "tokenizer-without-merges",
         "Your tokens are single bytes: nothing is merged.",
-        "What has changed of a word after the first merge, and does the next one see it?",
+        "How does a word change by the first merge, and does the next merge see that?",
         _tokenizer(merged=_unmerged),
     ),
     _mistake(
         "tokenizer-across-words",
         "Your merges go across the borders of words.",
-        "What is done with a text, between the special tokens and the merges?",
+        "Which step is between the special tokens and the merges?",
         _tokenizer(words=_one_word),
     ),
     _mistake(
@@ -270,7 +270,7 @@ MISTAKES = (
     _mistake(
         "tokenizer-words-at-spaces",
         "Your text is cut into words at its spaces, and not by the pattern.",
-        "Of `it's 12:30`, which words does the pattern find, and with which of them is the space?",
+        "Which words does the pattern find in `it's 12:30`, and which of them has the space?",
         _tokenizer(words=_at_spaces),
         _tokenizer(words=_spaces_lost),
     ),
@@ -284,19 +284,19 @@ MISTAKES = (
     _mistake(
         "tokenizer-decodes-one-by-one",
         "Your tokens are decoded one by one, so that characters of several tokens are lost.",
-        "What is the text of the first byte of an é alone?",
+        "Does the first byte of an é decode alone?",
         _tokenizer(decode=_one_by_one),
     ),
     _mistake(
         "tokenizer-decodes-strictly",
         "Your decoding raises an error where the bytes are no valid UTF-8.",
-        "What can `bytes.decode` do with errors, and what is U+FFFD for?",
+        "Which argument of `bytes.decode` handles errors, and where does U+FFFD stand?",
         _tokenizer(decode=_strictly),
     ),
     _mistake(
         "tokenizer-decodes-dropping",
         "Your decoding leaves out bytes that are no valid UTF-8, where U+FFFD should be.",
-        "What can `bytes.decode` do with errors, and what is U+FFFD for?",
+        "Which argument of `bytes.decode` handles errors, and where does U+FFFD stand?",
         _tokenizer(decode=_dropping),
     ),
     _mistake(
@@ -308,14 +308,14 @@ MISTAKES = (
     _mistake(
         "tokenizer-lines-changed",
         "Your lines lose or gain characters before they are encoded.",
-        "What does a line of a file end with, and what should be left of that?",
+        "Which character ends a line of a file, and should it be encoded?",
         _tokenizer(encode_iterable=_stripped),
         _tokenizer(encode_iterable=_with_newlines),
     ),
     _mistake(
         "tokenizer-iterable-in-characters",
-        "What comes piece by piece is encoded character by character.",
-        "What does a loop over a str give, and what one over a file?",
+        "A text that comes in pieces is encoded character by character.",
+        "Does a loop over a str give characters or lines, and a loop over a file?",
         _tokenizer(encode_iterable=_characters_one_by_one),
     ),
 )

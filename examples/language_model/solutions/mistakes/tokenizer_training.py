@@ -119,23 +119,23 @@ def _mistake(
 MISTAKES = (
     _mistake(
         "bpe-ties-first-seen",
-        "Of several pairs that are equally frequent you merge the one that was counted first, "
-        "where the lexicographically greatest is asked for.",
-        "What does `max` return, if several have the largest count?",
+        "Among equally frequent pairs you merge the one that was counted first; the "
+        "lexicographically greatest is asked for.",
+        "Which one does `max` return, if several have the largest count?",
         dict(best=_first_seen),
         dict(best=_first_seen, counts=counts.Recounted),
     ),
     _mistake(
         "bpe-ties-smallest",
-        "Of several pairs that are equally frequent you merge the lexicographically smallest, "
-        "where the greatest is asked for.",
+        "Among equally frequent pairs you merge the lexicographically smallest; the greatest is "
+        "asked for.",
         "Which of (b'a', b'b') and (b'a', b'c') is the greater one?",
         dict(best=_smallest),
         common=True,
     ),
     _mistake(
         "bpe-ties-by-joined-bytes",
-        "Of several pairs that are equally frequent you compare something else than the pairs.",
+        "Among equally frequent pairs you compare something else than the pairs.",
         "Which of (b'ab', b'c') and (b'a', b'bd') is the greater one, as tuples in Python?",
         dict(best=_greatest_joined),
         dict(best=_longest),
@@ -149,7 +149,7 @@ MISTAKES = (
     _mistake(
         "bpe-specials-counted",
         "Your special tokens are counted like any other text, so that merges are learnt of them.",
-        "What is to be done with the special tokens before words are looked for?",
+        "Where do the special tokens go before words are looked for?",
         dict(words=_specials_as_text),
         dict(words=_specials_cut),
         dict(words=_specials_whole),
@@ -157,7 +157,7 @@ MISTAKES = (
     _mistake(
         "bpe-merges-across-specials",
         "Your text grows together where a special token was taken out of it.",
-        "What may stand before a special token, and what behind it?",
+        "Which text may stand before a special token, and which behind it?",
         dict(words=_specials_taken_out),
     ),
     _mistake(
@@ -170,7 +170,7 @@ MISTAKES = (
     _mistake(
         "bpe-across-words",
         "Your merges go across the borders of words.",
-        "What is done with a text, before its pairs are counted?",
+        "Which step comes before the pairs of a text are counted?",
         dict(words=_no_words),
     ),
     _mistake(
@@ -182,7 +182,7 @@ MISTAKES = (
     _mistake(
         "bpe-words-at-spaces",
         "Your text is cut into words at its spaces, and not by the pattern.",
-        "Of `it's 12:30`, which words does the pattern find, and with which of them is the space?",
+        "Which words does the pattern find in `it's 12:30`, and which of them has the space?",
         dict(words=_at_spaces),
         dict(words=_at_borders),
     ),
@@ -201,8 +201,7 @@ MISTAKES = (
     _mistake(
         "bpe-vocabulary-size",
         "Your vocabulary has another size than the one that is asked for.",
-        "Of what does the vocabulary consist before the first merge, and how many of these are "
-        "there?",
+        "Which entries does the vocabulary have before the first merge, and how many are they?",
         dict(merges_wanted=_specials_beyond),
         dict(merges_wanted=_bytes_beyond),
         dict(merges_wanted=_one_too_few),
@@ -217,7 +216,7 @@ MISTAKES = (
     _mistake(
         "bpe-merged-once-a-word",
         "A pair that stands in a word twice is merged there once.",
-        "What is left of (b'a', b'n') in `banana` after it is merged?",
+        "How often does (b'a', b'n') still occur in `banana` after it is merged?",
         dict(counts=counts.RecountedOnce),
         dict(counts=counts.CountedOnce),
         dict(counts=counts.ForgottenOnce),

@@ -14,9 +14,5 @@ for (const details of document.querySelectorAll("[data-kind]")) {
 for (const button of document.querySelectorAll("[data-show]"))
   button.addEventListener("click", () => list.show(button.dataset.show));
 
-if (DATA.exercises.length) {
-  new Heatmap();
-  new ErrorPlot(document.getElementById("errors-plot"));
-  timePlot(document.getElementById("time-plot"));
-}
+if (DATA.exercises.length) new ErrorPlot(document.getElementById("errors-plot"));
 if (document.getElementById("scores")) scorePlot(document.getElementById("scores"));

@@ -1,10 +1,6 @@
 // The class, and what the parts of its page share.
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const COUNT = DATA.names.length;
-const OUTCOMES = {
-  p: "passed", f: "failed", e: "error", m: "missing", t: "no answer in time", c: "crashed",
-  n: "not graded", u: "unreadable", ".": "no such test",
-};
 
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -15,8 +11,8 @@ function element(name, attributes = {}, ...children) {
 
 // The addresses of pages are made of letters, digits and hyphens by the grader.
 const address = (place) => `submissions/${encodeURIComponent(DATA.pages[place])}`;
-const linked = (place) => element("a", { href: address(place) }, DATA.names[place]);
-const patternOf = (place) => DATA.patterns[DATA.pattern[place]];
+const called = (place) => DATA.people[place] || DATA.names[place];
+const linked = (place) => element("a", { href: address(place) }, called(place));
 
 // A custom property as a colour that a canvas understands, in the colours of now.
 const probe = document.body.appendChild(element("span", { hidden: "" }));

@@ -15,7 +15,7 @@ class List {
     this.all = document.getElementById("all");
     this.late = new Set(DATA.late);
     this.texts = places().map((i) =>
-      [DATA.names[i], DATA.people[i], DATA.words[i], DATA.changed[i], ...DATA.marks[i]].join("\n").toLowerCase());
+      [DATA.names[i], DATA.people[i], ...DATA.phrases[i], DATA.changed[i], ...DATA.marks[i]].join("\n").toLowerCase());
     this.sorted = { by: "class", descending: false };
     this.shown = AT_FIRST;
     DATA.kinds.forEach((kind, number) =>
@@ -66,11 +66,10 @@ class List {
     const { by, descending } = this.sorted;
     const order = {
       class: (a, b) => a - b,
-      name: (a, b) => byName.compare(DATA.names[a], DATA.names[b]),
+      name: (a, b) => byName.compare(called(a), called(b)),
       // Who has no grade is neither better nor worse than anybody: they come last.
       score: (a, b) => (DATA.statuses[a] === "n") - (DATA.statuses[b] === "n") || DATA.scores[a] - DATA.scores[b],
-      words: (a, b) => byName.compare(DATA.words[a], DATA.words[b]),
-      seconds: (a, b) => DATA.seconds[a] - DATA.seconds[b],
+      words: (a, b) => byName.compare(DATA.short[a], DATA.short[b]),
     }[by];
     this.places.sort((a, b) => (descending ? order(b, a) : order(a, b)) || a - b);
     this.found.textContent = `${this.places.length} of ${COUNT}`;
@@ -106,21 +105,27 @@ class List {
     const name = element("th", { scope: "row" }, linked(place));
     const marks = [...(DATA.statuses[place] === "u" ? ["unreadable"] : []), ...(this.late.has(place) ? ["late"] : []), ...DATA.marks[place]];
     for (const mark of marks) name.append(" ", element("span", { class: `badge ${mark.replaceAll(" ", "-")}` }, mark));
-    if (DATA.people[place] && DATA.people[place] !== DATA.names[place])
-      name.append(" ", element("span", { class: "people" }, DATA.people[place]));
     const excused = DATA.marks[place].includes("excused");
     const score = excused
       ? ["excused"]
       : graded
       ? [points(DATA.scores[place]), element("span", { class: "faint" }, ` / ${points(DATA.most[place])}`)]
       : ["not graded"];
-    if (graded && !excused && DATA.machine[place] !== DATA.scores[place])
-      score.push(element("span", { class: "tests" }, `${points(DATA.machine[place])} by the tests`));
-    const words = element("td", {}, DATA.words[place]);
-    if (DATA.changed[place]) words.append(element("span", { class: "changed" }, DATA.changed[place]));
     return element("tr", { "aria-rowindex": number + 2 }, name,
       element("td", { class: graded ? "number" : "number red" }, ...score),
-      words,
-      element("td", { class: "number" }, DATA.seconds[place].toFixed(1)));
+      element("td", {}, this.words(place, graded && !excused)));
+  }
+
+  // One line, which opens where there is more to say.
+  words(place, scored) {
+    const phrases = DATA.phrases[place], short = DATA.short[place], changed = DATA.changed[place];
+    const named = called(place) !== DATA.names[place];
+    const decided = scored && DATA.machine[place] !== DATA.scores[place];
+    if (!named && !changed && !decided && phrases.length === 1 && phrases[0] === short) return short;
+    const said = phrases.map((phrase) => element("li", {}, phrase));
+    if (named) said.push(element("li", {}, `submission ${DATA.names[place]}`));
+    if (decided) said.push(element("li", {}, `${points(DATA.machine[place])} points by the tests`));
+    if (changed) said.push(element("li", {}, changed));
+    return element("details", {}, element("summary", {}, short), element("ul", {}, ...said));
   }
 }

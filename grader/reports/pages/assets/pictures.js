@@ -77,7 +77,7 @@
       if (this.ownScale < this.scale / 10) controls.append(this.magnifier());
       this.panels = element("div", {
         class: "panels", tabindex: 0, role: "group",
-        "aria-label": "Expected, got and difference; the arrow keys move from number to number",
+        "aria-label": "Expected, got and difference; the arrow keys move from value to value",
       });
       this.panels.addEventListener("keydown", (event) => this.moved(event));
       this.panels.addEventListener("pointermove", (event) => {
@@ -85,7 +85,7 @@
         if (number !== undefined) this.point(Number(number));
       });
       this.readout = element("output", { class: "readout" });
-      this.table = element("details", {}, element("summary", {}, "The numbers as a table"));
+      this.table = element("details", {}, element("summary", {}, "The values as a table"));
       this.table.addEventListener("toggle", () => this.fill());
       place.append(controls, this.panels, this.legend(), this.readout, this.table);
     }

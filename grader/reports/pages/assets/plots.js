@@ -1,4 +1,4 @@
-// What uPlot draws: scores, errors and times. Each has its numbers beside it as text.
+// What uPlot draws: scores and errors. Each has its numbers beside it as text.
 const FONT = "12px system-ui, sans-serif";
 // The powers of ten that have a place of their own, and what is allowed.
 const LOWEST = -4, HIGHEST = 4;
@@ -42,28 +42,10 @@ function scorePlot(figure) {
   }, [edges, counts], place));
 }
 
-function timePlot(figure) {
-  const order = places().sort((a, b) => DATA.seconds[a] - DATA.seconds[b]);
-  const seconds = order.map((place) => DATA.seconds[place]);
-  const told = figure.querySelector(".readout");
-  const half = seconds[Math.floor((COUNT - 1) / 2)] ?? 0;
-  const resting = `Half took at most ${half.toFixed(1)} s, the slowest ${(seconds.at(-1) ?? 0).toFixed(1)} s (${DATA.names[order.at(-1)]}).`;
-  told.textContent = resting;
-  kept(figure, (place, width) => new uPlot({
-    width, height: 200, legend: { show: false }, cursor: { y: false, drag: { x: false, y: false } },
-    scales: { x: { time: false, range: [0, COUNT + 1] }, y: { range: (_, __, top) => [0, (top || 1) * 1.08] } },
-    axes: [axis({ grid: { show: false }, size: 32, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000] }), axis({ size: 48, values: (_, ticks) => ticks.map((tick) => `${tick} s`) })],
-    series: [{}, {
-      stroke: colour("--link"), width: 1.5,
-      points: { show: COUNT <= 60, size: 6, fill: colour("--link") },
-    }],
-    hooks: {
-      setCursor: [(plot) => {
-        const at = plot.cursor.idx;
-        told.textContent = at == null ? resting : `${DATA.names[order[at]]}: ${seconds[at].toFixed(1)} s`;
-      }],
-    },
-  }, [seconds.map((_, i) => i + 1), seconds], place));
+function asTable(label, head, rows) {
+  const cells = head.map((name, i) => element("th", { scope: "col", ...(i > 0 && { class: "number" }) }, name));
+  const table = element("table", {}, element("thead", {}, element("tr", {}, ...cells)), element("tbody", {}, ...rows));
+  return element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label }, table);
 }
 
 // A row for each test, or for each exercise with all its tests together.

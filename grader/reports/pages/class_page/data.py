@@ -11,49 +11,12 @@ from grader.core.explanation import lack_in_words
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line
-from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Visibility
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.reports.pages.class_page.counts import MistakeCounts, ProblemCount
 from grader.reports.pages.submission_page.graded import Graded
 from grader.reports.standing import Standing
 from grader.reports.suite_quality import ErrorSpread, ExerciseTests
 from grader.results.decisions.settlement import Settlement, in_words
-
-# The walk takes time with the square of this.
-_BLOCK = 4096
-
-
-def by_similarity(patterns: Sequence[str], right: str) -> list[int]:
-    """The places of submissions in such an order, given a letter for each of a submission's tests.
-
-    It begins with who fails least, and goes on to the one nearest to the last each time. Near is
-    who fails the same tests: those whose letters are not among `right`.
-    """
-    places: dict[int, list[int]] = {}
-    for place, pattern in enumerate(patterns):
-        places.setdefault(_failing(pattern, right), []).append(place)
-    bits = sorted(places, key=lambda failing: (failing.bit_count(), failing))
-    ordered: list[int] = []
-    for first in range(0, len(bits), _BLOCK):
-        for failing in _walk(bits[first : first + _BLOCK]):
-            ordered += places[failing]
-    return ordered
-
-
-def _failing(pattern: str, right: str) -> int:
-    """Returns a number with a bit for each test that is not right."""
-    return int("1" + "".join("0" if letter in right else "1" for letter in pattern), 2)
-
-
-def _walk(bits: Sequence[int]) -> list[int]:
-    """The numbers from the first to the one with fewest other bits that is left, and so on."""
-    here, *left = bits
-    order = [here]
-    while left:
-        distances = [(here ^ other).bit_count() for other in left]
-        here = left.pop(distances.index(min(distances)))
-        order.append(here)
-    return order
-
 
 BINS = 20
 # One letter for the outcome of a test; a test that a submission has no verdict for is a dot.
@@ -69,8 +32,8 @@ LETTERS = {
 _ABSENT = "."
 # Of a submission that could not be read no test says anything.
 _UNREADABLE = "u"
-# A test that passed and one that there was not are alike in that nothing went wrong.
-_ALIKE = "p."
+# A submission that was not graded, or not read, fails no test.
+_NOT_FAILED = f"p{_ABSENT}{LETTERS[Status.NOT_GRADED]}{_UNREADABLE}"
 _LONGEST_NAME = 80
 _LONGEST_WORDS = 240
 _LONGEST_CHANGES = 600
@@ -125,9 +88,10 @@ class ExerciseCount:
 class ClassEntry:
     """One submission in the list of the class; `status` is not graded where a test was not.
 
-    `score` is what it gets in the end, `machine` what its tests gave; `changed` says why they
-    differ, `marks` what else to know of it. `counts` is false where another one was taken instead,
-    `is_settled` true where somebody decided about it. `keys` tell its people from others.
+    `short` is the first that went wrong, `phrases` all of it. `score` is what it gets in the end,
+    `machine` what its tests gave; `changed` says why they differ, `marks` what else to know of it.
+    `counts` is false where another one was taken instead, `is_settled` true where somebody decided
+    about it. `keys` tell its people from others.
     """
 
     submission: str
@@ -136,8 +100,8 @@ class ClassEntry:
     status: GradeStatus
     score: float
     max_score: float
-    seconds: float
-    words: str
+    short: str
+    phrases: tuple[str, ...]
     people: str
     late: bool
     machine: float = 0.0
@@ -147,6 +111,16 @@ class ClassEntry:
     counts: bool = True
     is_settled: bool = False
     keys: tuple[Author, ...] = ()
+
+    @property
+    def called(self) -> str:
+        """Returns the names of the people, or the submission's if nobody is known."""
+        return self.people or self.name
+
+    @property
+    def words(self) -> str:
+        """Returns all that went wrong."""
+        return "; ".join(self.phrases)
 
 
 @dataclass(slots=True)
@@ -243,24 +217,27 @@ class ClassData:
         """Returns the class for the page's script, by columns: an array has no names to repeat."""
         tests = self._ordered_tests()
         numbers = {test: number for number, test in enumerate(tests)}
-        own = self._patterns(tests)
-        patterns: dict[str, int] = {}
-        for pattern in own:
-            patterns.setdefault(pattern, len(patterns))
         exercises = list(self.exercises)
         return {
             "exercises": exercises,
             "tests": [_test(self._tests[test], exercises) for test in tests],
             **self._entry_columns(),
-            "patterns": list(patterns),
-            "pattern": [patterns[pattern] for pattern in own],
-            "similar": by_similarity(own, _ALIKE),
             "kinds": [{"words": _option(kind), "who": kind.who} for kind in kinds],
             "spreads": [
                 [numbers[test], spread.counts, _times(spread.right), _times(spread.wrong)]
                 for test, spread in self._spreads.items()
             ],
         }
+
+    def failed_tests(self) -> list[tuple[str, str, int]]:
+        """Returns each test that somebody fails: its exercise, its name, and how many fail it."""
+        tests = self._ordered_tests()
+        found = []
+        for test, letters in zip(tests, zip(*self._patterns(tests), strict=True), strict=False):
+            verdict = self._tests[test]
+            if failing := sum(letter not in _NOT_FAILED for letter in letters):
+                found.append((one_line(verdict.exercise), _test_name(verdict), failing))
+        return found
 
     def _entry_columns(self) -> dict[str, Any]:
         return {
@@ -269,8 +246,8 @@ class ClassData:
             "statuses": "".join(entry.status.value[0] for entry in self.entries),
             "scores": [round(entry.score, 2) for entry in self.entries],
             "most": [round(entry.max_score, 2) for entry in self.entries],
-            "seconds": [round(entry.seconds, 2) for entry in self.entries],
-            "words": [entry.words for entry in self.entries],
+            "short": [entry.short for entry in self.entries],
+            "phrases": [[*entry.phrases] for entry in self.entries],
             "people": [entry.people for entry in self.entries],
             "machine": [round(entry.machine, 2) for entry in self.entries],
             "changed": [entry.changed for entry in self.entries],
@@ -311,8 +288,8 @@ def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settleme
         status=grade.status if graded.complete else GradeStatus.NOT_GRADED,
         score=final,
         max_score=points_of(own.worth) if own else grade.max_score,
-        seconds=grade.duration_s,
-        words=one_line(graded.words, _LONGEST_WORDS),
+        short=one_line(graded.short),
+        phrases=tuple(one_line(said, _LONGEST_WORDS) for said in graded.phrases),
         people=one_line(people, _LONGEST_WORDS),
         late=any(one.late for one in settled),
         machine=points_of(own.machine) if own and own.machine is not None else final,
@@ -345,12 +322,11 @@ def _option(kind: ProblemCount) -> str:
 
 
 def _test(verdict: Verdict, exercises: Sequence[str]) -> list[Any]:
-    return [
-        one_line(verdict.id.partition("::")[2] or verdict.id, 160),
-        exercises.index(one_line(verdict.exercise)),
-        str(verdict.aspect),
-        int(verdict.visibility is Visibility.HIDDEN),
-    ]
+    return [_test_name(verdict), exercises.index(one_line(verdict.exercise))]
+
+
+def _test_name(verdict: Verdict) -> str:
+    return one_line(verdict.id.partition("::")[2] or verdict.id, 160)
 
 
 def _times(ratio: float | None) -> float | None:

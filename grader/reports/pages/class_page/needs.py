@@ -142,9 +142,27 @@ class OpenDecision:
     lines: tuple[str, ...] = ()
 
     @property
+    def in_short(self) -> tuple[str, str]:
+        """Returns how much there is of what, and the command that decides it, if there is one."""
+        return f"{self.count} {self.title}", self.command
+
+    @property
+    def by_words(self) -> dict[str, list[ClassEntry]]:
+        """Returns the few words, each with the submissions about which they are said."""
+        return by_words(self.about)
+
+    @property
     def count(self) -> int:
         """How much there is to decide."""
         return len(self.about) or len(self.lines)
+
+
+def by_words(told: Iterable[tuple[ClassEntry, str]]) -> dict[str, list[ClassEntry]]:
+    """Returns each text once, with the entries about which it is said."""
+    found: dict[str, list[ClassEntry]] = {}
+    for entry, words in told:
+        found.setdefault(words, []).append(entry)
+    return found
 
 
 def needs(
@@ -174,7 +192,7 @@ def _all(
         "in one person’s name with others",
         "Exports put down none of them until you say which one counts.",
         tuple(_contested(found)),
-        "grader decide DIR take PERSON SUBMISSION",
+        "grader decide RESULTS taken-instead PERSON SUBMISSION",
     )
     by_name = {entry.submission: entry for entry in found.entries}
     yield OpenDecision(
@@ -185,7 +203,7 @@ def _all(
         tuple(
             (by_name[name], one_line(why, 300)) for name, why in unsure.items() if name in by_name
         ),
-        "grader decide DIR whose SUBMISSION PERSON",
+        "grader decide RESULTS whose SUBMISSION PERSON",
     )
     yield OpenDecision(
         "late",
@@ -193,7 +211,7 @@ def _all(
         "Nothing is taken off until you write the rule, [tool.grader.late], say when they handed "
         "in, or give them more time.",
         tuple((entry, entry.undecided) for entry in found.entries if entry.undecided),
-        "grader decide DIR times FILE.csv",
+        "grader decide RESULTS times FILE.csv",
     )
     yield OpenDecision(
         "unreadable",
@@ -205,7 +223,7 @@ def _all(
             for entry, words in _with_status(found, GradeStatus.UNREADABLE)
             if not entry.is_settled
         ),
-        "grader decide DIR points PERSON POINTS --reason …",
+        "grader decide RESULTS points PERSON POINTS --reason …",
     )
     yield OpenDecision(
         "weak",
@@ -216,7 +234,7 @@ def _all(
         ),
         "Everyone gets the same result, or otherwise correct submissions fail them. Fix such a "
         "test and run the batch again, which asks that test alone, or take it out.",
-        command="grader decide DIR drop TEST --reason …",
+        command="grader decide RESULTS taken-out TEST --reason …",
         lines=tuple(doubted),
     )
     unnamed = [one for one in groups if not one.named and one.members]
@@ -231,7 +249,7 @@ def _all(
         tuple(
             (one.members[0], f"and {len(one.members) - 1} more in {one.said}") for one in unnamed
         ),
-        "grader mistakes DIR",
+        "grader mistakes RESULTS",
     )
 
 

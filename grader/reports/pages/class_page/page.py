@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import json
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from grader.core.submission import ClassImports
@@ -12,8 +13,8 @@ from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.reports.environment import lacking_in_words
 from grader.reports.pages.class_page.counts import ranked
-from grader.reports.pages.class_page.data import BINS, ClassData, ClassEntry, person_in_words
-from grader.reports.pages.class_page.needs import nameless, needs
+from grader.reports.pages.class_page.data import BINS, ClassData, person_in_words
+from grader.reports.pages.class_page.needs import OpenDecision, UnknownCluster, by_words
 from grader.reports.pages.rendering import as_json, assets, render
 from grader.results.results import Results
 
@@ -23,7 +24,6 @@ _SCRIPTS = (
     "assets/theme.js",
     "assets/drawing.js",
     "assets/list.js",
-    "assets/heatmap.js",
     "assets/plots.js",
     "assets/class.js",
 )
@@ -49,13 +49,14 @@ def class_page(
     compared: bool,
     made_of: str,
     alike: str,
-    unsure: Mapping[str, str],
+    groups: Sequence[UnknownCluster],
+    open_decisions: Sequence[OpenDecision],
 ) -> str:
     """Returns the page of a class; `compared` if there is a page of what changed beside it.
 
     `alike` is where the page of who has code in common lies, if there is one.
 
-    `unsure` says of submissions why nobody knows whose they are.
+    `groups` answer alike without a known mistake; `open_decisions` wait for the instructor.
 
     `made_of` names what it was made of, for who wants to know whether it is still current.
     """
@@ -63,7 +64,6 @@ def class_page(
     others, unlisted_others = ranked(found.tally.others.values())
     remarks, unlisted_remarks = ranked(found.tally.remarks.values())
     kinds = [*mistakes, *others, *remarks]
-    groups = nameless(results, found.entries)
     most = max((entry.max_score for entry in found.entries), default=0.0)
     return render(
         "class.html.jinja",
@@ -74,15 +74,17 @@ def class_page(
         alike=alike,
         made_of=made_of,
         entries=found.entries,
-        lacking=[*lacking_in_words(imports)],
-        needs=needs(found, unsure, groups),
+        lacking=lacking_in_words(imports.lacking),
+        needs=open_decisions,
+        needs_in_short=json.dumps([one.in_short for one in open_decisions]),
         nameless=groups,
         folder=one_line(str(results.folder)),
-        not_graded=_with_status(found, GradeStatus.NOT_GRADED),
-        unreadable=_with_status(found, GradeStatus.UNREADABLE),
+        not_graded=len(found.places(GradeStatus.NOT_GRADED)),
+        unreadable=len(found.places(GradeStatus.UNREADABLE)),
         changed=any(entry.changed or entry.marks for entry in found.entries),
-        late=[entry for entry in found.entries if entry.late],
-        notes=[(found.entries[place], note) for place, note in found.notes],
+        late=any(entry.late for entry in found.entries),
+        notes=by_words((found.entries[place], note) for place, note in found.notes),
+        failed_tests=found.failed_tests(),
         absentees=[person_in_words(author) for author in results.absentees],
         most=most,
         spread=_spread(found.scores, most),
@@ -94,10 +96,6 @@ def class_page(
         unlisted=(unlisted_mistakes, unlisted_others, unlisted_remarks),
         data=as_json(found.columns(kinds) | {"histogram": _histogram(found.scores, most)}),
     )
-
-
-def _with_status(found: ClassData, status: GradeStatus) -> list[ClassEntry]:
-    return [found.entries[place] for place in found.places(status)]
 
 
 def _spread(scores: Sequence[float], most: float) -> ScoreSpread | None:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from grader.core.causes import Cause
 from grader.core.text import one_line, points
 from grader.core.verdict import Grade, Verdict
-from grader.reports.cause_text import causes_of, complaints
+from grader.reports.cause_text import causes_of, complaint, phrases
 from grader.reports.pages.rendering import page_name
 from grader.reports.single import credited_tests
 from grader.reports.standing import ExerciseStanding, by_exercise, standing_of
 from grader.results.decisions.settlement import Settlement, in_words
 from grader.results.decisions.settling import common
+
+_SHORT = 72
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,8 @@ class Graded:
     """A grade, the name of its page's file, how it stands in each exercise, what went wrong.
 
     `complete` says whether every test was judged; `tests` are the verdicts of each exercise, with
-    what came back among their scores, as it is in what causes cost.
+    what came back among their scores, as it is in what causes cost. `phrases` say what went wrong,
+    `short` the first of it.
     """
 
     grade: Grade
@@ -30,7 +33,8 @@ class Graded:
     tests: Mapping[str, Sequence[Verdict]]
     exercises: Sequence[ExerciseStanding]
     causes: Sequence[Cause]
-    words: str
+    phrases: Sequence[str]
+    short: str
 
     @classmethod
     def of(cls, grade: Grade) -> Graded:
@@ -38,8 +42,9 @@ class Graded:
         exercises = [standing_of(of_one) for of_one in by_exercise(grade.tests).values()]
         credited = credited_tests(grade)
         tests, causes = by_exercise(credited), causes_of(credited)
-        words = complaints(grade, causes)
-        return cls(grade, page_name(grade), grade.is_complete, tests, exercises, causes, words)
+        said, short = phrases(grade, causes), complaint(grade, _SHORT, causes)
+        page, is_complete = page_name(grade), grade.is_complete
+        return cls(grade, page, is_complete, tests, exercises, causes, said, short)
 
 
 _LONGEST = 400

@@ -54,7 +54,7 @@ class Failing:
 class ToldCause:
     """A cause with all that there is to see of it."""
 
-    sentence: str
+    title: str
     mistake: str
     extent: str
     cost: str
@@ -93,9 +93,10 @@ def submission_page(
         grade=grade,
         settled=settled_in_words(settled),
         name=one_line(grade.submission),
+        people=_people(settled),
         complete=graded.complete,
         unreadable=unreadable,
-        words=one_line(graded.words, 300),
+        words=one_line("; ".join(graded.phrases), 300),
         message=shortened(plain(grade.message or "")),
         problem=looking.first_source() if unreadable else None,
         exercises=[] if unreadable else graded.exercises,
@@ -105,6 +106,11 @@ def submission_page(
         unexplained=lack_in_words(one_line(grade.unexplained)) if grade.unexplained else "",
         printed=plain(evidence.printed).strip("\n"),
     )
+
+
+def _people(settled: Iterable[Settlement]) -> str:
+    """Returns the names of those whom a submission counts for, as far as they have one."""
+    return one_line(", ".join(person.name for one in settled for person in one.people), 200)
 
 
 class _Looking:
@@ -122,7 +128,7 @@ class _Looking:
         own = [test.id for test in (cause.shown, *cause.tests) if test.id in self._public]
         is_written = cause.shown.status is not Status.MISSING
         return ToldCause(
-            sentence=one_line(cause.sentence, 400),
+            title=one_line(cause.title, 400),
             mistake=one_line(cause.id) if cause.id else "",
             extent=one_line(cause.extent),
             cost=cost(cause),
