@@ -28,8 +28,6 @@ _COUNTED = re.compile(r"\d+ of \d+ values in ")
 _WRONG_VALUES = "wrong values"
 # Of a failure that is no exception: what follows names arguments.
 _TELLING_WORDS = 3
-# Failures of one cause that are told beside the first.
-_MOST_WAYS = 3
 # Advice that says what to look at, and not what is wrong.
 _TO_CHECK = "Check "
 # Of a first line; a submission can raise whatever it likes.
@@ -134,7 +132,7 @@ class FailedTest:
     @property
     def in_short(self) -> str:
         """The exercise, the sentence and the lines."""
-        return _at(_titled(self.exercise, self.sentence), self.lines)
+        return _at(titled(self.exercise, self.sentence), self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,23 +154,6 @@ class Cause:
         """Returns the known mistake that gives wrong answers of one of the exercises."""
         own = (test.mistake for test in self.tests if test.exercise == exercise)
         return next(filter(None, own), None)
-
-    @property
-    def named_elsewhere(self) -> tuple[str, ...]:
-        """The mistakes that other exercises show in sentences, where the root shows none.
-
-        For example: "In run_a and 2 more exercises: your mask … [mask-inverted]".
-        """
-        if self.mistake is not None:
-            return ()
-        told: dict[str, Diagnosis] = {}
-        shown: dict[str, list[str]] = {}
-        for exercise in self.exercises:
-            mistake = self.mistake_of(exercise)
-            if mistake is not None:
-                told.setdefault(mistake.mistake, mistake)
-                shown.setdefault(mistake.mistake, []).append(exercise)
-        return tuple(_in_exercises(shown[name], one) for name, one in told.items())
 
     @property
     def id(self) -> str | None:
@@ -197,22 +178,6 @@ class Cause:
         return "" if advice == self.sentence else advice
 
     @property
-    def other_failures(self) -> tuple[str, ...]:
-        """Failures of this cause of which the sentence is not true, each way of failing once.
-
-        There are none where the sentence is about the code.
-        """
-        if self.sentence != self.shown.outcome:
-            return ()
-        ways: dict[str, FailedTest] = {self.shown.way: self.shown}
-        for test in self.tests:
-            ways.setdefault(test.way, test)
-        _, *others = ways.values()
-        told = [f"Another failure of this cause: {_other(test)}" for test in others[:_MOST_WAYS]]
-        more = len(others) - _MOST_WAYS
-        return (*told, f"and {more} more") if more > 0 else tuple(told)
-
-    @property
     def places(self) -> tuple[Place, ...]:
         """The lines that raised, or are to be changed, those of the root first."""
         return tuple(dict.fromkeys(place for test in self.tests for place in test.places))
@@ -233,7 +198,7 @@ class Cause:
     @property
     def title(self) -> str:
         """The headline without the lines."""
-        return _titled("" if self.is_of_several_missing else self.exercises[0], self.sentence)
+        return titled("" if self.is_of_several_missing else self.exercises[0], self.sentence)
 
     @property
     def is_of_several_missing(self) -> bool:
@@ -420,7 +385,7 @@ def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
 
 
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
-    """Returns the root exercise's test that says most: by mistake, line, values, steps."""
+    """Returns the root exercise's test that says most: by mistake, then line, then values."""
     own = [test for test in group if test.exercise == group[0].exercise]
     return max(
         own,
@@ -428,35 +393,23 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
             test.mistake is not None,
             bool(test.places),
             test.aspect is Aspect.VALUES,
-            STEPS_TOLD in test.message,
         ),
     )
 
 
-def _in_exercises(exercises: Sequence[str], mistake: Diagnosis) -> str:
-    first, *others = exercises
-    more = f" and {_counted(len(others), 'more exercise')}" if others else ""
-    said = _begun_small(mistake.explanation.removesuffix("."))
-    return f"In {first}{more}: {said} [{mistake.mistake}]"
-
-
-def _other(test: FailedTest) -> str:
-    return _titled(test.exercise, test.outcome)
-
-
-def _titled(exercise: str, sentence: str) -> str:
+def titled(exercise: str, sentence: str) -> str:
     """Returns an exercise and a sentence on it: "run_rope: every value is wrong"."""
     said = sentence.removesuffix(".")
     if not exercise or re.match(rf"{re.escape(exercise)}\b", said):
         return said
-    return f"{exercise}: {_begun_small(said)}"
+    return f"{exercise}: {begun_small(said)}"
 
 
 def _at(said: str, lines: str) -> str:
     return said if not lines or lines in said else f"{said} ({lines})"
 
 
-def _begun_small(sentence: str) -> str:
+def begun_small(sentence: str) -> str:
     """Returns the sentence as it stands after a colon; names and symbols keep their capitals."""
     first = sentence.partition(" ")[0]
     is_word = first.isalpha() and (first[1:].islower() or first == "A")
