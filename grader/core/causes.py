@@ -28,8 +28,6 @@ _COUNTED = re.compile(r"\d+ of \d+ values in ")
 _WRONG_VALUES = "wrong values"
 # Of a failure that is no exception: what follows names arguments.
 _TELLING_WORDS = 3
-# Failures of one cause that are told beside the first.
-_MOST_WAYS = 3
 # Advice that says what to look at, and not what is wrong.
 _TO_CHECK = "Check "
 # Of a first line; a submission can raise whatever it likes.
@@ -158,23 +156,6 @@ class Cause:
         return next(filter(None, own), None)
 
     @property
-    def named_elsewhere(self) -> tuple[str, ...]:
-        """The mistakes that other exercises show in sentences, where the root shows none.
-
-        For example: "In run_a and 2 more exercises: your mask … [mask-inverted]".
-        """
-        if self.mistake is not None:
-            return ()
-        told: dict[str, Diagnosis] = {}
-        shown: dict[str, list[str]] = {}
-        for exercise in self.exercises:
-            mistake = self.mistake_of(exercise)
-            if mistake is not None:
-                told.setdefault(mistake.mistake, mistake)
-                shown.setdefault(mistake.mistake, []).append(exercise)
-        return tuple(_in_exercises(shown[name], one) for name, one in told.items())
-
-    @property
     def id(self) -> str | None:
         """The id of the mistake."""
         return None if self.mistake is None else self.mistake.mistake
@@ -195,22 +176,6 @@ class Cause:
             return self.mistake.hint
         advice = next((test.advice for test in (self.shown, *self.tests) if test.advice), "")
         return "" if advice == self.sentence else advice
-
-    @property
-    def other_failures(self) -> tuple[str, ...]:
-        """Failures of this cause of which the sentence is not true, each way of failing once.
-
-        There are none where the sentence is about the code.
-        """
-        if self.sentence != self.shown.outcome:
-            return ()
-        ways: dict[str, FailedTest] = {self.shown.way: self.shown}
-        for test in self.tests:
-            ways.setdefault(test.way, test)
-        _, *others = ways.values()
-        told = [f"Another failure of this cause: {_other(test)}" for test in others[:_MOST_WAYS]]
-        more = len(others) - _MOST_WAYS
-        return (*told, f"and {more} more") if more > 0 else tuple(told)
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -420,7 +385,7 @@ def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
 
 
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
-    """Returns the root exercise's test that says most: by mistake, line, values, steps."""
+    """Returns the root exercise's test that says most: by mistake, then line, then values."""
     own = [test for test in group if test.exercise == group[0].exercise]
     return max(
         own,
@@ -428,20 +393,8 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
             test.mistake is not None,
             bool(test.places),
             test.aspect is Aspect.VALUES,
-            STEPS_TOLD in test.message,
         ),
     )
-
-
-def _in_exercises(exercises: Sequence[str], mistake: Diagnosis) -> str:
-    first, *others = exercises
-    more = f" and {_counted(len(others), 'more exercise')}" if others else ""
-    said = _begun_small(mistake.explanation.removesuffix("."))
-    return f"In {first}{more}: {said} [{mistake.mistake}]"
-
-
-def _other(test: FailedTest) -> str:
-    return titled(test.exercise, test.outcome)
 
 
 def titled(exercise: str, sentence: str) -> str:
@@ -449,14 +402,14 @@ def titled(exercise: str, sentence: str) -> str:
     said = sentence.removesuffix(".")
     if not exercise or re.match(rf"{re.escape(exercise)}\b", said):
         return said
-    return f"{exercise}: {_begun_small(said)}"
+    return f"{exercise}: {begun_small(said)}"
 
 
 def _at(said: str, lines: str) -> str:
     return said if not lines or lines in said else f"{said} ({lines})"
 
 
-def _begun_small(sentence: str) -> str:
+def begun_small(sentence: str) -> str:
     """Returns the sentence as it stands after a colon; names and symbols keep their capitals."""
     first = sentence.partition(" ")[0]
     is_word = first.isalpha() and (first[1:].islower() or first == "A")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.assignment import nearest
+from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, causes, counted
 from grader.core.points import CourseWorth, Gate, points_of
 from grader.explain.exceptions.explanation import printed_in_words
@@ -245,7 +246,7 @@ def _told(
             yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint, "yellow"
         if number <= _MOST_IN_FULL:
             yield from ((line, "") for line in _example(cause, failures, printed))
-        yield from ((said, "") for said in (*cause.other_failures, *cause.named_elsewhere))
+            yield from ((said, "") for said in remarks(cause))
         yield from ((line, "") for line in _extent(cause))
 
 

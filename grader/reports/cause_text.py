@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
+from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, titled
 from grader.core.points import OF_THE_VALUES, hundredths, points_of, total
 from grader.core.text import first_line, one_line, plain, points
@@ -62,9 +63,8 @@ def message_below(cause: Cause) -> str:
     message = cause.shown.message
     if cause.mistake is None and len(cause.sentence) <= _LONGEST:
         message = message.partition("\n")[2]
-    others = (one_line(one, _LONGEST) for one in cause.other_failures)
-    named = map(one_line, cause.named_elsewhere)
-    return "\n".join(filter(None, [message, *others, *named]))
+    further = (one_line(one, _LONGEST) for one in remarks(cause))
+    return "\n".join(filter(None, [message, *further]))
 
 
 def extent(cause: Cause) -> str:

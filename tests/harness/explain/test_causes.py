@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, counted
 from grader.core.verdict import Aspect, Diagnosis, Status, Verdict, Visibility, Where
 
@@ -79,12 +80,12 @@ def test_failures_that_one_line_causes_are_told_where_they_differ():
         failed("run_weights", "test_more", message="TypeError: can't convert 4", **raised),
     )
     assert cause.title == "run_mask: TypeError: Got unsupported BFloat16"
-    assert cause.other_failures == (
+    assert [*remarks(cause)] == [
         "Another failure of this cause: run_mask: no gradient reaches x: …",
         "Another failure of this cause: run_weights: TypeError: can't convert 3",
-    )
+    ]
     one_way = [failed("run_mask"), failed("run_mask", "again", message=f"some {WRONG}")]
-    assert only(*one_way).other_failures == ()
+    assert [*remarks(only(*one_way))] == []
 
 
 def test_a_mistake_is_named_for_the_exercises_that_show_it():
@@ -95,16 +96,21 @@ def test_a_mistake_is_named_for_the_exercises_that_show_it():
         failed("run_attention", places=(LINE,), mistake=AGAIN),
     )
     assert (cause.id, cause.title) == (None, "run_mask: ValueError: 5 is not 7")
-    assert cause.named_elsewhere == (
+    assert [*remarks(cause)][1:] == [
         "In run_weights and 1 more exercise: your mask works the wrong way round: what it allows "
         "is hidden [mask-inverted]",
-    )
+    ]
 
 
-def test_of_wrong_values_the_test_whose_steps_are_known_is_told():
-    """Steps are true of one call, and are read where that is shown."""
-    walked = failed("run_mask", "test_large", message=f"{WRONG}\nRight so far: scores. Wrong: …")
-    assert only(failed("run_mask"), walked, failed("run_mask", "test_last")).shown is walked
+def test_steps_of_a_test_that_is_not_told_in_full_are_told_as_another_test_s():
+    """They are true of one call, which is large; another one is easier to look at."""
+    steps = "Right so far: scores. Wrong: the result."
+    walked = failed("run_mask", "test_large", message=f"{WRONG}\n{steps}")
+    cause = only(failed("run_mask"), walked)
+    assert cause.shown is not walked
+    said = "In another of these tests, right so far: scores. Wrong: the result."
+    assert [*remarks(cause)] == [said]
+    assert [*remarks(only(walked, failed("run_mask")))] == []
 
 
 def test_two_mistakes_are_two_causes_the_root_first():

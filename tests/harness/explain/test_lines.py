@@ -192,7 +192,7 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     frequency = theta ** (-pair / (2 * d_k))  # astray
     angle = torch.outer(torch.arange(max_seq_len), frequency)[token_positions]
     even, odd = in_query_or_key[..., 0::2], in_query_or_key[..., 1::2]
-    cos, sin = angle.cos(), angle.sin()
+    cos, sin = angle.cos().to(even.dtype), angle.sin().to(even.dtype)
     return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
 """),
     ),
