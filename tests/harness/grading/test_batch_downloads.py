@@ -82,7 +82,7 @@ def test_a_group_is_one_row_that_names_its_members(grader: Any, tiny: Path, tmp_
     (folder / "submission_metadata.yml").write_text(
         "submission_101:\n  :submitters:\n  - :name: Jane [bold]Doe\n  - :name: John Roe\n"
     )
-    done = grader("batch", folder, "--out", tmp_path / "out", cwd=tiny)
+    done = grader("batch", folder, "--out", tmp_path / "out", "--details", cwd=tiny)
     assert done.returncode == 0, done.stderr
     assert "Jane [bold]Doe, John Roe" in done.stdout
     assert "(submission_101)" in done.stdout
