@@ -25,8 +25,6 @@ from grader.explain.step_roles import Sighting, misplaced
 from grader.testing.assertions.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
 
-STRANGE = "first NaN or infinity"
-
 
 def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
     """Returns the record and the line at which the first NaN or positive infinity appears.

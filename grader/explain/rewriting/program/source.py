@@ -36,7 +36,6 @@ class NodePlace:
     index: int | None
     statement: ast.stmt
     scope: Scope
-    editable: bool
 
 
 @dataclass(slots=True)
@@ -177,7 +176,7 @@ class Program:
         self, statement: ast.stmt, parent: ast.AST, field: str, index: int, scope: Scope
     ) -> None:
         """Notes the homes of a statement's nodes, and what of them may be edited."""
-        self._homes[statement] = NodePlace(parent, field, index, statement, scope, True)
+        self._homes[statement] = NodePlace(parent, field, index, statement, scope)
         own = Statement(statement)
         self.statements.append(own)
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -217,14 +216,13 @@ class Program:
         children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
         for index, child in children:
             if isinstance(child, ast.JoinedStr):  # what is inside has no place of its own
-                self._homes[child] = NodePlace(parent, field, index, own.node, scope, editable)
+                self._homes[child] = NodePlace(parent, field, index, own.node, scope)
                 if editable:
                     own.nodes.append(child)
             elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
                 self._settle_block(child, parent, field, index, own, scope)
             elif isinstance(child, ast.AST) and not isinstance(child, _UNPLACED):
-                home = NodePlace(parent, field, index, own.node, scope, editable)
-                self._homes[child] = home
+                self._homes[child] = NodePlace(parent, field, index, own.node, scope)
                 if editable:
                     own.nodes.append(child)
                 for name, part in ast.iter_fields(child):
@@ -241,7 +239,7 @@ class Program:
         own: Statement,
         scope: Scope,
     ) -> None:
-        self._homes[block] = NodePlace(parent, field, index, own.node, scope, False)
+        self._homes[block] = NodePlace(parent, field, index, own.node, scope)
         for number, one in enumerate(block.body):
             self._settle(one, block, "body", number, scope)
 
