@@ -106,7 +106,7 @@ class _Reason:
     """The findings about an exercise: its mistake, the exercise at the mistake's root, and its
     lines.
 
-    `builds_on` are exercises that are wrong as well.
+    `builds_on` are exercises that are wrong as well. `ignored` says what the code never uses.
     """
 
     mistake: Diagnosis | None
@@ -115,6 +115,7 @@ class _Reason:
     proved: Proved | None
     way: StepComparison | None
     builds_on: Sequence[str]
+    ignored: str = ""
 
 
 class Reasons:
@@ -186,7 +187,9 @@ class Reasons:
         if mended is not None:
             advice, _, failure.line = words.partition("\n")
             places = tuple((place.file, place.line) for place in mended.places)
-        elif reason.way is not None:
+        elif reason.ignored:
+            failure.more.append(reason.ignored)
+        if mended is None and reason.way is not None:
             way = filter(None, [said.message, reason.way.in_words(said.id)])
             said = dataclasses.replace(said, message="\n".join(way))
             places = places or tuple(_strange(reason.way, said.id))
@@ -261,12 +264,13 @@ class _Inquiry:
         mended = None if proved is None else proved.mended
         way = self._way(exercise, rehearsed) if mended is None else None
         builds_on = self._mending.roots_of(exercise) if self._mending is not None else ()
+        ignored = self._mending.ignored.get(exercise, "") if self._mending is not None else ""
         finding = self._findings.get(exercise)
         if finding is None:
-            return _Reason(None, exercise, (), proved, way, builds_on)
+            return _Reason(None, exercise, (), proved, way, builds_on, ignored)
         made_in = self._made_in(finding.diagnosis.mistake)
         told = self._findings[made_in].diagnosis
-        return _Reason(told, made_in, finding.tests, proved, way, builds_on)
+        return _Reason(told, made_in, finding.tests, proved, way, builds_on, ignored)
 
     def _made_in(self, mistake: str) -> str:
         """The first exercise with a mistake: the others only refer to what is said of it there."""

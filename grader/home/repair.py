@@ -58,7 +58,8 @@ class HomeRepair:
     """Finds where wrong exercises can be mended, when it is asked for them; bounded in all.
 
     `asked` are the calls whose right answer is known, in the order of exercises. `is_complete` is
-    whether nothing was left untried.
+    whether nothing was left untried. `ignored` says, by exercise that nothing mends, what the code
+    takes and never uses.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class HomeRepair:
         self._searches = _Searches(bench, catalogue, asked, patience)
         self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
         self._chosen: dict[str, RepairedExercise | None] = {}
+        self.ignored: dict[str, str] = {}
         self._passed: dict[str, set[Line]] = {}
         self._mender = ExerciseRepair(bench.sources, _ADAPTERS, self._searches.new, self._chosen)
         self.is_complete = True
@@ -109,7 +111,9 @@ class HomeRepair:
                 self._chosen[attempt.exercise] = attempt.choice
                 if attempt.choice is not None:
                     self._chosen |= dict.fromkeys(attempt.mended, attempt.choice)
-                elif not attempt.is_whole:
+                elif attempt.ignored is not None:
+                    self.ignored[attempt.exercise] = attempt.ignored.in_words()
+                if attempt.choice is None and not attempt.is_whole:
                     self.is_complete = False
         except (MemoryError, TooLong):
             self._chosen.setdefault(exercise, None)

@@ -181,6 +181,9 @@ class Explainer:
                 told[test] = _mended(test, named[test], one, self._suite.assignment.show_edits)
             elif one is not None and test in one.failing:
                 told[test] = _with(told[test], one.in_words(test))
+            else:
+                unused = workshop.ignored.get(self._suite.tests[test].exercise, "")
+                told[test] = _with(told[test], unused)
         evidence = replace(words.evidence, mendings=tuple(workshop.mendings))
         lines = {name: one.mended for name, one in proved.items()}
         suspected = _suspected(words.wrong, lines, evidence.walks)

@@ -151,7 +151,10 @@ Result = TypeVar("Result")
 
 
 class RepairWorkshop:
-    """Mends one submission's wrong exercises, one after another; `mendings` tell of it."""
+    """Mends one submission's wrong exercises, one after another; `mendings` tell of it.
+
+    `ignored` says, by exercise that nothing mends, what the code takes and never uses.
+    """
 
     def __init__(self, sitting: Session, submission: Submission) -> None:
         self._sitting = sitting
@@ -159,6 +162,7 @@ class RepairWorkshop:
         self._seconds = 0.0
         self._losses = WorkerLosses(_MOST_LOST)
         self.mendings: list[Repair] = []
+        self.ignored: dict[str, str] = {}
 
     @functools.cached_property
     def _sources(self) -> EditableSources:
@@ -191,6 +195,8 @@ class RepairWorkshop:
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 if attempt.choice is not None:
                     found |= dict.fromkeys(attempt.mended, attempt.choice)
+                elif attempt.ignored is not None:
+                    self.ignored[attempt.exercise] = attempt.ignored.in_words()
                 self.mendings.append(self._noted(attempt))
         return found
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
+from grader.explain.repair.ignored import Ignored, ignored
 from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
@@ -30,7 +31,8 @@ _MOST_IN_VAIN = 3
 class RepairAttempt:
     """The result of repairing one exercise: a choice, all exercises newly mended, and the cost.
 
-    `is_whole` is true if the search left nothing out.
+    `is_whole` is true if the search left nothing out. Without a choice, `ignored` is what the code
+    takes and never uses.
     """
 
     exercise: str
@@ -38,6 +40,7 @@ class RepairAttempt:
     mended: frozenset[str]
     cost: Cost
     is_whole: bool
+    ignored: Ignored | None = None
 
 
 class ExerciseRepair:
@@ -84,6 +87,9 @@ class ExerciseRepair:
             if attempt.choice is None and exercise not in self._held:
                 for other in self._sharing(exercise):
                     self._in_vain[other].add(exercise)
+                passed = self._passed.get(exercise, {}).get(exercise, frozenset())
+                unused = ignored(self._sources, passed, self._adapters, own)
+                attempt = replace(attempt, ignored=unused)
             for one in (*_proved(attempt, self._held, found), attempt):
                 anew = replace(one, mended=one.mended - found.keys())
                 if anew.choice is not None:

@@ -1,0 +1,85 @@
+"""What a submission takes and never uses: told where no change of one line mends an exercise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.core.verdict import Aspect
+from grader.core.wire.calls import Call
+from grader.explain.repair.ignored import ignored
+from grader.explain.repair.questions import CheckedCall
+from grader.explain.repair.sources import EditableSources
+from grader.testing.outcome import Question
+
+pytestmark = pytest.mark.unit
+
+IN_A_FUNCTION = """
+def attend(q, k, v, mask=None):
+    scores = q @ k.mT
+    return scores.softmax(-1) @ v
+"""
+IN_A_METHOD = """
+class Attention:
+    def forward(self, x, mask):
+        return self.combine(self.project(x))
+"""
+A_RESULT = """
+def attend(q, k, v, mask=None):
+    scores = q @ k.mT
+    scores.masked_fill(~mask, float("-inf"))
+    return scores.softmax(-1) @ v
+"""
+OVERWRITTEN_BY_NOBODY = """
+def attend(q, k, *, mask):
+    def weights(scores):
+        return scores.softmax(-1)
+    return weights(q @ k.mT)
+"""
+
+
+def told(folder: Path, text: str, file: str = "model.py", asked: tuple[CheckedCall, ...] = ()):
+    """What is said of a file of which all lines were run."""
+    (folder / file).write_text(text)
+    lines = {(file, line) for line in range(1, text.count("\n") + 1)}
+    found = ignored(EditableSources.below(folder), lines, "adapters.py", asked)
+    return None if found is None else found.in_words()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (IN_A_FUNCTION, "`mask` is never used in `attend` (model.py:2)."),
+        (IN_A_METHOD, "`mask` is never used in `forward` (model.py:3)."),
+        (A_RESULT, "The result of `masked_fill` is never used in `attend` (model.py:2)."),
+        (OVERWRITTEN_BY_NOBODY, "`mask` is never used in `attend` (model.py:2)."),
+    ],
+)
+def test_a_parameter_or_a_result_that_nothing_uses_is_told(tmp_path, text, said):
+    assert told(tmp_path, text) == said
+
+
+def test_nothing_is_told_where_two_things_are_never_used(tmp_path):
+    """Which of them is at fault, nobody knows."""
+    assert told(tmp_path, IN_A_FUNCTION.replace("mask=None", "mask, scale")) is None
+
+
+def test_nothing_is_told_of_a_function_that_does_nothing(tmp_path):
+    """Others override it."""
+    assert told(tmp_path, "def hook(x, mask):\n    pass\n") is None
+
+
+def call(is_right: bool, **arguments: object) -> CheckedCall:
+    question = Question("test", 0, Aspect.VALUES, Call("run_attention", arguments))
+    return CheckedCall("run_attention", question, is_right)
+
+
+def test_a_parameter_of_an_adapter_counts_only_where_it_decides(tmp_path):
+    """The assignment names it: a right program need not use the longest sequence."""
+    adapter = IN_A_FUNCTION.replace("attend", "run_attention")
+    decides = (call(True, mask=None), call(False, mask=True))
+    assert told(tmp_path, adapter, "adapters.py", decides) == (
+        "`mask` is never used in `run_attention` (adapters.py:2)."
+    )
+    assert told(tmp_path, adapter, "adapters.py", (*decides, call(False, mask=None))) is None
