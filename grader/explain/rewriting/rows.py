@@ -30,7 +30,7 @@ ROWS: tuple[Row, ...] = (
         ("torch.stack($*given).flatten($*axes)", "torch.cat($*given)"),
     ),
     *_rows(
-        "which half of the features is which",
+        "the order of the two halves",
         CHANGE,
         ("$x.chunk($*given)", "($x[..., 0::2], $x[..., 1::2])"),
         ("$k < $n // 2", "$k % 2 == 0"),

@@ -171,6 +171,30 @@ class ProgramIndex:
                         pass
         return {scope: list(keys) for scope, keys in found.items()}
 
+    @functools.cached_property
+    def handed_over(self) -> dict[str, frozenset[str]]:
+        """Returns the file's or imported functions that are handed over, and to what by name."""
+        own: set[str] = set()
+        for statement in self._program.tree.body:
+            match statement:
+                case ast.FunctionDef(name=name):
+                    own.add(name)
+                case ast.ImportFrom(names=names):
+                    own |= {one.asname or one.name for one in names}
+                case _:
+                    pass
+        found: dict[str, set[str]] = defaultdict(set)
+        found |= {name: set() for name in sorted(own) if name.islower() and not self.calls(name)}
+        for node in ast.walk(self._program.tree):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                given = [*node.args, *(one.value for one in node.keywords)]
+                named = {one.id for one in given if isinstance(one, ast.Name)}
+                keys = {ast.unparse(one) for one in given[:1] if called.endswith("partial")}
+                for name in sorted(named & own):
+                    found[name] |= keys or {called}
+        return {name: frozenset(keys) for name, keys in found.items()}
+
     def surroundings(self, node: ast.AST) -> list[Around]:
         """Returns the operations on values in the function around a node, and near the function."""
         scope = self._program.scope(node)

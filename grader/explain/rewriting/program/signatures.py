@@ -123,6 +123,11 @@ class Signatures:
         """Returns the attributes of a class that declares one of that name, without it."""
         return self._siblings.get(name, ())
 
+    @property
+    def attribute_names(self) -> list[str]:
+        """Returns the attributes that classes declare."""
+        return list(self._siblings)
+
     def recipes(self, name: str) -> tuple[str, ...]:
         """Returns the texts that variables and parameters of a name are set to anywhere."""
         return tuple(dict.fromkeys((*self._given.get(name, ()), *self._recipes.get(name, ()))))

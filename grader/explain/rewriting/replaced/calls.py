@@ -131,7 +131,7 @@ def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     program = setting.program
     end = program.span(node.func).end
     place = Replacement(end - len(name), end, "")
-    subject = f"the function that is called where it says `{name}`"
+    subject = f"whether `{name}` is the right function"
     others = {other: SLIP for other in siblings(name)}
     if isinstance(setting.parent(node), ast.Expr) and isinstance(node.func, ast.Attribute):
         others[f"{name.removesuffix('_')}_"] = SLIP
@@ -327,7 +327,7 @@ def of_module(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     end = setting.program.span(node.func).end
     for other in setting.signatures.functions_like(name, len(node.args) + len(node.keywords)):
         piece = Replacement(end - len(name), end, other)
-        subject = f"the function that is called where it says `{name}`"
+        subject = f"whether `{name}` is the right function"
         yield Draft("function", CHANGE, subject, node, (piece,), end - len(name))
 
 

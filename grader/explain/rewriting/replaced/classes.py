@@ -113,7 +113,7 @@ def _after(
         return
     new = _WORD.sub(lambda found: became.get(found[0], found[0]), text)
     if new != held and (new != text or isinstance(node, ast.Assign)):
-        subject = "what is done otherwise than beside it"
+        subject = "the step that differs from the lines beside it"
         yield put(setting.program, own, f"({new})", "modelled", CHANGE, subject)
 
 

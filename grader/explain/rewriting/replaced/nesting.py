@@ -94,7 +94,7 @@ def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     if layer is None:
         return
     program = setting.program
-    subject = f"what `{layer.name}` is taken of"
+    subject = f"the argument of `{layer.name}`"
     match layer.taken:
         case ast.BinOp(left=left, right=right):
             gap = program.between(left, right)
@@ -131,7 +131,7 @@ def widened(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
             else f"{program.outer_text(node.left)}{operator}{own}"
         )
         cost = CHANGE if "softmax" in layer.name else WRAP
-        subject = f"what `{layer.name}` is taken of"
+        subject = f"the argument of `{layer.name}`"
         yield put(program, node, layer.of(text, holds=False), "extent", cost, subject)
 
 
@@ -169,7 +169,9 @@ def signs(setting: Setting, node: ast.Call | ast.Tuple | ast.List) -> Iterator[D
                 Replacement(second.start, second.end, f"-{held}"),
             )
             at = first.start
-            yield Draft("sign", SLIP, "which one has a sign", node, tuple(sorted(pieces)), at)
+            yield Draft(
+                "sign", SLIP, "which term has the minus sign", node, tuple(sorted(pieces)), at
+            )
 
 
 def _layer(setting: Setting, node: ast.expr) -> _Layer | None:
