@@ -331,6 +331,12 @@ def test_code_that_looks_at_values_loses_nothing(grade, body):
     assert (verdict.status, verdict.message) == ("passed", None)
 
 
+def test_an_exception_that_sounds_like_torchs_own_earns_nothing(grade):
+    """What fails on the CPU as well has not looked at values."""
+    body = "raise RuntimeError('Tensor.item() cannot be called on meta tensors')"
+    assert grade(with_double(body))["test_another_device"].status == "error"
+
+
 def test_code_that_forgets_the_device_gets_a_note_and_loses_nothing(grade):
     """Adapters commonly build modules on the default device."""
     verdict = grade(with_double("return x + x + torch.zeros(x.shape)"))["test_another_device"]
