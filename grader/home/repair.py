@@ -32,9 +32,6 @@ from grader.home.reimport import CannotCopy, Reimport
 from grader.worker.trials.alarm import TooLong
 from grader.worker.trials.trials import Trying
 
-if sys.platform == "linux":
-    pass
-
 _ADAPTERS = "adapters.py"
 _MEMORY = 1 << 30
 _FOLLOWED = 3

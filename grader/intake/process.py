@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from grader.core.memory_limit import limit_memory_growth
 from grader.core.parentage import end_with_parent
 from grader.core.submission import Submission, Unreadable
 from grader.intake.copying.limits import MIB, Bounds
@@ -97,10 +98,9 @@ def _bound(bounds: Bounds) -> None:
     _set_limit(resource.RLIMIT_FSIZE, bounds.file)
     _set_limit(resource.RLIMIT_NOFILE, 256)
     if sys.platform == "linux":
-        pages = [int(field) for field in Path("/proc/self/statm").read_text().split()]
-        size = resource.getpagesize()
-        _set_limit(resource.RLIMIT_AS, pages[0] * size + bounds.memory)
-        _set_limit(resource.RLIMIT_DATA, pages[5] * size + bounds.memory)
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        _set_limit(resource.RLIMIT_AS, mapped + bounds.memory)
+        limit_memory_growth(bounds.memory)
 
 
 def _set_limit(which: int, value: int) -> None:

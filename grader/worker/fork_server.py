@@ -11,19 +11,17 @@ import contextlib
 import ctypes
 import gc
 import json
-import math
 import os
 import signal
 import socket
 import sys
 import sysconfig
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from grader.core.parentage import end_with_parent
-from grader.worker.confinement.access_times import SECONDS_CLOSED, close_access_times
+from grader.worker.confinement.access_times import close_access_times
 from grader.worker.confinement.file_tree import enter_file_tree, readable_by_all
 from grader.worker.confinement.identity import enter_other_namespaces, unprivileged_user
 from grader.worker.confinement.layers import prepare_confinement
@@ -52,32 +50,23 @@ def serve_judges(
         mapped = Mapped.by_this_process()
         if order["namespaces"] and enter_file_tree(Path(order["scratch"])):
             namespaces = [*namespaces, "files"]
-        closes = order["leaves_no_marks"] and "files" not in namespaces
-        if closes:
+        if order["leaves_no_marks"] and "files" not in namespaces:
             close_access_times(readable_by_all())
         user = unprivileged_user(number)
         control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
         granted = tuple(order["granted"])
-        _obey(
-            control,
-            InheritedState(user, tuple(namespaces), engine_modules(), mapped, granted),
-            closes,
-        )
+        _obey(control, InheritedState(user, tuple(namespaces), engine_modules(), mapped, granted))
     end_descendants()
     os._exit(0)
 
 
-def _obey(control: socket.socket, heritage: InheritedState, closes: bool) -> None:
-    closed_until = time.monotonic() + SECONDS_CLOSED if closes else math.inf
+def _obey(control: socket.socket, heritage: InheritedState) -> None:
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 2)
         if not message:
             return
         if json.loads(message)["do"] == "spawn":
             channel, output = descriptors
-            if time.monotonic() > closed_until:
-                close_access_times(readable_by_all())
-                closed_until = time.monotonic() + SECONDS_CLOSED
             pid = _fork(channel, output, heritage)
             os.close(channel)
             os.close(output)

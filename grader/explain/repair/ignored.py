@@ -12,6 +12,10 @@ from grader.explain.repair.sources import EditableSources, Function
 Lines = Collection[tuple[str, int]]
 # What a method has of its class, and what is there only to fit a call.
 _NEVER_READ = frozenset({"self", "cls"})
+# Functions that may read any variable.
+_READ_ALL = frozenset({"locals", "vars", "eval", "exec"})
+# Methods of tensors that change nothing, but return something new.
+_NEW = frozenset({"masked_fill", "transpose", "permute", "reshape", "softmax", "clamp", "float"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,8 @@ def ignored(
 def _unused(node: Function) -> Iterator[tuple[str, str]]:
     """Yields the parameters that a function never reads, and the results that it throws away."""
     read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    for name in _parameters(node):
+    parameters = () if read & _READ_ALL else _parameters(node)
+    for name in parameters:
         if name not in read and name not in _NEVER_READ and not name.startswith("_"):
             yield f"`{name}`", name
     for one in ast.walk(node):
@@ -61,10 +66,6 @@ def _unused(node: Function) -> Iterator[tuple[str, str]]:
                     yield f"The result of `{name}`", name
             case _:
                 pass
-
-
-# Methods of tensors that change nothing, but return something new.
-_NEW = frozenset({"masked_fill", "transpose", "permute", "reshape", "softmax", "clamp", "float"})
 
 
 def _parameters(node: Function) -> list[str]:

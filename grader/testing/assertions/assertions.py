@@ -309,7 +309,7 @@ def _elsewhere(
     if answer.raised is not None:
         if _TAKES_VALUES.search(answer.raised.message):
             return None
-        fault = student.told(answer.raised, arguments, **observe)
+        fault = student.failure(answer.raised, arguments, **observe)
         if fault.status is not Status.ERROR:
             raise fault
         raise StudentFault(

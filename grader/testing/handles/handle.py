@@ -216,7 +216,7 @@ class Student(Maker):
         """
         answer = self.attempt(arguments, **observe)
         if answer.raised is not None:
-            raise self.told(answer.raised, arguments, **observe)
+            raise self.failure(answer.raised, arguments, **observe)
         return answer
 
     def attempt(self, arguments: Mapping[str, Value], **observe: Any) -> Answer:
@@ -227,7 +227,9 @@ class Student(Maker):
         """
         return self._ask(self._call(arguments, **observe))
 
-    def told(self, raised: Raised, arguments: Mapping[str, Value], **observe: Any) -> StudentFault:
+    def failure(
+        self, raised: Raised, arguments: Mapping[str, Value], **observe: Any
+    ) -> StudentFault:
         """Returns what the submission raised in a call, in words."""
         call = self._call(arguments, **observe)
         return self._wording.raised(raised, self.adapter.name, call)

@@ -2,7 +2,7 @@
 
 Where workers have no file tree of their own, each sees when a file was last read. Linux notes that
 only if the note is not younger than the file's last change, or is a day old (relatime, mount(8)).
-A file that was just read so tells nothing for a day, whoever reads it.
+A file with a note of the last half day so tells nothing for another half, whoever reads it.
 
 This does not hold for links elsewhere on the machine, whose names can be followed, nor where a file
 system notes each access (strictatime).
@@ -17,25 +17,24 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-# Half of the day for which a note stands.
-SECONDS_CLOSED = 12 * 3600
+_DAY = 24 * 3600
 # A judge waits twice as long for its fork server.
 _SECONDS = 60.0
 
 
 def close_access_times(places: Iterable[Path]) -> None:
-    """Reads every file, folder and link at and below `places` whose next reading would be noted.
+    """Renews the notes on all files, folders and links at and below `places` for half a day.
 
-    A machine that is too slow to do so within a minute leaves the rest open.
+    A note that is too young to be made again by reading is written; who may not write it, as of a
+    file of somebody else's, leaves that open. So does a machine that is not done within a minute.
     """
-    now, end = time.time(), time.monotonic() + _SECONDS
+    end = time.monotonic() + _SECONDS
     for place in _outermost(places):
         for path, status in _below(place):
             if time.monotonic() > end:
                 return
-            if _is_noted(status, now):
-                with contextlib.suppress(OSError):
-                    _read(path, status.st_mode)
+            with contextlib.suppress(OSError):
+                renew(path, status)
 
 
 def _outermost(places: Iterable[Path]) -> list[str]:
@@ -58,10 +57,15 @@ def _below(place: str) -> Iterator[tuple[str, os.stat_result]]:
         yield path, status
 
 
-def _is_noted(status: os.stat_result, now: float) -> bool:
-    """Returns whether the kernel would note the next reading."""
-    changed = max(status.st_mtime, status.st_ctime)
-    return status.st_atime <= changed or now - status.st_atime > SECONDS_CLOSED
+def renew(path: str, status: os.stat_result) -> None:
+    """Renews the note of one file, folder or link, if it would be renewed within half a day."""
+    changed, age = max(status.st_mtime, status.st_ctime), time.time() - status.st_atime
+    if status.st_atime <= changed or age >= _DAY:
+        _read(path, status.st_mode)
+    elif age > _DAY / 2:
+        # To write it is a change, which has to be older than the note.
+        note = time.time_ns() + 10**9
+        os.utime(path, ns=(note, status.st_mtime_ns), follow_symlinks=False)
 
 
 def _read(path: str, mode: int) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import FrameType
+from typing import Any
 
 import torch
 
@@ -46,10 +46,11 @@ class PartialLoads:
     def __init__(self, lines: OwnLines) -> None:
         self._lines = lines
         self._loads: dict[int, _Load] = {}
-        self._earlier: Any = None
 
-    def __enter__(self) -> Self:
-        earlier = self._earlier = torch.nn.Module.load_state_dict
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Notes the loads of modules in this context."""
+        earlier = torch.nn.Module.load_state_dict
 
         @functools.wraps(earlier)
         def load(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -59,15 +60,10 @@ class PartialLoads:
             return result
 
         torch.nn.Module.load_state_dict = load  # type: ignore[method-assign, assignment]
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        torch.nn.Module.load_state_dict = self._earlier  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            torch.nn.Module.load_state_dict = earlier  # type: ignore[method-assign]
 
     def unloaded(self) -> tuple[Unloaded, ...]:
         """Returns what stayed as it was, by module."""

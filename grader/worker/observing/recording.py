@@ -40,7 +40,7 @@ class Recorder:
     def __enter__(self) -> Recorder:
         self._looking_on.enter_context(_Operations(self))
         self._looking_on.enter_context(_Functions(self, self._lines, self._follow_numbers))
-        self._looking_on.enter_context(self.loads)
+        self._looking_on.enter_context(self.loads.watched())
         return self
 
     def __exit__(

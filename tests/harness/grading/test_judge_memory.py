@@ -17,26 +17,15 @@ pytestmark = [
 LARGE = 2 << 30
 # The judge may have half a gigabyte and what a submission may have: less than `LARGE`.
 MEMORY_MB = 512
-TEST = """
-    from grader.testing import assert_matches, exercise
-
-    @exercise("run_double")
-    def test_doubles(student, reference, draw):
-        '''Every number is doubled.'''
-        x = draw(2, 3)
-        assert_matches(student(x), reference(x))
-
-    @exercise("run_count")
-    def test_counts(student, reference, draw):
-        '''There are numbers.'''
-        x = draw(2, 3)
-        assert_matches(bool(bytes(student(x))), bool(bytes(reference(x))))
-"""
+TEST = "tests/public/test_tiny.py"
+DOUBLES, OF_COUNT, COUNTS = TINY[TEST].partition('@exercise("run_count")')
+COMPARED = "assert_matches(student(x), reference(x))"
+AS_BYTES = "assert_matches(bool(bytes(student(x))), bool(bytes(reference(x))))"
 
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
-    files = TINY | {"tests/public/test_tiny.py": TEST}
+    files = TINY | {TEST: DOUBLES + OF_COUNT + COUNTS.replace(COMPARED, AS_BYTES)}
     files = {name: text for name, text in files.items() if "tests/hidden" not in name}
     folder = write_files(tmp_path_factory.mktemp("bytes"), files)
     job = GradingJob(Settings(str(folder), 1, (), "adapters.py", 20.0, MEMORY_MB, "suite"))

@@ -1,11 +1,13 @@
 """Files whose access times were closed take no mark from whoever reads them."""
 
 import os
+import stat
 import sys
+import time
 
 import pytest
 
-from grader.worker.confinement.access_times import close_access_times
+from grader.worker.confinement.access_times import close_access_times, renew
 
 pytestmark = [
     pytest.mark.unit,
@@ -46,6 +48,19 @@ def test_a_file_takes_no_mark_afterwards(folder):
     assert closed > LONG_AGO * 10**9
     file.read_text()
     assert os.lstat(file).st_atime_ns == closed
+
+
+def test_neither_does_a_file_that_was_read_half_a_day_ago(folder):
+    """The kernel would note its next reading tomorrow, in the midst of a batch."""
+    file = folder / "package" / "module.py"
+    fields = list(os.lstat(file))
+    fields[stat.ST_ATIME], fields[stat.ST_CTIME] = int(time.time()) - 13 * 3600, LONG_AGO
+    renew(str(file), os.stat_result(fields, {"st_mtime_ns": LONG_AGO * 10**9}))
+    closed = os.lstat(file)
+    assert closed.st_atime > closed.st_ctime
+    assert closed.st_mtime == LONG_AGO
+    file.read_text()
+    assert os.lstat(file).st_atime_ns == closed.st_atime_ns
 
 
 def test_neither_does_a_link(folder):
