@@ -38,9 +38,9 @@ import sys
 from grader.grading.cluster.connection import connected
 with connected(sys.argv[1]) as client:
     (worker,) = client.scheduler_info()["workers"]
-    parcel = bytes(4096)
+    package = bytes(4096)
     client.gather([
-        client.submit(len, parcel, key=f"nothing-{number}", workers=[worker], pure=False)
+        client.submit(len, package, key=f"nothing-{number}", workers=[worker], pure=False)
         for number in range(int(sys.argv[2]))
     ])
 """

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.authoring.mutation.forked_tasks import Children
+from grader.authoring.forked_tasks import Children
 from grader.authoring.verification import Functions, listed_in, wrong_functions
 from grader.core.assignment import Assignment
 from grader.core.points import total
@@ -63,7 +63,7 @@ class Steadiness:
 
     @property
     def varying(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
-        """The wrong functions whose score is another one under another seed."""
+        """Returns the wrong functions whose score is another one under another seed."""
         return [
             (one, came)
             for one, came in self.came
@@ -72,7 +72,7 @@ class Steadiness:
 
     @property
     def holds(self) -> bool:
-        """Whether right passes, wrong fails, and every score is the same under every seed."""
+        """Returns whether right passes, wrong fails, and no score depends on the seed."""
         return not (self.unjust or self.uncaught or self.varying or self.problems)
 
     def in_words(self) -> Iterator[str]:

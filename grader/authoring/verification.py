@@ -89,7 +89,7 @@ class Verification:
 
     @property
     def catches(self) -> dict[str, list[str]]:
-        """By test, the mistakes and habits that fail it."""
+        """Returns by test, the mistakes and habits that fail it."""
         found: dict[str, dict[str, None]] = {}
         for trial in self.trials:
             for test in trial.caught_by:
@@ -98,7 +98,7 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether right passes, wrong fails under no false name, and every test has a use."""
+        """Returns whether right passes, wrong fails under its name, and all tests are useful."""
         faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart, self.unlike)
         return not any((*faults, self.uncaught, self.misnamed))
 
@@ -265,7 +265,7 @@ def _trial(
 
 
 def _unnamed(raises: bool, cases: int) -> str:
-    """Why a mistake is not named whose function gives so many wrong answers in telling tests."""
+    """Returns why a mistake is not named, given its wrong answers in telling tests."""
     if raises:
         return "it raises where it is wrong, and a mistake is named by its answers"
     if cases >= TELLING_CASES:

@@ -91,12 +91,12 @@ class LiveResults:
             self.finish(not_graded(f"the grader stopped ({kind.__name__})"))
 
     def expect(self, worth: Mapping[str, float]) -> None:
-        """The exercises that will be graded, with their points."""
+        """Notes the exercises that will be graded, with their points."""
         self._worth = worth
         self._write(progress(worth, (), self._display))
 
     def add(self, verdict: Verdict) -> None:
-        """One more verdict was reached; may be called from any thread."""
+        """Adds a verdict; may be called from any thread."""
         self._arrived.put(verdict)
 
     def finish(self, results: Mapping[str, Any]) -> None:

@@ -58,4 +58,4 @@ def _with_options(command: str, rest: Sequence[str]) -> tuple[list[str], str | N
 
 
 def _line(before: str, now: str) -> str:
-    return f"`grader {before}` is now `grader {now}`; the old spelling works in this version only"
+    return f"`grader {before}` is now `grader {now}`; the old spelling works until version 0.2"

@@ -28,7 +28,7 @@ details_option = click.option(
 
 
 def _exercises(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The exercises of the assignment that the command would use, for completion by the shell."""
+    """Returns the assignment's exercises, for completion by the shell."""
     try:
         names = find_assignment(context.params.get("assignment_folder", Path())).points
     except BadAssignment:
@@ -37,7 +37,7 @@ def _exercises(context: click.Context, _parameter: click.Parameter, incomplete: 
 
 
 def assignment_option(command: Command) -> Command:
-    """`--assignment DIR`."""
+    """Adds `--assignment DIR`."""
     return click.option(
         "--assignment",
         "assignment_folder",
@@ -55,7 +55,7 @@ def _address(_context: click.Context, _option: click.Parameter, address: str | N
 
 
 def torch_index_option(command: Command) -> Command:
-    """`--torch-index URL`."""
+    """Adds `--torch-index URL`."""
     return click.option(
         "--torch-index",
         metavar="URL",
@@ -66,7 +66,7 @@ def torch_index_option(command: Command) -> Command:
 
 
 def display_options(command: Command) -> Command:
-    """How Gradescope shows results."""
+    """Returns how Gradescope shows results."""
     for option in (
         click.option(
             "--leaderboard", is_flag=True, help="gradescope: show the points on a leaderboard."

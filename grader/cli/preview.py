@@ -63,7 +63,7 @@ def say_what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str
 
 
 def print_what_is_needed(needs: Sequence[PackageNeed], many: int, console: Console) -> None:
-    """A table of all that submissions import, then what is to be done about it."""
+    """Prints a table of all imports of the submissions, then the command to install them."""
     title = f"what {many} submission{'s' if many != 1 else ''} import"
     table = Table(
         "package", "imported by", "declared by", "here", title=title, title_justify="left"

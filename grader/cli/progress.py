@@ -44,7 +44,7 @@ class _Progress:
         self._bar.stop()
 
     def count(self, outcome: str, submission: str, total: int) -> None:
-        """One more of so many in `total`."""
+        """Counts one more, of so many in `total`."""
         self._counts[outcome] += 1
         counts = ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in self._counts.items())
         self._bar.update(self._task, advance=1, total=total, description=counts)

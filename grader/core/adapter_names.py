@@ -6,5 +6,5 @@ _BEGINNINGS = ("run_", "get_")
 
 
 def is_adapter(name: str) -> bool:
-    """Whether a function of this name is one: `run_` something, or `get_` an object or a class."""
+    """Returns whether a function of this name is an adapter, by its prefix `run_` or `get_`."""
     return name.startswith(_BEGINNINGS)

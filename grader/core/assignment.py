@@ -110,17 +110,17 @@ class Assignment:
 
     @property
     def public_tests(self) -> Path:
-        """The tests that students hold, with their fixture tensors."""
+        """Returns the tests that students hold, with their fixture tensors."""
         return self.root / "tests" / "public"
 
     @property
     def hidden_tests(self) -> Path:
-        """The tests that only the judge holds."""
+        """Returns the tests that only the judge holds."""
         return self.root / "tests" / "hidden"
 
     @property
     def solutions(self) -> Path:
-        """The package of references; students never see it."""
+        """Returns the package of references; students never see it."""
         return self.root / "solutions"
 
 
@@ -214,7 +214,7 @@ def _late(table: object) -> LateRule | None:
 
 
 def _forbidden(table: object) -> dict[str, float]:
-    """The dotted names, quoted in the table or not: without quotes each dot opens a table."""
+    """Returns the dotted names. Unquoted ones are nested tables in TOML."""
     if not isinstance(table, dict):
         raise BadAssignment("[tool.grader] forbidden must be a table of dotted names")
     costs: dict[str, float] = {}

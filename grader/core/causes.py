@@ -76,12 +76,12 @@ class FailedTest:
 
     @property
     def headline(self) -> str:
-        """The first line of the message."""
+        """Returns the first line of the message."""
         return self.message[:_LONGEST].partition("\n")[0]
 
     @property
     def outcome(self) -> str:
-        """The same without the line, which is told beside it; how it ended if there is none."""
+        """Returns the headline without its line; the outcome if there is no headline."""
         said = _PLACE.sub("", self.headline) if self.places else self.headline
         return said or str(self.status).replace("_", " ")
 
@@ -112,7 +112,7 @@ class FailedTest:
 
     @property
     def is_apart(self) -> bool:
-        """Whether what mends other tests of its exercise was seen not to mend it."""
+        """Returns whether what mends other tests of its exercise was seen not to mend it."""
         return STAYS_WRONG in self.message
 
     @property
@@ -126,12 +126,12 @@ class FailedTest:
 
     @property
     def lines(self) -> str:
-        """The places: "warmup.py:7 or warmup.py:9"."""
+        """Returns the places: "warmup.py:7 or warmup.py:9"."""
         return " or ".join(f"{file}:{line}" for file, line in self.places)
 
     @property
     def in_short(self) -> str:
-        """The exercise, the sentence and the lines."""
+        """Returns the exercise, the sentence and the lines."""
         return _at(titled(self.exercise, self.sentence), self.lines)
 
 
@@ -147,7 +147,7 @@ class Cause:
 
     @property
     def mistake(self) -> Diagnosis | None:
-        """The known mistake that the root exercise shows, as it is explained there."""
+        """Returns the known mistake that the root exercise shows, as it is explained there."""
         return self.mistake_of(self.exercises[0])
 
     def mistake_of(self, exercise: str) -> Diagnosis | None:
@@ -157,7 +157,7 @@ class Cause:
 
     @property
     def id(self) -> str | None:
-        """The id of the mistake."""
+        """Returns the id of the mistake."""
         return None if self.mistake is None else self.mistake.mistake
 
     @property
@@ -179,17 +179,17 @@ class Cause:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """The lines that raised, or are to be changed, those of the root first."""
+        """Returns the lines that raised, or are to be changed, those of the root first."""
         return tuple(dict.fromkeys(place for test in self.tests for place in test.places))
 
     @property
     def exercises(self) -> tuple[str, ...]:
-        """The exercises that it fails, that at the root first."""
+        """Returns the exercises that it fails, that at the root first."""
         return tuple(dict.fromkeys(test.exercise for test in self.tests))
 
     @property
     def headline(self) -> str:
-        """The exercise at the root, the sentence and the lines.
+        """Returns the exercise at the root, the sentence and the lines.
 
         For example: "run_mask: your mask … (warmup.py:25)".
         """
@@ -197,17 +197,17 @@ class Cause:
 
     @property
     def title(self) -> str:
-        """The headline without the lines."""
+        """Returns the headline without the lines."""
         return titled("" if self.is_of_several_missing else self.exercises[0], self.sentence)
 
     @property
     def is_of_several_missing(self) -> bool:
-        """Whether it is that several exercises are not written."""
+        """Returns whether it is that several exercises are not written."""
         return self.shown.status is Status.MISSING and len(self.exercises) > 1
 
     @property
     def lines(self) -> str:
-        """The places in words; those of which one is to be changed with "or" between them."""
+        """Returns the places in words, with "or" between alternatives."""
         told: dict[Place, str] = {}
         for test in self.tests:
             has_place = test.places and test.status is not Status.MISSING
@@ -218,17 +218,17 @@ class Cause:
 
     @property
     def lost(self) -> float:
-        """The points that its tests cost."""
+        """Returns the points that its tests cost."""
         return total(test.lost for test in self.tests)
 
     @property
     def is_absence(self) -> bool:
-        """Whether something is not there: not written, not imported, not handed in."""
+        """Returns whether something is not there: not written, not imported, not handed in."""
         return self.shown.status is Status.MISSING or self.shown.headline.startswith(_NOT_FOUND)
 
     @property
     def extent(self) -> str:
-        """How much it fails: "34 failures in 7 exercises"; of what is not there, how many tests."""
+        """Returns how much it fails: "34 failures in 7 exercises"; of an absence, its tests."""
         noun = "test" if self.shown.status is Status.MISSING else "failure"
         one = len(self.exercises) == 1
         where = self.exercises[0] if one else f"{len(self.exercises)} exercises"
@@ -363,7 +363,7 @@ def _followed(
 
 
 def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -> bool:
-    """Whether nothing is known of these wrong answers; of gradients, if only these count."""
+    """Returns whether these wrong answers, or their gradients, have no explanation."""
     return all(
         test.status is Status.FAILED
         and not test.is_apart

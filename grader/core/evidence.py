@@ -30,7 +30,7 @@ class Picture:
 
 
 def in_six_digits(numbers: Iterable[float]) -> tuple[float, ...]:
-    """Numbers as pictures hold them; NaN and infinities stay what they are."""
+    """Returns numbers as pictures hold them; NaN and infinities stay what they are."""
     return tuple(float(f"{number:.6g}") + 0.0 for number in numbers)  # no -0.0
 
 

@@ -38,11 +38,11 @@ class WrongAnswer:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Which call it is the answer to."""
+        """Returns which call it is the answer to."""
         return self.test, self.number
 
     def is_like(self, other: WrongAnswer, leniency: float) -> bool:
-        """Whether two answers to one call are the same, within so many times the tolerance."""
+        """Returns whether two answers to one call agree within `leniency` times the tolerance."""
         if self.shape != other.shape or len(self.numbers) != len(other.numbers):
             return False
         rtol, atol = (
@@ -101,7 +101,7 @@ class WrongAnswers:
     source: Excerpt | None = None
 
     def is_like(self, other: WrongAnswers, leniency: float) -> bool:
-        """Whether two submissions answer alike: the same tests of values, by the same numbers.
+        """Returns whether two submissions give the same numbers in the same tests of values.
 
         Answers to other tests must agree as far as both have some. Where other inputs were passed,
         as the test was changed in between, there is nothing to compare.
@@ -220,12 +220,12 @@ class Words:
 
 
 def lack_in_words(missing: str) -> str:
-    """That there are no words, or not all, as a sentence: the grade stands all the same."""
+    """Returns a sentence that says that words are missing: the grade stands all the same."""
     return f"Not all is explained, and the grade stands as it is: {missing}."
 
 
 def wants_words(grade: Grade, names_matter: bool) -> bool:
-    """Whether there is something to explain; `names_matter` where an assignment forbids some."""
+    """Returns whether something needs words; `names_matter` if the assignment forbids names."""
     if grade.status is GradeStatus.NOT_GRADED:
         return False
     return names_matter or any(test.status is not Status.PASSED for test in grade.tests)

@@ -18,7 +18,7 @@ _IN_WORDS = {0: ("nothing", "none"), 50: ("half", "half")}  # by percent
 
 @functools.lru_cache(maxsize=4096)
 def hundredths(points: float) -> int:
-    """Points as a whole number of hundredths."""
+    """Returns points as a whole number of hundredths."""
     return round(100 * points)
 
 
@@ -33,7 +33,7 @@ def total(points: Iterable[float]) -> float:
 
 
 def shared_out(whole: int, weights: Sequence[float | Fraction]) -> list[int]:
-    """A whole in parts by weight, which add up to it: the largest remainders are rounded up.
+    """Divides a whole by weight. The largest remainders are rounded up.
 
     Among equal remainders the first ones are. The weights are finite, none is negative and not
     all are 0.
@@ -44,7 +44,7 @@ def shared_out(whole: int, weights: Sequence[float | Fraction]) -> list[int]:
 
 
 def scaled(parts: Sequence[tuple[float, float]], most: float | None) -> list[tuple[float, float]]:
-    """Parts of a whole (points, and how many there are to be had) where all are worth `most`.
+    """Returns pairs of points and possible points, scaled so that the whole is worth `most`.
 
     What is to be had adds up to `most`; a part that is full stays full, and one of 0 stays 0. None
     leaves the parts as they are.
@@ -76,7 +76,7 @@ class Gate:
     _earned: int = 0
 
     def add_values(self, right: int, possible: int, passed: bool) -> None:
-        """One more test of the values, with the hundredths that it earned of those it carries."""
+        """Adds a test of the values: the hundredths that it carries, and those that it earned."""
         self.right += right
         self._possible += possible
         self._passed += passed
@@ -84,7 +84,7 @@ class Gate:
 
     @property
     def share(self) -> Fraction:
-        """How much of the values is right; all of it, where none are asked for."""
+        """Returns how much of the values is right; all of it, where none are asked for."""
         if self._possible:
             return Fraction(self.right, self._possible)
         return Fraction(self._passed, self._tests) if self._tests else Fraction(1)
@@ -97,7 +97,7 @@ class Gate:
         return f"counts {counts}: {right} {OF_THE_VALUES}"
 
     def counted(self, earned: int) -> int:
-        """How many of the hundredths count that the next test, of another aspect, earned."""
+        """Returns how many of the hundredths count that a test of another aspect earned."""
         before = self.counted_of(self._earned)
         self._earned += earned
         return self.counted_of(self._earned) - before
@@ -108,7 +108,7 @@ class Gate:
 
 
 def _rounded(whole: int, exact: Sequence[Fraction]) -> list[int]:
-    """Whole numbers next to the exact ones, which add up to `whole`; that is next to their sum."""
+    """Returns whole numbers nearest to the exact ones that add up to `whole`."""
     parts = [math.floor(number) for number in exact]
     by_remainder = sorted(range(len(exact)), key=lambda place: parts[place] - exact[place])
     for place in by_remainder[: whole - sum(parts)]:

@@ -88,7 +88,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 @contextlib.contextmanager
 def opened(name: str, within: int | None = None, to_change: bool = False) -> Iterator[int]:
-    """A folder, opened for its owner to list, and perhaps to change, whatever its mode was.
+    """Opens a folder so that its owner can list it, and change it if asked, whatever its mode.
 
     No link is followed. Raises OSError where that is no folder, or not the owner's to open.
     """

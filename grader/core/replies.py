@@ -22,7 +22,7 @@ class Sealed:
 
     @property
     def size(self) -> int:
-        """About how many bytes it holds."""
+        """Returns about how many bytes it holds."""
         return self.frame.size
 
 

@@ -59,12 +59,12 @@ def first_line(text: str | None) -> str:
 
 
 def points(number: float) -> str:
-    """Points as people write them: two decimals at most."""
+    """Returns points as people write them: two decimals at most."""
     return f"{round(number, 2):.10g}"
 
 
 def gained_in_words(number: float, is_full: bool) -> str:
-    """Points that an exercise gets back: "full marks (+6 points)", or "+6 points"."""
+    """Returns points that an exercise gets back: "full marks (+6 points)", or "+6 points"."""
     more = f"+{points(number)} point{'' if points(number) == '1' else 's'}"
     return f"full marks ({more})" if is_full else more
 

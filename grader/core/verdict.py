@@ -236,12 +236,12 @@ class Grade:
 
     @property
     def final(self) -> float:
-        """The points with what is carried."""
+        """Returns the points with what is carried."""
         return total([self.score, *(one.points for one in self.carried)])
 
     @property
     def is_complete(self) -> bool:
-        """Whether every test was judged; if not, the submission wants grading once more."""
+        """Returns whether every test was judged; if not, the submission wants grading once more."""
         if self.status is GradeStatus.NOT_GRADED:
             return False
         return all(test.status is not Status.NOT_GRADED for test in self.tests)

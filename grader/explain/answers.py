@@ -17,8 +17,8 @@ from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Foreign, Value, in_words
 from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
 from grader.testing.assertions.assertions import WrongForm, WrongNumbers
-from grader.testing.assertions.comparison import single_number
 from grader.testing.assertions.structure import wrong_shape
+from grader.testing.comparison import single_number
 from grader.testing.contract.contract import Adapter, counted
 from grader.testing.contract.kinds import (
     DictType,

@@ -16,7 +16,8 @@ from grader.grading.explanations import answered, questions
 from grader.grading.fingerprints import SHARED, grade_key, without_parameters
 from grader.grading.options import Options, chosen_otherwise
 from grader.grading.pool import Explained, GradedTask, Pools, Task
-from grader.intake.entry import Discovery, several
+from grader.intake.copying.names import several
+from grader.intake.entry import Discovery
 from grader.intake.fingerprint import fingerprint
 from grader.intake.graded_before import GradedBefore, keep_graded
 from grader.results.database import LINES, StoreError

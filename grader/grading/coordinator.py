@@ -8,13 +8,18 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
+from grader.core.assignment import Assignment
+from grader.core.explanation import PENDING, explained, wants_words
 from grader.core.settings import Settings
 from grader.core.text import plain
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.client import Follow, JobClient, JobLost
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+from grader.intake.entry import Entry
+from grader.intake.fingerprint import fingerprint
 
 _TRIES = 2
 
@@ -248,3 +253,29 @@ class Coordinator:
                 work(client)
         finally:
             client.close()
+
+
+def graded_alone(
+    entry: Entry,
+    assignment: Assignment,
+    settings: Settings,
+    explain: bool = True,
+    follow: Follow | None = None,
+) -> Grade:
+    """Returns the grade of one submission, with its words if these are wanted.
+
+    `follow` is given each verdict when it is reached.
+
+    Raises:
+        BadAssignment: if the assignment's tests cannot be run.
+    """
+    task = Task(entry, 0, fingerprint(entry), "")
+    with Coordinator(settings, 1, follow) as coordinator:
+        (graded,) = coordinator.grade([task])
+        grade = graded.grade
+        if not wants_words(grade, bool(assignment.forbidden)):
+            return grade
+        if not explain:
+            return replace(grade, unexplained=PENDING)
+        (answer,) = coordinator.explain([ExplanationTask(entry, lambda: grade)])
+    return explained(grade, answer.words)

@@ -22,17 +22,17 @@ from grader.core.wire.values import Value
 from grader.explain.answers import InFull
 from grader.home.reimport import CannotCopy, Reimport
 from grader.home.time_limit import Limit
-from grader.testing.bench import Bench
 from grader.testing.contract.contract import Adapter, read_contract
 from grader.testing.course import load_contract, load_references, make_importable
 from grader.testing.frozen_cases import SEED, HomeCases
+from grader.testing.handles.bench import Bench
+from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault, note
-from grader.testing.two_processes import TwoProcesses, in_two_processes
 from grader.testing.wording import WISH, in_words
+from grader.worker.calls.interpreter import Living
+from grader.worker.calls.performing import absent, perform
 from grader.worker.exceptions.raising import describe_exception
-from grader.worker.interpreter import Living
 from grader.worker.observing.watching import CallWatch
-from grader.worker.performing import absent, perform
 
 CONTRACT = "tests/contract.py"
 _PUBLIC = "tests/public"
@@ -221,7 +221,7 @@ def _assigned(root: Path) -> tuple[Collection[str], Mapping[str, float], bool, f
 
 
 def _give_way(raised: Raised) -> None:
-    """Ctrl-C, and leaving a debugger, are not the code's doing, and end the tests.
+    """Raises Ctrl-C and a debugger's exit again: they end the tests.
 
     Raises:
         KeyboardInterrupt: if it was one of them.

@@ -66,7 +66,7 @@ class FrozenMistakes:
         return predictions[0] if predictions else None
 
     def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
-        """By mistake, the arguments on which an answer with that mistake does not depend."""
+        """Returns the arguments that each mistake's answer ignores."""
         return self._module(observation).ignored_by
 
     def echoes(self, name: str, observation: Observation) -> bool:
@@ -78,7 +78,7 @@ class FrozenMistakes:
         return self._module(observation).diagnoses[name]
 
     def steps(self, observation: Observation) -> Steps | None:
-        """The steps that the reference takes to its answer to a call, if they were frozen."""
+        """Returns the reference's frozen steps to its answer to a call, if any."""
         test = self._test(observation)
         return None if test is None else test.steps.get(observation.number)
 
@@ -157,7 +157,7 @@ class Reasons:
             raise
 
     def _depends(self, depends: Dependence, failure: Failure) -> bool:
-        """Whether a test depends on earlier calls: then that is told, as far as it was seen."""
+        """Returns whether a test depends on earlier calls, after noting what was seen of that."""
         said = failure.said
         if said.id not in depends.concerned:
             return False
@@ -211,7 +211,7 @@ class _Inquiry:
         self._known = known
         self._patience = patience
         self._tests: Siblings = {}
-        self._rehearsed: dict[str, RerunAnswers] = {}
+        self._reruns: dict[str, RerunAnswers] = {}
         self.depends = Dependence()
         self._findings: dict[str, Finding] = {}
         self._bench: HomeBench | None = None
@@ -223,7 +223,7 @@ class _Inquiry:
     @property
     def is_complete(self) -> bool:
         """Returns whether nothing was left out for want of time."""
-        is_whole = all(one.is_whole for one in self._rehearsed.values())
+        is_whole = all(one.is_whole for one in self._reruns.values())
         return is_whole and (self._mending is None or self._mending.is_complete)
 
     def begin(self, item: pytest.Item) -> None:
@@ -239,14 +239,14 @@ class _Inquiry:
         self._tests = tests
         with self._asking() as ask:
             made: list[Call] = []
-            self._rehearse(member.exercise if member else "", noting(ask, made))
+            self._rerun(member.exercise if member else "", noting(ask, made))
         asked = self._asked()
         if self._bench is not None:
             every = itertools.chain(*asked.values())
             self.depends = self._bench.dependence(self._known, every, made)
         seen = {
             name: [*itertools.filterfalse(self.depends.holds, one.observations)]
-            for name, one in self._rehearsed.items()
+            for name, one in self._reruns.items()
         }
         self._findings = diagnose(self._known, seen)
         if self._bench is not None:
@@ -258,11 +258,11 @@ class _Inquiry:
 
     def reason(self, exercise: str) -> _Reason:
         """Returns the findings about an exercise."""
-        rehearsed = self._rehearsed.get(exercise, RerunAnswers())
+        reran = self._reruns.get(exercise, RerunAnswers())
         mended = self._mending.of(exercise) if self._mending is not None else None
         proved = None if mended is None else self._proved(exercise, mended)
         mended = None if proved is None else proved.mended
-        way = self._way(exercise, rehearsed) if mended is None else None
+        way = self._way(exercise, reran) if mended is None else None
         builds_on = self._mending.roots_of(exercise) if self._mending is not None else ()
         ignored = self._mending.ignored.get(exercise, "") if self._mending is not None else ""
         finding = self._findings.get(exercise)
@@ -273,22 +273,22 @@ class _Inquiry:
         return _Reason(told, made_in, finding.tests, proved, way, builds_on, ignored)
 
     def _made_in(self, mistake: str) -> str:
-        """The first exercise with a mistake: the others only refer to what is said of it there."""
+        """Returns the first exercise with a mistake, to which the other ones refer."""
         found = self._findings.items()
         return next(name for name, one in found if one.diagnosis.mistake == mistake)
 
-    def _rehearse(self, first: str, ask: Callable[[Call], Answer]) -> None:
+    def _rerun(self, first: str, ask: Callable[[Call], Answer]) -> None:
         end = time.monotonic() + self._patience.seconds
-        self._rehearsed = {exercise: RerunAnswers() for exercise in self._tests}
+        self._reruns = {exercise: RerunAnswers() for exercise in self._tests}
         for exercise in sorted(self._tests, key=lambda name: name != first):
             own = self._tests[exercise]
-            self._rehearsed[exercise] = rerun(own, self._home.bench, ask, end)
+            self._reruns[exercise] = rerun(own, self._home.bench, ask, end)
 
     def _proved(self, exercise: str, mended: RepairedExercise) -> Proved | None:
         """Returns where an exercise can be mended, once its failed tests were run with the edit."""
         bench = self._bench
         assert bench is not None
-        failed = self._rehearsed[exercise].failed - self.depends.concerned
+        failed = self._reruns[exercise].failed - self.depends.concerned
         own = [one for one in self._tests[exercise] if one.nodeid in failed or _is_silent(one)]
 
         def passing(changes: Changes) -> set[str]:
@@ -308,14 +308,14 @@ class _Inquiry:
 
     def _not_run_with(self, exercise: str, own: Sequence[pytest.Function]) -> frozenset[str]:
         """Returns the tests that fail, or may fail, and are not among those run with an edit."""
-        rehearsed = self._rehearsed[exercise]
+        reran = self._reruns[exercise]
         every = {one.nodeid for one in self._tests[exercise]}
-        failed = rehearsed.failed if rehearsed.is_whole else every
+        failed = reran.failed if reran.is_whole else every
         return frozenset(failed.difference(one.nodeid for one in own))
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[Callable[[Call], Answer]]:
-        """A way to ask the copy, or where there is none the student's functions themselves."""
+        """Provides a way to ask the reimported copy, or else the student's functions."""
         if self._bench is None:
             with quietly():
                 yield DirectCalls(self._home.calls.adapters, self._root, limit=self._limit)
@@ -324,33 +324,33 @@ class _Inquiry:
         with self._bench.in_place():
             yield DirectCalls(functions, self._root, limit=self._limit)
 
-    def _way(self, exercise: str, rehearsed: RerunAnswers) -> StepComparison | None:
+    def _way(self, exercise: str, reran: RerunAnswers) -> StepComparison | None:
         """Returns how far a call of it is right."""
         if self._followed >= _MOST_FOLLOWED:
             return None
-        answers = [*itertools.filterfalse(self.depends.holds, rehearsed.observations)]
-        seen, failed = {exercise: answers}, {exercise: rehearsed.failed}
+        answers = [*itertools.filterfalse(self.depends.holds, reran.observations)]
+        seen, failed = {exercise: answers}, {exercise: reran.failed}
         with self._asking() as ask:
             way = compare_steps(self._known, ask, seen, failed).get(exercise)
         self._followed += way is not None
         return way
 
     def _asked(self) -> Mapping[str, Sequence[CheckedCall]]:
-        """By exercise, in the assignment's order, the plain calls whose right answer is known."""
+        """Returns the plain calls with a known right answer, by exercise in course order."""
         asked: dict[str, list[CheckedCall]] = {}
-        for exercise, rehearsed in self._rehearsed.items():
+        for exercise, reran in self._reruns.items():
             own = asked.setdefault(exercise, [])
-            for one in rehearsed.observations:
+            for one in reran.observations:
                 right = is_right(self._known, one)
-                if right or self._is_wrong(one, rehearsed):
+                if right or self._is_wrong(one, reran):
                     question = Question(one.test, one.number, one.aspect, one.call)
                     own.append(CheckedCall(exercise, question, bool(right)))
-            known = filter(self._is_known, rehearsed.raised)
+            known = filter(self._is_known, reran.raised)
             own += [that_raised(self._known, exercise, question) for question in known]
         return asked
 
-    def _is_wrong(self, one: Observation, rehearsed: RerunAnswers) -> bool:
-        return one.test in rehearsed.failed and is_right(self._known, one) is False
+    def _is_wrong(self, one: Observation, reran: RerunAnswers) -> bool:
+        return one.test in reran.failed and is_right(self._known, one) is False
 
     def _is_known(self, question: Question) -> bool:
         nothing = torch.empty(0)
@@ -359,7 +359,7 @@ class _Inquiry:
 
 
 def _is_silent(test: pytest.Function) -> bool:
-    """Returns whether a test tells no answers, and was not rehearsed."""
+    """Returns whether a test tells no answers, and was not reran."""
     member = membership(test)
     return member is not None and member.aspect in NOT_TELLING
 

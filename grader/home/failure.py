@@ -14,7 +14,7 @@ from _pytest._io import TerminalWriter
 
 from grader.core.causes import FailedTest
 from grader.core.verdict import Aspect, Diagnosis, Status
-from grader.testing.assertions.comparison import Comparison, place_of, place_of_largest
+from grader.testing.comparison import Comparison, place_of, place_of_largest
 
 
 @dataclass(eq=False)
@@ -172,7 +172,7 @@ def _side_by_side(
 
 
 def _window(worst: int, size: int) -> slice:
-    """At most so many rows or columns, the worst among them."""
+    """Returns the bounds of at most so many rows or columns, the worst among them."""
     start = min(max(worst - _SIDE // 2, 0), max(size - _SIDE, 0))
     return slice(start, min(start + _SIDE, size))
 

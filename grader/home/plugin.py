@@ -131,7 +131,7 @@ def pytest_configure(config: pytest.Config) -> None:
     report = HomeReport(config.rootpath, home, verbose, reasons)
     folding = Folding(verbose)
     order = list(home.exercises)
-    summary = Summary(folding, order, report.tallies, report.notes, home.worth)
+    summary = Summary(folding, order, report.exercise_counts, report.notes, home.worth)
     for name, plugin in {
         "report": report,
         "folding": folding,

@@ -44,7 +44,7 @@ class Reimport:
 
     @property
     def files(self) -> Sequence[Path]:
-        """The files that they were imported from."""
+        """Returns the files that they were imported from."""
         return [Path(file) for one in self.modules if (file := _file_of(one)) is not None]
 
     @contextlib.contextmanager

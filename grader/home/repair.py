@@ -77,7 +77,7 @@ class HomeRepair:
         self.is_complete = True
 
     def of(self, exercise: str) -> RepairedExercise | None:
-        """Where an exercise can be mended: what it shares lines with comes first, as its root may.
+        """Returns the repair of an exercise. Exercises that share its lines come first.
 
         Raises:
             KeyboardInterrupt: at Ctrl-C.
@@ -90,7 +90,7 @@ class HomeRepair:
         return self._chosen.get(exercise)
 
     def roots_of(self, exercise: str) -> list[str]:
-        """The earlier wrong exercises all of whose lines this one runs as well: it follows them."""
+        """Returns the earlier wrong exercises all of whose lines this one runs as well."""
         if exercise not in self._wrong or not _can_be_stopped():
             return []
         own = self._lines_of(exercise)
@@ -119,7 +119,7 @@ class HomeRepair:
             raise
 
     def _lines_of(self, exercise: str) -> set[Line]:
-        """The lines that a few of an exercise's wrong calls pass, but for those of the adapters."""
+        """Returns the lines that a few wrong calls of an exercise run, without the adapters'."""
         if exercise not in self._passed:
             wrong = [one for one in self._asked[exercise] if not one.right]
             calls = [one.question.call for one in telling(wrong, _FOLLOWED)]
@@ -159,7 +159,7 @@ class HomeBench:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Workbench]:
-        """Itself: there is no other copy."""
+        """Returns itself: there is no other copy."""
         yield self
 
     def dependence(

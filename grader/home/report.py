@@ -32,7 +32,7 @@ _LONGEST = 300
 class HomeReport:
     """Replaces tracebacks by the messages of the assertions and why they came to be.
 
-    `tallies` sum up by exercise; `notes` are what was remarked, and on which exercises.
+    `exercise_counts` sum up by exercise; `notes` are what was remarked, and on which exercises.
     """
 
     def __init__(self, root: Path, home: Home, verbose: bool, reasons: Reasons) -> None:
@@ -41,7 +41,7 @@ class HomeReport:
         self._home = home
         self._reasons = reasons
         self._was_interrupted = False
-        self.tallies: dict[str, ExerciseCounts] = {}
+        self.exercise_counts: dict[str, ExerciseCounts] = {}
         self.notes: dict[str, dict[str, None]] = {}
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -51,7 +51,7 @@ class HomeReport:
             reporter.showfspath = False
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Exercises come in the order in which the assignment lists them, the first ones first."""
+        """Sorts the tests by exercise, in the assignment's order."""
         members = [membership(item) for item in items]
         with contextlib.suppress(ValueError):
             order = list(self._home.exercises)
@@ -148,22 +148,22 @@ class HomeReport:
         for name, text in report.user_properties:
             if name == _NOTE:
                 self.notes.setdefault(str(text), {})[exercise] = None
-        tally = self.tallies.setdefault(exercise, ExerciseCounts())
+        counts = self.exercise_counts.setdefault(exercise, ExerciseCounts())
         outcome = MISSING if properties.get(_MISSING) else report.outcome
         worth = hundredths(self._home.cases.points(report.nodeid))
-        tally.add(outcome, properties[_ASPECT] == Aspect.VALUES, worth)
+        counts.add(outcome, properties[_ASPECT] == Aspect.VALUES, worth)
         if self._was_interrupted:
             raise KeyboardInterrupt
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Gives the session the exit code of failed tests if code is missing and no test failed."""
-        missing = any(tally.outcomes[MISSING] for tally in self.tallies.values())
+        missing = any(counts.outcomes[MISSING] for counts in self.exercise_counts.values())
         if missing and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Missing is an outcome of its own, so that no page of failures is printed for it."""
+        """Reports *missing* as an outcome of its own, without a page of failures."""
         if report.when == "call" and dict(report.user_properties).get(_MISSING):
             return "missing", "-", "MISSING"
         return None

@@ -13,10 +13,10 @@ import pytest
 
 from grader.core.verdict import Aspect, Status
 from grader.core.wire.calls import Answer, Call
-from grader.testing.bench import Bench
 from grader.testing.cases import Draw
 from grader.testing.exercise import Membership, membership
 from grader.testing.frozen_cases import fixture_file
+from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation, Question, StudentFault, observing
 
 # Their calls are observed in other ways than by their answers, and large.
@@ -67,21 +67,21 @@ def rerun(
     once a call took too long. What a test spends on importing packages, which later ones find
     imported, puts the end off.
     """
-    rehearsed = RerunAnswers()
+    reran = RerunAnswers()
     for test in tests:
         member = membership(test)
         if member is None or member.aspect in NOT_TELLING:
             continue
         if time.monotonic() > end:
-            rehearsed.is_whole = False
+            reran.is_whole = False
             break
         began, modules = time.monotonic(), len(sys.modules)
-        if not _run(test, member, bench, ask, rehearsed):
-            rehearsed.is_whole = False
+        if not _run(test, member, bench, ask, reran):
+            reran.is_whole = False
             break
         if len(sys.modules) > modules:
             end += time.monotonic() - began
-    return rehearsed
+    return reran
 
 
 def passes(test: pytest.Function, bench: Bench, ask: Callable[[Call], Answer]) -> bool | None:
@@ -89,12 +89,12 @@ def passes(test: pytest.Function, bench: Bench, ask: Callable[[Call], Answer]) -
 
     Returns None if it took too long, or cannot be run.
     """
-    member, rehearsed = membership(test), RerunAnswers()
+    member, reran = membership(test), RerunAnswers()
     if member is None or _arguments(test, member, bench) is None:
         return None
-    if not _run(test, member, bench, ask, rehearsed):
+    if not _run(test, member, bench, ask, reran):
         return None
-    return test.nodeid not in rehearsed.failed
+    return test.nodeid not in reran.failed
 
 
 def _run(
@@ -102,7 +102,7 @@ def _run(
     member: Membership,
     bench: Bench,
     ask: Callable[[Call], Answer],
-    rehearsed: RerunAnswers,
+    reran: RerunAnswers,
 ) -> bool:
     """Runs one test; whether its calls came back in time."""
     latest: list[Call] = []
@@ -120,17 +120,17 @@ def _run(
         with observing():
             test.obj(**arguments)
     except StudentFault as fault:
-        rehearsed.failed.add(test.nodeid)
+        reran.failed.add(test.nodeid)
         raised = fault.status is Status.ERROR and not fault.settled
         if raised and latest and latest[0].is_plain:
             number = len(seen.get(member.exercise, ()))
             question = Question(test.nodeid, number, member.aspect, latest[0])
-            rehearsed.raised.append(question)
+            reran.raised.append(question)
         elif fault.status is Status.TIMEOUT:
             return False
     except Exception:
-        rehearsed.failed.add(test.nodeid)
-    rehearsed.observations += seen.get(member.exercise, ())
+        reran.failed.add(test.nodeid)
+    reran.observations += seen.get(member.exercise, ())
     return True
 
 

@@ -30,7 +30,7 @@ class ExerciseCounts:
     _others: int = 0
 
     def add(self, outcome: str, is_of_values: bool, worth: int) -> None:
-        """One more test, with the hundredths that it carries."""
+        """Adds a test, with the hundredths that it carries."""
         self.outcomes[outcome] += 1
         self.possible += worth
         earned = worth if outcome == PASSED else 0
@@ -46,7 +46,7 @@ class ExerciseCounts:
 
     @property
     def counts_less(self) -> bool:
-        """Whether other points than those of the values were earned, and do not all count."""
+        """Returns whether some points beside those of the values were earned but do not count."""
         return self.points < self._gate.right + self._others
 
     @property
@@ -68,36 +68,36 @@ class ExerciseCounts:
         return f"{self.outcomes[PASSED]} of {self.outcomes.total()} passed{points}"
 
 
-def table(tallies: Mapping[str, ExerciseCounts], all_rows: bool) -> Iterator[str]:
+def table(exercise_counts: Mapping[str, ExerciseCounts], all_rows: bool) -> Iterator[str]:
     """Yields a line for each exercise.
 
     Those that are right, or not written, in one unless `all_rows`.
     """
     shown = {
-        name: tally
-        for name, tally in tallies.items()
-        if all_rows or not (tally.is_right or tally.is_missing)
+        name: counts
+        for name, counts in exercise_counts.items()
+        if all_rows or not (counts.is_right or counts.is_missing)
     }
     width = max(map(len, shown), default=0)
-    for name, tally in shown.items():
-        yield f"{name:<{width}}  {tally.in_words()}"
+    for name, counts in shown.items():
+        yield f"{name:<{width}}  {counts.in_words()}"
     if all_rows:
         return
-    right = [name for name, tally in tallies.items() if tally.is_right]
-    missing = [name for name, tally in tallies.items() if tally.is_missing]
+    right = [name for name, counts in exercise_counts.items() if counts.is_right]
+    missing = [name for name, counts in exercise_counts.items() if counts.is_missing]
     if right:
         yield f"all tests passed: {_counted(len(right), 'other exercise' if shown else 'exercise')}"
     if missing:
         yield f"not implemented yet: {', '.join(missing)}"
 
 
-def in_all(tallies: Mapping[str, ExerciseCounts], worth: CourseWorth) -> Iterator[str]:
+def in_all(exercise_counts: Mapping[str, ExerciseCounts], worth: CourseWorth) -> Iterator[str]:
     """Yields the points of all exercises, and those that hidden tests carry."""
-    carried = sum(tally.possible for tally in tallies.values())
+    carried = sum(counts.possible for counts in exercise_counts.values())
     if not carried:
         return
-    reached = sum(tally.points for tally in tallies.values())
-    if any(tally.counts_less for tally in tallies.values()):
+    reached = sum(counts.points for counts in exercise_counts.values())
+    if any(counts.counts_less for counts in exercise_counts.values()):
         yield _LESS_POINTS
     said = f"{in_words(reached)} of {in_words(carried)} points"
     rest = worth.in_all - worth.public
@@ -182,13 +182,13 @@ class Summary:
         self,
         folding: Folding,
         order: Sequence[str],
-        tallies: Mapping[str, ExerciseCounts],
+        exercise_counts: Mapping[str, ExerciseCounts],
         notes: Mapping[str, Mapping[str, None]],
         worth: Callable[[], CourseWorth],
     ) -> None:
         self._folding = folding
         self._order = order
-        self._tallies = tallies
+        self._exercise_counts = exercise_counts
         self._notes = notes
         self._worth = worth
 
@@ -204,9 +204,9 @@ class Summary:
             terminalreporter.section(counted(found))
             for line, style in _told(found, failures, self._folding.printed, in_full):
                 show(line, **({style: True} if style else {}))
-        if self._tallies:
+        if self._exercise_counts:
             terminalreporter.section("exercises")
-            for line in table(self._tallies, all_rows=verbose or not found):
+            for line in table(self._exercise_counts, all_rows=verbose or not found):
                 show(line)
             for line in self._remarks(failures, terminalreporter.config.rootpath):
                 show("")
@@ -219,11 +219,13 @@ class Summary:
         for text, exercises in self._notes.items():
             yield f"note on {', '.join(exercises)}: {text}"
         worth = self._worth()
-        points = "\n".join(in_all(self._tallies, worth))
+        points = "\n".join(in_all(self._exercise_counts, worth))
         if points:
             yield points
-        carried = sum(tally.possible for tally in self._tallies.values())
-        if carried >= worth.public and all(tally.is_right for tally in self._tallies.values()):
+        carried = sum(counts.possible for counts in self._exercise_counts.values())
+        if carried >= worth.public and all(
+            counts.is_right for counts in self._exercise_counts.values()
+        ):
             yield handing_in(root)
 
 

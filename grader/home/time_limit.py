@@ -131,7 +131,7 @@ class Limit:
             yield
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        """Ctrl-C; said again with each tick to code that takes it for one of its own exceptions."""
+        """Raises Ctrl-C, again at each tick if the code swallows the exception."""
         if self._running is not None:
             self._running.is_interrupted = True
             if _HAS_TIMERS:
@@ -171,7 +171,7 @@ class Limit:
         return min(self._seconds, max(_LEAST_SECONDS, less))
 
     def _place(self, frame: FrameType) -> Line:
-        """Where a function hangs: in a loop of several lines, where it was found the first time."""
+        """Returns the line where a function hangs; in a longer loop, the first one seen."""
         file, line = frame.f_code.co_filename, frame.f_lineno or 0
         source = linecache.getline(file, line).strip()
         places = self._hung.setdefault(frame.f_code, [])

@@ -19,12 +19,13 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from grader.core.processors import processors
+from grader.core.processes import processors
 from grader.core.scratch import new_scratch
 from grader.core.submission import ClassNeeds, Needs, Submission, Unreadable
 from grader.intake.copying.limits import DEFAULT_BOUNDS, MIB, Bounds
-from grader.intake.entry import Entry, size_in_words
-from grader.intake.private_copy import CopyFailed
+from grader.intake.copying.names import size_in_words
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.entry import Entry
 
 _START_SECONDS = 60.0
 _LOOK_EVERY = 1.0  # seconds
@@ -65,7 +66,7 @@ class IntakeClient:
 
     @property
     def pid(self) -> int:
-        """The process id of the process that takes the next one in, unless it is lost before."""
+        """Returns the process id of the intake process."""
         return self._process.pid
 
     def take_in(self, entry: Entry, into: Path, adapters: str) -> Submission:

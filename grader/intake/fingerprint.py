@@ -10,7 +10,7 @@ from grader.intake.copying.folder import content, survey
 from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits
 from grader.intake.copying.open_folder import OpenFolder, chunks
 from grader.intake.entry import Entry
-from grader.intake.platforms.handed_in import handed_in
+from grader.intake.handed_in import handed_in
 
 
 def fingerprint(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> str:

@@ -15,10 +15,11 @@ from grader.intake.archives.archive import archive_errors
 from grader.intake.archives.formats import member_parts, unpack_tar
 from grader.intake.copying.folder import copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits
+from grader.intake.copying.names import size_in_words
 from grader.intake.copying.open_folder import OpenFolder, chunks
-from grader.intake.entry import Entry, size_in_words
-from grader.intake.platforms.handed_in import HandedIn, handed_in
-from grader.intake.private_copy import PrivateCopy
+from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.entry import Entry
+from grader.intake.handed_in import HandedIn, handed_in
 
 
 class Bundle:
@@ -81,7 +82,7 @@ class SubmissionPackage:
 
 
 def pack(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> SubmissionPackage:
-    """Returns the submission as a parcel, no larger than what may be handed in.
+    """Returns the submission as a package, no larger than what may be handed in.
 
     Raises CopyFailed when the pieces of a download could not be laid together.
     """
@@ -92,22 +93,22 @@ def pack(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> SubmissionPackage
         return SubmissionPackage(_NAMELESS, refused=str(problem))
 
 
-def unpack(parcel: SubmissionPackage, name: str, into: Path) -> Entry:
+def unpack(package: SubmissionPackage, name: str, into: Path) -> Entry:
     """Returns the submission called `name` as it was packed, laid into the empty folder `into`.
 
     Raises CopyFailed when it could not be written.
     """
-    place, refused = into / parcel.name, parcel.refused
-    if parcel.is_folder:
+    place, refused = into / package.name, package.refused
+    if package.is_folder:
         try:
             with archive_errors():
-                unpack_tar(io.BytesIO(parcel.content), PrivateCopy(place), DEFAULT_LIMITS)
+                unpack_tar(io.BytesIO(package.content), PrivateCopy(place), DEFAULT_LIMITS)
         except Unreadable as problem:
             refused = str(problem)
     elif not refused:
-        place = into / "file" / parcel.name
-        PrivateCopy(place.parent).write([parcel.name], [parcel.content])
-    return Entry(name, place, left_out=parcel.left_out, refused=refused)
+        place = into / "file" / package.name
+        PrivateCopy(place.parent).write([package.name], [package.content])
+    return Entry(name, place, left_out=package.left_out, refused=refused)
 
 
 def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
@@ -141,4 +142,4 @@ class _Portable:
         return True
 
     def remove(self, parts: Sequence[str]) -> None:
-        """A file whose chunks raised was never added."""
+        """Does nothing: a file whose chunks raised was never added."""

@@ -15,8 +15,9 @@ from pathlib import Path
 from grader.core.refusal import Refusal
 from grader.core.submission import Author
 from grader.intake.copying.limits import MIB
+from grader.intake.copying.names import printable, several
 from grader.intake.copying.open_folder import read_bounded
-from grader.intake.entry import Discovery, Entry, printable, several
+from grader.intake.entry import Discovery, Entry
 from grader.intake.identity import compared
 
 _LARGEST = 16 * MIB
@@ -287,7 +288,7 @@ class _Directory:
         return {author: self._by_author(author) for author in entry.authors}
 
     def _by_author(self, author: Author) -> Person | None:
-        """The person whom the strongest identifier fits, if no weaker one speaks against it.
+        """Returns the person with the strongest identifier, if no weaker one contradicts it.
 
         An address that nobody on the roster has speaks against everybody who has one.
         """
@@ -394,7 +395,7 @@ def _sentences(entries: Sequence[Entry], found: Sequence[_People]) -> Iterator[s
 
 
 def _rotations(name: str) -> Iterator[str]:
-    """The name squashed, from each of its words on: platforms differ in which comes first."""
+    """Yields the name squashed, starting at each word: platforms order the words differently."""
     words = _words(name)
     for first in range(len(words)):
         yield "".join((*words[first:], *words[:first]))

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.memory_limit import limit_memory_growth
-from grader.core.parentage import end_with_parent
+from grader.core.processes import end_with_parent
 from grader.core.submission import Submission, Unreadable
 from grader.intake.copying.limits import MIB, Bounds
+from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.private_copy import CopyFailed
 from grader.intake.programs.needs import read_needs
 from grader.intake.staging import take_in
 

@@ -12,16 +12,13 @@ from grader.core.text import unusual_encoding
 from grader.intake.archives.archive import FOREIGN, READABLE, unpack
 from grader.intake.copying.folder import Admission, copy_folder
 from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits, FileAllowance
+from grader.intake.copying.names import name_as_written, several, shortened, size_in_words
 from grader.intake.copying.open_folder import OpenFolder, read_bounded
-from grader.intake.entry import Entry, name_as_written, several, shortened, size_in_words
-from grader.intake.platforms.handed_in import HandedIn, archive_alone, handed_in, opened_archive
-from grader.intake.private_copy import (
-    CopyFailed,
-    PrivateCopy,
-    is_of_the_machine,
-    put_as_written,
-)
+from grader.intake.copying.private_copy import CopyFailed, PrivateCopy, is_of_the_machine
+from grader.intake.entry import Entry
+from grader.intake.handed_in import HandedIn, archive_alone, handed_in, opened_archive
 from grader.intake.programs.import_plan import ImportPlan, plan_imports, read_distribution
+from grader.intake.programs.names_as_written import put_as_written
 from grader.intake.programs.source_facts import Located, locate, read_facts
 from grader.intake.programs.unfolding import unfold, unfold_mentioned, write_files, write_runner
 
@@ -57,7 +54,7 @@ def take_in(
 
 
 def copied(entry: Entry, into: Path, limits: CopyLimits = DEFAULT_LIMITS) -> Path:
-    """The folder below `into` that holds a copy of what was handed in, with adapters or without.
+    """Returns the folder below `into` with a copy of what was handed in.
 
     Raises Unreadable when it cannot be had, and CopyFailed when the copy could not be written.
     """
@@ -160,7 +157,7 @@ def _home_name(handed: HandedIn) -> str:
 
 
 def _ready_to_run(located: Located, limits: CopyLimits) -> tuple[Located, bool]:
-    """The adapters with what runs their cells, and whether that takes a notebook's shell."""
+    """Returns the adapters with their cells' runner, and whether it needs a notebook's shell."""
     root, notebook = located.root, located.notebook
     place = root / located.file
     if notebook is None:

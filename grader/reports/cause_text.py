@@ -189,7 +189,7 @@ def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
 
 
 def notes_in_short(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """The same, but that an exercise's values are not all right is told once, and of no test."""
+    """Returns the notes, with an exercise's wrong values told once and not for each test."""
     found = notes(verdicts)
     told = {note: noted for note, noted in found.items() if not note.endswith(OF_THE_VALUES)}
     return told if len(told) == len(found) else {**told, WRONG_VALUES: []}

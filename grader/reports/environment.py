@@ -80,7 +80,7 @@ def needs_of(
 
 
 def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
-    """Sentences on what is not here: by how many it is imported, and the command to install it."""
+    """Yields sentences on absent packages: how many import each, and how to install it."""
     needs = list(needs)
     for need in needs:
         if need.is_wanted:
@@ -100,7 +100,7 @@ def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
 
 
 def command_in_words(packages: Iterable[str]) -> Iterator[str]:
-    """The one command that installs packages, as far as they are known; then the other ones."""
+    """Yields the command that installs the known packages, then the names of the others."""
     packages = list(packages)
     names = [name for name in map(distribution_of, packages) if name is not None]
     if names:
@@ -142,7 +142,7 @@ def preload_in_words(imports: ClassImports, preload: Iterable[str]) -> Iterator[
 
 
 def not_preloaded_in_words(failed: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each module that could not be loaded ahead, though the assignment says so."""
+    """Yields a sentence for each `preload` module that could not be loaded."""
     for name, why in failed.items():
         yield f"preload: {name} could not be imported, and is left out: {plain(why)}"
 

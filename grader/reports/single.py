@@ -123,7 +123,7 @@ def _table(exercises: Sequence[ExerciseStanding], widest: int) -> Table:
 
 
 def _print_causes(grade: Grade, found: Sequence[Cause], console: Console) -> None:
-    """Each cause once, with one of its tests; what is missing is in the table."""
+    """Prints each cause once, with one of its tests; missing exercises are in the table."""
     loud = [cause for cause in found if cause.shown.status is not Status.MISSING]
     told = [cause for cause in loud if not grade.message or cause.shown.message != grade.message]
     if len(told) > 1:

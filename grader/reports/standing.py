@@ -85,7 +85,7 @@ def enumerated(names: Sequence[str]) -> str:
 
 
 def standing_of(tests: Sequence[Verdict]) -> ExerciseStanding:
-    """How an exercise stands whose verdicts, at least one, are given."""
+    """Returns how an exercise stands whose verdicts, at least one, are given."""
     wrong = [test for test in tests if test.status is not Status.PASSED]
     standing, telling = _outcome(tests, wrong)
     lacking = {test.aspect for test in wrong}

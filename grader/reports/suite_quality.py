@@ -163,7 +163,7 @@ class ErrorSpread:
 
 
 def spreads(grades: Iterable[Grade]) -> list[ErrorSpread]:
-    """The spread of errors in each test that compares numbers, in the order of the tests."""
+    """Returns the spread of errors in each test that compares numbers, in test order."""
     found: dict[str, ErrorSpread] = {}
     for grade in grades:
         for test in grade.tests:
@@ -225,7 +225,7 @@ def histogram(counts: Sequence[int], levels: str = _BARS) -> str:
 
 
 def _place(error: float) -> int:
-    """The bar of an error: the lowest are below 10^-4, and from 1 on lies what is not allowed."""
+    """Returns an error's bar: the lowest is below 10^-4, errors from 1 on are not allowed."""
     return bisect.bisect_left(_BOUNDS, error)
 
 

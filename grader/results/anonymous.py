@@ -72,7 +72,7 @@ def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
 
 
 def _ids(people: People) -> Iterator[int]:
-    """The ids of the class that are whole numbers: nobody's id shall be another's number."""
+    """Returns the class's numeric ids: nobody's id may be another person's number."""
     everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
     return (int(one.id) for one in everyone if one.id.isdecimal() and len(one.id) < _LONGEST_ID)
 
@@ -83,7 +83,7 @@ def _kept(database: sqlite3.Connection) -> dict[str, int]:
 
 
 def _drawn(count: int, taken: set[int]) -> list[int]:
-    """Numbers that are free, of as many digits as leave most of them free."""
+    """Returns numbers that are free, of as many digits as leave most of them free."""
     top = _SMALLEST
     while top < 4 * (count + len(taken) + _SMALLEST):
         top *= 10
@@ -115,7 +115,7 @@ class Mask:
                 self.add(own, (), f"handed-in.{suffix}")
 
     def add(self, name: str, people: Sequence[Author], label: str) -> None:
-        """Another submission, and who is behind it: all are called `label`."""
+        """Adds a submission and its people: all are called `label`."""
         for person in people:
             if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(person.name):
                 self._joined.setdefault(person.name.casefold(), label)
@@ -201,7 +201,7 @@ class AnonymousResults(Results):
 
     @classmethod
     def of(cls, results: Results) -> AnonymousResults:
-        """These results, with numbers.
+        """Returns these results, with numbers.
 
         Raises:
             StoreError: if numbers cannot be read, or not be kept.
@@ -211,7 +211,7 @@ class AnonymousResults(Results):
         return cls(results, mask)
 
     def beside(self, other: Results) -> AnonymousResults:
-        """Another batch over the same class, with the same numbers.
+        """Returns another batch over the same class, with the same numbers.
 
         Raises:
             StoreError: if numbers cannot be read, or not be kept.
@@ -261,7 +261,7 @@ class AnonymousResults(Results):
         return self.mask.over(self.named.verdicts(name))
 
     def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
-        """By submission, in the order of their numbers, answers that no known mistake explains."""
+        """Returns each submission's answers that no known mistake explains, in number order."""
         found = self.named.wrong_answers()
         masked = {self.mask.labels[name]: self.mask.over(tuple(own)) for name, own in found.items()}
         return {label: [*masked[label]] for label in sorted(masked, key=_number)}

@@ -31,7 +31,7 @@ def draw_state(database: sqlite3.Connection) -> None:
 
 
 def are_current(database: sqlite3.Connection, lines: Path) -> bool:
-    """Whether a file is the one that `note_lines` was told of, and nothing changed since."""
+    """Returns whether the file that `note_lines` recorded is there and unchanged."""
     stamp = _stamp(state_of(database), lines)
     return bool(stamp) and _value(database, "lines") == stamp
 
@@ -274,7 +274,7 @@ def create(database: sqlite3.Connection, assignment: str) -> None:
 
 
 def check(database: sqlite3.Connection, file: Path, assignment: str | None = None) -> str:
-    """The name of the assignment that the results are of, which must be `assignment` if given.
+    """Returns the name of the results' assignment, which must be `assignment` if given.
 
     Raises:
         ForeignStore: if they are of another assignment or schema, or no results at all.

@@ -71,12 +71,12 @@ class Results:
         self.state = state
 
     def __reduce__(self) -> tuple[type[Results], tuple[Path, str, People, str]]:
-        """Another process opens the file by itself, for reading."""
+        """Reopens the file for reading when another process unpickles this."""
         return Results, (self._file, self.assignment, self._people, self.state)
 
     @property
     def file(self) -> Path:
-        """The store that they are in."""
+        """Returns the store that they are in."""
         return self._file
 
     @property
@@ -86,7 +86,7 @@ class Results:
 
     @property
     def folder(self) -> Path:
-        """The folder that they are in."""
+        """Returns the folder that they are in."""
         return self._file.parent
 
     @property
@@ -96,17 +96,17 @@ class Results:
 
     @property
     def late(self) -> frozenset[str]:
-        """The names of the submissions that were handed in late, as far as a platform told."""
+        """Returns the names of late submissions, as far as a platform told."""
         return self._people.late
 
     @property
     def times(self) -> Mapping[str, datetime.datetime]:
-        """When submissions were handed in, by their names, as far as a platform told."""
+        """Returns when submissions were handed in, as far as a platform told."""
         return self._people.times
 
     @property
     def unsure(self) -> Mapping[str, str]:
-        """Why it is not certain whose some submissions are, by their names."""
+        """Returns why it is not certain whose some submissions are, by their names."""
         return self._people.unsure
 
     @property
@@ -129,7 +129,7 @@ class Results:
                 yield _grade(db, tests, row)
 
     def bare_grades(self) -> Iterator[Grade]:
-        """The grades in the order of the class, with no more of each verdict than settling needs.
+        """Yields the grades in class order, with as much of each verdict as settling needs.
 
         That is outcome and points, in a third of the time that whole ones take.
 
@@ -149,7 +149,7 @@ class Results:
                 yield grade_of(row, verdicts, (), db.execute(CARRIED, (number,)))
 
     def told_grades(self) -> Iterator[Grade]:
-        """The grades in the order of the class, with all that there is to say of each verdict.
+        """Yields the grades in class order, with the words of each verdict.
 
         Of a test that was passed in silence, how long it took and what it measured is left out:
         that is most of what reading a store costs.
@@ -271,7 +271,7 @@ class Results:
             return read_class_imports(db)
 
     def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
-        """By submission, in the order of the class, answers that no known mistake explains.
+        """Returns by submission, in the order of the class, answers that no known mistake explains.
 
         Raises:
             StoreError: if the file is damaged.
@@ -308,7 +308,7 @@ class Results:
         return {name: tuple(files) for name, files in found.items()}
 
     def numbers(self) -> dict[str, int]:
-        """The numbers that submissions were given in place of their names, as far as they were.
+        """Returns the numbers that stand in place of names, by submission.
 
         Raises:
             StoreError: if the file is damaged.

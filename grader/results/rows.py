@@ -130,7 +130,7 @@ def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
 
 
 def carried_row(carried: Carried) -> tuple[str, str, str, float]:
-    """Points that an exercise gets back, in the order of the table."""
+    """Returns points that an exercise gets back, in the order of the table."""
     return carried.exercise, carried.root, carried.mistake, carried.points
 
 

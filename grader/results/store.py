@@ -193,7 +193,7 @@ class Store(Results):
             return dict(self._database.execute(query))
 
     def submissions(self) -> list[str]:
-        """The names of the submissions that have a grade, whatever it is, in the class's order."""
+        """Returns the names of the submissions that have a grade, in class order."""
         query = "SELECT name FROM submission ORDER BY position, name"
         with self._one_at_a_time, saying(self._file, "read"):
             return [name for (name,) in self._database.execute(query)]

@@ -41,7 +41,7 @@ def write_wrong(
 
 
 def read_wrong(database: sqlite3.Connection) -> dict[str, list[WrongAnswers]]:
-    """By submission, in the order of the class, its answers that no known mistake explains."""
+    """Returns each submission's answers that no known mistake explains, in class order."""
     found: dict[str, list[WrongAnswers]] = {}
     for name, data in database.execute(_OF_THE_CLASS):
         found.setdefault(name, []).append(WrongAnswers.from_json(json.loads(data)))

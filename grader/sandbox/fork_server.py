@@ -63,7 +63,7 @@ class ForkServer:
         self.preload = zygote.preload
         self._zygote = zygote
         self._ground = ground
-        self._caretaker = self._pid = 0
+        self._reaper = self._pid = 0
         self._bounds: GroupBounds | None = None
         self._group: Group | None = None
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -188,7 +188,7 @@ class ForkServer:
         """
         if not self._ready:
             told = json.loads(self._greeting()[0])
-            self._caretaker = int(told["caretaker"])
+            self._reaper = int(told["reaper"])
             said, self._pid = self._greeting()
             greeting = json.loads(said)
             self.user, self.not_preloaded = greeting["user"], greeting["not_preloaded"]
@@ -224,7 +224,7 @@ class ForkServer:
             os.write(self._life, _FAREWELL)
         os.close(self._life)
         self._control.close()
-        # Of one that ended by itself, the caretaker tells why, unless it is told to end as well.
+        # Of one that ended by itself, the reaper tells why, unless it is told to end as well.
         said, has_ended = self._heard(_SECONDS_TO_END if has_ended else 0)
         if not has_ended:
             self._signal(os.kill, signal.SIGTERM)
@@ -236,10 +236,10 @@ class ForkServer:
         return said.decode(errors="replace")
 
     def _signal(self, send: Callable[[int, int], None], number: int) -> None:
-        """Signals the caretaker or its group: while one of them complains, the number is theirs."""
-        if self._caretaker:
+        """Signals the reaper or its group: while one of them complains, the number is theirs."""
+        if self._reaper:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                send(self._caretaker, number)
+                send(self._reaper, number)
 
     def _heard(self, seconds: float) -> tuple[bytes, bool]:
         """The end of what it complained of, and whether it hung up: it does when it ends."""

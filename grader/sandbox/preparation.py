@@ -1,4 +1,4 @@
-"""A submission's seat: its private copy, and a sitting at which it can be asked."""
+"""Prepares a submission: its private copy, and the session that answers calls."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from grader.core.replies import Unremarkable
 from grader.core.scratch import PASSABLE
 from grader.core.submission import Submission
 from grader.intake.client import IntakeClient
+from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.private_copy import CopyFailed
 from grader.sandbox.device import turn_on
 from grader.sandbox.environment import Environment
 from grader.sandbox.forbidden_uses import Uses
@@ -26,16 +26,16 @@ from grader.testing.wording import Wording
 
 @dataclass(frozen=True, slots=True)
 class PreparedSubmission:
-    """A submission that was taken in, its sitting, what it uses and what it finds installed."""
+    """A submission that was taken in, its session, what it uses and what it finds installed."""
 
     submission: Submission
-    sitting: Session
+    session: Session
     uses: Uses
     environment: Environment
 
 
 class SubmissionPreparation:
-    """Where one submission after another takes its seat."""
+    """Prepares one submission after another, each in a folder of its own."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class SubmissionPreparation:
         self._familiar = Unremarkable()
 
     @contextlib.contextmanager
-    def taken(self, entry: Entry, limits: SessionLimits) -> Iterator[PreparedSubmission]:
-        """Yields a seat for a submission; whatever it leaves there is removed.
+    def prepared(self, entry: Entry, limits: SessionLimits) -> Iterator[PreparedSubmission]:
+        """Yields the prepared submission; whatever it leaves behind is removed.
 
         Raises:
             Unreadable: if there is nothing in it that could be asked.
@@ -70,7 +70,7 @@ class SubmissionPreparation:
             kept += [submission.root, submission.root / submission.adapters]
             uses = Uses(self._assignment.forbidden, submission.root)
             environment = Environment(self._assignment, submission.root)
-            sitting = Session(
+            session = Session(
                 self._servers.current,
                 submission,
                 limits,
@@ -80,8 +80,8 @@ class SubmissionPreparation:
                 self._familiar,
                 self._wording,
             )
-            with turn_on(limits.device), contextlib.closing(sitting):
-                yield PreparedSubmission(submission, sitting, uses, environment)
+            with turn_on(limits.device), contextlib.closing(session):
+                yield PreparedSubmission(submission, session, uses, environment)
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[Path]:

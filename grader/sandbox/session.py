@@ -1,4 +1,4 @@
-"""One submission's sitting: its worker, its time, and what it may still be asked."""
+"""One submission's session: its worker, its time, and what it may still be asked."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import Allowance, Patience
 from grader.sandbox.redaction import redacted, with_what_was_missed, without_places
 from grader.sandbox.worker import Worker, WorkerLost
+from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault
-from grader.testing.two_processes import TwoProcesses, in_two_processes
 from grader.testing.wording import Wording
 
 _LOSSES = 2
@@ -98,7 +98,7 @@ class Session:
     the submission's own process takes is counted, and none in which it waits for this machine. An
     exercise that lost two workers is not asked again, and after a few calls that took too long the
     next may take less, so that one endless loop does not use up the others' time; and none is asked
-    where another one left too little memory. `whereabouts` is the
+    where another one left too little memory. `stack_dump` is the
     traceback of what took too long last, as far as its worker told it: a claim.
     """
 
@@ -132,7 +132,7 @@ class Session:
         self._closed: dict[str, StudentFault] = {}
         self._printed = ""
         self.problem: StudentFault | None = None
-        self.whereabouts = ""
+        self.stack_dump = ""
         self.isolation: Mapping[str, str] = {}
         self.cell_errors: tuple[Raised, ...] = ()
         self.import_seconds: Mapping[str, float] = {}
@@ -174,7 +174,7 @@ class Session:
         return self._ask(parts.second(self._handed_on[1]), seconds)
 
     def _ask(self, call: Call, seconds: float) -> Reply:
-        self.whereabouts = ""
+        self.stack_dump = ""
         if call.adapter in self._closed:
             raise self._closed[call.adapter].again()
         if call.adapter != self._asked and self._worker is not None and self._worker.hoards:
@@ -201,7 +201,7 @@ class Session:
             digest = hashlib.sha256(repr(raised).encode("utf-8", "backslashreplace")).digest()
             return dataclasses.replace(answer, raised=raised, digest=digest)
         except WorkerLost as lost:
-            self.whereabouts = self._whereabouts(lost, worker)
+            self.stack_dump = self._stack_dump_of(lost, worker)
             fault = self._fault(lost, whole, worker, hurried=share < 1)
             self._lose(call.adapter, fault)
             raise fault from None
@@ -286,7 +286,7 @@ class Session:
             self.not_run, self._missed = loaded.not_run, loaded.missed
             self._environment.note_absent(loaded.absent, bool(loaded.adapters))
         except WorkerLost as lost:
-            self.whereabouts = self._whereabouts(lost, worker)
+            self.stack_dump = self._stack_dump_of(lost, worker)
             self._end(worker)
             self.problem = self._fault(lost, whole, worker)
             raise self.problem.again() from None
@@ -333,9 +333,9 @@ class Session:
             )
         return Patience(min(wanted, left), min(wall, wall_left)), left <= wanted
 
-    def _whereabouts(self, lost: WorkerLost, worker: Worker) -> str:
+    def _stack_dump_of(self, lost: WorkerLost, worker: Worker) -> str:
         asked = self._limits.tells_where and lost.status is Status.TIMEOUT
-        return worker.whereabouts() if asked else ""
+        return worker.stack_dump() if asked else ""
 
     def _fault(
         self, lost: WorkerLost, whole: bool, worker: Worker, hurried: bool = False

@@ -54,18 +54,6 @@ def family(pid: int) -> list[int]:
     return family
 
 
-def is_alive(pid: int) -> bool:
-    """Returns whether a process is running: one that only waits to be buried is not."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, 0)
-            return not Path("/proc/self").exists()
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
 _DEEPEST = 100  # folders inside one another
 _PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 2, 4
 _BLOCK = 512  # bytes, whatever the file system's own are (stat(2))

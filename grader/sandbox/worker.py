@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.core.processes import is_alive
 from grader.core.replies import Reply, Sealed
 from grader.core.submission import Submission
 from grader.core.verdict import Status
@@ -35,7 +36,7 @@ from grader.sandbox.cgroups.group import GroupBounds
 from grader.sandbox.channel import Exchange
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import Allowance, Clock, Exceeded, Late, Patience, Taken
-from grader.sandbox.usage_watch import UsageWatch, Watched, is_alive, out_of_memory
+from grader.sandbox.usage_watch import UsageWatch, Watched, out_of_memory
 
 _WATCH_SECONDS = 0.02
 _CHANGED_PAGES = 48 << 20
@@ -187,7 +188,7 @@ class Worker:
         at_first = self._held_at_first
         return 2 * (self._watch.held - at_first) > self._allowance.memory - at_first
 
-    def whereabouts(self) -> str:
+    def stack_dump(self) -> str:
         """Returns a traceback of where it is, as it says, late as it is.
 
         It ends by that, or must be ended.

@@ -17,7 +17,13 @@ from grader.testing.assertions.assertions import (
     assert_same_answer_twice,
     assert_work_does_not_grow,
 )
-from grader.testing.assertions.comparison import BFLOAT16, FLOAT16, FLOAT32, Tolerance
+from grader.testing.comparison import (
+    BFLOAT16,
+    FLOAT16,
+    FLOAT32,
+    Tolerance,
+    assert_distribution,
+)
 from grader.testing.exercise import aspect, exercise
 
 __all__ = [
@@ -26,6 +32,7 @@ __all__ = [
     "FLOAT32",
     "Tolerance",
     "aspect",
+    "assert_distribution",
     "assert_gradients_match",
     "assert_inputs_unchanged",
     "assert_keeps_dtype",

@@ -44,7 +44,7 @@ class Case:
         return self
 
     def branch(self) -> Case:
-        """A case of its own that goes on as this one would, which learns nothing of that."""
+        """Returns a copy that draws as this case would, without changing it."""
         generator = self.generator and self.generator.clone_state()
         return Case(generator, [*self.drawn], [*self.expected])
 
@@ -101,7 +101,7 @@ class Draw:
     def __call__(
         self, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0
     ) -> torch.Tensor:
-        """Independent, nearly normal numbers of mean 0 and standard deviation `scale`.
+        """Draws independent, nearly normal numbers of mean 0 and standard deviation `scale`.
 
         None is farther than 6 standard deviations from 0, and every processor draws the same.
         """
@@ -124,7 +124,7 @@ class Draw:
         return "".join(alphabet[place] for place in self.integers(0, len(alphabet), size).tolist())
 
     def module(self, module: torch.nn.Module, scale: float = 0.5) -> torch.nn.Module:
-        """The module itself, with drawn numbers for its parameters: torch's own would be others.
+        """Replaces a module's parameters by drawn numbers, as torch's own follow another seed.
 
         A test that makes a module would begin with other numbers in each process.
         """
@@ -134,7 +134,7 @@ class Draw:
         return module
 
     def mask(self, *shape: int, keep: float = 0.6) -> torch.Tensor:
-        """A boolean mask that is True with probability `keep`, at least once in every row."""
+        """Returns a boolean mask, True with probability `keep` and at least once in every row."""
 
         def make(generator: torch.Generator) -> torch.Tensor:
             chance = torch.rand(shape, generator=generator)

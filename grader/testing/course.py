@@ -97,7 +97,7 @@ class Foundations:
     combined: Callable[[str, str], Mapping[str, Variants]] = lambda _one, _other: {}
 
     def variants(self, mistake: str, exercise: str) -> Variants:
-        """The functions that make a mistake in an exercise, or two of which this is the name."""
+        """Returns the functions that make the named mistake, or two mistakes, in an exercise."""
         if mistake in self.mistakes:
             return self.mistakes[mistake].get(exercise, ())
         one, _, other = mistake.partition(AND)

@@ -31,7 +31,7 @@ def exercise(name: str, *, aspect: str = "values", weight: float = 1.0) -> Calla
 
 
 def aspect(name: str) -> pytest.MarkDecorator:
-    """A mark for `pytest.param(..., marks=...)`: the aspect that this one parameter looks at."""
+    """Returns a mark for `pytest.param(..., marks=...)` with this parameter's aspect."""
     return pytest.mark.aspect(Aspect(name))
 
 

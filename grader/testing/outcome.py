@@ -36,7 +36,7 @@ class Observation:
     )
 
     def is_as(self, prediction: Prediction, leniency: float) -> bool:
-        """Whether the answer is the one that was predicted, within so many times the tolerance."""
+        """Returns whether the answer is the predicted one within `leniency` times the tolerance."""
         key = (id(prediction), leniency)
         if key not in self._compared:
             # Who is kept keeps his identity.
@@ -89,7 +89,7 @@ class StudentFault(Exception):
         return self.message.partition("\n")[0]
 
     def again(self) -> StudentFault:
-        """The same fault, to be raised once more: an exception object gathers its tracebacks."""
+        """Returns a copy of the fault to raise: an exception object collects its tracebacks."""
         return StudentFault(self.status, self.message, self.where, self.settled)
 
 
@@ -128,7 +128,7 @@ class Observations:
 
     @property
     def worst(self) -> Measurement | None:
-        """The measurement that came nearest to its tolerance, or went farthest beyond it."""
+        """Returns the measurement with the largest error relative to its tolerance."""
         return max(self.measurements, key=lambda m: m.error_over_tolerance, default=None)
 
 
@@ -212,7 +212,7 @@ def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
 
 
 def precision_of(tensor: torch.Tensor) -> torch.dtype:
-    """The dtype whose precision a tensor must have: no coarser one than that of the inputs."""
+    """Returns the coarsest dtype that a tensor may have, given the inputs' precision."""
     known = known_of(tensor)
     if known is None or not tensor.is_floating_point():
         return tensor.dtype

@@ -17,9 +17,9 @@ def _not_installed(missing: ModuleNotFoundError) -> str:
 
 
 try:
-    from grader.testing.bench import Bench
     from grader.testing.cases import Case, Draw
     from grader.testing.exercise import Membership, membership
+    from grader.testing.handles.bench import Bench
     from grader.testing.handles.handle import Reference, Student
 except ModuleNotFoundError as missing:
     sys.exit(_not_installed(missing))

@@ -73,7 +73,7 @@ class Plainly:
     """
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
-        """That it raised, and the kind if that is one of Python's own."""
+        """Returns the sentence that it raised, with the kind if it is Python's own."""
         if raised.missing:
             said = f"{adapter} is not implemented yet"
             return StudentFault(Status.MISSING, _with_not_run(said, raised))
@@ -89,11 +89,11 @@ class Plainly:
         return StudentFault(Status.FAILED, said)
 
     def origin(self, _trace: Trace, _what: Traced) -> Line | None:
-        """Nothing: nobody is asked twice."""
+        """Returns nothing: nobody is asked twice."""
         return None
 
     def printed(self, _text: str) -> Sequence[str]:
-        """Nothing."""
+        """Returns nothing."""
         return ()
 
 

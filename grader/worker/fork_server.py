@@ -20,12 +20,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.core.parentage import end_with_parent
+from grader.core.processes import end_with_parent
 from grader.worker.confinement.access_times import close_access_times
 from grader.worker.confinement.file_tree import enter_file_tree, readable_by_all
 from grader.worker.confinement.identity import enter_other_namespaces, unprivileged_user
+from grader.worker.confinement.inherited import InheritedState, Mapped
 from grader.worker.confinement.layers import prepare_confinement
-from grader.worker.inherited import InheritedState, Mapped
 from grader.worker.packages import load_ahead, package_folders
 
 _MESSAGE = 4096
@@ -60,14 +60,14 @@ def serve_judges(
     os._exit(0)
 
 
-def _obey(control: socket.socket, heritage: InheritedState) -> None:
+def _obey(control: socket.socket, inherited: InheritedState) -> None:
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, 2)
         if not message:
             return
         if json.loads(message)["do"] == "spawn":
             channel, output = descriptors
-            pid = _fork(channel, output, heritage)
+            pid = _fork(channel, output, inherited)
             os.close(channel)
             os.close(output)
             control.send(json.dumps({"pid": pid}).encode())
@@ -75,7 +75,7 @@ def _obey(control: socket.socket, heritage: InheritedState) -> None:
             control.send(json.dumps({"codes": end_descendants()}).encode())
 
 
-def _fork(channel: int, output: int, heritage: InheritedState) -> int:
+def _fork(channel: int, output: int, inherited: InheritedState) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -84,7 +84,7 @@ def _fork(channel: int, output: int, heritage: InheritedState) -> int:
         end_with_parent(parent)
         from grader.worker.serving import serve
 
-        serve(socket.socket(fileno=channel), output, heritage)
+        serve(socket.socket(fileno=channel), output, inherited)
     except (EOFError, ConnectionError):
         pass
     finally:
@@ -102,8 +102,8 @@ def warm_up(preload: Sequence[str] = (), granted: Sequence[str] = ()) -> dict[st
     Returns why modules of `preload` could not be loaded, by their names. Modules leave no garbage
     worth looking for among them, which would take a third of the time.
 
-    A backward pass is left to the workers: autograd's threads do not survive a fork. What it
-    imports on its first use is loaded here, and so is what computes on the meta device.
+    A backward pass is left to the workers: autograd's threads do not survive a fork. Modules that
+    torch loads on first use, for the meta device and for steps of optimizers, are loaded here.
     """
     gc.disable()
     import beartype
@@ -111,7 +111,6 @@ def warm_up(preload: Sequence[str] = (), granted: Sequence[str] = ()) -> dict[st
     import jaxtyping
     import numpy
     import torch
-    import torch.fx.experimental.symbolic_shapes
 
     import grader.worker.serving
     from grader.core.counting import WorkCounter

@@ -23,7 +23,7 @@ from grader.core.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook.cells import Cells
 from grader.worker.notebook.shell import install
-from grader.worker.own_files import OfWhatWasHandedIn, make_workplace, own_file
+from grader.worker.observing.own_files import OfWhatWasHandedIn, make_workplace, own_file
 from grader.worker.packages import ImportClock, make_room
 from grader.worker.stubs.finding import OwnDistributions, SilentWriters, StubFinder
 

@@ -24,13 +24,13 @@ from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, slow_imports
 from grader.core.wire.tensors import BadFrame
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.core.wire.values import Foreign
+from grader.worker.calls.interpreter import Living
+from grader.worker.calls.performing import absent, perform
+from grader.worker.confinement.inherited import InheritedState
 from grader.worker.confinement.layers import ProcessLimits, Territory, close_descriptors, confine
-from grader.worker.inherited import InheritedState
-from grader.worker.interpreter import Living
 from grader.worker.loading import Loaded, load
 from grader.worker.multiprocessing.install import do_without_forking
 from grader.worker.observing.watching import CallWatch
-from grader.worker.performing import absent, perform
 from grader.worker.stubs.torch_compile import do_without_compiling
 from grader.worker.trials.trials import Trying
 
@@ -38,7 +38,7 @@ from grader.worker.trials.trials import Trying
 HELLO = b"\0"
 
 
-def serve(channel: socket.socket, output: int, heritage: InheritedState) -> None:
+def serve(channel: socket.socket, output: int, inherited: InheritedState) -> None:
     """Serves one submission over `channel`; what it prints goes to the descriptor `output`."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -50,13 +50,13 @@ def serve(channel: socket.socket, output: int, heritage: InheritedState) -> None
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
     territory = Territory.around(root, scratch, order["device"])
-    confined = confine(territory, ProcessLimits(**order["bounds"]), heritage)
+    confined = confine(territory, ProcessLimits(**order["bounds"]), inherited)
     channel.sendall(encode(dataclasses.asdict(confined), {}))
     _tell_where_if_asked(channel.fileno())
     do_without_forking()
     do_without_compiling()
     watch = CallWatch(order["forbidden"], root)
-    loaded = _load(order, root, scratch, heritage.engine)
+    loaded = _load(order, root, scratch, inherited.engine)
     _print_the_rest()
     report = ImportReport(
         adapters=tuple(sorted(loaded.functions)),

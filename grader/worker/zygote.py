@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.core.parentage import end_with_parent
+from grader.core.processes import end_with_parent
 from grader.worker.confinement.identity import enter_process_namespace
 from grader.worker.fork_server import serve_judges, warm_up
 
@@ -64,7 +64,7 @@ def take_care(
     Over `control`, who this is is said, and the fork server is told what to do. `life` is a pipe:
     it ends with a word of those who hold it, or without one if they were killed.
     """
-    control.send(json.dumps({"caretaker": os.getpid()}).encode())
+    control.send(json.dumps({"reaper": os.getpid()}).encode())
     namespaces = enter_process_namespace() if order["namespaces"] else []
     number = os.getpid()
     pid = os.fork()
@@ -178,7 +178,7 @@ def _reap(options: int = 0) -> None:
 def _become_one(
     order: Mapping[str, Any], descriptors: Sequence[int], not_preloaded: Mapping[str, str]
 ) -> None:
-    """Is a fork server and its caretaker, in a session and with a home of their own."""
+    """Is a fork server and its reaper, in a session and with a home of their own."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()

@@ -16,7 +16,7 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser
 
-from grader.core.processors import processors
+from grader.core.processes import processors
 from grader.core.settings import Settings
 from grader.core.verdict import Grade, Verdict
 from grader.intake.entry import Entry

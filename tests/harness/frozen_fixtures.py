@@ -8,7 +8,7 @@ import torch
 from safetensors import safe_open
 
 from grader.explain.mistakes.diagnosis import LENIENCY
-from grader.testing.assertions.comparison import FLOAT32, Tolerance, all_within
+from grader.testing.comparison import FLOAT32, Tolerance, all_within
 
 # Processors add up in another order: float64 then differs far behind what float32 holds.
 _COMPUTED = {torch.float64: Tolerance(1e-9, 1e-9), torch.float32: Tolerance(2.4e-7, 1e-7)}

@@ -224,7 +224,7 @@ def main(name: str, listening: int, zygote: str) -> None:
     orders = socket.socket(fileno=listening)
     if name == "zygote":
         sys.path.insert(0, os.fspath(ROOT))
-    from grader.core.parentage import end_with_parent
+    from grader.core.processes import end_with_parent
 
     end_with_parent()
     if name == "command":

@@ -50,7 +50,7 @@ class Autograder:
 
     @property
     def seconds(self) -> int:
-        """How long `run_autograder` takes at most; Gradescope's limit must be longer."""
+        """Returns how long `run_autograder` takes at most; Gradescope's limit must be longer."""
         explaining = self.options.explain_seconds if self.explain else 0
         return int(self.options.timeout + explaining) + _SECONDS_BESIDE
 

@@ -39,7 +39,7 @@ def needed(files: Iterable[Path], modules: Iterable[str], package: Path) -> list
 
 
 def _files_of(module: str, package: Path) -> Iterator[Path]:
-    """The file of a module and those of the packages around it, if it is one of `package`."""
+    """Yields the files of a module of `package` and of the packages around it."""
     top, *names = module.split(".")
     for depth in range(len(names) + 1) if top == package.name else ():
         place = package.joinpath(*names[:depth])
@@ -99,7 +99,7 @@ name = "grader"
 
 
 def modules_at_home(tests: Iterable[Path]) -> list[Path]:
-    """The engine's files that a student's machine needs, to whom the files `tests` are handed."""
+    """Returns the engine's files that the handed-out `tests` need on a student's machine."""
     return needed(tests, _ENTRIES, _PACKAGE)
 
 

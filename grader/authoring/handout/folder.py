@@ -50,7 +50,7 @@ def frozen_contract(adapters: str) -> str:
 
 
 def _needed(body: list[ast.stmt]) -> set[ast.stmt]:
-    """The adapters, and the statements at the top level that bind what these use, in turn."""
+    """Returns the adapters and the top-level statements that bind the names they use."""
     kept = {one for one in body if any(map(is_adapter, _bound(one)))}
     kept |= {one for one in body if isinstance(one, ast.ImportFrom) and _is_for_all(one)}
     while True:

@@ -18,7 +18,6 @@ from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, WATCHED_ASPECTS
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
 from grader.explain.mistakes.prediction import row_of
 from grader.home.bench import DirectCalls
-from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
 from grader.testing.frozen_cases import (
     FIXTURES,
@@ -31,12 +30,13 @@ from grader.testing.frozen_cases import (
     freeze,
     remove_frozen,
 )
+from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation
 from grader.testing.suite.suite import Suite, Test
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class ReferenceRun:
     """Every test, once passed by the references: what was drawn, expected and answered."""
 
     tests: Mapping[str, Test]
@@ -53,12 +53,12 @@ def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
     """
     written: list[Path] = []
     Suite(assignment).open(
-        lambda suite: written.extend(_write(assignment, _rehearsed(suite), into))
+        lambda suite: written.extend(_write(assignment, _run_references(suite), into))
     )
     return written
 
 
-def _rehearsed(suite: Suite) -> Rehearsal:
+def _run_references(suite: Suite) -> ReferenceRun:
     """Returns the references' answers to the tests, on the inputs as they are."""
     root = suite.assignment.root
     answer = DirectCalls(importlib.import_module("solutions"), root)
@@ -78,18 +78,18 @@ def _rehearsed(suite: Suite) -> Rehearsal:
         if raised is not None and test.visibility is Visibility.PUBLIC:
             raise BadAssignment(f"the reference fails {test.id}: {raised}")
     mistakes = load_mistakes(root, suite.references)
-    return Rehearsal(suite.tests, mistakes, cases, observations)
+    return ReferenceRun(suite.tests, mistakes, cases, observations)
 
 
-def _write(assignment: Assignment, rehearsal: Rehearsal, into: Path) -> list[Path]:
+def _write(assignment: Assignment, reference_run: ReferenceRun, into: Path) -> list[Path]:
     tests: dict[str, dict[str, FrozenTest]] = defaultdict(dict)
     exercises: dict[str, dict[str, None]] = defaultdict(dict)
-    mistakes = rehearsal.mistakes
-    public = [one for one in rehearsal.tests.values() if one.visibility is Visibility.PUBLIC]
-    answers, steps = _answers(rehearsal), _steps(rehearsal, {test.id for test in public})
+    mistakes = reference_run.mistakes
+    public = [one for one in reference_run.tests.values() if one.visibility is Visibility.PUBLIC]
+    answers, steps = _answers(reference_run), _steps(reference_run, {test.id for test in public})
     for test in public:
         module, _, name = test.id.partition("::")
-        case, points = rehearsal.cases[test.id], test.points
+        case, points = reference_run.cases[test.id], test.points
         tests[module][name] = FrozenTest(
             case, points, answers.get(test.id, {}), steps.get(test.id, {})
         )
@@ -119,32 +119,34 @@ def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:
     ]
 
 
-def _answers(rehearsal: Rehearsal) -> dict[str, Answers]:
+def _answers(reference_run: ReferenceRun) -> dict[str, Answers]:
     """Samples of what the reference and the known mistakes answer to the calls of each test.
 
     Mistakes that are made together are kept for the plain cases only, which are enough to tell.
     """
     answers: dict[str, Answers] = defaultdict(dict)
-    for exercise, observations in rehearsal.observations.items():
+    for exercise, observations in reference_run.observations.items():
         for seen in observations:
             if seen.aspect not in WATCHED_ASPECTS:
                 continue
-            names = ["", *rehearsal.mistakes.of_exercise(exercise)]
+            names = ["", *reference_run.mistakes.of_exercise(exercise)]
             if seen.aspect is not Aspect.VALUES:
                 names = [name for name in names if "+" not in name]
             rows = [
-                row_of(one) for name in names for one in rehearsal.mistakes.predictions(name, seen)
+                row_of(one)
+                for name in names
+                for one in reference_run.mistakes.predictions(name, seen)
             ]
             answers[seen.test][seen.number] = torch.stack(rows)
     return answers
 
 
-def _steps(rehearsal: Rehearsal, public: Collection[str]) -> dict[str, FrozenSteps]:
-    """The steps of the reference to its answers in plain public tests, where it names some."""
+def _steps(reference_run: ReferenceRun, public: Collection[str]) -> dict[str, FrozenSteps]:
+    """Returns the steps that the reference names, for its answers in plain public tests."""
     frozen: dict[str, FrozenSteps] = defaultdict(dict)
-    for seen in itertools.chain.from_iterable(rehearsal.observations.values()):
+    for seen in itertools.chain.from_iterable(reference_run.observations.values()):
         if seen.test in public and seen.aspect in TELLING_ASPECTS:
-            steps = rehearsal.mistakes.steps(seen) or {}
+            steps = reference_run.mistakes.steps(seen) or {}
             if len(steps) > 1:
                 frozen[seen.test][seen.number] = {name: [*forms] for name, forms in steps.items()}
     return frozen

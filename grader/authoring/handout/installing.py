@@ -117,7 +117,7 @@ class Installation:
 
     @property
     def _plain_name(self) -> str:
-        """The name, for a folder and for conda: without what shells and file systems trip over."""
+        """Returns the name without characters that shells and file systems treat specially."""
         return re.sub("[^A-Za-z0-9]+", "-", self.name).strip("-").lower() or "assignment"
 
 

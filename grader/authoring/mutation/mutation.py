@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.authoring.mutation.forked_tasks import Children
+from grader.authoring.forked_tasks import Children
 from grader.authoring.mutation.outcomes import Candidate, Fate, MutantRunner, MutationOutcome
 from grader.authoring.mutation.solutions import Reach, RightPrograms, reach_of, statement_lines
 from grader.core.assignment import Assignment, BadAssignment
@@ -43,7 +43,7 @@ class MutationTrial:
 
     @property
     def pairs(self) -> list[Pair]:
-        """Each line that changes, with its file, before and after."""
+        """Returns each line that changes, with its file, before and after."""
         return [(self.file, *pair) for pair in zip(self.before, self.after, strict=True)]
 
 
@@ -61,12 +61,12 @@ class Mutations:
 
     @property
     def fates(self) -> Counter[Fate]:
-        """How many edits met each fate."""
+        """Returns how many edits met each fate."""
         return Counter(trial.fate for trial in self.trials)
 
     @property
     def reasons(self) -> Counter[str]:
-        """Why edits have no effect, and how many."""
+        """Returns why edits have no effect, and how many."""
         return Counter(trial.why for trial in self.trials if trial.fate is Fate.EQUIVALENT)
 
     @property
@@ -91,7 +91,7 @@ class Argument:
 
     @property
     def file(self) -> str:
-        """The file that is changed."""
+        """Returns the file that is changed."""
         return self.pair[0]
 
     @property

@@ -22,9 +22,9 @@ from grader.explain.rewriting.edit import Edit
 from grader.grading.judge.judge import Judge
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.suite.suite import Suite
-from grader.worker.interpreter import Living
-from grader.worker.marshalling import same_values
-from grader.worker.performing import perform
+from grader.worker.calls.interpreter import Living
+from grader.worker.calls.marshalling import same_values
+from grader.worker.calls.performing import perform
 
 # Of the largest number in a tensor: what sums in another order may come to in float64.
 _ROUNDING = 1e-11
@@ -98,7 +98,7 @@ def how_alike(
     root: Path,
     functions: Mapping[str, Function],
 ) -> str | None:
-    """In which sense two functions answer alike, for whatever work; None if they do not.
+    """Returns in which sense two functions answer alike, for whatever work; None if they do not.
 
     All answers must be roughly the same, and those to the first few calls that are not answered
     exactly alike the same within the rounding of float64.
@@ -208,7 +208,7 @@ class MutantRunner:
                 self._took[role] = time.process_time() - began
 
     def may_take(self, candidate: Candidate) -> float:
-        """Seconds of a processor that an edit is examined for: one may make a loop endless."""
+        """Returns an edit's limit in processor seconds: an edit may make a loop endless."""
         return _LEAST_SECONDS + _TIMES * sum(self._took[role] for role in candidate.roles)
 
     def examine(self, candidate: Candidate) -> MutationOutcome:
@@ -253,7 +253,7 @@ class MutantRunner:
         return None
 
     def _alike(self, edited: dict[str, Functions], roles: Sequence[Role]) -> str | None:
-        """In which sense all functions answer as before; None if one does not."""
+        """Returns in which sense all functions answer as before; None if one does not."""
         found = SAME_ANSWERS
         for role in roles:
             name, exercise = role

@@ -112,7 +112,7 @@ class _Finder(MetaPathFinder, InspectLoader):
         return self._codes[fullname]
 
     def get_source(self, fullname: str) -> None:
-        """Nobody asks."""
+        """Returns None: nobody asks for a source."""
 
 
 def _named(file: Path, root: Path) -> str:

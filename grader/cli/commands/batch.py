@@ -15,11 +15,11 @@ from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, details_opti
 from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_handed_in
 from grader.cli.progress import ExplainingProgress, GradingProgress
 from grader.grading.batch import Batch, open_batch
+from grader.grading.cluster.connection import chosen_pools
 from grader.grading.pool import Explained, Pools
-from grader.grading.pools import chosen_pools
-from grader.intake.discovery import discover
-from grader.intake.entry import several
+from grader.intake.copying.names import several
 from grader.intake.people import attribute, read_roster
+from grader.intake.platforms.discovery import discover
 from grader.reports.environment import (
     lacking_in_words,
     not_preloaded_in_words,

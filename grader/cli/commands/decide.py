@@ -45,12 +45,12 @@ _WHY = "Why, for the student to read."
 
 
 def _told(command: _Command) -> _Command:
-    """Why, which must be said, and by whom."""
+    """Adds the required options `--why` and `--by`."""
     return click.option("--reason", metavar="TEXT", required=True, help=_WHY)(_BY(command))
 
 
 def _tellable(command: _Command) -> _Command:
-    """Why, which need not be said, and by whom."""
+    """Adds the optional options `--why` and `--by`."""
     return click.option("--reason", metavar="TEXT", help=_WHY)(_BY(command))
 
 

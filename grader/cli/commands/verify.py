@@ -18,7 +18,7 @@ from rich.table import Table
 
 from grader.cli.options import assignment_option
 from grader.core.assignment import Assignment, find_assignment
-from grader.core.processors import processors
+from grader.core.processes import processors
 
 if TYPE_CHECKING:
     from grader.authoring.verification import MistakeTrial, Verification

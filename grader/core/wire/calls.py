@@ -85,30 +85,30 @@ class Call:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but the result is wanted, where calls are made by default."""
+        """Returns whether nothing but the result is wanted, where calls are made by default."""
         observes = self.wrt or self.counts or self.watch_inputs or self.trace
         return not (observes or self.default_device)
 
     @property
     def counts(self) -> bool:
-        """Whether the work that it makes is counted."""
+        """Returns whether the work that it makes is counted."""
         return self.count_work or self.count_lines
 
     @property
     def is_script(self) -> bool:
-        """Whether it is more than one call of a function."""
+        """Returns whether it is more than one call of a function."""
         return bool(self.before or self.then)
 
     @property
     def last(self) -> Step | None:
-        """The step whose answer is wanted; None if that is the call itself."""
+        """Returns the step whose answer is wanted; None if that is the call itself."""
         if self.then:
             return self.then[-1]
         return self.before[-1] if self.before and not self.adapter else None
 
     @property
     def asks_for_an_item(self) -> bool:
-        """Whether the answer is to be the next item of something."""
+        """Returns whether the answer is to be the next item of something."""
         return self.last is not None and self.last.doing is Doing.NEXT
 
 
@@ -246,7 +246,7 @@ class Answer:
 
 
 def encode_call(call: Call, known: int = 0) -> bytes:
-    """The frame that asks a worker for a call, of which it knows so many steps (`following.py`)."""
+    """Returns the frame that asks a worker for a call of which it knows `known` steps."""
     if call.frame is not None and not known:
         return call.frame
     header: dict[str, Any] = {"adapter": call.adapter, "seed": call.seed}

@@ -54,14 +54,14 @@ class Received:
 
     @property
     def size(self) -> int:
-        """About how many bytes its values take."""
+        """Returns about how many bytes its values take."""
         _, header, outline, payload = _PREFIX.unpack(self.prefix)
         size: int = _AS_OBJECTS * (header + outline) + payload
         return size
 
     @functools.cached_property
     def digest(self) -> bytes | None:
-        """The same for equal frames; None for a large one, which nobody expects a second time."""
+        """Returns a digest of the frame; None for a large one, which is not expected twice."""
         if len(self.body) > _MOST_DIGESTED:
             return None
         digest = hashlib.sha256(self.prefix)

@@ -68,7 +68,7 @@ def module_of(outline: Mapping[str, Any]) -> torch.nn.Module:
 
 
 def parameter_in(outline: Mapping[str, Any], name: str) -> torch.Tensor | None:
-    """The parameter of that name, with dots for modules in modules, of one that was outlined."""
+    """Returns an outlined module's parameter by its dotted name."""
     own = outline["outline"]
     *modules, last = name.split(".")
     for module in modules:

@@ -37,7 +37,7 @@ class Step:
 
     `name` is that of a method or attribute; without one the thing itself is called, or read.
     `NEXT` is asked `times` times, and gives the last item. `MAKE` is the engine's own: it makes
-    something beside the submission, or looks at it (`grader/worker/making.py`). `ASK` calls the
+    something beside the submission, or looks at it (`worker/calls/making.py`). `ASK` calls the
     adapter of that name. Arguments may hold a `Local`.
     """
 
@@ -50,7 +50,10 @@ class Step:
 
 
 def steps_as_json(steps: Sequence[Step], prefix: str, values: dict[str, Value]) -> list[list[Any]]:
-    """Steps as JSON; their arguments are added to the `values` of the frame, under the prefix."""
+    """Returns steps as JSON.
+
+    Their arguments are added to the `values` of the frame, under the prefix.
+    """
     rows = []
     for place, step in enumerate(steps):
         for number, value in enumerate(step.positional):

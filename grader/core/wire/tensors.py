@@ -28,7 +28,7 @@ class Payload:
 
     @property
     def left(self) -> int:
-        """How many bytes nobody has taken."""
+        """Returns how many bytes nobody has taken."""
         return len(self._body) - self._place
 
     def take(self, size: int) -> bytearray:

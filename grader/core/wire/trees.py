@@ -109,7 +109,7 @@ class TreeWriter:
         raise BadFrame(f"a {type(value).__name__} cannot cross")
 
     def _numbers(self, values: Sequence[Value]) -> dict[str, int] | None:
-        """Many numbers of one kind take a few bytes each, and no time to be read."""
+        """Packs many numbers of one kind into a few bytes each; None for other values."""
         kinds = set(map(type, values)) if len(values) >= _FEW_NUMBERS else set()
         if kinds == {int}:
             numbers = numpy.array(values, dtype=numpy.int64)

@@ -69,7 +69,7 @@ class Trials:
 
     @property
     def ways(self) -> int:
-        """In how many ways a call may be answered: by edits, or with one thing put back or none."""
+        """Returns how many programs answer a call: edits, and unedited ones in another state."""
         return MAX_CHANGES + 1 if self.told else len(self.edits)
 
 
@@ -92,11 +92,11 @@ class Outcomes:
     _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     def add(self, edit: int, call: int, answer: torch.Tensor) -> None:
-        """One more answer."""
+        """Adds an answer."""
         self.given[edit, call] = self._number(answer)
 
     def add_control(self, call: int, answer: torch.Tensor) -> None:
-        """One more answer of the unedited program."""
+        """Adds an answer of the unedited program."""
         self.control[call] = self._number(answer)
 
     def _number(self, answer: torch.Tensor) -> int:

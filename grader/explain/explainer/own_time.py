@@ -14,13 +14,13 @@ class OwnTime:
     """
 
     def __init__(self) -> None:
-        self._sitting: Session | None = None
+        self._session: Session | None = None
 
-    def follow(self, sitting: Session) -> None:
-        """Counts the workers of a sitting from now on."""
-        self._sitting = sitting
+    def follow(self, session: Session) -> None:
+        """Counts the workers of a session from now on."""
+        self._session = session
 
     def __call__(self) -> float:
         """Returns the seconds so far, from an unknown beginning on."""
-        of_workers = 0.0 if self._sitting is None else self._sitting.spent
+        of_workers = 0.0 if self._session is None else self._session.spent
         return time.process_time() + of_workers

@@ -21,8 +21,8 @@ from grader.explain.deadline import Deadline, still_running, what_runs
 from grader.explain.excerpts import function_at, lines_of
 from grader.sandbox.session import Session
 from grader.testing.assertions.assertions import WrongNumbers
-from grader.testing.bench import Bench
 from grader.testing.frozen_cases import SEED, HomeCases
+from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation, Question, StudentFault
 from grader.testing.suite.memory import Memory, RememberedSession
 from grader.testing.suite.suite import Suite, Test
@@ -146,8 +146,8 @@ class LostTests:
     is then told, since a loop may have several.
     """
 
-    def __init__(self, sitting: Session, root: Path) -> None:
-        self._sitting = sitting
+    def __init__(self, session: Session, root: Path) -> None:
+        self._session = session
         self._root = root
         self._places: dict[tuple[str, int], Line] = {}
 
@@ -184,7 +184,7 @@ class LostTests:
 
     def line(self) -> Line | None:
         """Returns the submission's line at the time of its last delay, if the line is known."""
-        for file, number in _FRAME.findall(self._sitting.whereabouts):
+        for file, number in _FRAME.findall(self._session.stack_dump):
             name = _ESCAPED.sub(_unescaped, file).removeprefix(f"{self._root}/")
             lines = lines_of(self._root, name)
             if 1 <= int(number) <= len(lines):
@@ -207,7 +207,7 @@ class LostTests:
         return fault, self._places.setdefault(key, line), is_known
 
     def _fault(self, one: Lost, repeat: Repeat, seconds: float) -> StudentFault | None:
-        raised = repeat(one.test, lambda call: self._sitting.ask(call, seconds))
+        raised = repeat(one.test, lambda call: self._session.ask(call, seconds))
         if isinstance(raised, StudentFault) and raised.status in LOST:
             return raised
         return None

@@ -28,8 +28,8 @@ from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.forbidden_names import find_mentions
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.intake.client import IntakeClient
+from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.private_copy import CopyFailed
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import SessionLimits
@@ -60,8 +60,8 @@ class ExplainerService:
         self._mistakes = mistakes
         self._settings = settings
         self._explainer = Explainer(suite, mistakes)
-        self._retelling = ExplanationCache()
-        self._seats = SubmissionPreparation(
+        self._cache = ExplanationCache()
+        self._preparation = SubmissionPreparation(
             assignment, settings.adapters, servers, intake, scratch, InFull()
         )
 
@@ -75,9 +75,9 @@ class ExplainerService:
         words = Words()
         try:
             entry, limits = Entry.from_json(job["entry"]), self._limits(job)
-            with self._seats.taken(entry, limits) as seat:
-                own_time.follow(seat.sitting)
-                for words in self._words(seat, job, deadline):
+            with self._preparation.prepared(entry, limits) as prepared:
+                own_time.follow(prepared.session)
+                for words in self._words(prepared, job, deadline):
                     yield words
             if deadline.passed:
                 yield replace(words, missing=_LATE)
@@ -88,7 +88,7 @@ class ExplainerService:
         except MemoryError:
             # The answers of other submissions may be what fills it.
             self._explainer = Explainer(self._suite, self._mistakes)
-            self._retelling = ExplanationCache()
+            self._cache = ExplanationCache()
             yield replace(words, missing="it takes more memory to explain than an explainer has")
         except Exception as problem:
             why = f"the explainer could not deal with it ({type(problem).__name__})"
@@ -107,9 +107,9 @@ class ExplainerService:
         return SessionLimits(whole, call, net, memory, settings.device, own, tells_where=True)
 
     def _words(
-        self, seat: PreparedSubmission, job: Mapping[str, Any], deadline: Deadline
+        self, prepared: PreparedSubmission, job: Mapping[str, Any], deadline: Deadline
     ) -> Iterator[Words]:
-        submission, sitting, remarks = seat.submission, seat.sitting, job["remarks"]
+        submission, session, remarks = prepared.submission, prepared.session, job["remarks"]
         statuses = {test: Status(status) for test, status in job["statuses"].items()}
         remark = self._remark(submission, job["message"], deadline)
         if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
@@ -119,23 +119,23 @@ class ExplainerService:
         imported = replace(submission, name="", root=Path(), notes=())
         verdicts = (imported, tuple(statuses.items()), tuple(job["lost"].items()))
         if program is not None:
-            known = self._retelling.words(verdicts, program)
+            known = self._cache.words(verdicts, program)
             if known is not None:
                 yield _completed(known, submission.root, remark, remarks)
                 return
-        losses = LostTests(sitting, submission.root)
-        problem = sitting.open()
+        losses = LostTests(session, submission.root)
+        problem = session.open()
         if problem is not None:
             yield self._of_import(submission.root, job, statuses, problem, losses.line())
             return
-        words, workshop = Words(), RepairWorkshop(sitting, submission)
+        words, workshop = Words(), RepairWorkshop(session, submission)
         for found in self._explainer.explain(
-            sitting.ask, statuses, deadline, job["lost"], workshop, losses
+            session.ask, statuses, deadline, job["lost"], workshop, losses
         ):
-            words = replace(found, evidence=replace(found.evidence, printed=sitting.printed))
+            words = replace(found, evidence=replace(found.evidence, printed=session.printed))
             yield _completed(words, submission.root, remark, remarks)
         if program is not None and not deadline.passed:
-            self._retelling.learn(verdicts, program, words)
+            self._cache.learn(verdicts, program, words)
 
     def _of_import(
         self,

@@ -16,7 +16,7 @@ from grader.core.wire.values import in_words
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.choice import RepairedExercise
-from grader.testing.assertions.comparison import tolerance_for
+from grader.testing.comparison import tolerance_for
 from grader.testing.outcome import Observation
 
 _LONGEST_INPUTS = 400

@@ -156,8 +156,8 @@ class RepairWorkshop:
     `ignored` says, by exercise that nothing mends, what the code takes and never uses.
     """
 
-    def __init__(self, sitting: Session, submission: Submission) -> None:
-        self._sitting = sitting
+    def __init__(self, session: Session, submission: Submission) -> None:
+        self._session = session
         self._submission = submission
         self._seconds = 0.0
         self._losses = WorkerLosses(_MOST_LOST)
@@ -211,7 +211,7 @@ class RepairWorkshop:
         found: dict[str, Proved] = {}
         left = iter(mended.items() if not deadline.passed else ())
         for exercise, choice in left:
-            with contextlib.suppress(WorkerLost), self._sitting.bench() as bench:
+            with contextlib.suppress(WorkerLost), self._session.bench() as bench:
                 for name, one in itertools.chain([(exercise, choice)], left):
                     tests = failed.get(name, ())
                     passing = functools.partial(_passing, bench, tests, passes)
@@ -224,7 +224,7 @@ class RepairWorkshop:
     ) -> dict[str, Result]:
         """Returns the result of each test that has one, each run with no call before it."""
         found: dict[str, Result] = {}
-        with contextlib.suppress(WorkerLost), self._sitting.bench() as bench:
+        with contextlib.suppress(WorkerLost), self._session.bench() as bench:
             for test in tests:
                 is_made(bench.try_edits, {})
                 result = look(test, bench.ask)
@@ -240,7 +240,7 @@ class RepairWorkshop:
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:
-        bench = RestartingBench(self._sitting.bench, self._losses)
+        bench = RestartingBench(self._session.bench, self._losses)
         try:
             with bench:
                 yield bench

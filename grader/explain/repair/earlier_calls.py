@@ -15,8 +15,8 @@ from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.questions import CheckedCall, is_answer
 from grader.explain.repair.search import NewBench, Workbench
 from grader.explain.repair.sources import EditableSources
+from grader.testing.handles.two_processes import in_two_processes
 from grader.testing.outcome import Observation, Question, place_in_words
-from grader.testing.two_processes import in_two_processes
 
 # Processor time, as a net only.
 _SECONDS = 6.0

@@ -24,9 +24,10 @@ from grader.core.verdict import Carried, Grade, Verdict
 from grader.grading.fingerprints import SUITE, source_files
 from grader.grading.options import Options
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
-from grader.intake.entry import Entry, size_in_words
+from grader.intake.copying.names import size_in_words
+from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.entry import Entry
 from grader.intake.package import Bundle, SubmissionPackage
-from grader.intake.private_copy import PrivateCopy
 
 _LARGEST_REPLY = 64 << 20
 
@@ -37,20 +38,20 @@ class BadReply(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RemoteRequest:
-    """A submission to be graded or explained elsewhere, and its parcel.
+    """A submission to be graded or explained elsewhere, and its package.
 
     `wish` is what is wanted of it, as plain data: with a `grade` in it, the words for that.
     """
 
     name: str
     wish: Mapping[str, Any]
-    parcel: SubmissionPackage
+    package: SubmissionPackage
 
     @classmethod
-    def of(cls, wish: Task | ExplanationTask, parcel: SubmissionPackage) -> RemoteRequest:
+    def of(cls, wish: Task | ExplanationTask, package: SubmissionPackage) -> RemoteRequest:
         """Returns the request for a wish."""
         if isinstance(wish, ExplanationTask):
-            return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, parcel)
+            return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, package)
         kept = [verdict.as_whole_json() for verdict in wish.kept]
         carried = [dataclasses.asdict(one) for one in wish.carried]
         wanted = {
@@ -59,7 +60,7 @@ class RemoteRequest:
             "carried": carried,
             "late_import": wish.late_import,
         }
-        return cls(wish.entry.name, wanted, parcel)
+        return cls(wish.entry.name, wanted, package)
 
     def wish_for(self, entry: Entry) -> Task | ExplanationTask:
         """Returns the wish, for the submission where it was unpacked."""
@@ -72,18 +73,20 @@ class RemoteRequest:
         return Task(entry, 0, self.wish["submission_hash"], "", kept, carried, late_import=late)
 
     def packed(self) -> tuple[bytes, bytes]:
-        """Returns the request as JSON, and the bytes of its parcel."""
-        parcel = dataclasses.asdict(dataclasses.replace(self.parcel, content=b""))
-        row = {"name": self.name, "wish": self.wish, "parcel": parcel | {"content": None}}
-        return json.dumps(row).encode(), self.parcel.content
+        """Returns the request as JSON, and the bytes of its package."""
+        package = dataclasses.asdict(dataclasses.replace(self.package, content=b""))
+        row = {"name": self.name, "wish": self.wish, "package": package | {"content": None}}
+        return json.dumps(row).encode(), self.package.content
 
     @classmethod
     def unpacked(cls, row: bytes, content: bytes) -> RemoteRequest:
         """Returns the request that `packed` wrote."""
         fields = json.loads(row)
-        left_out = tuple(fields["parcel"]["left_out"])
-        parcel = SubmissionPackage(**fields["parcel"] | {"content": content, "left_out": left_out})
-        return cls(fields["name"], fields["wish"], parcel)
+        left_out = tuple(fields["package"]["left_out"])
+        package = SubmissionPackage(
+            **fields["package"] | {"content": content, "left_out": left_out}
+        )
+        return cls(fields["name"], fields["wish"], package)
 
 
 def packed_reply(reply: Mapping[str, Any]) -> bytes:
@@ -156,7 +159,7 @@ def packed_assignment(assignment: Assignment) -> bytes:
     return bundle.content
 
 
-def unpacked_assignment(luggage: bytes, folder: Path, settings: Settings) -> Settings:
+def unpacked_assignment(assignment_bundle: bytes, folder: Path, settings: Settings) -> Settings:
     """Lays an assignment into a new folder; the settings for judges of it there.
 
     Raises:
@@ -164,7 +167,7 @@ def unpacked_assignment(luggage: bytes, folder: Path, settings: Settings) -> Set
         CopyFailed: if it cannot be written.
     """
     copy = PrivateCopy(folder)
-    with tarfile.open(fileobj=io.BytesIO(luggage), mode="r:gz") as archive:
+    with tarfile.open(fileobj=io.BytesIO(assignment_bundle), mode="r:gz") as archive:
         for member in archive:
             content = archive.extractfile(member)
             if content is not None:

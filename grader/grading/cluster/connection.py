@@ -6,11 +6,16 @@ import asyncio
 import contextlib
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from grader.core.processes import processors
 from grader.core.refusal import Refusal
+from grader.core.settings import Settings
+from grader.grading.coordinator import Coordinator
+from grader.grading.options import require_isolation as require_every_layer
+from grader.grading.pool import JobPool, Pools
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -89,3 +94,40 @@ def _still() -> Iterator[None]:
         finally:
             for logger, level in zip(loggers, levels, strict=True):
                 logger.setLevel(level)
+
+
+Say = Callable[[str], None]
+
+
+@contextlib.contextmanager
+def chosen_pools(
+    scheduler: str | None,
+    jobs: int | None,
+    say: Say,
+    require_isolation: bool = False,
+    waits: Say | None = None,
+) -> Iterator[Pools]:
+    """Pools of `jobs` judges here, or on the cluster whose `scheduler` has that address.
+
+    By default there are as many judges as processors here, or as threads there. `say` is told in
+    sentences what becomes of the cluster's machines, `waits` what is waited for here. If isolation
+    is required, it is so of the machines that grade.
+
+    Raises:
+        NotIsolated: if isolation is required here and does not hold.
+        NoCluster: if the scheduler does not answer, or the package for it is not installed.
+    """
+    if scheduler is None:
+        if require_isolation:
+            require_every_layer()
+        yield lambda settings: Coordinator(settings, jobs or processors(), say=waits)
+        return
+    with connected(scheduler) as client:
+        from grader.grading.cluster.pool import ClusterPool, Terms
+
+        terms = Terms(jobs, require_isolation)
+
+        def pool(settings: Settings) -> JobPool:
+            return ClusterPool(client, scheduler, settings, terms, say)
+
+        yield pool

@@ -30,13 +30,17 @@ from grader.grading.cluster.bundle import (
     versions,
 )
 from grader.grading.cluster.connection import NoCluster
-from grader.grading.cluster.remote_worker import close_station, open_station, run_request
+from grader.grading.cluster.remote_worker import (
+    close_remote_worker,
+    open_remote_worker,
+    run_request,
+)
 from grader.grading.cluster.remote_workers import RemoteWorkers
 from grader.grading.coordinator import not_graded
 from grader.grading.options import NotIsolated
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.package import pack
-from grader.intake.private_copy import CopyFailed
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop
@@ -95,7 +99,7 @@ class _Left:
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """The answer of a Dask worker that was asked to open a station."""
+    """The answer of a Dask worker that was asked to open a remote worker."""
 
     address: str
     answer: object
@@ -115,9 +119,9 @@ _Event = _Joined | _Left | _Answered | _Arrived
 class ClusterPool:
     """Judges on the Dask workers of a scheduler; a context manager.
 
-    `client` is connected to the one at the address `scheduler`. Each Dask worker opens a station,
-    also one that joins later; one that differs in what grades depend on is refused, and `say` is
-    told which. A submission whose Dask worker is lost is sent to another one.
+    `client` is connected to the one at the address `scheduler`. Each Dask worker opens a remote
+    worker, also one that joins later. One that differs in what grades depend on is refused, and
+    `say` is told which. A submission whose Dask worker is lost is sent to another one.
     """
 
     def __init__(
@@ -135,8 +139,8 @@ class ClusterPool:
         self._name = f"grader-{secrets.token_hex(8)}"
         self._scheduler = scheduler
         self._versions = versions(settings)
-        self._luggage = packed_assignment(find_assignment(Path(settings.assignment)))
-        self._stations = RemoteWorkers()
+        self._assignment_bundle = packed_assignment(find_assignment(Path(settings.assignment)))
+        self._remote_workers = RemoteWorkers()
         self._openings: list[threading.Thread] = []
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._waiting: deque[_Attempt] = deque()
@@ -200,19 +204,19 @@ class ClusterPool:
             if sum(flight.size for flight in self._flights) > _BYTES_IN_FLIGHT:
                 return
             attempt = self._waiting[0]
-            address = self._stations.place(len(self._waiting), attempt.tried)
+            address = self._remote_workers.place(len(self._waiting), attempt.tried)
             if address is None:
                 return
             self._waiting.popleft()
             try:
-                errand = RemoteRequest.of(attempt.wish, pack(attempt.wish.entry))
+                request = RemoteRequest.of(attempt.wish, pack(attempt.wish.entry))
             except CopyFailed as problem:
                 yield self._given_up(attempt, str(problem))
             else:
-                self._send(attempt, errand, address)
+                self._send(attempt, request, address)
 
-    def _send(self, attempt: _Attempt, errand: RemoteRequest, address: str) -> None:
-        row, content = errand.packed()
+    def _send(self, attempt: _Attempt, request: RemoteRequest, address: str) -> None:
+        row, content = request.packed()
         self._sent += 1
         future = self._client.submit(
             run_request,
@@ -225,7 +229,7 @@ class ClusterPool:
         )
         flight = _Flight(attempt, address, len(row) + len(content), future)
         self._flights.add(flight)
-        self._stations.sent(address)
+        self._remote_workers.sent(address)
         cast("IOLoop", self._client.loop).add_callback(self._await, flight)
 
     async def _await(self, flight: _Flight) -> None:
@@ -249,7 +253,7 @@ class ClusterPool:
             case _Joined(address):
                 self._ask([address])
             case _Left(address):
-                self._stations.forget(address)
+                self._remote_workers.forget(address)
                 lost = [flight for flight in self._flights if flight.address == address]
                 self._client.cancel([flight.future for flight in lost], force=True)
                 for flight in lost:
@@ -293,7 +297,7 @@ class ClusterPool:
         self._flights.discard(flight)
         # Left to the future's destructor, this would swallow a Ctrl-C that comes meanwhile.
         flight.future.release()
-        self._stations.came_back(flight.address)
+        self._remote_workers.came_back(flight.address)
 
     def _given_up(self, attempt: _Attempt, problem: str) -> GradedTask | Explained:
         if isinstance(attempt.wish, ExplanationTask):
@@ -301,8 +305,8 @@ class ClusterPool:
         return GradedTask(attempt.wish, not_graded(attempt.wish, self._settings, problem))
 
     def _ask(self, addresses: Sequence[str]) -> None:
-        """Has stations opened, beside all else that happens."""
-        new = self._stations.ask(addresses)
+        """Has remote workers opened, beside all else that happens."""
+        new = self._remote_workers.ask(addresses)
         if new:
             opening = threading.Thread(target=self._open, args=(new,), daemon=True)
             self._openings.append(opening)
@@ -312,9 +316,9 @@ class ClusterPool:
         answers: Mapping[str, object] = {}
         with contextlib.suppress(Exception):  # a lost scheduler shows elsewhere
             answers = self._client.run(
-                open_station,
+                open_remote_worker,
                 self._name,
-                self._luggage,
+                self._assignment_bundle,
                 self._settings.as_json(),
                 self._versions,
                 self._terms.require_isolation,
@@ -325,18 +329,20 @@ class ClusterPool:
             self._events.put(_Answered(address, answers.get(address, OSError("it is gone"))))
 
     def _close(self) -> None:
-        """Closes the stations, also those that are about to open."""
+        """Closes the remote workers, also those that are about to open."""
         for opening in self._openings:
             opening.join()
-        addresses = self._stations.addresses
+        addresses = self._remote_workers.addresses
         if addresses:
             with contextlib.suppress(Exception):  # who does not answer is gone
-                self._client.run(close_station, self._name, workers=addresses, on_error="ignore")
+                self._client.run(
+                    close_remote_worker, self._name, workers=addresses, on_error="ignore"
+                )
 
     def _admit(self, address: str, answer: object) -> None:
         match answer:
-            case {"seats": int(seats), "versions": dict()} if seats > 0:
-                self._stations.open(address, seats)
+            case {"jobs": int(jobs), "versions": dict()} if jobs > 0:
+                self._remote_workers.open(address, jobs)
                 return
             case {"versions": dict(there)}:
                 reason = difference(there, self._versions)
@@ -346,15 +352,15 @@ class ClusterPool:
                 reason = f"it has no such grader as here ({_in_words(answer)})"
             case _:
                 reason = _in_words(answer)
-        if self._stations.refuse(address, reason):
+        if self._remote_workers.refuse(address, reason):
             self._say(f"{address} is refused: {plain(reason)}")
 
     def _look_who_is_there(self) -> None:
         self._require_scheduler()
-        if self._stations.is_hopeless:
-            refused = "; ".join(f"{at}: {why}" for at, why in self._stations.refused.items())
+        if self._remote_workers.is_hopeless:
+            refused = "; ".join(f"{at}: {why}" for at, why in self._remote_workers.refused.items())
             raise NoCluster(f"every worker of {self._scheduler} is refused ({plain(refused)})")
-        if self._stations.seats:
+        if self._remote_workers.jobs:
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = time.monotonic()

@@ -23,10 +23,10 @@ from grader.grading.coordinator import attempted
 from grader.grading.job.client import JobClient
 from grader.grading.options import require_isolation
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.package import unpack
-from grader.intake.private_copy import CopyFailed
 
-# A batch that was killed says nothing to its stations; what it left running must end some time.
+# A killed batch closes no remote worker: what it left running ends after this time.
 _IDLE_SECONDS = 600.0
 _END_SECONDS = 20.0
 # Nobody knows how many submissions come; few is not worth a cluster.
@@ -41,7 +41,7 @@ class RemoteJob:
     """A job that is started with the first submission, and again after a long rest.
 
     The system ends a job with the thread that started it. Dask's threads come and go; this one
-    stays as long as the seat.
+    stays as long as the job.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -104,90 +104,93 @@ _ASSIGNMENT = "assignment"
 
 
 class RemoteWorker(WorkerPlugin):
-    """Grades and explains the submissions that come in parcels.
+    """Grades and explains the submissions that come in packages.
 
     That is as many at a time as Dask's worker has threads.
 
     Its files lie below the worker's local directory, for its own user alone, until it is closed.
     """
 
-    def __init__(self, folder: Path, settings: Settings, seats: int) -> None:
+    def __init__(self, folder: Path, settings: Settings, jobs: int) -> None:
         self._folder = folder
-        self._seats = [RemoteJob(settings) for _ in range(seats)]
+        self._jobs = [RemoteJob(settings) for _ in range(jobs)]
         # The last one that came free first: its judge is warm.
         self._free: queue.LifoQueue[RemoteJob] = queue.LifoQueue()
-        for seat in self._seats:
-            self._free.put(seat)
+        for job in self._jobs:
+            self._free.put(job)
 
-    def run(self, errand: RemoteRequest) -> dict[str, Any]:
-        """Returns the reply to an errand: the grade, the words, or why there are none."""
+    def run(self, request: RemoteRequest) -> dict[str, Any]:
+        """Returns the reply to a request: the grade, the words, or why there are none."""
         with removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
-            entry = unpack(errand.parcel, errand.name, place)
-            seat = self._free.get()
+            entry = unpack(request.package, request.name, place)
+            job = self._free.get()
             try:
-                result = seat.fulfil(errand.wish_for(entry))
+                result = job.fulfil(request.wish_for(entry))
                 if isinstance(result, Explained):
                     return {"words": result.words.as_json()}
                 return {"grade": result.grade.as_json(whole=True)}
             except BadAssignment as problem:
                 return {"stopped": str(problem)}
             finally:
-                self._free.put(seat)
+                self._free.put(job)
 
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002  # Dask gives it
         """Ends the judges and removes the files; Dask waits for it when its worker closes."""
-        await asyncio.gather(*(asyncio.to_thread(seat.end) for seat in self._seats))
+        await asyncio.gather(*(asyncio.to_thread(job.end) for job in self._jobs))
         await asyncio.to_thread(remove, self._folder)
 
 
-async def open_station(
+async def open_remote_worker(
     name: str,
-    luggage: bytes,
+    assignment_bundle: bytes,
     settings: Mapping[str, Any],
     wanted: Mapping[str, str],
     must_isolate: bool,
     *,
     dask_worker: Worker,
 ) -> dict[str, Any]:
-    """Opens a station on a Dask worker if its versions are those that are `wanted`.
+    """Opens a remote worker on a Dask worker if its versions are those that are `wanted`.
 
-    Returns its versions and its seats, none if it was not opened.
+    Returns its versions and its jobs, none if it was not opened.
 
     Raises:
         NotIsolated: if every layer of isolation is required, and one does not hold there.
     """
-    folder = Path(tempfile.mkdtemp(prefix="station-", dir=dask_worker.local_directory))
+    folder = Path(tempfile.mkdtemp(prefix="remote-worker-", dir=dask_worker.local_directory))
     with contextlib.ExitStack() as stack:
         stack.callback(remove, folder)
         here = await asyncio.to_thread(
-            unpacked_assignment, luggage, folder / _ASSIGNMENT, Settings.from_json(dict(settings))
+            unpacked_assignment,
+            assignment_bundle,
+            folder / _ASSIGNMENT,
+            Settings.from_json(dict(settings)),
         )
         there = versions(here)
         if there != dict(wanted):
-            return {"versions": there, "seats": 0}
+            return {"versions": there, "jobs": 0}
         if must_isolate:
             await asyncio.to_thread(require_isolation)
-        station = RemoteWorker(folder, here, dask_worker.state.nthreads)
-        await dask_worker.plugin_add(station, name=name, catch_errors=False)
+        remote_worker = RemoteWorker(folder, here, dask_worker.state.nthreads)
+        await dask_worker.plugin_add(remote_worker, name=name, catch_errors=False)
         stack.pop_all()
-        return {"versions": there, "seats": dask_worker.state.nthreads}
+        return {"versions": there, "jobs": dask_worker.state.nthreads}
 
 
-async def close_station(name: str, *, dask_worker: Worker) -> None:
-    """Ends the judges of a station and removes its files."""
+async def close_remote_worker(name: str, *, dask_worker: Worker) -> None:
+    """Ends the judges of a remote worker and removes its files."""
     if name in dask_worker.plugins:
         await dask_worker.plugin_remove(name=name)
 
 
 def run_request(name: str, row: bytes, content: bytes) -> bytes:
-    """Grades or explains the submission of an errand; a task of Dask.
+    """Grades or explains the submission of a request; a task of Dask.
 
     What goes wrong with this machine is an answer as well: then another one is asked.
     """
-    station = get_worker().plugins.get(name)
-    if not isinstance(station, RemoteWorker):
-        return packed_reply({"failed": "its station is closed"})
+    remote_worker = get_worker().plugins.get(name)
+    if not isinstance(remote_worker, RemoteWorker):
+        return packed_reply({"failed": "its remote worker is closed"})
     try:
-        return packed_reply(station.run(RemoteRequest.unpacked(row, content)))
+        return packed_reply(remote_worker.run(RemoteRequest.unpacked(row, content)))
     except (CopyFailed, OSError) as problem:
         return packed_reply({"failed": f"it has no room for a submission: {problem}"})

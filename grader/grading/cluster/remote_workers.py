@@ -10,10 +10,10 @@ _AHEAD = 2
 
 
 @dataclass(slots=True)
-class Berth:
+class Occupancy:
     """A Dask worker that grades: how many submissions at a time, and how many it has been sent."""
 
-    seats: int
+    jobs: int
     sent: int = 0
 
 
@@ -21,14 +21,14 @@ class RemoteWorkers:
     """The Dask workers of a cluster, by their addresses, as far as a batch knows them."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Berth] = {}
+        self._open: dict[str, Occupancy] = {}
         self._opening: set[str] = set()
         self.refused: dict[str, str] = {}
 
     @property
-    def seats(self) -> int:
+    def jobs(self) -> int:
         """How many submissions can be graded at a time."""
-        return sum(berth.seats for berth in self._open.values())
+        return sum(occupancy.jobs for occupancy in self._open.values())
 
     @property
     def addresses(self) -> list[str]:
@@ -47,11 +47,11 @@ class RemoteWorkers:
         self._opening.update(new)
         return new
 
-    def open(self, address: str, seats: int) -> None:
+    def open(self, address: str, jobs: int) -> None:
         """The Dask worker grades, if it has not left."""
         if address in self._opening:
             self._opening.discard(address)
-            self._open[address] = Berth(seats)
+            self._open[address] = Occupancy(jobs)
 
     def refuse(self, address: str, reason: str) -> bool:
         """Gives a Dask worker nothing more to grade; returns whether that is news."""
@@ -72,12 +72,12 @@ class RemoteWorkers:
 
         None while all have enough to do.
         """
-        # Towards the end nothing waits behind another one while a seat elsewhere is free.
-        ahead = _AHEAD if waiting > self.seats else 1
+        # Towards the end nothing waits behind another one while a job elsewhere is free.
+        ahead = _AHEAD if waiting > self.jobs else 1
         free = {
-            address: berth.sent / berth.seats
-            for address, berth in self._open.items()
-            if berth.sent < ahead * berth.seats
+            address: occupancy.sent / occupancy.jobs
+            for address, occupancy in self._open.items()
+            if occupancy.sent < ahead * occupancy.jobs
         }
         elsewhere = [address for address in free if address not in shunned]
         return min(elsewhere or free, key=free.__getitem__, default=None)

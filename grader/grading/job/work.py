@@ -19,11 +19,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch.fx.experimental.symbolic_shapes  # noqa: F401  (what gradients need: once for all)
-
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.memory_limit import limit_memory_growth
-from grader.core.parentage import end_with_parent
+from grader.core.processes import end_with_parent
 from grader.core.removal import remove
 from grader.core.scratch import new_scratch
 from grader.core.settings import Settings

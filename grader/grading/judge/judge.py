@@ -15,13 +15,13 @@ from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.carry_forward import CarryForward, Paid
 from grader.grading.judge.points import gated, ungated
 from grader.grading.judge.variants import Variants
-from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case
+from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
 from grader.testing.suite.memory import AnsweredCall, FailedTests, Memory, RememberedSession
 from grader.testing.suite.suite import Ended, Suite, Test
 from grader.testing.wording import Plainly
-from grader.worker.performing import perform
+from grader.worker.calls.performing import perform
 
 _NONE: Mapping[str, Verdict] = {}
 _MUCH = 8 << 20

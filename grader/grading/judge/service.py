@@ -21,8 +21,8 @@ from grader.grading.judge.carry_forward import EarlierVerdicts, Paid, carried_po
 from grader.grading.judge.judge import Judge
 from grader.grading.judge.points import applied, summary
 from grader.intake.client import IntakeClient
+from grader.intake.copying.private_copy import CopyFailed, is_of_the_machine
 from grader.intake.entry import Entry
-from grader.intake.private_copy import CopyFailed, is_of_the_machine
 from grader.sandbox.device import require_device
 from grader.sandbox.forbidden_uses import Uses
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
@@ -73,7 +73,7 @@ class JudgeService:
         self._say = say
         self._judge = Judge(suite, settings.seed, settings.device)
         assignment = suite.assignment
-        self._seats = SubmissionPreparation(
+        self._preparation = SubmissionPreparation(
             assignment, settings.adapters, servers, intake, scratch, Plainly()
         )
         self._graded = 0
@@ -133,9 +133,9 @@ class JudgeService:
         inside it is the submission's doing, unless the machine caused the error.
         """
         try:
-            with self._seats.taken(entry, self._limits) as seat:
-                outcome = self._judged(seat, earlier, follow)
-                return replace(outcome, notes=(*seat.submission.notes, *outcome.notes))
+            with self._preparation.prepared(entry, self._limits) as prepared:
+                outcome = self._judged(prepared, earlier, follow)
+                return replace(outcome, notes=(*prepared.submission.notes, *outcome.notes))
         except Unreadable as problem:
             return self._unexamined(GradeStatus.UNREADABLE, Status.MISSING, str(problem))
         except (CopyFailed, ForkServerLost) as problem:
@@ -160,43 +160,43 @@ class JudgeService:
         return SubmissionOutcome(status, why, tuple(self._suite.unexamined(of_tests, why)))
 
     def _judged(
-        self, seat: PreparedSubmission, earlier: EarlierVerdicts, follow: bool
+        self, prepared: PreparedSubmission, earlier: EarlierVerdicts, follow: bool
     ) -> SubmissionOutcome:
-        sitting, environment = seat.sitting, seat.environment
-        problem = sitting.open()
+        session, environment = prepared.session, prepared.environment
+        problem = session.open()
         if problem is not None:
             is_ours = problem.status is Status.NOT_GRADED
             return SubmissionOutcome(
                 GradeStatus.NOT_GRADED if is_ours else GradeStatus.UNREADABLE,
                 problem.message,
                 tuple(self._suite.unexamined(problem.status, problem.message)),
-                sitting.isolation,
-                _skip_notes(sitting.not_run),
-                imports=self._imports(seat),
+                session.isolation,
+                _skip_notes(session.not_run),
+                imports=self._imports(prepared),
             )
         tests = tuple(
-            self._told(self._judge.grade(sitting, kept=earlier.kept, charge=sitting.charge), follow)
+            self._told(self._judge.grade(session, kept=earlier.kept, charge=session.charge), follow)
         )
         if not earlier.kept and environment.leaves_nothing_of(tests):
             why = environment.absence
             nothing = tuple(self._suite.unexamined(Status.ERROR, why))
-            imports = self._imports(seat)
+            imports = self._imports(prepared)
             return SubmissionOutcome(
-                GradeStatus.UNREADABLE, why, nothing, sitting.isolation, imports=imports
+                GradeStatus.UNREADABLE, why, nothing, session.isolation, imports=imports
             )
-        tests = environment.spared(tests, sitting.cell_errors)
-        imports, isolation = self._imports(seat), sitting.isolation
+        tests = environment.spared(tests, session.cell_errors)
+        imports, isolation = self._imports(prepared), session.isolation
         if any(test.status is Status.NOT_GRADED for test in tests):
             reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
             return SubmissionOutcome(
                 GradeStatus.NOT_GRADED, reason, tests, isolation, imports=imports
             )
-        tests = applied(tests, seat.uses, self._suite.assignment.forbidden)
+        tests = applied(tests, prepared.uses, self._suite.assignment.forbidden)
         carried = earlier.carried
         if not earlier.stands(tests):
-            carried = self._carried(tests, self._judge.carried(tests, sitting), seat.uses)
-        notes = (*map(_cell_note, sitting.cell_errors), *_skip_notes(sitting.not_run))
-        said = summary(seat.uses)
+            carried = self._carried(tests, self._judge.carried(tests, session), prepared.uses)
+        notes = (*map(_cell_note, session.cell_errors), *_skip_notes(session.not_run))
+        said = summary(prepared.uses)
         return SubmissionOutcome(
             GradeStatus.GRADED, said, tests, isolation, notes, imports, carried
         )
@@ -207,14 +207,14 @@ class JudgeService:
         assignment = self._suite.assignment
         return carried_points(tests, found, uses, assignment.forbidden, assignment.carry_over)
 
-    def _imports(self, seat: PreparedSubmission) -> Imports:
+    def _imports(self, prepared: PreparedSubmission) -> Imports:
         seconds = {
             name: taken
-            for name, taken in seat.sitting.import_seconds.items()
+            for name, taken in prepared.session.import_seconds.items()
             if is_installed(name.partition(".")[0])
         }
         failed = self._servers.current().not_preloaded
-        return Imports(seconds, tuple(seat.environment.lacking), failed)
+        return Imports(seconds, tuple(prepared.environment.lacking), failed)
 
     def _told(self, verdicts: Iterable[Verdict], follow: bool) -> Iterator[Verdict]:
         """Yields the verdicts; each is said when it is reached, if somebody follows."""

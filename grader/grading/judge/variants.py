@@ -12,15 +12,15 @@ from grader.core.replies import opened
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.values import as_tensor
-from grader.testing.assertions.comparison import all_within, tolerance_for
-from grader.testing.bench import Bench
 from grader.testing.cases import Case
+from grader.testing.comparison import all_within, tolerance_for
+from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.outcome import StudentFault
 from grader.testing.suite.memory import AnsweredCall, Ask, RememberedSession
 from grader.testing.suite.suite import Suite
 from grader.testing.wording import Plainly
-from grader.worker.performing import perform
+from grader.worker.calls.performing import perform
 
 # What a class's answers came to is remembered; of many, the latest.
 _MOST_REMEMBERED = 1 << 14

@@ -11,8 +11,8 @@ from grader.core.submission import Unreadable
 from grader.intake.archives.formats import unpack_tar, unpack_zip
 from grader.intake.copying.folder import Admission
 from grader.intake.copying.limits import CopyLimits
-from grader.intake.entry import shortened, size_in_words
-from grader.intake.private_copy import CopyFailed, PrivateCopy
+from grader.intake.copying.names import shortened, size_in_words
+from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
 
 READABLE = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 # Recognised as what somebody handed in, so that it gets a row that says what to do.

@@ -20,15 +20,15 @@ from typing import IO, BinaryIO, Protocol, cast
 from grader.core.submission import Unreadable
 from grader.intake.copying.folder import Admission
 from grader.intake.copying.limits import MIB, CopyLimits
+from grader.intake.copying.names import shortened, size_in_words
 from grader.intake.copying.open_folder import CHUNK
-from grader.intake.entry import shortened, size_in_words
-from grader.intake.private_copy import PrivateCopy
+from grader.intake.copying.private_copy import PrivateCopy
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def slashed(name: str) -> str:
-    """A member's name with slashes between folders, as also zips made on Windows should have."""
+    """Returns a member's name with slashes in place of the backslashes of Windows."""
     return name.replace("\\", "/")
 
 
@@ -211,7 +211,7 @@ class _Meter:
         self._allowed = _HEADERS_OF_ONE_MEMBER
 
     def allow(self, size: int) -> None:
-        """Until the next call, no more than `size` bytes may be read."""
+        """Allows no more than `size` bytes to be read until the next call."""
         self._allowed = size
 
     def read(self, size: int, /) -> bytes:

@@ -17,8 +17,8 @@ from grader.intake.copying.limits import (
     is_clutter_folder,
     kind_of,
 )
+from grader.intake.copying.names import several, size_in_words
 from grader.intake.copying.open_folder import FolderItem, OpenFolder, Parts, chunks, kind_in_words
-from grader.intake.entry import several, size_in_words
 
 _SHOWN = 5
 _LONGEST_NAME = 255  # bytes, on every file system in use

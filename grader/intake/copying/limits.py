@@ -94,7 +94,7 @@ def is_clutter(parts: Sequence[str]) -> bool:
 
 
 def is_clutter_folder(name: str) -> bool:
-    """Whether a folder of this name holds what tools made: environments, caches, histories."""
+    """Returns whether tools make folders of this name: environments, caches, histories."""
     return name.startswith(".") or name in _CLUTTER_FOLDERS or name.endswith(".egg-info")
 
 

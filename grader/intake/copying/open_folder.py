@@ -25,7 +25,7 @@ _LOOK_UP = getattr(os, "O_PATH", 0) if _BY_DESCRIPTOR.is_dir() else 0
 
 
 def open_regular(path: str | os.PathLike[str], within: int | None = None) -> int:
-    """A descriptor for reading a regular file; OSError for links, FIFOs, devices and sockets.
+    """Opens a regular file for reading; OSError for links, FIFOs, devices and sockets.
 
     `within` is the descriptor of the folder that the path begins at. What is opened is what was
     looked at, whoever changes names meanwhile. Devices are turned away before: opening alone makes
@@ -163,7 +163,7 @@ class OpenFolder:
         return OpenFolder(".", self._at(place))
 
     def led_to(self, place: Parts) -> Parts:
-        """Where a link leads, over other links as well, none of which leaves this folder."""
+        """Returns the target of a chain of links, none of which leaves this folder."""
         *way, name = place
         ahead = deque([name])
         while ahead:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from grader.core.submission import Author
 from grader.intake.archives.archive import FOREIGN, READABLE
 from grader.intake.copying.limits import CODE
-from grader.intake.entry import Discovery, Entry, Piece, Skipped, printable
+from grader.intake.copying.names import printable
+from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.platforms.download import Download, DownloadItem
 
 _FILE = r"_(?:(?P<attachment>[0-9]{1,18})_(?P<file>.+)|(?P<typed>text|link)\.html)"
@@ -92,7 +93,7 @@ def _attachment(item: DownloadItem) -> _Attachment | None:
 
 
 def _latest(own: Sequence[_Attachment]) -> list[_Attachment]:
-    """One person's last submission: of late files and others the late ones, the last of a name.
+    """Returns a person's last files: the late ones if there are any, the last of each name.
 
     Of several archives only the last one: two are two submissions.
     """

@@ -14,8 +14,9 @@ from grader.core.submission import Author, Unreadable
 from grader.intake.archives.archive import FOREIGN, READABLE
 from grader.intake.archives.formats import check_readable, member_name, opened_zip, slashed
 from grader.intake.copying.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
+from grader.intake.copying.names import several
 from grader.intake.copying.open_folder import open_file, read_bounded
-from grader.intake.entry import Entry, Skipped, several
+from grader.intake.entry import Entry, Skipped
 from grader.intake.identity import compared
 
 
@@ -101,7 +102,7 @@ class Download:
         return not self.path.is_dir()
 
     def consists_of(self, known: Set[DownloadItem]) -> bool:
-        """Whether these are most of its folders, archives and code: other files say nothing."""
+        """Returns whether these are most of the download's folders, archives and code files."""
         rivals = [
             item
             for item in self.items

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import takewhile
 
 from grader.core.submission import Author
-from grader.intake.entry import Discovery, Entry, Piece, Skipped, printable
+from grader.intake.copying.names import printable
+from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.platforms.download import Download, DownloadItem
 
 _FOLDER_SUFFIX = "-submissions"  # what `gh classroom clone student-repos` adds to the assignment

@@ -20,7 +20,8 @@ import yaml
 
 from grader.core.submission import Author, Unreadable
 from grader.intake.copying.limits import MIB
-from grader.intake.entry import Discovery, Entry, Piece, Skipped, printable, several, shortened
+from grader.intake.copying.names import printable, several, shortened
+from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.platforms.download import Download, DownloadItem
 
 Node = str | list[Any] | dict[str, Any]

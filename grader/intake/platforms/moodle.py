@@ -12,7 +12,8 @@ import re
 from collections.abc import Sequence
 
 from grader.core.submission import Author
-from grader.intake.entry import Discovery, Entry, Piece, Skipped, printable
+from grader.intake.copying.names import printable
+from grader.intake.entry import Discovery, Entry, Piece, Skipped
 from grader.intake.platforms.download import Download, DownloadItem
 
 _PLUGIN = r"(?:_(?P<number>[0-9]{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)"

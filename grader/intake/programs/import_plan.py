@@ -63,7 +63,7 @@ def plan_imports(
 
 
 def _import_paths(root: Path, folders: tuple[str, ...]) -> Iterator[str]:
-    """The folders above the adapters' own, nearest first, up to the root; each with its `src`."""
+    """Yields the folders above the adapters' own up to the root, each with its `src`."""
     for depth in range(max(len(folders) - 1, 0), -1, -1):
         path = "/".join(folders[:depth]) or "."
         yield path
@@ -72,7 +72,7 @@ def _import_paths(root: Path, folders: tuple[str, ...]) -> Iterator[str]:
 
 
 def _imports_by_name(folder: Path, name: str, facts: SourceFacts) -> bool:
-    """Whether what lies in a folder is imported as part of a package of the folder's name."""
+    """Returns whether a folder's files import each other as a package of the folder's name."""
     if _module_in(folder, name):
         return False
     below = (dotted.split(".")[1] for dotted in facts.imports if dotted.startswith(f"{name}."))

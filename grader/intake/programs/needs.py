@@ -25,7 +25,7 @@ _OF_CONDA = re.compile(r"\s*-\s*([A-Za-z0-9][A-Za-z0-9._-]{0,98})\s*(?:$|[=<>~!#
 
 
 def declared_packages(root: Path) -> frozenset[str]:
-    """The names of the distributions that are declared at the root, as PyPI normalises them.
+    """Returns the names of the distributions declared at the root, normalised as on PyPI.
 
     Of a lock file those that the submission itself depends on. What cannot be read declares none.
     """

@@ -20,7 +20,7 @@ from typing import Any
 
 from grader.core.submission import Unreadable
 from grader.intake.copying.limits import FileAllowance
-from grader.intake.entry import shortened, size_in_words
+from grader.intake.copying.names import shortened, size_in_words
 
 # Cell magics whose body runs in the notebook's own namespace, as if it stood there alone.
 _TRANSPARENT = ("time", "capture", "prun")
@@ -41,7 +41,7 @@ class WrittenFile:
 
 
 def as_python(cell: str) -> str:
-    """The cell with all that only IPython understands as calls, each line keeping its number."""
+    """Returns the cell with IPython's syntax as calls, on unchanged line numbers."""
     lines = f"{cell}\n".splitlines(keepends=True)
     empty = [*takewhile(str.isspace, lines)]
     magic = _cell_magic(cell)
@@ -76,7 +76,7 @@ def _cell_magic(cell: str) -> tuple[str, str, str] | None:
 
 
 def _with_percent_sign(cell: str, lines: list[str]) -> str:
-    """The cell, a magic of one line with the percent sign that IPython lets people leave out."""
+    """Returns the cell with the percent sign that IPython lets one-line magics leave out."""
     alone = [line.strip() for line in lines if not line.isspace()]
     is_magic = len(alone) == 1 and len(alone[0]) < _LONGEST_LINE and _AUTOMAGIC.fullmatch(alone[0])
     return f"%{alone[0]}" if is_magic and not _parses(alone[0]) else cell

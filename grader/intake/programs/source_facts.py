@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from grader.core.adapter_names import is_adapter
 from grader.core.submission import Unreadable
 from grader.intake.copying.limits import CopyLimits
+from grader.intake.copying.names import several
 from grader.intake.copying.open_folder import read_bounded
-from grader.intake.entry import several
 from grader.intake.programs.notebook import Notebook, read_notebook
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
@@ -69,7 +69,7 @@ def syntax_tree(source: bytes) -> ast.Module:
 
 
 def _imported_from(module: str, names: Iterable[ast.alias]) -> Iterator[str]:
-    """Nothing of a module whose name is too long: it would be told again with each name."""
+    """Yields the names imported from a module; none if the module's name is too long."""
     if len(module) <= _LONGEST_NAME:
         yield from _short(f"{module}.{alias.name}" for alias in names)
 
@@ -200,7 +200,7 @@ def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located
 
 
 def _only_python_file(root: Path, limits: CopyLimits) -> Located | None:
-    """The Python file that is all the code there is, whatever its name, if it defines adapters."""
+    """Returns the only Python file, whatever its name, if it defines adapters."""
     files = list(root.glob("*.py"))
     if len(files) != 1 or any(path.is_dir() for path in root.iterdir()):
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from grader.core.submission import Unreadable
 from grader.intake.copying.limits import CopyLimits
 from grader.intake.copying.open_folder import read_bounded
-from grader.intake.private_copy import PrivateCopy, is_of_the_machine
+from grader.intake.copying.private_copy import PrivateCopy, is_of_the_machine
 from grader.intake.programs.notebook import Notebook, WrittenFile, read_notebook
 
 _RUNNER = "The cells of the notebook beside this file, run in order."

@@ -61,7 +61,7 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
 
 
 def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
-    """A gradebook with the people of the class, whose columns Canvas offers as new assignments.
+    """Returns a gradebook of the class whose columns Canvas offers as new assignments.
 
     Raises:
         ExportRefused: if Canvas would not take a column's title for an assignment's.
@@ -102,7 +102,7 @@ def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
 
 
 def _new_students(scores: ClassScores) -> dict[str, Sequence[str]]:
-    """Name, id, SIS id, login and section of each person, by what tells them from others.
+    """Returns name, id, SIS id, login and section of each person, by what tells them from others.
 
     A number that ends a submission's name is the one in Canvas's download; any other comes from
     elsewhere, and Canvas would take it for another student's.

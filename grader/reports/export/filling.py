@@ -209,7 +209,7 @@ def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
 
 
 def decimal_of(sheet: Sheet) -> str:
-    """How the file writes decimals: as in its own numbers, else as is usual with its separator."""
+    """Returns the file's decimal mark, from its own numbers or else from its separator."""
     found = {
         mark
         for number in range(1, len(sheet))

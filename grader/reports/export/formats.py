@@ -57,7 +57,7 @@ def write_document(
 
 
 def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
-    """A line of `results.jsonl` with the people and the exercises; no points where not graded.
+    """Returns a line of `results.jsonl` with people and exercises; ungraded ones have no points.
 
     `score` and the exercises' are the machine's; `final` is that with all `changes`.
     """
@@ -193,7 +193,7 @@ def _person(person: Author) -> Iterator[str]:
 
 
 def _cell(points: float | None) -> Cell:
-    """Points to two decimals, a blank where there are none."""
+    """Returns points to two decimals, a blank where there are none."""
     if points is None:
         return ""
     rounded = round(points, 2)

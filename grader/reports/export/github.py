@@ -147,7 +147,7 @@ def _test(
 
 
 def _calm(text: str, longest: int = 200) -> str:
-    """The text on one line, without what a runner that prints it would take for a command."""
+    """Returns the text on one line, free of anything that a runner takes for a command."""
     return one_line(text, longest).replace("::", ": :").replace("##[", "## [")
 
 
@@ -233,7 +233,7 @@ class SourcePaths:
 
 
 def annotated(grade: Grade, sources: SourcePaths) -> list[Annotation]:
-    """The best of what can be said on lines of code: at most ten of each kind, worst first."""
+    """Returns at most ten annotations of each kind, the worst first."""
     if grade.status is not GradeStatus.GRADED or not grade.is_complete:
         return [_of_the_whole(grade, sources)]
     found = [_of_cause(cause, sources) for cause in sorted(_written(grade), key=_rank)]
@@ -291,7 +291,7 @@ def _written(grade: Grade) -> list[Cause]:
 
 
 def _rank(cause: Cause) -> tuple[bool, bool, float]:
-    """First what helps and costs most."""
+    """Returns first what helps and costs most."""
     return not cause.places, cause.mistake is None, -cause.lost
 
 

@@ -81,7 +81,7 @@ def results(grade: Grade, display: Display) -> dict[str, Any]:
 def progress(
     worth: Mapping[str, float], reached: Sequence[Verdict], display: Display
 ) -> dict[str, Any]:
-    """The results as far as they are known: what Gradescope finds if grading is cut off now.
+    """Returns the results so far, which Gradescope finds if grading is cut off now.
 
     `worth` are the points of each exercise. Public and hidden tests are not told apart here, so
     that everything is shown only when the hidden tests are.

@@ -108,7 +108,10 @@ class Directory:
         return set()
 
     def _with_name_and_number(self, name: str) -> set[int]:
-        """The row whose number stands after its person's name: a number alone proves nothing."""
+        """Returns the row whose number stands after its person's name.
+
+        A number alone proves nothing.
+        """
         parts = _NAME_AND_NUMBER.fullmatch(name)
         return self._with_key(parts["number"], parts["name"]) if parts else set()
 
@@ -136,7 +139,7 @@ def _agreed(witnesses: Mapping[str, set[int]]) -> int:
 
 
 def _has_another_address(row: PersonRow, person: Author) -> bool:
-    """Whether the person has an e-mail address and the row has one too, which is another."""
+    """Returns whether the person and the row have different e-mail addresses."""
     return "@" in person.email and any("@" in key for key in row.keys)
 
 
@@ -151,7 +154,7 @@ def _alike(name: str, others: Iterable[str]) -> bool:
 
 
 def _run_together(own: set[str], theirs: set[str]) -> bool:
-    """Whether one of two names is a single word that begins or ends with a word of the other."""
+    """Returns whether one name is a single word that begins or ends with a word of the other."""
     for one, other in ((own, theirs), (theirs, own)):
         for word in one if len(one) == 1 else ():
             parts = tuple(part for part in other if len(part) > 1)
@@ -165,7 +168,7 @@ def _key(text: str) -> str:
 
 
 def _forms(name: str) -> set[str]:
-    """How a name may be written: "doe, jane" as "jane doe", and as Canvas's files do, "doejane"."""
+    """Returns the forms of a name: "doe, jane" is "jane doe", and "doejane" in Canvas's files."""
     last, comma, first = name.partition(",")
     natural = " ".join(_words(f"{first} {last}" if comma else name))
     return {form for form in (natural, "".join(_words(name))) if form}

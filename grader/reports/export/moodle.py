@@ -62,7 +62,7 @@ def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> E
 
 
 def _row(worksheet: Sheet, number: int, grade: int) -> PersonRow:
-    """A participant: the number, then what identifies them besides, between name and grade."""
+    """Returns a participant's number, then the other columns between name and grade."""
     identifier, *others = worksheet.row(number)[:grade]
     parts = _identifier(worksheet, number)
     assert parts is not None
@@ -102,7 +102,7 @@ def _grade_and_maximum(
 
 
 def _is_maximum(worksheet: Sheet, people: Sequence[int], column: int) -> bool:
-    """Whether a column holds one and the same number, and grades or nothing stand before it."""
+    """Returns whether a column holds one number throughout, after grades or blanks."""
     numbers = {number_in(worksheet.cell(number, column)) for number in people}
     before = [worksheet.cell(number, column - 1).strip() for number in people]
     grades = all(cell in {"", "-"} or number_in(cell) is not None for cell in before)

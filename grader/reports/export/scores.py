@@ -51,7 +51,7 @@ class Score:
 
     @property
     def status(self) -> GradeStatus:
-        """How grading ended."""
+        """Returns how grading ended."""
         return self.settlement.status
 
     @property
@@ -115,7 +115,7 @@ def scores_of(grade: Grade, settling: Settling) -> tuple[Score, ...]:
 def scored(
     results: Results, settling: Settling, scores: list[Score]
 ) -> Iterator[tuple[Grade, tuple[Score, ...]]]:
-    """The grades, one at a time, with their scores, which are put down in `scores` as well."""
+    """Yields each grade with its score, and records the score in `scores`."""
     for grade in results.grades():
         own = scores_of(grade, settling)
         scores += own

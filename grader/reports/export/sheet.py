@@ -20,12 +20,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def figure(number: float, decimal: str = ".") -> str:
-    """Points with two decimals at most, as many as Canvas compares."""
+    """Returns points with two decimals at most, as many as Canvas compares."""
     return points(number).replace(".", decimal)
 
 
 def number_in(cell: str) -> float | None:
-    """The number that a cell holds, read as Canvas reads it: the last `.` or `,` is the decimal."""
+    """Returns a cell's number, read as Canvas does: the last `.` or `,` is the decimal mark."""
     text = cell.strip()
     if not _NUMBER.fullmatch(text):
         return None
@@ -34,7 +34,7 @@ def number_in(cell: str) -> float | None:
 
 
 def harmless(text: str) -> str:
-    """Text that no spreadsheet takes for a formula, by a leading apostrophe; numbers are numbers.
+    """Returns text that no spreadsheet takes for a formula; numbers stay as they are.
 
     Control characters, which some readers stumble over, are dropped; line breaks and tabs stay.
     """

@@ -11,8 +11,8 @@ from grader.core.submission import Author
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus
 from grader.reports.cause_text import notes
-from grader.reports.pages.submission_page.graded import Graded
-from grader.reports.pages.submission_page.page import submission_page
+from grader.reports.pages.graded import Graded
+from grader.reports.pages.submission_page import submission_page
 from grader.reports.standing import ExerciseStanding, Standing, feedback, shortened
 from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling, common
@@ -94,7 +94,7 @@ def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[s
 
 
 def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[str]) -> str:
-    """The feedback as plain text: the points, what was decided, and why exercises are not right.
+    """Returns the feedback as plain text: points, decisions, and why exercises are wrong.
 
     Those of which nothing is to be said come last, in a line. It names no test: `feedback` does
     not.

@@ -39,7 +39,7 @@ class Content:
     pdf: bytes | None = None
 
     def files(self) -> dict[str, bytes]:
-        """Its files, by their names."""
+        """Returns its files, by their names."""
         found = {"feedback.html": self.page.encode(), "feedback.txt": self.text.encode()}
         return found | ({"feedback.pdf": self.pdf} if self.pdf else {})
 

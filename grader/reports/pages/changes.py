@@ -10,8 +10,8 @@ from operator import attrgetter
 from grader.core.causes import without_numbers
 from grader.core.text import first_line, one_line, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
+from grader.reports.pages.graded import Graded
 from grader.reports.pages.rendering import assets, render
-from grader.reports.pages.submission_page.graded import Graded
 from grader.reports.standing import standings
 
 _LONGEST = 160
@@ -161,7 +161,7 @@ class Changes:
         return sum(before) / len(before), sum(after) / len(after)
 
     def _add_regraded(self, change: GradeChange) -> None:
-        """A submission without a grade in one of the two: no score went up or down."""
+        """Adds a submission without a grade in one of the two batches."""
         if change.before is None and change.after is None:
             self.same += 1
         else:
@@ -244,7 +244,7 @@ def _reasons_of(test: Verdict, earlier: Verdict | None) -> Iterable[str]:
 
 
 def _are_alike(one: Verdict, other: Verdict) -> bool:
-    """Whether nothing that a comparison looks at is different: most verdicts are as they were."""
+    """Returns whether two grades are equal in all that the comparison shows."""
     return (
         one.status is other.status
         and one.score == other.score
@@ -269,7 +269,7 @@ _TESTS = 200
 
 
 def changes_page(assignment: str, changes: Changes) -> str:
-    """The page of what is other than in an earlier batch, the greatest differences first."""
+    """Returns the page of differences from an earlier batch, the greatest first."""
     tests = sorted(changes.tests.values(), key=lambda test: -test.count)
     return render(
         "changes.html.jinja",

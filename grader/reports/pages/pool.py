@@ -20,11 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.processors import processors
+from grader.core.processes import processors
 from grader.reports.pages.changes import Changes
-from grader.reports.pages.class_page.data import ClassData
-from grader.reports.pages.submission_page.graded import Graded
-from grader.reports.pages.submission_page.page import submission_page
+from grader.reports.pages.class_data import ClassData
+from grader.reports.pages.graded import Graded
+from grader.reports.pages.submission_page import submission_page
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
@@ -165,7 +165,7 @@ class _Writer:
 
 
 def _environment() -> dict[str, str]:
-    """That of this process, in which the engine is found wherever it lies."""
+    """Returns this process's environment, with the engine on the path."""
     engine = str(Path(__file__).resolve().parents[3])
     paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

@@ -128,14 +128,14 @@ def render(template: str, **content: object) -> str:
 
 
 def as_json(data: object) -> Markup:
-    """JSON for a script element that holds data: nothing in it can end the element."""
+    """Returns JSON for a script element that holds data: nothing in it can end the element."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return Markup(text.translate(_ESCAPED))
 
 
 @lru_cache(maxsize=1024)
 def breakable(name: str) -> Markup:
-    """A name of code, which may be broken after its underscores where there is little room."""
+    """Returns a name of code that may be broken after its underscores in a narrow column."""
     return escape(name).replace("_", Markup("_<wbr>"))
 
 

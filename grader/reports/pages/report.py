@@ -12,9 +12,9 @@ from pathlib import Path
 
 import grader
 from grader.reports.pages.changes import Changes, changes_page
-from grader.reports.pages.class_page.data import ClassData
-from grader.reports.pages.class_page.needs import nameless, needs
-from grader.reports.pages.class_page.page import class_page
+from grader.reports.pages.class_data import ClassData
+from grader.reports.pages.class_needs import nameless, needs
+from grader.reports.pages.class_page import class_page
 from grader.reports.pages.pool import PageWriting, stretches
 from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS, HEAD, INDEX, whole_folder
 from grader.results.anonymous import AnonymousResults
@@ -86,7 +86,7 @@ def _made_of(results: Results, settling: Settling, alike: str) -> str:
 
 
 def _alike(results: Results, folder: Path) -> str:
-    """Where the page of who has code in common lies, seen from `folder`, if there is one."""
+    """Returns the place of the similarity page relative to `folder`, if there is one."""
     name = ALIKE_ANONYMOUS if isinstance(results, AnonymousResults) else ALIKE
     index = results.folder / name / INDEX
     return os.path.relpath(index, folder) if index.is_file() else ""

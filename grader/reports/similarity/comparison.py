@@ -15,9 +15,10 @@ from grader.core.assignment import Assignment
 from grader.core.refusal import Refusal
 from grader.core.scratch import new_scratch
 from grader.core.submission import Author, Unreadable
-from grader.intake.discovery import discover, single
-from grader.intake.entry import Entry, NothingToGrade, several
-from grader.intake.private_copy import CopyFailed
+from grader.intake.copying.names import several
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.entry import Entry, NothingToGrade
+from grader.intake.platforms.discovery import discover, single
 from grader.reports.similarity.ranking import Pair, Passage, Ranking, passages, ranked
 from grader.reports.similarity.sources import ComparedSources, Numbers, Shelf, SourcesClient
 from grader.results.anonymous import Mask
@@ -194,7 +195,7 @@ def _add_class(collection: _Collection, results: Results) -> None:
 
 
 def _add_others(collection: _Collection, folder: Path) -> None:
-    """Another class's submissions, be it by its results or where they lie."""
+    """Adds the submissions of another class, from its results or its folder."""
     try:
         is_results = (folder / FILE).exists()
         there = _entries(Store.read(folder)) if is_results else discover([folder]).entries

@@ -14,8 +14,9 @@ from typing import Any
 from grader.core.submission import Unreadable
 from grader.core.text import source_text
 from grader.intake.copying.limits import DEFAULT_LIMITS, Bounds, is_clutter
-from grader.intake.entry import Entry, printable
-from grader.intake.private_copy import CopyFailed
+from grader.intake.copying.names import printable
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.entry import Entry
 from grader.intake.process import serve
 from grader.intake.programs.notebook import read_notebook
 from grader.intake.staging import copied
@@ -76,7 +77,7 @@ def _read(folder: Path, given: frozenset[str], texts: bool) -> Any:
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, str]]:
-    """Files and the cells of notebooks, in the order of their paths."""
+    """Yields files and the cells of notebooks, in the order of their paths."""
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder)
         if path.suffix not in (".py", ".ipynb") or not path.is_file() or is_clutter(place.parts):
@@ -97,6 +98,6 @@ def _has_a_long_line(text: str) -> bool:
 
 
 def _hash(window: str) -> int:
-    """The same on every machine and in every run, and small enough for 64 bits with a sign."""
+    """Returns a hash below 2^63 that is the same on every machine and in every run."""
     digest = hashlib.blake2b(window.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1

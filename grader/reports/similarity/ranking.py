@@ -178,7 +178,7 @@ def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ra
 def _in_common(
     place: Numbers, column: Numbers, counts: Numbers, weights: _Weights, own: int, count: int
 ) -> _Weights:
-    """By pairs of one of the class and any one, the weight of the fingerprints that both have."""
+    """Returns the weight of the fingerprints that a member of the class shares with any other."""
     shared = np.flatnonzero(counts > 1)
     number = np.full(len(counts), -1)
     number[shared] = np.arange(len(shared))
@@ -199,7 +199,7 @@ def _in_common(
 
 
 def _highest(alikeness: _Weights, own: int, most: int) -> list[tuple[int, int, float]]:
-    """The highest values, each pair once, the highest first; of equals those that come first."""
+    """Returns the highest values, each pair once, in descending and then original order."""
     once = alikeness.copy()
     once[:, :own] = np.triu(once[:, :own])
     flat = once.ravel()

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from grader.core.submission import Unreadable
 from grader.intake.client import NO_ANSWER, IntakeClient
 from grader.intake.copying.limits import MIB, Bounds
+from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.private_copy import CopyFailed
 
 MOST_FILES = 400
 MOST_CHARACTERS = MIB

@@ -111,7 +111,7 @@ def _parsed(source: str) -> ast.Module | None:
 
 
 def _told(tree: ast.Module) -> Sequence[tuple[_Position, _Position]]:
-    """From where to where, in lines and bytes of them, imports and annotations stand."""
+    """Returns the spans of imports and annotations, in lines and bytes."""
     found: list[tuple[_Position, _Position]] = []
     for node in ast.walk(tree):
         match node:

@@ -74,11 +74,11 @@ class ClassList:
         return known
 
     def by_number(self, person: str) -> str | None:
-        """The submission that is meant by its number, which stands for it where nobody is named."""
+        """Returns the submission with this number in an anonymous class."""
         return None if _key(person) in self._people else self._numbers.get(_key(person))
 
     def whom(self, person: str, has_numbers: bool = True) -> Whom:
-        """Whom a decision means; where numbers stand for nobody, a number is an id.
+        """Returns whom a decision means; where numbers stand for nobody, a number is an id.
 
         Raises:
             Unknown: if that is nobody, or not one person.
@@ -116,7 +116,7 @@ class ClassList:
 
     @property
     def exercises(self) -> tuple[str, ...]:
-        """The exercises that were graded."""
+        """Returns the exercises that were graded."""
         return tuple(dict.fromkeys(self._tests.values()))
 
     def exercise(self, name: str) -> str:
@@ -130,7 +130,7 @@ class ClassList:
         return name
 
     def tests(self, name: str) -> tuple[str, ...]:
-        """The ids of a test: one as it is written, or all of a function, with its file or without.
+        """Returns the ids of a test, or of all tests of a function, with or without the file.
 
         Raises:
             Unknown: if there is none.

@@ -33,7 +33,7 @@ class Decision:
 
     @property
     def source(self) -> str:
-        """Where it stands: "decisions.toml:12"."""
+        """Returns where it stands: "decisions.toml:12"."""
         return f"{self.file}:{self.line}"
 
 

@@ -28,7 +28,7 @@ class Effect:
 
     @property
     def words(self) -> str:
-        """The decision in a line: "points: alice, run_rope, to 2 (the docstring was wrong)"."""
+        """Returns the decision in a line: "points: alice, run_rope, to 2 (wrong docstring)"."""
         return _words(self.decision)
 
     def in_short(self) -> list[str]:
@@ -42,7 +42,7 @@ class Effect:
 
 
 def effects(results: Results, settling: Settling) -> list[Effect]:
-    """Every decision with what came of it, in the order of the file."""
+    """Returns every decision with what came of it, in the order of the file."""
     found: dict[str, Effect] = {}
     for one in settling.aimed:
         effect = found.setdefault(one.decision.source, Effect(one.decision))

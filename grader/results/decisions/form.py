@@ -41,7 +41,7 @@ class TableForm:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key that the table may have, in the order in which they are written."""
+        """Returns every key that the table may have, in the order in which they are written."""
         own = (*self.needed, *self.at_most_one, *self.exactly_one)
         return tuple(dict.fromkeys((*own, *_OF_ALL)))
 

@@ -83,7 +83,7 @@ def _whom(names: Sequence[str], known: ClassList) -> Whom | None:
 
 
 def _moment(text: str, place: str) -> datetime.datetime:
-    """A time of ISO 8601, also as platforms write it: `2026-10-03 17:34:00 -0700`, `… UTC`."""
+    """Returns a time of ISO 8601 or a platform's `2026-10-03 17:34:00 -0700` or `… UTC`."""
     written = re.sub(r"\s+(UTC|GMT|Z)$", "Z", text.strip())
     written = re.sub(r"\s+([+-]\d\d:?\d\d)$", r"\1", written)
     written = re.sub(r"(\.\d{6})\d+", r"\1", written)
@@ -132,7 +132,7 @@ def of_submissions(
 
 
 def masked(settling: Settling, mask: Mask) -> Settling:
-    """The same settling of grades that are called by their numbers: the points are the same.
+    """Returns the same settling for an anonymous class, with equal points.
 
     People are called as the submission that counts for them, members of a group with a number.
     """
@@ -267,7 +267,7 @@ def _aimed(decisions: Decisions, known: ClassList) -> tuple[Aimed, ...]:
 def _people(
     aimed: tuple[Aimed, ...], known: ClassList, authors: Mapping[str, tuple[Author, ...]]
 ) -> _People:
-    """Whom each submission counts for; where nobody is known, its name stands for them."""
+    """Returns whom each submission counts for; where nobody is known, its name stands for them."""
     handed_in = {
         name: authors.get(name) or (Author(name=name),) for name in known.submissions.values()
     }

@@ -106,16 +106,16 @@ class _Exercise:
 
     @property
     def ids(self) -> frozenset[str]:
-        """Its tests."""
+        """Returns its tests."""
         return frozenset(test.id for test in self.tests)
 
     @property
     def counts(self) -> bool:
-        """Whether some of its tests do."""
+        """Returns whether some of its tests do."""
         return not self.ids <= self.taken_out | self.bonus
 
     def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
-        """The points that it has when some of its tests do not count, or only for who passes."""
+        """Returns the points left when some tests count for nobody or only for who passes."""
         before = counting(self.tests, self.taken_out, self.bonus)
         self.taken_out = self.taken_out - tests if as_bonus else self.taken_out | tests
         self.bonus = self.bonus | tests if as_bonus else self.bonus - tests
@@ -289,7 +289,7 @@ class PersonsPoints:
 
 
 def _more_than(left: int, before: int, worth: int) -> str:
-    """That a decision gives more than there is to be had: it counts, and everybody reads it."""
+    """Returns the note that a decision gives more points than there are."""
     if not 0 < worth < left or left <= before:
         return ""
     return f", which makes {points_of(left):.10g} of {points_of(worth):.10g}"

@@ -45,7 +45,7 @@ class LateAllowance:
 
     @property
     def extends(self) -> bool:
-        """Whether the due date is another one."""
+        """Returns whether the due date is another one."""
         return self.until is not None or bool(self.more_days)
 
 
@@ -93,7 +93,7 @@ def lateness(
 
 
 def more_time(rule: LateRule | None, allowance: LateAllowance) -> str:
-    """That somebody may hand in later, and until when."""
+    """Returns the sentence that somebody may hand in later, and until when."""
     until = f", until {_written(_due(rule, allowance))}" if rule else ""
     return f"there was more time{until}"
 
@@ -179,12 +179,12 @@ class PointsChange:
 
     @property
     def points(self) -> float:
-        """The change in points."""
+        """Returns the change in points."""
         return points_of(self.hundredths)
 
     @property
     def is_everybodys(self) -> bool:
-        """Whether it only says what is taken out for all: no points of this person change by it."""
+        """Returns whether it drops a test for the whole class and changes no points here."""
         return self.kind is ChangeKind.TAKEN_OUT and not self.hundredths
 
 
@@ -223,19 +223,19 @@ class Settlement:
 
     @property
     def has_points(self) -> bool:
-        """Whether there is a number: the machine's, or one that was decided."""
+        """Returns whether there is a number: the machine's, or one that was decided."""
         whole = (change for change in self.changes if change.exercise is None)
         is_decided = any(change.kind is ChangeKind.DECIDED for change in whole)
         return not self.excused and (self.machine is not None or is_decided)
 
     @property
     def hundredths(self) -> int:
-        """The final points, as a whole number of hundredths."""
+        """Returns the final points, as a whole number of hundredths."""
         return (self.machine or 0) + sum(change.hundredths for change in self.changes)
 
     @property
     def final(self) -> float | None:
-        """The final points; None if there are none to give."""
+        """Returns the final points; None if there are none to give."""
         return points_of(self.hundredths) if self.has_points else None
 
     def of_kind(self, kind: ChangeKind) -> int:
@@ -262,7 +262,7 @@ class Settlement:
         }
 
     def sentences(self) -> Iterator[str]:
-        """Every change as students read it: "+2 points in run_rope: the docstring was wrong"."""
+        """Returns every change as students read it: "+2 points in run_rope: a wrong docstring"."""
         return (in_words(change) for change in self.changes)
 
 

@@ -66,7 +66,7 @@ class Settling:
 
     @property
     def digest(self) -> str:
-        """A name for all that is decided: settlings of one digest give the same."""
+        """Returns a name for all that is decided: settlings of one digest give the same."""
         said = repr((self.aimed, self.rule, sorted(self.times.items())))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

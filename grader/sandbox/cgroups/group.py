@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from grader.core.processes import is_alive
 from grader.sandbox.cgroups.files import kill_all, remove_all, write
-from grader.sandbox.usage_watch import is_alive
 
 _NAME = re.compile(r"grader-([0-9]{1,9})-([0-9]{1,20})-[0-9a-f]{8}(\.scope)?")
 

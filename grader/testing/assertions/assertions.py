@@ -14,13 +14,6 @@ from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Value
-from grader.testing.assertions.comparison import (
-    Comparison,
-    Tolerance,
-    compare,
-    single_number,
-    tolerance_for,
-)
 from grader.testing.assertions.differences import (
     Conversion,
     as_before,
@@ -32,6 +25,13 @@ from grader.testing.assertions.differences import (
 )
 from grader.testing.assertions.headlines import RESULT
 from grader.testing.assertions.structure import differences, explanation, side_by_side
+from grader.testing.comparison import (
+    Comparison,
+    Tolerance,
+    compare,
+    single_number,
+    tolerance_for,
+)
 from grader.testing.handles.handle import Reference, Student
 from grader.testing.outcome import (
     StudentFault,
@@ -124,7 +124,7 @@ class WrongNumbers(AssertionError):
 
     @property
     def where(self) -> Where | None:
-        """The line that made the numbers coarser, if that is all that is wrong with them."""
+        """Returns the line that made the numbers coarser, if nothing else is wrong with them."""
         conversion = self._conversion
         return where_of(conversion.line) if conversion and conversion.explains else None
 

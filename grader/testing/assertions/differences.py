@@ -10,14 +10,14 @@ import torch
 
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
-from grader.testing.assertions.comparison import (
+from grader.testing.assertions.headlines import RESULT, headline, wrong_places
+from grader.testing.comparison import (
     Comparison,
     all_within,
     place_of,
     place_of_largest,
     tolerance_for,
 )
-from grader.testing.assertions.headlines import RESULT, headline, wrong_places
 from grader.testing.outcome import known_of, place_in_words
 
 _ROWS = 5
@@ -53,7 +53,7 @@ class Conversion:
 
     @classmethod
     def of(cls, actual: torch.Tensor, expected: torch.Tensor) -> Conversion | None:
-        """That of an answer of the submission's; None if it has the dtype of the inputs."""
+        """Returns the conversion to an answer's dtype; None if it is that of the inputs."""
         known = known_of(actual)
         if known is None or not actual.is_floating_point() or actual.dtype is known.asked_in:
             return None
@@ -90,7 +90,7 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
 
 
 def nearness_in_words(comparison: Comparison) -> Iterator[str]:
-    """How near an answer is of which all numbers are nearly right, and what that may come of."""
+    """Yields how near an almost right answer is, and the possible reasons."""
     got, want = comparison.got, comparison.want
     times = comparison.measurement.error_over_tolerance
     if comparison.boolean or times > _NEAR_TIMES or not is_near(got, want):
@@ -122,7 +122,7 @@ def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[st
 
 
 def dropout_in_words(comparison: Comparison) -> Iterator[str]:
-    """That some numbers are 0, and the others too large by one factor: inverted dropout is on."""
+    """Yields that inverted dropout is on, if zeros and one common factor show it."""
     got, want = comparison.got, comparison.want
     dropped, kept = int(((got == 0) & (want != 0)).sum()), got != 0
     factors = got[kept] / want[kept]
@@ -134,7 +134,7 @@ def dropout_in_words(comparison: Comparison) -> Iterator[str]:
 
 
 def as_before(what: str, kind: str) -> str:
-    """That a parameter, or a gradient, which a step should have changed is what it was."""
+    """Returns that a parameter or gradient is unchanged which a step should have changed."""
     is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
     return (
         f"{is_it} was before the step: nothing was written into it "
@@ -194,7 +194,7 @@ def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Itera
 
 
 def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
-    """Along which axes the wrong numbers keep to some places, where that is simply said."""
+    """Yields the axes along which wrong numbers keep to a few places."""
     said = []
     for axis, places, size in wrong_places(wrong, axes):
         words = _simply(places, size)
@@ -205,7 +205,7 @@ def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
 
 
 def _simply(places: Sequence[int], size: int) -> str | None:
-    """`0`, `2 to 4`, `1, 3, 5, …`; None for a choice that is not simply said."""
+    """Returns `0`, `2 to 4` or `1, 3, 5, …`; None if no short form fits."""
     first, last = places[0], places[-1]
     if first == last:
         return str(first)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from grader.testing.assertions.comparison import Comparison
+from grader.testing.comparison import Comparison
 
 # The name of an answer that nobody gave a name.
 RESULT = "the result"

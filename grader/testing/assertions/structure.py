@@ -36,7 +36,10 @@ class Difference:
 
 
 def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Difference]:
-    """The parts in which two values differ, or may: tensors of one shape always are among them."""
+    """Yields the parts in which two values differ, or may.
+
+    Tensors of one shape always are among them.
+    """
     if isinstance(actual, numpy.ndarray) and isinstance(expected, numpy.ndarray | torch.Tensor):
         actual, expected = torch.as_tensor(actual), torch.as_tensor(expected)
     both = actual, expected
@@ -68,7 +71,7 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
 
 
 def side_by_side(actual: Value, expected: Value, place: str) -> tuple[str, str]:
-    """Two values in a line each: of long lists what stands near the place that differs."""
+    """Returns two values in a line each, shortened to the place that differs."""
     found = _INDEX.match(place)
     if found:
         at = int(found[1])
@@ -290,7 +293,7 @@ def _without(shape: Shape, place: int) -> Shape:
 
 
 def _merged(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
-    """Two axes that stand side by side have become one."""
+    """Yields the sentence that two neighbouring axes have become one."""
     merged = [
         place
         for place in range(len(wanted) - 1)
@@ -353,7 +356,7 @@ def _of_another_length(
 
 
 def _as_subjects(one: str, other: str) -> str:
-    """Two names at the beginning of a sentence."""
+    """Returns two names as the beginning of a sentence."""
     if any(name.startswith(("the ", "axis ")) for name in (one, other)):
         return f"{_as_subject(one)} and {other}"
     return f"The axes {one} and {other}"

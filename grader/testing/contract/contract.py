@@ -203,7 +203,7 @@ def _object(declared: type) -> ObjectType:
 
 
 def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature:
-    """The kinds of what a function takes, without its first parameter if `bound`, and returns.
+    """Returns the kinds of a function's parameters, without the first if `bound`, and result.
 
     Raises:
         CannotCross: if one of them cannot cross; the text says which.
@@ -309,7 +309,7 @@ class Adapter:
         return self.result.shape(self.sizes(arguments))
 
     def sizes(self, arguments: Mapping[str, Value]) -> Sizes:
-        """The size of every named axis in the arguments, and their broadcast leading axes."""
+        """Returns the sizes of the arguments' named axes, and their broadcast leading axes."""
         sizes = {name: value for name, value in arguments.items() if type(value) is int}
         leads: list[tuple[int, ...]] = []
         for name, tensor_type in self.tensors.items():
@@ -361,7 +361,7 @@ def _sizes(
 
 
 def axis_names(wanted: TensorType, rank: int) -> tuple[str, ...]:
-    """A name for each axis of a result: those of the annotation, and of leading ones their number.
+    """Returns names for a result's axes: the annotation's, and numbers for leading ones.
 
     >>> axis_names(TensorType("floating-point", ("...", "queries", "d_v")), 4)
     ('the first leading axis', 'the second leading axis', 'queries', 'd_v')

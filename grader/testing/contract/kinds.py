@@ -345,7 +345,7 @@ def with_article(noun: str) -> str:
 
 
 def category_of(value: torch.Tensor | Elsewhere | numpy.ndarray[Any, Any]) -> str:
-    """`floating-point`, `boolean` or `integer` (or what else the dtype is)."""
+    """Returns `floating-point`, `boolean`, `integer`, or the name of another dtype."""
     dtype = value.dtype if isinstance(value, Elsewhere) else str(value.dtype)
     dtype = dtype.removeprefix("torch.")
     if dtype == "bool":

@@ -16,8 +16,8 @@ from grader.core.wire.calls import MOST_LINES, Answer, Call, Raised, Traced, Wor
 from grader.core.wire.records import Line
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Elsewhere, Named, Value, mapped
-from grader.testing.assertions.comparison import checked
 from grader.testing.cases import Case, seed_of
+from grader.testing.comparison import checked
 from grader.testing.contract.contract import Adapter, axis_names
 from grader.testing.contract.kinds import TensorType
 from grader.testing.handles.makers import Maker
@@ -40,8 +40,9 @@ from grader.testing.outcome import (
     where_of,
 )
 from grader.testing.wording import Wording
-from grader.worker.interpreter import Living
-from grader.worker.marshalling import copied, portable
+from grader.worker.calls.interpreter import Living
+from grader.worker.calls.marshalling import copied, portable
+from grader.worker.calls.performing import vector_jacobian_products
 
 Ask = Callable[[Call], Answer]
 Observe = Callable[[Call, Any, bool], None]
@@ -141,7 +142,7 @@ class Student(Maker):
     def gradients(
         self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
     ) -> dict[str, torch.Tensor]:
-        """Vector-Jacobian products of the result with `cotangent`, by the name of the input."""
+        """Returns vector-Jacobian products of the result with `cotangent`, by input."""
         answer = self.ask(inputs, wrt=wrt, cotangent=cotangent)
         self.result(answer, inputs)
         for name in wrt:
@@ -161,7 +162,7 @@ class Student(Maker):
         wrt: tuple[str, ...],
         inputs: Mapping[str, Value],
     ) -> StudentFault:
-        """The fault for an input that the result does not depend on, as far as autograd knows."""
+        """Returns the fault for an input that autograd finds no dependence on."""
         trace = functools.partial(self._origin, self._call(inputs, wrt=wrt, cotangent=cotangent))
         line = self._wording.origin(trace, Traced.GRADIENT)
         said = (
@@ -321,7 +322,7 @@ class Reference(Maker):
         return self.asked(self.adapter, args, kwargs)
 
     def answer(self, script: Script, adapter: Adapter, _arguments: Mapping[str, Value]) -> Any:
-        """The next expected value, computed if it is not known; of what stays there is none.
+        """Returns the next expected value, computed if unknown; objects that stay have none.
 
         Raises:
             EndOfItems: if it is the end of an iterator.
@@ -334,7 +335,7 @@ class Reference(Maker):
         return adapter.result.taken(value)
 
     def fault(self, text: str) -> Exception:
-        """That of a reference is nobody else's."""
+        """Returns an exception of the reference, which is not the submission's."""
         return BrokenReference(f"the reference of {self.adapter.name}: {text}")
 
     def _carried_out(self, script: Script) -> Value:
@@ -364,7 +365,7 @@ class Reference(Maker):
         return dict(products)
 
     def count_work(self, **inputs: Value) -> Work:
-        """How many torch operations the reference makes, and its largest tensor's elements."""
+        """Returns the reference's number of torch operations and its largest tensor's elements."""
         counted: Any = self._case.expect(lambda: {"": self._count(inputs)})[""]
         return Work(*(int(number) for number in counted))
 
@@ -387,8 +388,10 @@ class Reference(Maker):
         result = self._compute(arguments | wanted)
         if not isinstance(result, torch.Tensor):
             raise BrokenReference(f"{self.adapter.name} has gradients only where it is a tensor")
-        products = torch.autograd.grad(result, list(wanted.values()), cotangent.to(result.dtype))
-        return dict(zip(wanted, products, strict=True))
+        products = vector_jacobian_products(result, wanted, cotangent.to(result.dtype))
+        if lacking := sorted(wanted.keys() - products.keys()):
+            raise BrokenReference(f"{self.adapter.name} does not depend on {', '.join(lacking)}")
+        return products
 
     def _count(self, inputs: Mapping[str, Value]) -> torch.Tensor:
         with WorkCounter() as counter:

@@ -32,7 +32,15 @@ from grader.testing.handles.objects import (
     script_of,
 )
 from grader.testing.handles.scripts import Script, Thing
-from grader.worker.making import ABSENT, ANEW, IRREGULAR, MAX_ENTRIES, MAX_FILE, TOO_LARGE, TOO_MANY
+from grader.worker.calls.making import (
+    ABSENT,
+    ANEW,
+    IRREGULAR,
+    MAX_ENTRIES,
+    MAX_FILE,
+    TOO_LARGE,
+    TOO_MANY,
+)
 
 _STATE = DictType(PlainType(str), Anything())
 _WHY = {
@@ -139,12 +147,12 @@ class FileHandle(_Path):
 
     @property
     def as_stream(self) -> PathForm:
-        """It open for reading and writing bytes, from its beginning, as an argument."""
+        """Returns the file, open for reading and writing bytes, as an argument."""
         return PathForm(self._thing, self._name, "as_stream", STREAM)
 
     @property
     def as_text(self) -> PathForm:
-        """It open for reading text in UTF-8, as an argument."""
+        """Returns the file, open for reading text in UTF-8, as an argument."""
         return PathForm(self._thing, self._name, "as_text", TEXT)
 
     def in_a_new_process(self) -> FileHandle:

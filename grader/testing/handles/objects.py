@@ -65,7 +65,7 @@ def asked(
 
 
 def joined(script: Script, *values: Any) -> Script:
-    """The script of a step that takes these values, of which each handle's script is a part."""
+    """Returns the script of a step that takes these values, joined from the handles' scripts."""
     for one in _handles_in(values):
         other = one._thing.script
         if other is not script:
@@ -80,7 +80,7 @@ def script_of(*values: Any) -> Script | None:
 
 
 def as_value(value: Any) -> Any:
-    """A handle as it stands in the arguments of a step, which is to be of the same script."""
+    """Returns a handle as an argument of a step in the same script."""
     return value._local() if isinstance(value, Handle) else value
 
 
@@ -98,7 +98,7 @@ class Handle:
         vars(self).update(_thing=thing, _name=name)
 
     def _local(self) -> Local:
-        """It, in the arguments of a step."""
+        """Returns the handle as an argument of a step."""
         return Local(self._thing.place, self._what)
 
     def _called(self, method: str, name: str, signature: Signature, args: Any, kwargs: Any) -> Any:

@@ -16,7 +16,7 @@ from grader.testing.contract.contract import Adapter
 from grader.testing.contract.kinds import Kind, with_article
 from grader.testing.contract.object_kinds import ClassType, ObjectType
 from grader.testing.outcome import named, shows_expected
-from grader.worker.marshalling import same_values
+from grader.worker.calls.marshalling import same_values
 
 _ASKING = (Doing.CALL, Doing.READ)
 _CLASSES, _OBJECTS = ("a class (",), ("an object of ", "a module of ", "an iterator of ")
@@ -82,7 +82,7 @@ class Owner(Protocol):
     """The side that carries scripts out: the student's or the reference's."""
 
     def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
-        """The answer to the last step, of the kind that `adapter` says; its `arguments` by name.
+        """Returns the answer to the last step, of the kind that `adapter` says.
 
         Raises:
             EndOfItems: if it was to give the next item, and there is none.
@@ -161,7 +161,7 @@ def _moved(step: Step, offset: int) -> Step:
 
 
 def call_of(steps: Sequence[Step], adapter: str) -> Call:
-    """Steps as a call: the last one of this adapter, else of any, with what is before and after."""
+    """Returns the steps as a call: the adapter's last step, with the ones before and after."""
     asked = [place for place, step in enumerate(steps) if step.doing is Doing.ASK]
     own = [place for place in asked if steps[place].name == adapter]
     if not asked:

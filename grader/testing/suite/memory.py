@@ -79,7 +79,7 @@ class RememberedSession:
         return opened(known.answer)
 
     def _is_for(self, expected: Call, wanted: Call) -> bool:
-        """Whether two calls ask for the very same, to the last bit, as those before them did."""
+        """Returns whether two calls, and those before them, are equal to the last bit."""
         frames = self._expected.frame(expected), self._wanted.frame(wanted)
         return expected is wanted or frames[0] == frames[1]
 

@@ -18,7 +18,6 @@ from grader.core.points import hundredths, points_of, shared_out, total
 from grader.core.text import plain
 from grader.core.verdict import Aspect, Measurement, Status, Verdict, Visibility, Where
 from grader.testing.assertions.assertions import WrongNumbers
-from grader.testing.bench import Bench
 from grader.testing.contract.contract import Adapter
 from grader.testing.course import (
     Foundations,
@@ -28,6 +27,7 @@ from grader.testing.course import (
     load_references,
 )
 from grader.testing.exercise import Membership, membership
+from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observations, StudentFault, observing
 from grader.testing.plugin import BENCH
 from grader.testing.suite.going_on import GoingOn
@@ -98,7 +98,7 @@ class Test:
         return raised is None or isinstance(raised, kinds)
 
     def ended(self, raised: BaseException | None, observed: Observations) -> Verdict:
-        """The verdict on a test that was run, in plain words: none of them is the submission's.
+        """Returns the verdict on a test that was run, in words that are not the submission's.
 
         What is no outcome of a test is the grader's own fault. How far off wrong numbers are would
         tell what is right.
@@ -262,7 +262,7 @@ class Suite:
 
     @pytest.hookimpl
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A test module that cannot be imported makes every grade wrong: nothing is graded."""
+        """Refuses a test module that cannot be imported: every grade would be wrong."""
         if report.failed:
             last = str(report.longrepr).strip().splitlines()[-1].removeprefix("E ").strip()
             with self._stopping():
@@ -327,7 +327,7 @@ class Suite:
         self._require("solutions/__init__.py", self.references)
 
     def _require(self, place: str, functions: Iterable[str]) -> None:
-        """Every exercise has its adapter and its reference, or nobody can be graded on it."""
+        """Refuses an exercise without an adapter or a reference."""
         known = tuple(functions)
         for exercise in self.assignment.points:
             if exercise not in known:
@@ -347,7 +347,7 @@ class Suite:
         chosen = [test for test in known if test.exercise in wanted]
 
         def place(test: Test) -> tuple[int, bool]:
-            """Exercise by exercise; its values first, which tell how much the rest counts."""
+            """Returns the order of a test: by exercise, with the values first."""
             return order.index(test.exercise), test.aspect is not Aspect.VALUES
 
         return sorted(chosen, key=place)

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from grader.core.parentage import end_with_parent
+from grader.core.processes import end_with_parent
 
 _PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from grader.worker.confinement.file_tree import enter_own_scratch, prepare_files, restrict_files
 from grader.worker.confinement.identity import drop_privileges
+from grader.worker.confinement.inherited import InheritedState
 from grader.worker.confinement.seccomp.filter import prepare_filter, restrict_system_calls
-from grader.worker.inherited import InheritedState
 
 # Those that NVIDIA's container toolkit gives to a container.
 _DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia[0-9]*")
@@ -69,14 +69,14 @@ class ProcessLimits:
     cpu_seconds: int
 
 
-def limit_disk(scratch: Path, bounds: ProcessLimits, heritage: InheritedState) -> list[str]:
+def limit_disk(scratch: Path, bounds: ProcessLimits, inherited: InheritedState) -> list[str]:
     """Makes `scratch` a folder with a size of its own, where that is granted: "disk" is kept."""
-    may = "files" in heritage.namespaces
+    may = "files" in inherited.namespaces
     return ["disk"] if may and enter_own_scratch(scratch, bounds.disk, bounds.files) else []
 
 
 def limit_resources(
-    bounds: ProcessLimits, bound_addresses: bool, heritage: InheritedState
+    bounds: ProcessLimits, bound_addresses: bool, inherited: InheritedState
 ) -> list[str]:
     """Sets the limits of this process, soft and hard; those that need no watching: "threads".
 
@@ -90,10 +90,10 @@ def limit_resources(
     _set(resource.RLIMIT_CPU, bounds.cpu_seconds)
     if sys.platform != "linux":
         return []
-    _set(resource.RLIMIT_DATA, heritage.mapped.data + bounds.memory)
+    _set(resource.RLIMIT_DATA, inherited.mapped.data + bounds.memory)
     if bound_addresses:
-        _set(resource.RLIMIT_AS, heritage.mapped.addresses + bounds.memory + _SPARE_ADDRESSES)
-    if not _are_counted_apart(heritage):
+        _set(resource.RLIMIT_AS, inherited.mapped.addresses + bounds.memory + _SPARE_ADDRESSES)
+    if not _are_counted_apart(inherited):
         return []
     _set(resource.RLIMIT_NPROC, bounds.threads)
     return ["threads"]
@@ -108,13 +108,15 @@ def close_descriptors(kept: set[int]) -> None:
     os.closerange(last + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
-def _are_counted_apart(heritage: InheritedState) -> bool:
+def _are_counted_apart(inherited: InheritedState) -> bool:
     """Returns whether the kernel counts a worker's threads, and no others, as those of its user."""
-    if heritage.user is not None:
+    if inherited.user is not None:
         return True
     release = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
     # The superuser is exempt, also in a namespace.
-    return "users" in heritage.namespaces and os.geteuid() != 0 and release >= _COUNTS_PER_NAMESPACE
+    return (
+        "users" in inherited.namespaces and os.geteuid() != 0 and release >= _COUNTS_PER_NAMESPACE
+    )
 
 
 def _set(what: int, limit: int) -> None:
@@ -160,19 +162,19 @@ class Confined:
     kept: tuple[str, ...]
 
 
-def confine(territory: Territory, bounds: ProcessLimits, heritage: InheritedState) -> Confined:
+def confine(territory: Territory, bounds: ProcessLimits, inherited: InheritedState) -> Confined:
     """Applies every layer.
 
     Where workers have a file tree of their own, what this one writes to is a mount of its own.
     """
     kept = [
-        *limit_disk(territory.writable, bounds, heritage),
-        *limit_resources(bounds, territory.is_on_cpu, heritage),
+        *limit_disk(territory.writable, bounds, inherited),
+        *limit_resources(bounds, territory.is_on_cpu, inherited),
     ]
-    reached = {"identity": drop_privileges(heritage.user)}
+    reached = {"identity": drop_privileges(inherited.user)}
     reached["filesystem"] = restrict_files(
         territory.readable, territory.writable, territory.devices
     )
-    reached |= restrict_system_calls(heritage.granted, uses_device=not territory.is_on_cpu)
-    reached["namespaces"] = ", ".join(heritage.namespaces) or "not granted"
+    reached |= restrict_system_calls(inherited.granted, uses_device=not territory.is_on_cpu)
+    reached["namespaces"] = ", ".join(inherited.namespaces) or "not granted"
     return Confined(reached, tuple(kept))

@@ -16,7 +16,8 @@ from types import FunctionType, TracebackType
 import torch
 
 from grader.core.wire.calls import Frame
-from grader.worker.exceptions.expression import (
+from grader.worker.exceptions.operands import origin_of_number_as_device, origin_of_odd_operand
+from grader.worker.observing.expression import (
     callee,
     expression_and_statement,
     function_at,
@@ -24,8 +25,7 @@ from grader.worker.exceptions.expression import (
     syntax_of,
     value_of,
 )
-from grader.worker.exceptions.operands import origin_of_number_as_device, origin_of_odd_operand
-from grader.worker.own_files import own_file
+from grader.worker.observing.own_files import own_file
 
 _MISSPELT = 0.75
 _UNMADE = re.compile(r"has no attribute '_\w+(?:hooks\w*|parameters|buffers|modules)'")

@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Method
 import torch
 
 from grader.core.wire.calls import MAX_OPERANDS, Frame, Operand
-from grader.worker.exceptions.expression import (
+from grader.worker.observing.expression import (
     assignment_of,
     callee,
     dotted_name,
@@ -24,7 +24,7 @@ from grader.worker.exceptions.expression import (
     returns_of,
     value_of,
 )
-from grader.worker.own_files import own_file
+from grader.worker.observing.own_files import own_file
 
 _LONGEST_NAME = 60
 _LONGEST_MADE = 200

@@ -9,16 +9,16 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any, TypeVar
 
 import torch
 
 from grader.core.wire.calls import Frame, Operand, Raised
 from grader.worker.exceptions.culprits import culprit
-from grader.worker.exceptions.expression import called_by, function_behind, signature_in_words
 from grader.worker.exceptions.operands import operands_of
-from grader.worker.own_files import own_file
+from grader.worker.observing.expression import called_by, function_behind, signature_in_words
+from grader.worker.observing.own_files import own_file
 
 _NAMES = 2000
 _BASES = (object, torch.nn.Module)
@@ -59,8 +59,9 @@ def _elsewhere(name: str, frame: FrameType, root: Path) -> str:
     holding = [
         module
         for module in list(sys.modules.values())
-        if own_file(str(getattr(module, "__file__", None)), root) is not None
+        if isinstance(module, ModuleType)
         and getattr(vars(module).get(name), "__module__", None) == module.__name__
+        and own_file(str(getattr(module, "__file__", None)), root) is not None
     ]
     return f"from {holding[0].__name__} import {name}" if len(holding) == 1 else ""
 

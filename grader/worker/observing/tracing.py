@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
-from grader.worker.exceptions.expression import syntax_of
+from grader.worker.observing.expression import syntax_of
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST = 4000

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 from grader.core.known_packages import KNOWN_PACKAGES, SILENT
-from grader.worker.own_files import own_file
+from grader.worker.observing.own_files import own_file
 from grader.worker.stubs.packages import WORKING, SilentModule
 from grader.worker.stubs.stub import Phase, StubModule
 

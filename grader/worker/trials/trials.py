@@ -17,10 +17,10 @@ import torch
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import MAX_CHANGES, Outcomes, Passed, TextChange, Trials
 from grader.core.wire.values import Elsewhere, Foreign, as_tensor
-from grader.worker.interpreter import Living
-from grader.worker.marshalling import arrived, copied, portable
+from grader.worker.calls.interpreter import Living
+from grader.worker.calls.marshalling import arrived, copied, portable
+from grader.worker.calls.performing import seed
 from grader.worker.observing.lines import LineFollower, Onlooker, OwnLines
-from grader.worker.performing import seed
 from grader.worker.trials.alarm import Alarm
 from grader.worker.trials.exchange import CannotExchange, LoadedSource, Swap, functions_below
 from grader.worker.trials.memory import State, StateChange, modules_below

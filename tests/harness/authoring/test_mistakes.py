@@ -23,10 +23,10 @@ from grader.core.wire.records import Line, Record
 from grader.explain.step_comparison import steps_seen
 from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
-from grader.testing.assertions.comparison import FLOAT32, compare
+from grader.testing.comparison import FLOAT32, compare
 from grader.testing.handles.handle import in_float64
 from grader.testing.suite.suite import Suite
-from grader.worker.performing import absent
+from grader.worker.calls.performing import absent
 from solutions.answers import named_steps
 from solutions.mistakes import HABITS, MISTAKES, combined
 from tests.harness.marks import rest_slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.mutation.forked_tasks import DIED, ENDED, Children
+from grader.authoring.forked_tasks import DIED, ENDED, Children
 from tests.harness.conftest import TINY, write_files
 from tests.harness.waiting import PATIENCE
 

@@ -183,10 +183,10 @@ def retold(folder: Path, text: str, words: Words) -> Words | None:
     one, two = SubmissionProgram.below(folder / "one"), SubmissionProgram.below(folder / "two")
     assert one is not None
     assert two is not None
-    retelling = ExplanationCache()
-    retelling.learn("verdicts", one, words)
-    assert retelling.words("other verdicts", two) is None
-    return retelling.words("verdicts", two)
+    cache = ExplanationCache()
+    cache.learn("verdicts", one, words)
+    assert cache.words("other verdicts", two) is None
+    return cache.words("verdicts", two)
 
 
 def test_every_line_that_is_named_is_followed(tmp_path):

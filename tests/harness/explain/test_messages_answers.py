@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from grader.testing.assertions.assertions import assert_matches
-from grader.testing.assertions.comparison import FLOAT32, compare
 from grader.testing.assertions.differences import difference_in_words, worst_in_a_table
 from grader.testing.assertions.headlines import headline
 from grader.testing.assertions.structure import wrong_shape
+from grader.testing.comparison import FLOAT32, compare
 from grader.testing.contract.contract import Adapter, axis_names
 from grader.testing.contract.kinds import PlainType, TensorType
 

@@ -19,23 +19,23 @@ from grader.sandbox.session import Session, SessionLimits
 from grader.testing.suite.suite import Suite
 from tests.harness.conftest import write_files
 from tests.harness.explain.test_lines import ATTEND, ROOT, SDPA, astray
-from tests.harness.seating import seated
+from tests.harness.prepared_submissions import prepared
 
 pytestmark = pytest.mark.process
 
 
 class CountedCalls:
-    """Asks a sitting, and counts the recorded calls."""
+    """Asks a session, and counts the recorded calls."""
 
-    def __init__(self, sitting: Session) -> None:
-        self._sitting = sitting
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.recorded: list[str] = []
 
     def ask(self, call: Call) -> Reply:
         """What the submission answers."""
         if call.record:
             self.recorded.append(call.adapter)
-        return self._sitting.ask(call)
+        return self._session.ask(call)
 
 
 def recorded_calls(folder: Path, adapters: str) -> list[str]:
@@ -45,12 +45,12 @@ def recorded_calls(folder: Path, adapters: str) -> list[str]:
 
     def grade(suite: Suite) -> None:
         limits = SessionLimits(100, 10, 10, 1 << 30)
-        with seated(suite.assignment, folder, limits) as seat:
-            counted = CountedCalls(seat.sitting)
+        with prepared(suite.assignment, folder, limits) as one:
+            counted = CountedCalls(one.session)
             statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, [SDPA])}
             explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
-            workshop = RepairWorkshop(seat.sitting, seat.submission)
-            losses = LostTests(seat.sitting, seat.submission.root)
+            workshop = RepairWorkshop(one.session, one.submission)
+            losses = LostTests(one.session, one.submission.root)
             assert [*explainer.explain(counted.ask, statuses, NEVER, {}, workshop, losses)]
             recorded.extend(counted.recorded)
 

@@ -277,7 +277,7 @@ from pathlib import Path
 import grader.cli.main
 from grader.core.assignment import find_assignment
 from grader.grading.options import Options
-from grader.grading.pools import chosen_pools
+from grader.grading.cluster.connection import chosen_pools
 with chosen_pools(None, 1, print) as pools:
     with pools(Options().settings(find_assignment(Path()))) as pool:
         print(type(pool).__name__, sorted({"dask", "distributed", "tornado"} & {*sys.modules}))
@@ -316,7 +316,7 @@ def test_what_comes_back_is_data_or_nothing(reply: object) -> None:
 
 
 def task_of(name: str) -> Task:
-    """What is asked of a station: the grade of a submission."""
+    """What is asked of a remote worker: the grade of a submission."""
     return Task(Entry(name, Path(name)), 0, "hash", "key")
 
 

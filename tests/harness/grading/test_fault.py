@@ -14,13 +14,13 @@ from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
 from grader.core.verdict import GradeStatus
 from grader.grading.judge.service import JudgeService
-from grader.intake.private_copy import CopyFailed
+from grader.intake.copying.private_copy import CopyFailed
 from grader.sandbox import zygote
 from grader.sandbox.fork_server import ForkServer, ForkServerLost, warm_zygote
 from grader.sandbox.session import SessionLimits
 from grader.testing.outcome import StudentFault
 from tests.harness.conftest import write_files
-from tests.harness.seating import seated
+from tests.harness.prepared_submissions import prepared
 
 pytestmark = pytest.mark.unit
 
@@ -98,10 +98,10 @@ def graded_without(above: int, tiny: Path, tmp_path: Path) -> StudentFault | Non
     """Removes the folder so far above a submission's private copy, then has it imported."""
     folder = write_files(tmp_path / "alice", {"adapters.py": RIGHT_TO_BE_ASKED})
     limits = SessionLimits(20.0, 10.0, 100.0, 1 << 30)
-    with seated(find_assignment(tiny), folder, limits) as seat:
-        root = seat.submission.root
+    with prepared(find_assignment(tiny), folder, limits) as one:
+        root = one.submission.root
         shutil.rmtree([root, *root.parents][above])
-        return seat.sitting.open()
+        return one.session.open()
 
 
 @pytest.mark.process

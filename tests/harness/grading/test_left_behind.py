@@ -281,7 +281,7 @@ def _parent(pid: int) -> int:
 def _is_worker(pid: int) -> bool:
     """Whether a process was forked from a fork server, or is about to end."""
     line = [pid]
-    while len(line) < 4:  # its fork server, the caretaker of that, and the zygote
+    while len(line) < 4:  # its fork server, the reaper of that, and the zygote
         line.append(_parent(line[-1]))
     said = [_said(one, "cmdline") for one in line]
     return not said[0] or all(ZYGOTE in one for one in said)

@@ -24,9 +24,9 @@ from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call
 from grader.home.bench import DirectCalls
 from grader.results.store import Store
-from grader.testing.bench import Bench
 from grader.testing.cases import Case, fresh_case, seed_of
 from grader.testing.frozen_cases import SEED
+from grader.testing.handles.bench import Bench
 from grader.testing.suite.suite import Suite
 from grader.testing.wording import Plainly
 from tests.harness.conftest import RIGHT

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from grader.home.failure import ASCII, BLOCKS, ink_for, picture
-from grader.testing.assertions.comparison import FLOAT32, compare
+from grader.testing.comparison import FLOAT32, compare
 
 pytestmark = pytest.mark.process
 

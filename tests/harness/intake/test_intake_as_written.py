@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Submission, Unreadable
-from grader.intake.discovery import discover
 from grader.intake.entry import Entry
-from grader.intake.private_copy import typed_text
+from grader.intake.platforms.discovery import discover
+from grader.intake.programs.names_as_written import typed_text
 from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.unit

@@ -11,9 +11,10 @@ import sys
 import pytest
 
 from grader.core.submission import Unreadable
-from grader.intake.entry import Entry, natural_order
+from grader.intake.copying.names import natural_order
+from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.entry import Entry
 from grader.intake.fingerprint import fingerprint
-from grader.intake.private_copy import CopyFailed
 from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.unit

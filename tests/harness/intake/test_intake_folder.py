@@ -13,9 +13,9 @@ import pytest
 
 from grader.core.submission import Submission, Unreadable
 from grader.intake.copying.limits import CopyLimits, FileAllowance
+from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
 from grader.intake.fingerprint import fingerprint
-from grader.intake.private_copy import CopyFailed
 from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.unit

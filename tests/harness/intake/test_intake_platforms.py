@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Author, Submission, Unreadable
-from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
 from grader.intake.fingerprint import fingerprint
+from grader.intake.platforms.discovery import discover
 from grader.intake.staging import take_in
 
 pytestmark = pytest.mark.unit

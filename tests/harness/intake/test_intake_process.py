@@ -19,8 +19,8 @@ import pytest
 from grader.core.submission import Unreadable
 from grader.intake.client import IntakeClient
 from grader.intake.copying.limits import MIB, Bounds
+from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.private_copy import CopyFailed
 from grader.intake.staging import take_in
 from tests.harness.waiting import until
 

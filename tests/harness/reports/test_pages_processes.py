@@ -15,9 +15,9 @@ import pytest
 
 from grader.core.verdict import Grade
 from grader.reports.pages.changes import Changes
-from grader.reports.pages.class_page.data import ClassData
+from grader.reports.pages.class_data import ClassData
+from grader.reports.pages.graded import Graded
 from grader.reports.pages.report import write_report
-from grader.reports.pages.submission_page.graded import Graded
 from grader.results.database import StoreError
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
@@ -131,9 +131,9 @@ def test_stretches_make_up_the_class(batches, length):
     for found, changes in parts:
         joined.extend(found)
         joined_changes.extend(changes)
-    kinds = [*whole.tally.mistakes.values(), *whole.tally.others.values()]
+    kinds = [*whole.counts.mistakes.values(), *whole.counts.others.values()]
     assert joined.columns(kinds) == whole.columns(kinds)
-    assert joined.tally == whole.tally
+    assert joined.counts == whole.counts
     assert (joined.entries, joined.notes) == (whole.entries, whole.notes)
     assert [*joined.exercises.items()] == [*whole.exercises.items()]
     assert joined_changes == changed

@@ -8,11 +8,11 @@ import pytest
 
 from grader.core.verdict import Diagnosis, Grade, Status
 from grader.reports.pages.changes import Changes
-from grader.reports.pages.class_page.counts import MistakeCounts, ranked
-from grader.reports.pages.class_page.data import ClassData
+from grader.reports.pages.class_counts import MistakeCounts, ranked
+from grader.reports.pages.class_data import ClassData
+from grader.reports.pages.graded import Graded
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import write_report
-from grader.reports.pages.submission_page.graded import Graded
 from grader.results.store import Store
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded
@@ -121,7 +121,7 @@ def test_the_class_is_counted(tmp_path):
 def test_mistakes_are_ranked_by_who_made_them():
     """Once a submission, however many of its tests and exercises a mistake explains."""
     half, mask = (Diagnosis(name, f"{name} explained", "hint") for name in ("half", "mask"))
-    tally = MistakeCounts()
+    counts = MistakeCounts()
     classes = [
         [("run_x", half), ("run_y", half), ("run_y", half)],
         [("run_x", mask)],
@@ -132,12 +132,12 @@ def test_mistakes_are_ranked_by_who_made_them():
             a_verdict(exercise, 0.0, diagnosis=diagnosis, message="wrong")
             for exercise, diagnosis in made
         ]
-        tally.add(place, Graded.of(a_grade(f"s{place}", *verdicts)))
-    found, more = ranked(tally.mistakes.values())
+        counts.add(place, Graded.of(a_grade(f"s{place}", *verdicts)))
+    found, more = ranked(counts.mistakes.values())
     assert [(kind.words, kind.who) for kind in found] == [("mask", [1, 2]), ("half", [0])]
     assert found[1].exercises == {"run_x": 1, "run_y": 1}
     assert more == 0
-    assert [kind.who for kind in tally.others.values()] == [[2]]
+    assert [kind.who for kind in counts.others.values()] == [[2]]
 
 
 def test_tests_that_somebody_fails_are_counted():

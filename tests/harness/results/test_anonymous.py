@@ -15,7 +15,7 @@ from grader.cli.main import cli
 from grader.core.evidence import Excerpt
 from grader.core.submission import Author
 from grader.core.verdict import Grade
-from grader.reports.pages.submission_page.graded import Graded
+from grader.reports.pages.graded import Graded
 from grader.results.anonymous import AnonymousResults, Mask, numbered
 from grader.results.decisions.opening import open_settling
 from grader.results.results import Results
@@ -237,7 +237,7 @@ def test_a_file_that_is_called_as_its_author_is_called_otherwise(tmp_path: Path)
 @pytest.mark.process
 def test_similarity_speaks_of_numbers(tmp_path: Path):
     """Nobody's name on the list or beside the code, of this class or an earlier one."""
-    from grader.intake.discovery import discover
+    from grader.intake.platforms.discovery import discover
 
     source = "import torch\n\n\ndef run_x(q, k):\n    s = q @ k.mT / q.shape[-1] ** 0.5\n"
     source += "    s = s.softmax(-1)\n    return torch.tril(s) / s.sum(-1, keepdim=True)\n"

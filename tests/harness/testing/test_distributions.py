@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from grader.testing.assertions.comparison import _log_chance, assert_distribution
+from grader.testing.comparison import _log_chance, assert_distribution
 from grader.testing.outcome import observing
 
 pytestmark = pytest.mark.unit

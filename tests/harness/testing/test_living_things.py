@@ -18,10 +18,10 @@ from grader.testing.cases import fresh_case
 from grader.testing.contract.contract import read_contract
 from grader.testing.handles.handle import BrokenReference, Reference, Student
 from grader.testing.handles.makers import BadThing
+from grader.testing.handles.two_processes import in_two_processes
 from grader.testing.outcome import StudentFault
-from grader.testing.two_processes import in_two_processes
-from grader.worker import making
-from grader.worker.making import ScriptFiles
+from grader.worker.calls import making
+from grader.worker.calls.making import ScriptFiles
 
 pytestmark = pytest.mark.unit
 

@@ -149,10 +149,10 @@ def test_points_at_home_follow_the_same_rule():
         ("missing", False, 5),
     ]
     for order in itertools.permutations(tests):
-        tally = ExerciseCounts()
+        counts = ExerciseCounts()
         for outcome, is_of_values, worth in order:
-            tally.add(outcome, is_of_values, worth)
-        assert (tally.points, tally.possible, tally.counts_less) == (50, 105, True)
+            counts.add(outcome, is_of_values, worth)
+        assert (counts.points, counts.possible, counts.counts_less) == (50, 105, True)
 
 
 @pytest.mark.parametrize("weights", [(0.0, 0.0), (1.0, -1.0), (2.0, -1.0), (float("inf"), 1.0)])

@@ -13,7 +13,7 @@ from grader import Grade, batch
 from grader.core.verdict import Status
 from grader.results.store import Store
 from grader.worker.observing.lines import OwnLines
-from grader.worker.own_files import own_file
+from grader.worker.observing.own_files import own_file
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.process

@@ -5,8 +5,7 @@ import itertools
 import pytest
 import torch
 
-from grader.testing.assertions.assertions import assert_inputs_unchanged, assert_matches
-from grader.testing.assertions.comparison import assert_distribution
+from grader.testing import assert_distribution, assert_inputs_unchanged, assert_matches
 from grader.testing.exercise import exercise
 
 

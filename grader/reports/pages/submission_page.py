@@ -16,9 +16,9 @@ from grader.core.explanation import lack_in_words
 from grader.core.text import one_line, plain
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Visibility
 from grader.reports.cause_text import cost, extent, message_below, notes_in_short
+from grader.reports.pages.drawing import Album, Drawing, SourceLine, highlighted
+from grader.reports.pages.graded import Graded, settled_in_words
 from grader.reports.pages.rendering import assets, render
-from grader.reports.pages.submission_page.drawing import Album, Drawing, SourceLine, highlighted
-from grader.reports.pages.submission_page.graded import Graded, settled_in_words
 from grader.reports.standing import shortened
 from grader.results.decisions.settlement import Settlement
 
@@ -79,7 +79,7 @@ class TestNote:
 def submission_page(
     assignment: str, graded: Graded, evidence: Evidence, settled: tuple[Settlement, ...]
 ) -> str:
-    """The page of a submission: of members who get different points, what they have in common."""
+    """Returns a submission's page; for members with different points, the common part."""
     grade = graded.grade
     unreadable = grade.status is GradeStatus.UNREADABLE
     causes = [] if unreadable or not graded.complete else graded.causes

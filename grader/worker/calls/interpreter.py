@@ -9,8 +9,8 @@ from typing import Any
 from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, mapped
-from grader.worker.making import ScriptFiles
-from grader.worker.marshalling import arrived, same_values
+from grader.worker.calls.making import ScriptFiles
+from grader.worker.calls.marshalling import arrived, same_values
 
 Seed = Callable[[int], None]
 Functions = Mapping[str, Callable[..., Any]]

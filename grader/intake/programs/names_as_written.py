@@ -1,109 +1,22 @@
-"""Writes the private copy: new files only, under the names that programs know.
+"""Gives the files of a private copy the names and kinds that programs know.
 
-`work.ipynb.json` and `adapters.PY` are there as `work.ipynb` and `adapters.py` as well, a notebook
-that was called `.py` is a notebook, and what was typed into a platform's text field is a file.
+`work.ipynb.json` and `adapters.PY` are there as `work.ipynb` and `adapters.py` as well. A notebook
+called `.py` is a notebook, and text typed into a platform's text field is a file.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import html.parser
 import os
 import re
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.core.submission import Unreadable
 from grader.intake.copying.limits import CopyLimits
+from grader.intake.copying.names import name_as_written, shortened
 from grader.intake.copying.open_folder import read_bounded
-from grader.intake.entry import name_as_written, shortened
 from grader.intake.programs.source_facts import read_facts
-
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_FOLDER_MODE = 0o755
-_FILE_MODE = 0o644
-# What a submission's own names can bring about; everything else is the machine's doing.
-_NAME_ERRORS = {errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EILSEQ}
-
-
-# What no submission can bring about, whatever it holds.
-_MACHINE_ERRORS = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EROFS,
-    errno.EIO,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOMEM,
-}
-
-
-class CopyFailed(Exception):
-    """The grader could not write its copy (a full disk, say): no submission is at fault."""
-
-
-def is_of_the_machine(problem: BaseException) -> bool:
-    """Returns whether something went wrong because of this machine, whatever was handed in."""
-    return isinstance(problem, OSError) and problem.errno in _MACHINE_ERRORS
-
-
-class PrivateCopy:
-    """The folder that a submission is copied into."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._made: set[tuple[str, ...]] = set()
-        self._make_folder(())
-
-    def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
-        """Writes one file; False if its name cannot be used here.
-
-        Whatever `chunks` raises passes through; CopyFailed when the machine refuses to write.
-        """
-        try:
-            descriptor = self._open(tuple(parts))
-        except OSError as error:
-            if error.errno in _NAME_ERRORS:
-                return False
-            raise CopyFailed(f"cannot write the private copy: {error.strerror}") from error
-        try:
-            for chunk in chunks:
-                _write_all(descriptor, chunk)
-        finally:
-            os.close(descriptor)
-        return True
-
-    def remove(self, parts: Sequence[str]) -> None:
-        """Takes one file out again."""
-        self._folder.joinpath(*parts).unlink()
-
-    def _open(self, parts: tuple[str, ...]) -> int:
-        self._make_folder(parts[:-1])
-        descriptor = os.open(self._folder.joinpath(*parts), _NEW_FILE, _FILE_MODE)
-        os.fchmod(descriptor, _FILE_MODE)  # whatever the umask
-        return descriptor
-
-    def _make_folder(self, parts: tuple[str, ...]) -> None:
-        if parts in self._made:
-            return
-        if parts:
-            self._make_folder(parts[:-1])
-        path = self._folder.joinpath(*parts)
-        path.mkdir()
-        path.chmod(_FOLDER_MODE)  # whatever the umask
-        self._made.add(parts)
-
-
-def _write_all(descriptor: int, chunk: bytes) -> None:
-    view = memoryview(chunk)
-    while view:
-        try:
-            written = os.write(descriptor, view)
-        except OSError as error:
-            raise CopyFailed(f"cannot write the private copy: {error.strerror}") from error
-        view = view[written:]
-
 
 _NOTEBOOK = re.compile(rb'\s*\{.*"(?:cells|worksheets)"', re.DOTALL)
 # What was typed into Canvas and Moodle, and a web address.
@@ -158,7 +71,7 @@ def _put_typed(file: Path, limits: CopyLimits) -> None:
 
 
 def typed_text(page: str) -> str:
-    """The text of a page that an editor of a platform wrote, its lines as they were typed."""
+    """Returns the text of a page from a platform's editor, in the lines that were typed."""
     reader = _Typed()
     reader.feed(page)
     reader.close()

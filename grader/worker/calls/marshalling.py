@@ -13,7 +13,7 @@ import torch
 from grader.core.wire.tensors import MAX_AXES, MAX_PAYLOAD, NAMES
 from grader.core.wire.trees import ARRAY_DTYPES, MAX_DEPTH
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value, mapped
-from grader.worker.exceptions.expression import foreign
+from grader.worker.observing.expression import foreign
 
 _INTEGERS = 1 << 63
 _TOO_DEEP = Foreign(f"something in more than {MAX_DEPTH} others")

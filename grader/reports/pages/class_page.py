@@ -12,9 +12,9 @@ from grader.core.submission import ClassImports
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.reports.environment import lacking_in_words
-from grader.reports.pages.class_page.counts import ranked
-from grader.reports.pages.class_page.data import BINS, ClassData, person_in_words
-from grader.reports.pages.class_page.needs import OpenDecision, UnknownCluster, by_words
+from grader.reports.pages.class_counts import ranked
+from grader.reports.pages.class_data import BINS, ClassData, person_in_words
+from grader.reports.pages.class_needs import OpenDecision, UnknownCluster, by_words
 from grader.reports.pages.rendering import as_json, assets, render
 from grader.results.results import Results
 
@@ -60,9 +60,9 @@ def class_page(
 
     `made_of` names what it was made of, for who wants to know whether it is still current.
     """
-    mistakes, unlisted_mistakes = ranked(found.tally.mistakes.values())
-    others, unlisted_others = ranked(found.tally.others.values())
-    remarks, unlisted_remarks = ranked(found.tally.remarks.values())
+    mistakes, unlisted_mistakes = ranked(found.counts.mistakes.values())
+    others, unlisted_others = ranked(found.counts.others.values())
+    remarks, unlisted_remarks = ranked(found.counts.remarks.values())
     kinds = [*mistakes, *others, *remarks]
     most = max((entry.max_score for entry in found.entries), default=0.0)
     return render(

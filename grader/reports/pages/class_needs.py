@@ -10,7 +10,7 @@ from grader.core.evidence import Excerpt, Picture
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake, groups_of, read_names
-from grader.reports.pages.class_page.data import ClassData, ClassEntry
+from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.suite_quality import complaints
 from grader.reports.summary import AT_LEAST, case_in_words, name_of, suspected
 from grader.results.results import Results
@@ -153,7 +153,7 @@ class OpenDecision:
 
     @property
     def count(self) -> int:
-        """How much there is to decide."""
+        """Returns how much there is to decide."""
         return len(self.about) or len(self.lines)
 
 

@@ -138,7 +138,7 @@ def _drawing(picture: Picture) -> Drawing:
 
 
 def _packed(numbers: Sequence[float]) -> str:
-    """The numbers as little-endian float32 in base64; one beyond its range becomes infinite."""
+    """Returns the numbers as little-endian float32 in base64; larger ones become infinite."""
     packed = array.array("f", numbers)
     if sys.byteorder == "big":
         packed.byteswap()

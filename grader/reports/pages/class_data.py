@@ -12,8 +12,8 @@ from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
-from grader.reports.pages.class_page.counts import MistakeCounts, ProblemCount
-from grader.reports.pages.submission_page.graded import Graded
+from grader.reports.pages.class_counts import MistakeCounts, ProblemCount
+from grader.reports.pages.graded import Graded
 from grader.reports.standing import Standing
 from grader.reports.suite_quality import ErrorSpread, ExerciseTests
 from grader.results.decisions.settlement import Settlement, in_words
@@ -129,7 +129,7 @@ class ClassData:
 
     entries: list[ClassEntry] = field(default_factory=list)
     exercises: dict[str, ExerciseCount] = field(default_factory=dict)
-    tally: MistakeCounts = field(default_factory=MistakeCounts)
+    counts: MistakeCounts = field(default_factory=MistakeCounts)
     notes: list[tuple[int, str]] = field(default_factory=list)
     _tests: dict[str, Verdict] = field(default_factory=dict)
     _outcomes: list[str] = field(default_factory=list)
@@ -150,7 +150,7 @@ class ClassData:
             else:
                 count.add(each.standing, each.score, each.max_score)
         if grade.status is GradeStatus.GRADED:
-            self.tally.add(place, graded)
+            self.counts.add(place, graded)
         self._outcomes.append(self._add_tests(grade))
 
     def extend(self, later: ClassData) -> None:
@@ -160,7 +160,7 @@ class ClassData:
         self.notes += [(place + own, note) for own, note in later.notes]
         for name, count in later.exercises.items():
             self.exercises.setdefault(name, ExerciseCount(name)).extend(count)
-        self.tally.extend(later.tally, place)
+        self.counts.extend(later.counts, place)
         for test, verdict in later._tests.items():
             self._tests.setdefault(test, verdict)
         self._outcomes += later._patterns(list(self._tests))
@@ -272,7 +272,7 @@ class ClassData:
 
 
 def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> ClassEntry:
-    """The entry of a submission; of members with different points, it has the first one's."""
+    """Returns a submission's entry. If members have different points, it shows the first one's."""
     grade = graded.grade
     people = ", ".join(person_in_words(author) for author in authors)
     own = settled[0] if settled else None

@@ -179,12 +179,12 @@ def test_a_submission_is_the_same_after_its_journey(
     home.mkdir()
     away.mkdir()
     entry = hand_in(home)
-    errand = RemoteRequest.of(
+    request = RemoteRequest.of(
         Task(entry, 0, "hash", "key", (a_verdict("run_softmax"),)), pack(entry)
     )
-    arrived = RemoteRequest.unpacked(*errand.packed())
-    assert arrived == errand
-    there = unpack(arrived.parcel, arrived.name, away)
+    arrived = RemoteRequest.unpacked(*request.packed())
+    assert arrived == request
+    there = unpack(arrived.package, arrived.name, away)
     assert Entry.from_json(there.as_json()) == there
     assert taken_in(there, tmp_path / "there") == taken_in(entry, tmp_path / "here")
 
@@ -195,12 +195,12 @@ def test_a_name_that_means_another_place_elsewhere_does_not_travel(tmp_path: Pat
     (tmp_path / "work" / "adapters.py").write_text(ADAPTERS)
     (tmp_path / "work" / "C:\\evil.py").write_text("x = 1\n")
     (tmp_path / "work" / "..\\evil.py").write_text("x = 1\n")
-    parcel = pack(Entry("ann", tmp_path / "work"))
-    assert parcel.left_out == (
+    package = pack(Entry("ann", tmp_path / "work"))
+    assert package.left_out == (
         "Left out (names that this machine cannot hold): ..\\evil.py, C:\\evil.py.",
     )
     (tmp_path / "away").mkdir()
-    there = unpack(parcel, "ann", tmp_path / "away")
+    there = unpack(package, "ann", tmp_path / "away")
     assert [file.name for file in there.path.iterdir()] == ["adapters.py"]
 
 

@@ -18,6 +18,7 @@ from grader.intake.archives.archive import FOREIGN, READABLE, archive_errors
 from grader.intake.archives.formats import member_parts, slashed, unpack_zip
 from grader.intake.copying.folder import Admission, SourceFile, content, survey
 from grader.intake.copying.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
+from grader.intake.copying.names import several, shortened
 from grader.intake.copying.open_folder import (
     FolderItem,
     OpenFolder,
@@ -25,8 +26,8 @@ from grader.intake.copying.open_folder import (
     kind_in_words,
     open_file,
 )
-from grader.intake.entry import Entry, Piece, several, shortened
-from grader.intake.private_copy import CopyFailed, PrivateCopy
+from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
+from grader.intake.entry import Entry, Piece
 
 _ARCHIVES = (*READABLE, *FOREIGN)
 _NESTED = 4  # folders that hold nothing but one folder

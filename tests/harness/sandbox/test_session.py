@@ -12,7 +12,7 @@ from grader.core.wire.calls import Answer, Call
 from grader.sandbox.session import SessionLimits
 from grader.testing.outcome import StudentFault
 from tests.harness.conftest import write_files
-from tests.harness.seating import seated
+from tests.harness.prepared_submissions import prepared
 
 pytestmark = pytest.mark.process
 
@@ -36,16 +36,16 @@ def test_a_helper_that_hangs_leaves_time_for_what_does_without_it(tiny, tmp_path
     folder = write_files(tmp_path / "alice", {"adapters.py": SHARED})
     limits = SessionLimits(6.0, 0.8, 600.0, 1 << 30)
     said = []
-    with seated(find_assignment(tiny), folder, limits) as seat:
+    with prepared(find_assignment(tiny), folder, limits) as one:
         for adapter in 2 * ["run_a", "run_b", "run_c", "run_d", "run_e"]:
             with pytest.raises(StudentFault) as fault:
-                seat.sitting.ask(Call(adapter, {}))
+                one.session.ask(Call(adapter, {}))
             assert fault.value.status is Status.TIMEOUT
             said.append(fault.value.headline)
         assert all("longer than 0.8 seconds" in one for one in said[:4])
         assert all("longer than 0.2 seconds" in one for one in said[4:])
         assert said[4].endswith("was stopped (4 calls before had 0.8 s)")
-        answer = seat.sitting.ask(Call("run_f", {}))
+        answer = one.session.ask(Call("run_f", {}))
         assert isinstance(answer, Answer)
         assert answer.value == 6
 
@@ -75,10 +75,10 @@ def run_small():
 def test_what_it_costs_to_read_an_answer_is_the_submissions_time(tiny, tmp_path):
     """Megabytes of JSON take the judge as long as an honest submission has in all."""
     folder = write_files(tmp_path / "alice", {"adapters.py": JUNK})
-    with seated(find_assignment(tiny), folder, SessionLimits(60.0, 30.0, 600.0, 1 << 30)) as seat:
-        seat.sitting.ask(Call("run_small", {}))
-        before = seat.sitting.used
+    with prepared(find_assignment(tiny), folder, SessionLimits(60.0, 30.0, 600.0, 1 << 30)) as one:
+        one.session.ask(Call("run_small", {}))
+        before = one.session.used
         reading = time.thread_time()
-        assert seat.sitting.ask(Call("run_junk", {})).size > 1 << 20
+        assert one.session.ask(Call("run_junk", {})).size > 1 << 20
         reading = time.thread_time() - reading
-        assert seat.sitting.used - before >= reading / 2 > 0
+        assert one.session.used - before >= reading / 2 > 0

@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def strange(self) -> torch.Tensor:
-        """Where the answer is NaN or infinite, and the expected value is not."""
+        """Returns where the answer is NaN or infinite, and the expected value is not."""
         return ~self.got.isfinite() & self.want.isfinite()
 
 
@@ -118,7 +118,7 @@ def checked(
     wording: Wording,
     trace: Trace,
 ) -> Any:
-    """The value in an answer to a call, once it is of the type and shape that the contract says.
+    """Returns the value in an answer after checking its type and shape against the contract.
 
     Where that is None, what counts is what the call did: a norm or a loss that it returns besides
     is nobody's business. `trace` finds the line that is behind it, for a wording that tells of
@@ -137,7 +137,7 @@ def checked(
 
 
 def single_number(value: Value) -> Value:
-    """The number, if the value is a tensor of a single one, or an array as `numpy.where` gives."""
+    """Returns the number in a tensor or array of a single element; other values as they are."""
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return value.item()
     if isinstance(value, numpy.ndarray) and value.size == 1:

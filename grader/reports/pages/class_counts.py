@@ -9,7 +9,7 @@ from grader.core.causes import Cause, FailedTest
 from grader.core.points import OF_THE_VALUES
 from grader.core.text import one_line, plain
 from grader.reports.cause_text import notes
-from grader.reports.pages.submission_page.graded import Graded
+from grader.reports.pages.graded import Graded
 from grader.reports.standing import ExerciseStanding, Standing
 
 _LONGEST = 300

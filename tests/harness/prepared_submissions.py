@@ -17,7 +17,7 @@ from grader.sandbox.session import SessionLimits
 
 
 @contextlib.contextmanager
-def seated(
+def prepared(
     assignment: Assignment, folder: Path, limits: SessionLimits
 ) -> Iterator[PreparedSubmission]:
     """The submission in a folder, with a worker of its own."""
@@ -27,6 +27,8 @@ def seated(
         ForkServers(zygote, scratch) as servers,
         IntakeClient() as intake,
     ):
-        seats = SubmissionPreparation(assignment, "adapters.py", servers, intake, scratch, InFull())
-        with seats.taken(Entry(folder.name, folder), limits) as seat:
-            yield seat
+        preparation = SubmissionPreparation(
+            assignment, "adapters.py", servers, intake, scratch, InFull()
+        )
+        with preparation.prepared(Entry(folder.name, folder), limits) as submission:
+            yield submission

@@ -13,7 +13,7 @@ from multiprocessing.context import ForkProcess
 from typing import Any, Generic, TypeVar
 
 from grader.core.memory_limit import limit_memory_growth
-from grader.core.parentage import end_with_parent
+from grader.core.processes import end_with_parent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -52,7 +52,7 @@ class Children(Generic[Task, Result]):
         self._context = multiprocessing.get_context("fork")
 
     def done(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Result | str]]:
-        """The number of each task and what came of it, or why nothing did, as each is done."""
+        """Yields each finished task's number with its result, or the reason for having none."""
         waiting = iter(enumerate(tasks))
         busy: dict[Connection, _Busy] = {}
         try:

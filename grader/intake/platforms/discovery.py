@@ -15,16 +15,9 @@ from pathlib import Path
 
 from grader.intake.archives.archive import FOREIGN, READABLE
 from grader.intake.copying.limits import CODE, is_clutter, is_clutter_folder
+from grader.intake.copying.names import natural_order, printable, several
 from grader.intake.copying.open_folder import kind_in_words
-from grader.intake.entry import (
-    Discovery,
-    Entry,
-    NothingToGrade,
-    Skipped,
-    natural_order,
-    printable,
-    several,
-)
+from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
 from grader.intake.platforms.canvas import canvas_download
 from grader.intake.platforms.download import downloads_at, latest_of_each
 from grader.intake.platforms.github_classroom import classroom_clones
@@ -36,7 +29,7 @@ _PLATFORMS = (gradescope_export, canvas_download, moodle_download, classroom_clo
 
 
 def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
-    """The submissions in `paths`: platforms' downloads, folders of submissions, or submissions.
+    """Finds the submissions in `paths`: downloads, folders of submissions, or submissions.
 
     Of two submissions of one person the latest counts. Names are unique: where two submissions
     have one name, the later one gets a number, and a note says so. Raises NothingToGrade for a path
@@ -111,7 +104,7 @@ def _one_file(path: Path, _adapters: str) -> Discovery | None:
 
 
 def _one_folder(path: Path, adapters: str) -> Discovery | None:
-    """A folder that is a submission: the adapters lie in it, and not in folders beside them."""
+    """Returns the folder of a single submission: one whose adapters lie in it directly."""
     if not _is_file(path / adapters):
         return None
     others = 0
@@ -151,7 +144,7 @@ def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
 
 
 def _looks_like_a_download(entry: Entry) -> Iterator[str]:
-    """A sentence if the one submission in a folder looks like what a platform gives to download."""
+    """Yields a sentence if a folder's one submission looks like a platform's download."""
     if _platforms_at(entry.path) is not None:
         yield (
             f"{entry.name} looks like a platform's download and is graded as one submission; if it "
@@ -219,7 +212,7 @@ def _no_submission(mode: int) -> str:
 
 
 def _name(file_name: str, mode: int) -> str:
-    """The name of a submission: its folder's or its file's, without what says the format."""
+    """Returns a submission's name: that of its folder or file, without the format's suffix."""
     if not stat.S_ISDIR(mode):
         for suffix in _SUFFIXES:
             if file_name.lower().endswith(suffix) and len(file_name) > len(suffix):

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-_ENGINE = Path(__file__).parents[1]
+_ENGINE = Path(__file__).parents[2]
 
 
 def own_file(filename: str, root: Path) -> str | None:

@@ -1,1 +1,0 @@
-"""A submission's page."""

@@ -1,0 +1,1 @@
+"""A call in the worker: its arguments, its steps, its answer."""
