@@ -156,10 +156,11 @@ class Raised:
     """An exception, as text. `frames` are the submission's own, innermost last.
 
     `culprit` is the line that is to be mended, where that is plainly another.
-    Of the innermost frame: its `operands`, the column at which its syntax is wrong (from 1), and
-    for wrong arguments what the called function `accepts`. `suggestion` is a name that may have
-    been meant, and `lacks` the package whose import found none. The judge adds what the submission
-    `printed` just before, and, where it knows better what was amiss, a `headline` and a `remark`.
+    Of the innermost frame: the `expression` that raised, its `operands`, the column at which its
+    syntax is wrong (from 1), and for wrong arguments what the called function `accepts`.
+    `suggestion` is a name that may have been meant, and `lacks` the package whose import found
+    none. The judge adds what the submission `printed` just before, and, where it knows better what
+    was amiss, a `headline` and a `remark`.
     Where something is missing, it adds what was `not_run`, which may have defined it.
     """
 
@@ -167,6 +168,7 @@ class Raised:
     message: Annotated[str, AtMost(4000)]
     frames: Annotated[tuple[Frame, ...], AtMost(20, last=True)] = ()
     missing: bool = False
+    expression: Annotated[str, AtMost(300)] = ""
     operands: Annotated[tuple[Operand, ...], AtMost(MAX_OPERANDS)] = ()
     culprit: Frame | None = None
     column: LineNumber = 0

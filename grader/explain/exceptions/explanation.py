@@ -84,7 +84,7 @@ def _account(raised: Raised, explanation: Explanation | None, call: Call | None)
     else:
         yield _headline(raised, text) + (f" ({place})" if place else "")
     yield from _source(raised)
-    if culprit is not None:
+    if culprit is not None and f"{plain(culprit.file)}:{culprit.line}" != place:
         yield plain(f"It comes from {culprit.file}:{culprit.line}: {culprit.source}")
     sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:

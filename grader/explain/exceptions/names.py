@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import re
 import sys
@@ -14,8 +15,10 @@ from grader.explain.exceptions.kinds import (
     Explanation,
     kind,
     names_in_words,
+    shape_of,
     source_of,
 )
+from grader.explain.exceptions.operation import Operation
 
 _IMPORTS = {
     "torch": "import torch",
@@ -54,17 +57,16 @@ def _no_name(match: re.Match[str], raised: Raised) -> str | None:
 
 
 def _no_value(match: re.Match[str], raised: Raised) -> str:
-    name, meant = match[1], _meant(raised)
+    name = match[1]
     if re.match(rf"{name}\s*(?:[-+*/@%&|^<>]+)?=(?!=)", source_of(raised)):
         said = f"This line reads {name} before anything set it: give it a value first."
     else:
         said = (
-            f"{name} has no value yet. It is set further down, or in a branch or loop that was not "
-            "run, or it was deleted."
+            f"{name} has no value here. It is set further down, or in a branch or loop that was "
+            "not run, or it was deleted."
         )
     return (
-        f"{said}{f' {meant}' if meant else ''} A name that a function assigns is its own "
-        "everywhere in it, and hides one outside."
+        f"{said} A name that a function assigns is its own everywhere in it, and hides one outside."
     )
 
 
@@ -113,22 +115,37 @@ def _is_only_passed(name: str, source: str) -> bool:
 
 
 def _truth(_: re.Match[str], raised: Raised) -> str:
-    tensors = [operand.name for operand in raised.operands if "[" in operand.words]
+    tensors = [operand.name for operand in raised.operands if shape_of(operand) is not None]
     equation = re.search(r"\beinsum\(\s*([\w.]+)\s*,", source_of(raised))
     if equation and equation[1] in tensors:
         return "torch's einsum takes the equation first, then the tensors."
-    name = tensors[0] if len(tensors) == 1 else "x"
-    return (
-        "Only a tensor of one number is true or false. To ask whether it was given, write "
-        f"{name} is None or {name} is not None. To combine booleans, write & | ~ for and, or, not."
-    )
+    return f"Only a tensor of one number is true or false.{_on_truth(Operation.of(raised))}"
+
+
+# The truth of a whole condition has no expression of its own.
+_CONDITION = re.compile(r"(?:if|elif|while) (?:not )?([\w.]+):")
+
+
+def _on_truth(operation: Operation) -> str:
+    """Returns advice on the operation that asked whether a tensor is true."""
+    match operation.node:
+        case ast.Compare(ops=[ast.In() | ast.NotIn()]):
+            return " in compares with ==, which gives a tensor of booleans here."
+        case ast.Call(func=ast.Name(id="max" | "min" as name)):
+            return f" Python's {name} compares tensors as a whole; torch.{name}imum goes by number."
+        case ast.Compare():
+            return " .all() or .any() makes one truth value of a comparison."
+    asked = _CONDITION.match(source_of(operation.raised))
+    if asked:
+        return f" To ask whether it was given, write {asked[1]} is None or {asked[1]} is not None."
+    return " To combine booleans, write & | ~ for and, or, not."
 
 
 def _pair(match: re.Match[str], raised: Raised) -> str:
     function = match[1] or match[2]
     if function not in _VALUES_AND_INDICES:
         return f"{function} gives several tensors at once: take one of them, or unpack them."
-    pairs = [one.name for one in raised.operands if one.words.startswith("[")]
+    pairs = [one.name for one in raised.operands if one.words.startswith("(")]
     name = pairs[0] if len(pairs) == 1 else f"x.{function}(dim=...)"
     return (
         f"{function} along an axis gives two tensors, values and indices: take {name}.values, or "
@@ -149,8 +166,8 @@ def _not_callable(match: re.Match[str], raised: Raised) -> str:
     if raised.culprit is not None and raised.culprit.source.startswith("def "):
         return f"Calling an object of class {match[1]} takes a method __call__ in a plain class."
     return (
-        f"Round brackets after a {match[1]} call it: should they be square, or is there an "
-        "operator missing, or does the name hide a function?"
+        f"Round brackets call what stands before them, here a value of type {match[1]}. Should "
+        "they be square, is an operator missing, or does the name hide a function?"
     )
 
 
@@ -179,8 +196,7 @@ NAMES: tuple[ExceptionKind, ...] = (
     ),
     kind(
         r"can only concatenate (\w+) \(not \"(\w+)\"\) to",
-        "+ does not join {0} and {1}: make both of one type.",
-        settles=True,
+        "+ joins two of one type: one is of type {0} here, the other of type {1}.",
     ),
     kind(r"AttributeError: '(\w+)' object has no attribute '(\w+)'", _no_attribute),
     kind(r"AttributeError: .*has no attribute", lambda _, raised: _meant(raised)),
@@ -244,6 +260,11 @@ IMPORTS: tuple[ExceptionKind, ...] = (
     kind(
         rf"FileNotFoundError: .*No such file or directory: '(?:…|[^'\n]*{GIVEN}\w+/\d+)/([^'\n]+)'",
         "The tests gave the path of {0}, and nothing was written there before.",
+    ),
+    kind(
+        r"FileNotFoundError: .*No such file or directory: '(/[^'\n]{1,200})'",
+        "There is no {0} on the machine that runs the tests. Hand the file in, and write its path "
+        "from the top of what you hand in.",
     ),
     kind(
         r"FileNotFoundError: .*No such file or directory: '([^'\n]{1,200})'",

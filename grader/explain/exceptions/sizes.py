@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
+import ast
 import math
 import re
 
-from grader.core.wire.calls import Operand, Raised
+from grader.core.wire.calls import Raised
 from grader.explain.exceptions.kinds import ExceptionKind, kind, names_in_words, shape_of, source_of
+from grader.explain.exceptions.operation import Operation
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _ANY_NUMBER = "counted from the end (-1, -2), axes are the same with any number of leading ones"
 _OPERANDS = r"operand (\d)"
-_MATRIX_PRODUCT = re.compile(r"@|\b(?:matmul|mm|bmm|einsum|addmm|baddbmm|dot)\b")
-_REDUCTION = re.compile(r"\b(?:sum|mean|amax|max|norm|logsumexp)\(")
-_FROM_THE_FRONT = re.compile(
-    r"(?:([\w.]+)\.)?(?:transpose|swapaxes|permute)\((?:([\w.]*[a-zA-Z_]\w*), ?)?"
-    r"(?:[0-3], ?[0-3]|0, ?2, ?1)\)"
-)
-_FACTORS = re.compile(r"([\w.]*\w) \* ([\w.]*\w)")
-_ALL_TURNED = re.compile(r"([\w.]*?\w)\.T\b(?!\()")
+# Reductions whose first argument beside the tensor is an axis, and those where it may be one.
+_ALONG = ("sum", "mean", "amax", "amin", "logsumexp")
+_PERHAPS_ALONG = ("max", "min")
+_EXCHANGES = ("transpose", "swapaxes")
 
 
 def _ordinal(number: str) -> str:
@@ -27,117 +24,149 @@ def _ordinal(number: str) -> str:
 
 
 def _product(match: re.Match[str], raised: Raised) -> str:
-    _, inner, other, last = match.groups()
-    source = source_of(raised)
-    is_layer = any(operand.words.startswith("Linear(") for operand in raised.operands)
-    if is_layer and not _MATRIX_PRODUCT.search(source):
+    _, inner, other, _ = match.groups()
+    operation = Operation.of(raised)
+    if operation.called is not None and operation.called.words.startswith("Linear("):
         return f"The layer takes vectors of {other} features, and these have {inner}."
-    if "linear(" in source:
+    if operation.name == "linear":
         return (
             f"linear sums over the last axis of the tensor ({inner} long) and of the weight "
             f"({other} long). They must be equally long."
         )
-    said = (
-        f"A matrix product sums over the last axis of the left tensor ({inner} long) and the "
-        f"second to last of the right one ({other} long). They must be equally long"
-    )
-    if inner == last:
-        return f"{said}, as they would be if the right one were transposed."
-    return f"{said}.{_advice(raised)}"
+    return _lengths(operation, inner, other)
 
 
 def _batched_product(match: re.Match[str], raised: Raised) -> str:
     batch, inner, other_batch, other = match.groups()
+    operation = Operation.of(raised)
     if batch != other_batch:
         return (
             f"The leading axes of the two do not agree: they hold {batch} and {other_batch}."
-            f"{_advice(raised)}"
+            f"{_advice(operation)}"
         )
+    return _lengths(operation, inner, other)
+
+
+def _lengths(operation: Operation, inner: str, other: str) -> str:
+    """Returns which two axes of a matrix product differ, and what may make them equal.
+
+    torch turns some products round, so that its message may name the right tensor first.
+    """
+    shapes = operation.shapes() if operation.is_product else None
+    if shapes is None or len(shapes[0]) < 1 or len(shapes[1]) < 2:
+        return (
+            "A matrix product sums over the last axis of the left tensor and the second to last of "
+            "the right one. They must be equally long, and here one is "
+            f"{inner} long, the other {other}.{_advice(operation)}"
+        )
+    left, right = shapes
     said = (
-        f"A matrix product sums over the last axis of the left tensor ({inner} long) and the "
-        f"second to last of the right one ({other} long). They must be equally long"
+        f"A matrix product sums over the last axis of the left tensor ({left[-1]} long) and the "
+        f"second to last of the right one ({right[-2]} long). They must be equally long"
     )
-    tensors = [(one.name, shape) for one in raised.operands if (shape := shape_of(one))]
-    name, shape = tensors[-1] if len(tensors) == 2 else ("", [])
-    advice = _advice(raised)
-    if shape[-2:] == [int(other), int(inner)] and not advice:
+    advice = _advice(operation)
+    if left[-1] == right[-1] and not advice:
+        name = ast.unparse(operation.operands[1])
         return f"{said}, as they are in {name}.transpose(-2, -1)."
     return f"{said}.{advice}"
 
 
 def _broadcast(match: re.Match[str], raised: Raised) -> str:
     one, other, axis = match.groups()
+    operation = Operation.of(raised)
+    shapes = operation.shapes()
+    here = f"Here two axes that meet are {one} and {other} long."
+    if shapes is not None:
+        from_the_end = int(axis) - max(map(len, shapes))
+        here = f"Here axis {from_the_end} is {one} in one tensor and {other} in the other."
     return (
         "Shapes are lined up from the right; two axes go together if they are equally long, or one "
-        f"of them is 1 long. Here axis {axis} is {one} in one tensor and {other} in the other."
-        f"{_elementwise(raised) or _advice(raised) or _the_other_way_round(raised)}"
+        f"of them is 1 long. {here}"
+        f"{_elementwise(operation) or _advice(operation) or _the_other_way_round(operation)}"
     )
 
 
-def _elementwise(raised: Raised) -> str:
-    """Returns whether * stands where a matrix product would fit."""
-    factors = _FACTORS.search(source_of(raised))
-    shapes = {one.name: shape for one in raised.operands if (shape := shape_of(one))}
-    left, right = (shapes.get(name, []) for name in (factors.groups() if factors else "  "))
-    if len(left) > 1 < len(right) and left[-1] == right[-2]:
-        return " * multiplies number by number; @ is the matrix product."
+def _elementwise(operation: Operation) -> str:
+    """Returns advice where * stands and a matrix product would fit."""
+    left, right = operation.shapes() or ([], [])
+    if operation.name == "*" and len(left) > 1 < len(right) and left[-1] == right[-2]:
+        return " If a matrix product is meant, write @: * multiplies number by number."
     return ""
 
 
-def _the_other_way_round(raised: Raised) -> str:
-    """Returns whether two tensors have the same last two axes, in exchanged order."""
-    shapes = {one.name: shape for one in raised.operands if (shape := shape_of(one))}
-    for (one, left), (other, right) in itertools.combinations(shapes.items(), 2):
-        if len(left) > 1 < len(right) and left[-1] != left[-2] and left[-2:] == right[:-3:-1]:
-            return (
-                f" The last two axes of {one} are {left[-2]} and {left[-1]} long, those of {other} "
-                f"{right[-2]} and {right[-1]}: one is the transpose of the other."
-            )
-    return ""
-
-
-def _advice(raised: Raised) -> str:
-    """Returns advice on shapes that do not fit, from the line and the origin of its operands."""
-    return _advice_on(source_of(raised), raised, "") or next(
-        filter(
-            None, (_advice_on(one.made, raised, _set_at(one, raised)) for one in raised.operands)
-        ),
-        "",
-    )
-
-
-def _set_at(operand: Operand, raised: Raised) -> str:
-    file = f"{raised.frames[-1].file}:" if raised.frames else "line "
-    return f" {operand.name} is made at {file}{operand.line}: {operand.made}."
-
-
-def _advice_on(source: str, raised: Raised, said: str) -> str:
-    """Returns advice on a piece of code; `said` names the piece."""
-    turned = _ALL_TURNED.search(source)
-    if turned and _has_leading_axes(turned[1], raised):
+def _the_other_way_round(operation: Operation) -> str:
+    """Returns that two tensors have the same last two axes in exchanged order, if they have."""
+    left, right = operation.shapes() or ([], [])
+    if len(left) > 1 < len(right) and left[-1] != left[-2] and left[-2:] == right[:-3:-1]:
+        one, other = map(ast.unparse, operation.operands)
         return (
-            f"{said} .T turns round all axes of a tensor; {turned[1]}.transpose(-2, -1), or "
-            f"{turned[1]}.mT, swaps the last two alone."
-        )
-    if _REDUCTION.search(source) and "keepdim" not in source:
-        return f"{said} A sum, mean or max drops its axis, unless it is told keepdim=True."
-    counted = _FROM_THE_FRONT.search(source)
-    if counted and _has_leading_axes(counted[2] or counted[1] or "", raised):
-        return (
-            f"{said} transpose(-2, -1) swaps the last two axes, however many there are before them."
+            f" The last two axes of {one} are {left[-2]} and {left[-1]} long, those of {other} "
+            f"{right[-2]} and {right[-1]}: one is the transpose of the other."
         )
     return ""
 
 
-def _has_leading_axes(name: str, raised: Raised) -> bool:
-    """Returns whether a tensor is more than a matrix, as far as the operands tell."""
-    shapes = [
-        shape
-        for one in raised.operands
-        if (one.name == name or re.fullmatch(rf"{re.escape(name)}\.\w+(\([^()]*\))?", one.made))
-        and (shape := shape_of(one)) is not None
-    ]
-    return any(len(shape) > 2 for shape in shapes)
+def _advice(operation: Operation) -> str:
+    """Returns advice on shapes that do not fit, from how the operands of the operation are made."""
+    for number, side in enumerate(operation.sides()):
+        is_turned = operation.is_product and number == 1
+        for said in (_on_reduction(side.node), _on_exchange(operation, side.node, is_turned)):
+            if said:
+                return f"{side.said} {said}"
+    return ""
+
+
+def _on_reduction(node: ast.expr) -> str:
+    """Returns advice on a reduction that drops the axis along which it goes."""
+    for call in ast.walk(node):
+        match call:
+            case ast.Call(
+                func=ast.Attribute(value=owner, attr=name), args=arguments, keywords=keywords
+            ) if name in (*_ALONG, *_PERHAPS_ALONG) and ast.unparse(owner) != "self":
+                along = arguments[1:2] if ast.unparse(owner) == "torch" else arguments[:1]
+                given = {keyword.arg for keyword in keywords}
+                is_along = given & {"dim", "axis"} or (
+                    along and (name in _ALONG or _number(along[0]) is not None)
+                )
+                if is_along and "keepdim" not in given and len(arguments) - len(along) < 2:
+                    return f"{ast.unparse(call)} drops its axis, unless it is told keepdim=True."
+    return ""
+
+
+def _number(node: ast.expr) -> int | None:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return value if type(value) is int else None
+
+
+def _on_exchange(operation: Operation, node: ast.expr, is_turned: bool) -> str:
+    """Returns advice on axes that are exchanged, where they are not the last two of a tensor.
+
+    `is_turned` is whether the last two are to be exchanged: those of the right of a product.
+    """
+    match node:
+        case ast.Attribute(value=owner, attr="T"):
+            if len(operation.shape(owner) or ()) > 2:
+                name = ast.unparse(owner)
+                return (
+                    f".T turns round all axes of a tensor; {name}.transpose(-2, -1), or "
+                    f"{name}.mT, swaps the last two alone."
+                )
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=arguments) if (
+            is_turned and name in _EXCHANGES
+        ):
+            if ast.unparse(owner) == "torch" and arguments:
+                owner, *arguments = arguments
+            axes = len(operation.shape(owner) or ())
+            numbers = {_number(argument) for argument in arguments}
+            last = ({-2, -1}, {axes - 2, axes - 1}, {-2, axes - 1}, {axes - 2, -1})
+            if axes > 2 and None not in numbers and numbers not in last:
+                return (
+                    "transpose(-2, -1) swaps the last two axes, however many there are before them."
+                )
+    return ""
 
 
 def _too_many_indices(match: re.Match[str], raised: Raised) -> str:

@@ -48,8 +48,8 @@ def _too_large(match: re.Match[str], _: Raised) -> str:
     dtype = dtype_name(match[1])
     if not _is_floating(dtype):
         return f"A tensor of {dtype.removesuffix('_t')} cannot hold that number."
-    largest = f" (at most {_LARGEST[dtype]})" if dtype in _LARGEST else ""
-    return f"The number is larger than {dtype} can hold{largest}; float('-inf') fits it."
+    largest = f" (at most {_LARGEST[dtype]} in size)" if dtype in _LARGEST else ""
+    return f"The number is beyond what {dtype} can hold{largest}; float('-inf') fits it."
 
 
 def _no_index(_: re.Match[str], raised: Raised) -> str:
@@ -116,8 +116,8 @@ DEVICES: tuple[ExceptionKind, ...] = (
         r"Tensor on device (\w+)\S* is not on the expected device (\w+)"
         r"|Expected all tensors to be on the same device, but (?:found at least two devices, "
         r"|got .*? is on )(\w+)",
-        "The tensors of an operation must lie on one device: make new ones where the inputs lie "
-        "(device=x.device), and move none away (.cpu(), .numpy()).",
+        "The tensors of an operation must lie on one device. One of these was made without "
+        "device=x.device, moved to another device, or kept from an earlier call.",
     ),
 )
 

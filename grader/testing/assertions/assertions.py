@@ -264,7 +264,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     if value is None:
         return
     assert value.device == "meta", (
-        f"{student.adapter.name} moves its result to the {value.device}; it must stay on the "
+        f"{student.adapter.name} returns its result on the {value.device}; it must lie on the "
         "device of its inputs"
     )
     if forgotten is not None:

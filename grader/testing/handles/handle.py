@@ -167,8 +167,7 @@ class Student(Maker):
         line = self._wording.origin(trace, Traced.GRADIENT)
         said = (
             f"no gradient reaches {name}: the result must depend on it through torch operations "
-            "only (no .detach(), .item(), .data, numpy, torch.tensor(...) of a tensor, or "
-            "torch.no_grad())"
+            "only (no .detach(), .item(), .data, numpy, torch.no_grad() or earlier result)"
         )
         ends = [] if line is None else [f"It ends in {place_in_words(line)}"]
         return StudentFault(Status.FAILED, "\n".join([said, *ends]), where_of(line))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import difflib
 import linecache
@@ -17,7 +18,12 @@ import torch
 from grader.core.wire.calls import Frame, Operand, Raised
 from grader.worker.exceptions.culprits import culprit
 from grader.worker.exceptions.operands import operands_of
-from grader.worker.observing.expression import called_by, function_behind, signature_in_words
+from grader.worker.observing.expression import (
+    called_by,
+    expression_and_statement,
+    function_behind,
+    signature_in_words,
+)
 from grader.worker.observing.own_files import own_file
 
 _NAMES = 2000
@@ -37,7 +43,7 @@ def suggestion(exception: BaseException, trace: TracebackType | None, root: Path
     if not name:
         return ""
     names = [one for one in known if isinstance(one, str) and one != name][:_NAMES]
-    return next(iter(difflib.get_close_matches(name, names, 1, cutoff=0.7)), "")
+    return next(iter(difflib.get_close_matches(name, names, 1, cutoff=0.75)), "")
 
 
 def _innermost(trace: TracebackType) -> TracebackType:
@@ -87,6 +93,7 @@ def _sought(
 
 
 _MESSAGE = 4000
+_EXPRESSION = 300
 _FRAMES = 20
 _FILES = 3
 # A debugger without a terminal gives up at the line after the one that called it.
@@ -115,6 +122,7 @@ def describe_exception(
         message="" if debugging else (_message(exception) + not_text)[:_MESSAGE],
         frames=frames,
         missing=isinstance(exception, NotImplementedError) and _is_deliberate(frames),
+        expression=_attempted(lambda: _expression(exception, innermost), ""),
         operands=_attempted(lambda: _operands(exception, innermost), ()),
         culprit=_attempted(lambda: culprit(exception, traces, root), None),
         column=_column(exception),
@@ -175,6 +183,15 @@ def _is_of_null_bytes(exception: BaseException) -> bool:
     if isinstance(exception, SyntaxError):
         return exception.filename is None
     return isinstance(exception, ValueError) and exception.args == (_NULL_BYTES,)
+
+
+def _expression(exception: BaseException, innermost: TracebackType | None) -> str:
+    """Returns the expression that raised; nothing if it is long, or the syntax is wrong."""
+    if innermost is None or isinstance(exception, SyntaxError):
+        return ""
+    nodes = next(expression_and_statement(innermost), ())
+    text = ast.unparse(nodes[0]) if nodes else ""
+    return text if len(text) <= _EXPRESSION else ""
 
 
 def _operands(exception: BaseException, innermost: TracebackType | None) -> tuple[Operand, ...]:

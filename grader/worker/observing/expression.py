@@ -232,7 +232,10 @@ def _sequence(values: tuple[object, ...] | list[object]) -> str | None:
     if None in words:
         return None
     more = ", …" if len(values) > _SHOWN else ""
-    return f"[{', '.join(map(str, words))}{more}]"
+    text = f"{', '.join(map(str, words))}{more}"
+    if isinstance(values, list):
+        return f"[{text}]"
+    return f"({text},)" if len(values) == 1 else f"({text})"
 
 
 def _module(module: torch.nn.Module) -> str:

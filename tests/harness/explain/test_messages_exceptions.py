@@ -50,7 +50,7 @@ RAISED = [
         "    return x @ y",
         "    with x = float32[2, 3], y = float32[1, 3]",
         "(3 long) and the second to last of the right one (1 long)",
-        "as they would be if the right one were transposed.",
+        "as they are in y.transpose(-2, -1).",
         "The test called run_double(x=float32[2, 3]).",
     ),
     ("return Net(5)(x, None)", "The layer takes vectors of 5 features, and these have 3."),
@@ -89,11 +89,11 @@ RAISED = [
     ),
     (
         "total = x.sum(-1)\nreturn x / total",
-        "total is made at adapters.py:15: total = x.sum(-1). A sum, mean or max drops its axis",
+        "total is made at adapters.py:15: total = x.sum(-1). x.sum(-1) drops its axis",
     ),
     (
         "y = torch.ones(3, 5)\nreturn x * y",
-        "* multiplies number by number; @ is the matrix",
+        "If a matrix product is meant, write @: * multiplies number by number.",
     ),
     ("most = x.max(-1)\nreturn x - most", "two tensors, values and indices: take most.values"),
     ("size = x.size\nreturn x / size", "size is a function that was not called"),
@@ -156,7 +156,7 @@ RAISED = [
     (
         "if x is None:\n    y = x\nreturn y",
         "variable 'y'",
-        "y has no value yet. It is set further down",
+        "y has no value here. It is set further down",
     ),
     ("return x * math.pi", "Is an import missing (import math)?"),
     ("return Net(3).prj", "'Net' object has no attribute 'prj'"),
@@ -224,7 +224,10 @@ RAISED = [
         "return x.masked_fill(torch.ones(2, 3), 0)",
         "The mask must be a boolean tensor, and is of dtype float32",
     ),
-    ("return x.half().masked_fill(x > 9, -1e9)", "larger than float16 can hold (at most 65504)"),
+    (
+        "return x.half().masked_fill(x > 9, -1e9)",
+        "beyond what float16 can hold (at most 65504 in size)",
+    ),
     ("return x.view(2, 3 / 1)", "A float stands where an int is needed"),
     ("return x.cuda()", "No GPU can be used here"),
     ("torch.cuda.nvtx.range_push('scores')", "No GPU can be used here"),

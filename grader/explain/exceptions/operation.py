@@ -1,0 +1,116 @@
+"""The operation that raised: its syntax, its operands' shapes, and how these were made.
+
+A line may hold several operations. Only the one that raised says anything of the exception.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.core.wire.calls import Operand, Raised
+from grader.explain.exceptions.kinds import shape_of
+
+_PRODUCTS = ("matmul", "mm", "bmm")
+_OPERATORS = {ast.MatMult: "@", ast.Mult: "*"}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """An operand of an operation, and the value of the variable that it is, if that is known.
+
+    `said` tells where the variable was set; it is empty for code in the operation itself.
+    """
+
+    node: ast.expr
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation that raised: its syntax (None if unknown) and what its names stood for."""
+
+    raised: Raised
+    node: ast.expr | None
+
+    @classmethod
+    def of(cls, raised: Raised) -> Operation:
+        """Returns the operation at which an exception was raised."""
+        try:
+            return cls(raised, ast.parse(raised.expression, mode="eval").body)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return cls(raised, None)
+
+    @property
+    def name(self) -> str:
+        """Returns the operator, `@` or `*`, or the last part of the called function's name."""
+        match self.node:
+            case ast.BinOp(op=operator):
+                return _OPERATORS.get(type(operator), "")
+            case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
+                return name
+        return ""
+
+    @property
+    def is_product(self) -> bool:
+        """Returns whether it is a matrix product of two tensors."""
+        return self.name == "@" or (self.name in _PRODUCTS and len(self.operands) == 2)
+
+    @property
+    def called(self) -> Operand | None:
+        """Returns the object that is called, if it is one of the operands that are known."""
+        return self._operand(self.node.func) if isinstance(self.node, ast.Call) else None
+
+    @property
+    def operands(self) -> list[ast.expr]:
+        """Returns the operands: of a method of a tensor, the tensor is the first."""
+        match self.node:
+            case ast.BinOp(left=left, right=right):
+                return [left, right]
+            case ast.Call(func=ast.Attribute(value=owner), args=arguments):
+                return [owner, *arguments] if self.shape(owner) is not None else [*arguments]
+            case ast.Call(args=arguments):
+                return [*arguments]
+        return []
+
+    def shapes(self) -> tuple[list[int], list[int]] | None:
+        """Returns the shapes of the left and the right operand, if both are known."""
+        found = [self.shape(node) for node in self.operands]
+        if len(found) != 2 or found[0] is None or found[1] is None:
+            return None
+        return found[0], found[1]
+
+    def shape(self, node: ast.expr) -> list[int] | None:
+        """Returns the shape of a name that is a tensor."""
+        operand = self._operand(node)
+        return None if operand is None else shape_of(operand)
+
+    def sides(self) -> Iterator[Side]:
+        """Yields each operand; of a variable, the value that it was set to."""
+        for node in self.operands:
+            operand = self._operand(node)
+            if operand is None or not operand.made:
+                yield Side(node)
+                continue
+            value = _value_in(operand.made)
+            if value is not None:
+                yield Side(value, f" {self._set_at(operand)}")
+
+    def _operand(self, node: ast.expr) -> Operand | None:
+        name = ast.unparse(node)
+        return next((one for one in self.raised.operands if one.name == name), None)
+
+    def _set_at(self, operand: Operand) -> str:
+        frames = self.raised.frames
+        file = f"{frames[-1].file}:" if frames else "line "
+        return f"{operand.name} is made at {file}{operand.line}: {operand.made}."
+
+
+def _value_in(statement: str) -> ast.expr | None:
+    """Returns the value that a statement gives a variable."""
+    try:
+        (node,) = ast.parse(statement).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
