@@ -33,8 +33,8 @@ def proof(places: Sequence[str], on: Sequence[int], is_second: bool, is_all: boo
     """Returns the sentence that says which change was seen to fix tests.
 
     `places` are alternatives, each with its source. The change goes `on` in other lines. One that
-    `is_second` fixes tests with another mistake fixed too. Without `is_all`, tests of the exercise
-    stay wrong, or nobody knows; another change of the same line may do more.
+    `is_second` fixes tests with another mistake fixed too. Without `is_all`, some tests of
+    the exercise stay wrong, or were not tried; another change of the line may fix them.
     """
     which = "this line" if len(places) == 1 else "one of these lines"
     together = f" together with {_lines(on)}" if on else ""
@@ -42,8 +42,7 @@ def proof(places: Sequence[str], on: Sequence[int], is_second: bool, is_all: boo
         only = "" if on or is_second else "only "
         said = f"changing {only}{which}{together} fixes the exercise"
     else:
-        fixed = "fixes this test, but not every test of the exercise"
-        said = f"a change tried in {which}{together} {fixed}"
+        said = f"a change tried in {which}{together} fixes this test"
     said += f": {' | or '.join(places)}"
     return (
         f"This is one of two mistakes. With the other fixed, {said}" if is_second else _begun(said)

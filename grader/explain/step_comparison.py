@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
@@ -51,6 +52,8 @@ _MOST_LOOKED_AT = 6
 _MOST_STRANGE = 3
 _NAMED = 6
 _LONGEST_NAME = 80
+# Values after a step among which it may be scaled.
+_MOST_LATER = 3
 
 Ask = Callable[[Call], Answer]
 # How like a step is what was found of it, and the shape in which it was.
@@ -186,7 +189,8 @@ def _shapes(
         last: dict[str, _Found] = {}
         for record in on_a_line:
             alike = known.alike(record.value)
-            for name in known.most_like(record.value):
+            names = known.most_like(record.value)
+            for name in () if names and _is_scaled_on(records, record, known) else names:
                 sightings.append(Sighting(name, record.stack))
                 found = alike.steps[name], tuple(record.value.shape)
                 if name not in last or not _is_merged(found, last[name]):
@@ -200,6 +204,26 @@ def _shapes(
             if name not in seen or found[0] > seen[name][0]:
                 seen[name] = found
     return {name: shape for name, (_, shape) in seen.items()}, sightings
+
+
+def _is_scaled_on(records: Sequence[Record], record: Record, known: KnownSteps) -> bool:
+    """Returns whether the next value is this one times a constant, and no step of the reference.
+
+    The code is still on its way to a step, and is at it by chance.
+    """
+    value = record.value
+    if not value.is_floating_point() or not value.numel():
+        return False
+    place = next(place for place, one in enumerate(records) if one is record)
+    for later in records[place + 1 : place + 1 + _MOST_LATER]:
+        other = later.value
+        if other.shape != value.shape or not other.is_floating_point():
+            continue
+        largest = int(value.abs().argmax())
+        factor = float(other.flatten()[largest] / value.flatten()[largest])
+        if math.isfinite(factor) and not math.isclose(abs(factor), 1, rel_tol=1e-3):
+            return torch.allclose(other, factor * value) and not known.most_like(other)
+    return False
 
 
 def _first_shapes(steps: Steps) -> dict[str, tuple[int, ...]]:

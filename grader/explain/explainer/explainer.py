@@ -89,6 +89,8 @@ class Explainer:
         for test in self._passing(statuses, seen):
             if not deadline.passed:
                 seen[test.id] = self._rerun.look(test, asked) or seen[test.id]
+        after = {} if deadline.passed else self._after_the_first(statuses, seen, workshop)
+        seen |= after
         for name, found in seen.items():
             if statuses[name] in REPEATED:
                 otherwise = Told(_OTHERWISE[self._suite.tests[name].visibility])
@@ -99,7 +101,10 @@ class Explainer:
         first = words = Words(told, evidence=Evidence(pictures))
         yield words
         if told and not deadline.passed:
-            for words in self._with_reasons(ask, made, statuses, seen, first, deadline, workshop):
+            dependence = self._dependence(made, statuses, seen, workshop, after)
+            for words in self._with_reasons(
+                ask, dependence, statuses, seen, first, deadline, workshop
+            ):
                 yield words
         for of_lost in losses.told(self._lost(statuses, lost), self._repeated, deadline):
             yield replace(words, tests={**words.tests, **of_lost})
@@ -107,7 +112,7 @@ class Explainer:
     def _with_reasons(
         self,
         ask: Ask,
-        made: Sequence[Call],
+        dependence: tuple[Dependence, Mapping[str, RerunResult]],
         statuses: Mapping[str, Status],
         seen: Mapping[str, RerunResult],
         words: Words,
@@ -116,10 +121,10 @@ class Explainer:
     ) -> Iterator[Words]:
         """Returns the words with known mistakes, then with steps, then with lines.
 
-        A student who hears of a line that mends an answer need not hear of the steps. Answers that
-        depend on the calls that were `made` before show neither.
+        A student who hears of a line that mends an answer need not hear of the steps. Answers with
+        a `dependence` on earlier calls show neither.
         """
-        depends, alone = self._dependence(made, statuses, seen, workshop)
+        depends, alone = dependence
         seen = {**seen, **alone}
         fresh = {test: one.words for test, one in alone.items() if one.words is not None}
         told = {**words.tests, **fresh}
@@ -181,7 +186,7 @@ class Explainer:
                 told[test] = _mended(test, named[test], one, self._suite.assignment.show_edits)
             elif one is not None and test in one.failing:
                 told[test] = _with(told[test], one.in_words(test))
-            else:
+            elif statuses[test] is Status.FAILED:
                 unused = workshop.ignored.get(self._suite.tests[test].exercise, "")
                 told[test] = _with(told[test], unused)
         evidence = replace(words.evidence, mendings=tuple(workshop.mendings))
@@ -195,14 +200,15 @@ class Explainer:
         statuses: Mapping[str, Status],
         seen: Mapping[str, RerunResult],
         workshop: RepairWorkshop,
+        after: Iterable[str],
     ) -> tuple[Dependence, Mapping[str, RerunResult]]:
         """Returns the tests that depend on the calls `made` before, and rerun results.
 
-        The rerun results are those of other wrong tests, with no call before them. They are empty
-        unless a dependence shows.
+        Those `after` the first test were seen to do so. The rerun results are those of other wrong
+        tests, with no call before them. They are empty unless a dependence shows.
         """
         asked = [*itertools.chain(*self._asked(statuses, seen).values())]
-        depends = workshop.dependence(self._mistakes, asked, made)
+        depends = workshop.dependence(self._mistakes, asked, made).also(after)
         wrong = self._wrong(statuses, seen, depends)
         if not depends.tests:
             # No plain answer was a control for these tests: gradients, for example.
@@ -277,6 +283,23 @@ class Explainer:
             for test, found in seen.items()
             if statuses[test] in REPEATED and found.words is None
         ]
+
+    def _after_the_first(
+        self,
+        statuses: Mapping[str, Status],
+        seen: Mapping[str, RerunResult],
+        workshop: RepairWorkshop,
+    ) -> dict[str, RerunResult]:
+        """Returns the results of tests that pass now, but not after the first test of all.
+
+        At home and in the judge, the first test leaves whatever a submission keeps of it.
+        """
+        passing = [test.id for test in self._passing(statuses, seen)]
+        first = next((test for test in self._suite.tests if test in statuses), None)
+        if first is None or not passing:
+            return {}
+        found = workshop.after(first, passing, self._look)
+        return {test: one for test, one in found.items() if one.words is not None}
 
     def _asked(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]

@@ -232,6 +232,20 @@ class RepairWorkshop:
                     found[test] = result
         return found
 
+    def after(
+        self, first: str, tests: Iterable[str], look: Callable[[str, Ask], Result | None]
+    ) -> dict[str, Result]:
+        """Returns the result of each test that has one, run in turn after the `first` test."""
+        found: dict[str, Result] = {}
+        with contextlib.suppress(WorkerLost), self._session.bench() as bench:
+            is_made(bench.try_edits, {})
+            look(first, bench.ask)
+            for test in tests:
+                result = look(test, bench.ask)
+                if result is not None:
+                    found[test] = result
+        return found
+
     def _noted(self, attempt: RepairAttempt) -> Repair:
         choice, cost = attempt.choice, attempt.cost
         places = () if choice is None else tuple((one.file, one.line) for one in choice.places)

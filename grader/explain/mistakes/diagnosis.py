@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import torch
@@ -87,7 +87,7 @@ def wrong_cases(catalogue: Catalogue, observations: Sequence[Observation]) -> in
 def _finding(
     catalogue: Catalogue,
     observations: Sequence[Observation],
-    named: Collection[str],
+    named: Set[str],
     deadline: Deadline,
 ) -> Finding | None:
     """Returns the mistake that explains an exercise, or the one `named` elsewhere if several do."""
@@ -101,6 +101,10 @@ def _finding(
     ]
     alone = [name for name in known if "+" not in name]
     fitting = _fitting(catalogue, deadline.each(alone), evidence, TELLING_CASES)
+    if fitting and fitting.keys().isdisjoint(named):
+        # Two mistakes that were found elsewhere may answer as a third one does.
+        both = [name for name in known if "+" in name and named >= {*name.split(" + ")}]
+        fitting = _fitting(catalogue, deadline.each(both), evidence, TELLING_CASES) or fitting
     if not fitting:
         same = _indifferent(catalogue, evidence.wrong, deadline)
         if same is not None:

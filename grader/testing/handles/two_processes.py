@@ -16,6 +16,7 @@ from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, Value, mapped
 from grader.testing.handles.scripts import call_of
 from grader.worker.calls.making import ANEW
+from grader.worker.calls.marshalling import same_values
 
 # What is to be known where the second half raised.
 REMARK = "By then your program had been imported again: only the file was left of what was saved."
@@ -41,7 +42,7 @@ class TwoProcesses:
         if other is None or other._place != self._place:
             return False
         pairs = zip(self._steps[: self._place], other._steps, strict=False)
-        return all(one is same or one == same for one, same in pairs)
+        return all(one is same or _are_same(one, same) for one, same in pairs)
 
     def second(self, content: Value) -> Call:
         """Returns the steps in the second process, which begin with the file."""
@@ -66,6 +67,13 @@ def in_two_processes(call: Call) -> TwoProcesses | None:
     steps = [*call.before, *asked, *call.then]
     return TwoProcesses(
         call, steps, max(place for place, one in enumerate(steps) if _hands_on(one))
+    )
+
+
+def _are_same(one: Step, other: Step) -> bool:
+    bare, same = (replace(step, positional=(), keywords={}) for step in (one, other))
+    return bare == same and same_values(
+        (one.positional, one.keywords), (other.positional, other.keywords)
     )
 
 

@@ -130,7 +130,8 @@ def vector_jacobian_products(
 
     The sum is derived, as autograd loads sympy to check a cotangent: a second for nothing.
     """
-    total = (result * cotangent).sum()
+    with torch.enable_grad():  # which a call may have switched off
+        total = (result * cotangent).sum()
     products = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
     return {
         name: product for name, product in zip(wanted, products, strict=True) if product is not None

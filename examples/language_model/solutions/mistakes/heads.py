@@ -130,9 +130,8 @@ MISTAKES = (
     ),
     Mistake(
         "heads-share-weights",
-        "All your heads compute the same thing, because they share the weights of one of them.",
-        "How many different heads does your code make, and which weights does each of them end up "
-        "with?",
+        "Your result holds one head's output several times, in place of each head's own.",
+        "Which weights does each head use, and whose outputs are joined?",
         ways(
             Way(CAUSAL, {"split_heads": _first_for_all}),
             Way(CAUSAL, {"split_heads": _last_for_all}),

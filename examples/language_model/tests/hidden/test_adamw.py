@@ -46,6 +46,31 @@ def test_adamw_leaves_alone_what_has_no_gradient(student, reference, draw):
 
 
 @exercise("get_adamw_cls", aspect="generality")
+def test_adamw_counts_the_steps_of_each_parameter(student, reference, draw):
+    """The means of a parameter whose first gradient comes late are corrected from then on."""
+    starts = [draw(3), draw(3)]
+    gradients = [[draw(3), draw(3) if step > 1 else None] for step in range(5)]
+    steps_match(student, reference, starts, gradients, lr=0.05)
+
+
+@exercise("get_adamw_cls", aspect="generality")
+def test_adamw_goes_on_from_its_saved_state(student, reference, draw):
+    """What steps remember lies in the optimizer's state, which is saved with it."""
+    start, gradients = draw(4), [draw(4) for _ in range(6)]
+    values = []
+    for handle in (student, reference):
+        parameter = handle.parameter(start)
+        optimizers = [handle()([parameter], **SETTINGS) for _ in range(2)]
+        for number, gradient in enumerate(gradients):
+            if number == 3:
+                optimizers[1].load_state_dict(optimizers[0].state_dict())
+            parameter.grad = gradient
+            optimizers[number // 3].step()
+        values.append(parameter.value)
+    assert_matches(*values, what="the parameter after going on from a saved state")
+
+
+@exercise("get_adamw_cls", aspect="generality")
 def test_adamw_decays_what_has_a_gradient_of_0(student, reference, draw):
     """The decay is no part of the gradient, and is not divided by its running mean."""
     gradients = [[torch.zeros(5)] for _ in range(3)]
