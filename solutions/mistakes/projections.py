@@ -32,6 +32,12 @@ def _values_second(first: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor
     return first, third, second
 
 
+def _values_unprojected(
+    first: Tensor, second: Tensor, third: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return first, second, torch.eye(third.shape[-2], dtype=third.dtype, device=third.device)
+
+
 def _drawn_anew(first: Tensor, second: Tensor, third: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return _drawn_like(first), _drawn_like(second), _drawn_like(third)
 
@@ -50,6 +56,12 @@ MISTAKES = (
         "The merged outputs of your heads are returned without the output projection.",
         "Which of the four weights has no effect on your result?",
         (Way({"project_output": _unprojected}, PROJECTED),),
+    ),
+    Mistake(
+        "value-projection-missing",
+        "Your attention averages the tokens themselves, without the value projection.",
+        "Does your result change when you multiply the value weight by 2?",
+        (Way({"weights_in_order": _values_unprojected}, (SELF_ATTENTION, *CAUSAL)),),
     ),
     Mistake(
         "projection-transposed",
