@@ -35,7 +35,7 @@ class _Progress:
             transient=True,
             disable=not self._console.is_terminal,
         )
-        self._task = self._bar.add_task("")
+        self._task = self._bar.add_task("", total=None)
 
     def __enter__(self) -> Self:
         return self

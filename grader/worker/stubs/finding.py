@@ -32,7 +32,7 @@ ANNOTATING = {
 _WRITER = "torch.utils.tensorboard"
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 # It asks for jax where a name of it is taken that annotates.
-_ASKING = "jaxtyping"
+_ASKING = ("jaxtyping", "jaxtyping._pytree_type")
 _MISSPELT = 0.8
 _LARGEST_SOURCE = 1 << 20
 
@@ -154,7 +154,7 @@ def _importer(frame: FrameType | None) -> FrameType | None:
         if name == "importlib.util":
             return None
         is_machinery = name in (__name__, "importlib", "importlib._bootstrap")
-        is_machinery |= name.partition(".")[0] == _ASKING
+        is_machinery |= name in _ASKING
         if not is_machinery and "importlib" not in frame.f_code.co_filename:
             return frame
         frame = frame.f_back

@@ -37,7 +37,7 @@ def outcome_of(problem: BaseException) -> GradeStatus:
     assignment = SimpleNamespace(call_timeout=1.0)
     service._suite = SimpleNamespace(assignment=assignment, unexamined=lambda *_: [])
     service._settings = SimpleNamespace(timeout=1.0, memory_mb=64, device="cpu")
-    service._seats = SimpleNamespace(taken=taken)
+    service._preparation = SimpleNamespace(prepared=taken)
     return service._examined(None, None, False).status
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from grader.core.processes import is_alive
 from grader.sandbox.cgroups.discovery import find_ground, sweep
 from grader.sandbox.cgroups.files import Hierarchy, hierarchies
 from grader.sandbox.cgroups.group import Ground, Group, GroupBounds, NoGround
 from grader.sandbox.cgroups.v2 import parents
-from grader.sandbox.usage_watch import is_alive
 from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
