@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from grader.authoring.forbidden_names import unknown_names
 from grader.authoring.seen_mistakes import seen_in_classes
 from grader.core.assignment import Assignment
 from grader.core.verdict import Aspect, Status, Verdict
@@ -66,7 +67,7 @@ class Verification:
     `remembered` are the tests of `values` that pass with the answers to another draw's calls.
     `apart` are pairs of an exercise and one that it claims to build on, without a known mistake
     that both share. `unlike` are mistakes that a class made, with the exercises in which no variant
-    answers as the class did.
+    answers as the class did. `unknown` are forbidden names that nothing has, with a near one or "".
     """
 
     unjust: tuple[str, ...]
@@ -76,6 +77,7 @@ class Verification:
     trials: tuple[MistakeTrial, ...]
     apart: tuple[tuple[str, str], ...] = ()
     unlike: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
 
     @property
     def uncaught(self) -> list[MistakeTrial]:
@@ -100,7 +102,7 @@ class Verification:
     def holds(self) -> bool:
         """Returns whether right passes, wrong fails under its name, and all tests are useful."""
         faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart, self.unlike)
-        return not any((*faults, self.uncaught, self.misnamed))
+        return not any((*faults, self.unknown, self.uncaught, self.misnamed))
 
 
 class Functions:
@@ -226,7 +228,9 @@ def _verification(suite: Suite) -> Verification:
         if verdict.aspect is Aspect.VALUES and verdict.status is Status.PASSED
     ]
     found = (tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
-    return Verification(*found, _apart(suite.foundations), tuple(_unlike(suite, explainer)))
+    unlike = tuple(_unlike(suite, explainer))
+    unknown = tuple(unknown_names(suite.assignment.forbidden))
+    return Verification(*found, _apart(suite.foundations), unlike, unknown)
 
 
 def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:

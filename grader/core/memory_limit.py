@@ -7,6 +7,7 @@ has: an allocation beyond it fails, and the machine's out-of-memory killer has n
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,14 @@ def limited_memory_growth(more: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def machine_has(size: int) -> bool:
+    """Returns whether the machine has so many bytes left: a bound, and not it, refused some."""
+    if sys.platform != "linux":
+        return False
+    (left,) = re.findall(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
+    return int(left) << 10 > size
 
 
 def _held() -> int:

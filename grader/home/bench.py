@@ -125,7 +125,7 @@ class DirectCalls:
         self._root = root
         self._watch = watch
         self._limit = limit
-        self._living = Living(vars(adapters), watch.look_at if watch else None)
+        self._living = Living(vars(adapters), watch.call) if watch else Living(vars(adapters))
         self._sending, self._receiving = Sending(), Receiving()
         self._noted: set[tuple[str, Use]] = set()
 

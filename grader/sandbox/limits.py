@@ -13,6 +13,11 @@ from grader.core.settings import CPU
 _SHORT = 0.05
 
 
+# A submission pays so many seconds of its own for one of the judge's, who so computes for a quarter
+# of its limit at most, and for the answer that exceeds it.
+PRICE_OF_JUDGE = 4.0
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """Seconds: on the wall, of the processors, and in which this machine had none to spare."""
@@ -27,8 +32,9 @@ class Taken:
         return max(self.processor, self.wall - self.waiting)
 
     def with_reading(self, seconds: float) -> Taken:
-        """Returns the same, and what it took this process to read the answer."""
-        return replace(self, wall=self.wall + seconds, processor=self.own + seconds)
+        """Returns the same, and the price of what it took this process to read the answer."""
+        price = PRICE_OF_JUDGE * seconds
+        return replace(self, wall=self.wall + seconds, processor=self.own + price)
 
 
 class Clock:

@@ -22,7 +22,7 @@ from grader.core.wire.values import Value
 from grader.sandbox.environment import Environment
 from grader.sandbox.forbidden_uses import Uses
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
-from grader.sandbox.limits import Allowance, Patience
+from grader.sandbox.limits import PRICE_OF_JUDGE, Allowance, Patience
 from grader.sandbox.redaction import redacted, with_what_was_missed, without_places
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
@@ -219,8 +219,8 @@ class Session:
         return self._used + self._beside + (0.0 if self._bench is None else self._bench.seconds)
 
     def charge(self, seconds: float) -> None:
-        """Takes the seconds that its answers cost the judge from the time that it has."""
-        self._used += seconds
+        """Takes the price of the seconds that its answers cost the judge from its time."""
+        self._used += PRICE_OF_JUDGE * seconds
         self._wall += seconds
 
     @contextlib.contextmanager

@@ -24,6 +24,7 @@ from grader.core.wire.frames import (
     ANSWER,
     ANY_FRAME,
     RECORDED,
+    REPORT,
     FrameBounds,
     Received,
     decode,
@@ -231,7 +232,7 @@ class Worker:
         self._watch.is_alone = isolation["processes"] != "none"
 
     def _told(self, frame: bytes, patience: Patience, doing: str) -> dict[str, Any]:
-        received = self._answer(frame, patience, doing)
+        received = self._answer(frame, patience, doing, REPORT)
         try:
             return decode(received)[0]
         except BadFrame as error:

@@ -70,7 +70,7 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
     )
     channel.sendall(encode({"imported": as_plain(report)}, {}))
     trying: Trying | None = None
-    living, calls = Living(loaded.functions, watch.look_at), Receiving()
+    living, calls = Living(loaded.functions, watch.call), Receiving()
     while True:
         header, values = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
         if TRIALS in header:

@@ -70,8 +70,8 @@ def verify_command(
 
     Exits with 1 if a reference or a right variant fails a test, if a mistake passes all of them or
     is given another's name, if there is a test that nothing wrong fails, or one of values that
-    remembered answers pass, or if an exercise is said to build on one with which it shares no
-    mistake.
+    remembered answers pass, if an exercise is said to build on one with which it shares no mistake,
+    or if a forbidden name does not exist.
 
     With --edits, the wrong programs are small edits of the references and of the right variants,
     one at a time. Prints those that pass all tests and yet answer otherwise, as differences, and
@@ -237,5 +237,10 @@ def _complaints(verification: Verification) -> list[str]:
             f"{mistake} does not answer in {exercise} as solutions/seen/{mistake}.toml says that a "
             "class did: list it in MISTAKES, with a variant that does"
             for mistake, exercise in verification.unlike
+        ),
+        *(
+            f"[tool.grader.forbidden] lists {name}, which does not exist"
+            + (f": did you mean {near}?" if near else "")
+            for name, near in verification.unknown
         ),
     ]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.core.wire.tensors import MAX_ANSWER, MAX_PAYLOAD, BadFrame, Payload
-from grader.core.wire.trees import Reading, TreeWriter
+from grader.core.wire.trees import MAX_TEXT, Reading, TreeWriter
 from grader.core.wire.values import Value
 
 _PREFIX = struct.Struct(">4sIIQ")
@@ -31,16 +31,22 @@ _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class FrameBounds:
-    """The most bytes of a frame's parts: its header, the outline of its values, and these."""
+    """The most bytes of a frame's parts: its header, the outline of its values, and these.
+
+    And of the long texts among them.
+    """
 
     header: int
     outline: int
     payload: int
+    text: int = MAX_TEXT
 
 
-ANY_FRAME = FrameBounds(4 << 20, 4 << 20, MAX_PAYLOAD)
+ANY_FRAME = FrameBounds(4 << 20, 4 << 20, MAX_PAYLOAD, MAX_PAYLOAD)
 # A header says what was raised, and where what is forbidden was used; the largest value is a file.
 ANSWER = FrameBounds(256 << 10, 4 << 20, MAX_ANSWER)
+# What a worker reports of its confinement and of an import holds no values.
+REPORT = FrameBounds(4 << 20, len("{}"), 0)
 # Steps are noted in the header.
 RECORDED = FrameBounds(4 << 20, 4 << 20, MAX_ANSWER)
 
@@ -81,7 +87,7 @@ def encode(
     described = {name: writing.entry(value) for name, value in values.items()}
     texts = [_AS_TEXT(one).encode() for one in (header, described)]
     sizes = (*map(len, texts), sum(map(len, writing.chunks)))
-    if not _fit(sizes, bounds):
+    if not _fit(sizes, bounds) or writing.text > bounds.text:
         told = " + ".join(map(str, sizes))
         raise BadFrame(f"a frame of {told} bytes is larger than what may cross")
     return b"".join([_PREFIX.pack(_MAGIC, *sizes), *texts, *writing.chunks])

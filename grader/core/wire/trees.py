@@ -38,6 +38,8 @@ _SHORT_TEXT = 200
 _FEW_NUMBERS = 8
 # Of lists of numbers alone, in all.
 _MAX_NUMBERS = MAX_NODES
+# Bytes of long texts in an answer, in all: Python may take four for one of them.
+MAX_TEXT = 8 << 20
 # Keys of texts and bytes cannot be made to collide, those of numbers can.
 _SAME_HASH = 16
 _NAME = 100
@@ -50,10 +52,11 @@ _SEQUENCES: Mapping[str, Callable[[Iterable[Any]], Any]] = {
 
 
 class TreeWriter:
-    """Lays out values as JSON, and collects the bytes that follow."""
+    """Lays out values as JSON, and collects the bytes that follow; `text` are those of texts."""
 
     def __init__(self) -> None:
         self.chunks: list[bytes] = []
+        self.text = 0
         self._nodes = 0
 
     def entry(self, value: Value, depth: int = 0) -> Any:
@@ -121,7 +124,9 @@ class TreeWriter:
         return {"ints" if kinds == {int} else "floats": len(values)}
 
     def _text(self, value: str) -> dict[str, int]:
-        return {"text": self._bytes(value.encode("utf-8", "surrogatepass"))}
+        size = self._bytes(value.encode("utf-8", "surrogatepass"))
+        self.text += size
+        return {"text": size}
 
     def _bytes(self, data: bytes) -> int:
         self.chunks.append(data)
@@ -136,6 +141,7 @@ class Reading:
         self._trusted = trusted
         self._nodes = 0
         self._numbers = 0
+        self._text = 0
 
     def value(self, entry: object, depth: int = 0) -> Value:
         """Returns the value of an entry.
@@ -212,6 +218,9 @@ class Reading:
         if kind == "bytes":
             return bytes(self._payload.take(count))
         if kind == "text":
+            self._text += count
+            if self._text > MAX_TEXT and not self._trusted:
+                raise BadFrame("texts are longer than may cross")
             return _decoded(self._payload.take(count))
         dtype = numpy.int64 if kind == "ints" else numpy.float64
         self._numbers += count

@@ -28,14 +28,12 @@ from grader.core.settings import Settings
 from grader.explain.explainer.service import ExplainerService, bound_this_process
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
 from grader.grading.job.lines import LineChannel, Role
-from grader.grading.judge.service import JudgeService
+from grader.grading.judge.service import JudgeService, memory_bound
 from grader.intake.client import IntakeClient
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.zygote import Zygote
 from grader.testing.suite.suite import Suite
 
-# Bytes that a judge may have beyond what a submission may: answers, and what compares them.
-_MEMORY_TO_COMPARE = 512 << 20
 # So many more objects than were let go, before cycles are looked for.
 _ALLOCATED = 50_000
 
@@ -124,7 +122,7 @@ class Job:
         suite, settings = collected.suite, collected.settings
         if Role(order["be"]) is Role.JUDGE:
             settings = replace(settings, seed=order["seed"])
-            limit_memory_growth((settings.memory_mb << 20) + _MEMORY_TO_COMPARE)
+            limit_memory_growth(memory_bound(settings))
             self._judge(JudgeService(suite, settings, *shared, self._lines.say))
         else:
             bound_this_process()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.assignment import BadAssignment
+from grader.core.memory_limit import machine_has
 from grader.core.points import total
 from grader.core.settings import Settings
 from grader.core.submission import Imports, Unreadable
@@ -38,7 +39,15 @@ _SUBMISSIONS_THAT_LEAVE_MUCH = 2
 # So many times its seconds may a call take while the machine is busy.
 _NET = 3
 
+# Bytes that a judge may have beyond what a submission may: answers, and what compares them.
+_MEMORY_TO_COMPARE = 512 << 20
+
 Say = Callable[[dict[str, Any]], None]
+
+
+def memory_bound(settings: Settings) -> int:
+    """Returns the bytes by which a judge may grow."""
+    return (settings.memory_mb << 20) + _MEMORY_TO_COMPARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +150,9 @@ class JudgeService:
         except (CopyFailed, ForkServerLost) as problem:
             return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, str(problem))
         except MemoryError:
+            if machine_has(memory_bound(self._settings)):
+                why = "its answers take more memory than a judge may have"
+                return self._unexamined(GradeStatus.UNREADABLE, Status.ERROR, why)
             why = "this machine has no memory left for a judge"
             return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
         except Exception as problem:

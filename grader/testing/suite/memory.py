@@ -19,6 +19,8 @@ Digests = tuple[bytes, ...]
 # Bytes of answers: to one test, and to all failed ones of a submission. Honest ones need thousands.
 MOST_HELD = 32 << 20
 _MOST_KEPT = 16 << 20
+# Bytes of answers from which calls were remembered that may hold what was answered.
+_MOST_LEARNED = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +126,13 @@ def asked_for(call: Call, ask: Ask) -> AnsweredCall:
 class Memory(Generic[Outcome]):
     """Answers, by their digests, lead to a test's next call or to its outcome.
 
-    Only answers that have a digest are remembered, and of each test only so many, the latest.
+    Only answers that have a digest are remembered, and of each test only so many, the latest. All
+    is forgotten once so much was answered that calls made of answers could take the memory.
     """
 
     def __init__(self, most: int = 48) -> None:
         self._most = most
+        self._learned = 0
         self._known: dict[str, OrderedDict[Digests, Call | _Reached[Outcome]]] = {}
 
     def follow(self, test: str, ask: Ask) -> tuple[Sequence[AnsweredCall], Outcome | None]:
@@ -153,6 +157,10 @@ class Memory(Generic[Outcome]):
         """
         if len(asked) >= self._most:
             return
+        self._learned += sum(one.size for one in asked)
+        if self._learned > _MOST_LEARNED:
+            self._known.clear()
+            self._learned = 0
         known = self._known.setdefault(test, OrderedDict())
         digests: Digests = ()
         for one in asked:

@@ -14,8 +14,8 @@ from grader.worker.calls.marshalling import arrived, same_values
 
 Seed = Callable[[int], None]
 Functions = Mapping[str, Callable[..., Any]]
-# Looks at what an adapter handed back.
-Look = Callable[[object, Callable[..., Any]], None]
+# Returns what an adapter hands back for its arguments.
+CallAdapter = Callable[[Callable[..., Any], Mapping[str, Any]], Any]
 
 
 class NoAdapter(Exception):
@@ -25,13 +25,15 @@ class NoAdapter(Exception):
 class Living:
     """The objects that the latest call made, for a call whose script continues it.
 
-    `functions` are the adapters that steps may ask; `called` is what was called last. `look`
-    is shown what each adapter hands back.
+    `functions` are the adapters that steps may ask; `called` is what was called last.
+    Adapters are called by `call`.
     """
 
-    def __init__(self, functions: Functions | None = None, look: Look | None = None) -> None:
+    def __init__(
+        self, functions: Functions | None = None, call: CallAdapter = lambda one, own: one(**own)
+    ) -> None:
         self._functions = functions or {}
-        self._look = look
+        self._call_adapter = call
         self._call: Call | None = None
         self._made: list[Any] = []
         self._workshop = ScriptFiles()
@@ -80,10 +82,7 @@ class Living:
 
     def _asked(self, adapter: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         self.called = adapter
-        given = adapter(**arguments)
-        if self._look is not None:
-            self._look(given, adapter)
-        return given
+        return self._call_adapter(adapter, arguments)
 
     def _seed(self, seed: Seed | None) -> None:
         if seed is not None:

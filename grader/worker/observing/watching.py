@@ -12,7 +12,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any
@@ -26,18 +26,20 @@ from grader.worker.observing.operations import NAMESPACE, watch_operation
 class CallWatch:
     """Remembers which of the watched functions, classes and operations were called, and where.
 
-    The line is the innermost one of the submission's own files, those below `root`. What a
-    forbidden call does inside itself is no further use.
+    The line is the innermost one of the submission's own files, those below `root`. What runs
+    where none of these lines is at work, in a thread for one, is told at the adapter that is being
+    called. What a forbidden call does inside itself is no further use.
     """
 
     def __init__(self, names: Iterable[str], root: Path) -> None:
         self._root = _folder(root)
         # At home both may lie below the student's own folder.
         self._packages = _folder(Path(sys.prefix))
-        self._engine = _folder(Path(__file__).parents[2])
+        self._watches = _folder(Path(__file__).parent)
         self._uses: dict[Use, None] = {}
         self._classes: dict[type, str] = {}
         self._operations: list[object] = []
+        self._asked: Callable[..., Any] | None = None
         for name in names:
             if name.startswith(NAMESPACE):
                 self._operations.append(watch_operation(name, self._noting(name)))
@@ -51,7 +53,17 @@ class CallWatch:
         uses, self._uses = self._uses, {}
         return tuple(uses)
 
-    def look_at(self, given: object, adapter: Callable[..., Any]) -> None:
+    def call(self, adapter: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Returns what an adapter hands back, and looks at it."""
+        before, self._asked = self._asked, adapter
+        try:
+            given = adapter(**arguments)
+        finally:
+            self._asked = before
+        self._look_at(given, adapter)
+        return given
+
+    def _look_at(self, given: object, adapter: Callable[..., Any]) -> None:
         """Notes a class that an adapter hands back, or one of such an object, if it is forbidden.
 
         Or inherits from a forbidden one; who made the object is not asked.
@@ -108,14 +120,16 @@ class CallWatch:
 
     def _remember(self, name: str, here: FrameType) -> None:
         frame = here.f_back
-        while frame is not None:
+        while frame is not None and frame.f_code is not CallWatch.call.__code__:
             file = frame.f_code.co_filename
-            if file.startswith(self._engine):
-                return  # called by what watches another call, or by who asked for the answer
+            if file.startswith(self._watches):
+                return  # called by what watches another call
             if self._is_own(file):
                 self._note(Use(name, _posix(file[len(self._root) :]), frame.f_lineno or 0))
                 return
             frame = frame.f_back
+        if self._asked is not None and (place := self._place(inspect.unwrap(self._asked))):
+            self._note(Use(name, *place))
 
     def _note(self, use: Use) -> None:
         if len(self._uses) < MAX_USES:

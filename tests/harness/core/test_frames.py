@@ -11,9 +11,10 @@ import numpy
 import pytest
 import torch
 
+from grader.core.wire.calls import Answer, encode_answer
 from grader.core.wire.frames import ANSWER, Received, decode, encode, receive
 from grader.core.wire.tensors import DTYPES, BadFrame
-from grader.core.wire.trees import ARRAY_DTYPES
+from grader.core.wire.trees import ARRAY_DTYPES, MAX_TEXT
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value
 
 pytestmark = pytest.mark.unit
@@ -159,6 +160,8 @@ def test_tensors_share_no_memory() -> None:
         ({"bytes": -1}, b"", "no number"),
         ({"text": 2}, b"\xff\xfe", "not encoded"),
         ({"ints": 2**40}, bytes(8), "more numbers"),
+        ({"text": MAX_TEXT + 1}, bytes(8), "texts are longer"),
+        ({"list": [{"text": MAX_TEXT}] * 2}, bytes(MAX_TEXT), "texts are longer"),
         ({"array": ["object", [1]]}, bytes(8), "dtype"),
         ({"array": ["int64", [2**20, 2**20]]}, bytes(8), "more elements"),
         ({"named": [1, []]}, b"", "no names"),
@@ -187,3 +190,11 @@ def test_equal_digests_are_equal_frames() -> None:
     other = Received(struct.pack(">4sIIQ", b"GRDR", 6, 0, 2), bytearray(8))
     assert one.digest != other.digest
     assert one.digest == Received(one.prefix, bytearray(8)).digest
+
+
+def test_a_long_text_crosses_to_a_worker_and_not_back() -> None:
+    """A course may have one read; an answer of so many characters is refused where it is made."""
+    text = "a" * (MAX_TEXT + 1)
+    assert sent(text, trusted=True) == text
+    with pytest.raises(BadFrame, match="larger than what may cross"):
+        encode_answer(Answer(value=text))

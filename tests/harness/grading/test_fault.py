@@ -13,6 +13,7 @@ import pytest
 from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
 from grader.core.verdict import GradeStatus
+from grader.grading.judge import service
 from grader.grading.judge.service import JudgeService
 from grader.intake.copying.private_copy import CopyFailed
 from grader.sandbox import zygote
@@ -33,12 +34,12 @@ def outcome_of(problem: BaseException) -> GradeStatus:
         raise problem
         yield
 
-    service = object.__new__(JudgeService)
+    judge = object.__new__(JudgeService)
     assignment = SimpleNamespace(call_timeout=1.0)
-    service._suite = SimpleNamespace(assignment=assignment, unexamined=lambda *_: [])
-    service._settings = SimpleNamespace(timeout=1.0, memory_mb=64, device="cpu")
-    service._preparation = SimpleNamespace(prepared=taken)
-    return service._examined(None, None, False).status
+    judge._suite = SimpleNamespace(assignment=assignment, unexamined=lambda *_: [])
+    judge._settings = SimpleNamespace(timeout=1.0, memory_mb=64, device="cpu")
+    judge._preparation = SimpleNamespace(prepared=taken)
+    return judge._examined(None, None, False).status
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,6 @@ def outcome_of(problem: BaseException) -> GradeStatus:
     [
         CopyFailed("the disk is full"),
         ForkServerLost("it did not start"),
-        MemoryError(),
         OSError(errno.ENOSPC, "no space left"),
         OSError(errno.EMFILE, "too many open files"),
         OSError(errno.EIO, "the disk is broken"),
@@ -56,6 +56,15 @@ def outcome_of(problem: BaseException) -> GradeStatus:
 def test_the_machines_faults_cost_nobody_points(problem):
     """A full disk is no student's doing."""
     assert outcome_of(problem) is GradeStatus.NOT_GRADED
+
+
+@pytest.mark.parametrize(
+    ("has_memory", "status"), [(True, GradeStatus.UNREADABLE), (False, GradeStatus.NOT_GRADED)]
+)
+def test_memory_is_the_machines_only_where_it_has_none(monkeypatch, has_memory, status):
+    """Else it is the judge's bound, and a submission's answers brought the judge there."""
+    monkeypatch.setattr(service, "machine_has", lambda _: has_memory)
+    assert outcome_of(MemoryError()) is status
 
 
 @pytest.mark.process

@@ -34,6 +34,7 @@ torch.add = 50
 "aten::scaled_dot_product_attention" = 50
 "aten::_native_multi_head_attention" = 50
 "aten::no_such_operation" = 50
+"aten::cumsum" = 50
 "torch.nn.Linear" = 0
 "torch.nn.functional.scaled_dot_product_attention" = 0
 "torch.nn.functional.softmax" = 100
@@ -215,6 +216,20 @@ def test_what_a_forbidden_operation_is_made_of_may_be_used(double):
     """Whoever writes attention out multiplies matrices and takes a softmax."""
     graded = double(f"q = {ATTENDED}\n(torch.softmax(q @ q.mT, -1) @ q).sum()\nreturn x + x")
     assert (graded.score, notes(graded)) == (5.0, [])
+
+
+ELSEWHERE = {
+    4: "own = threading.Thread(target=torch.cumsum, args=(x, 0)); own.start(); own.join()",
+    5: "multiprocessing.Pool().starmap(torch.cumsum, [(x, 0)])",
+}
+
+
+@pytest.mark.parametrize(("line", "work"), ELSEWHERE.items(), ids=["thread", "processes"])
+def test_what_runs_elsewhere_counts_for_the_adapter(double, line, work):
+    """A thread has no line of the submission below it, and a pool calls in its place."""
+    graded = double(f"{work}\nreturn x + x", "import multiprocessing, threading, torch")
+    assert graded.score == 3.0
+    assert f"uses aten::cumsum (adapters.py:{line})" in graded.message
 
 
 def test_a_call_is_told_at_the_innermost_line_of_the_submission(double):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -293,6 +294,66 @@ def _code_in_a_comment(place: Path, _secret: Path, _marker: str) -> None:
     _files(place, hidden="# coding: utf-7\n# nothing+AAo-SHOWN = False\n")
 
 
+def _archive_of_odd_names(place: Path, _secret: Path, _marker: str) -> None:
+    """A right one, beside names that no shell and no other system likes."""
+    names = (
+        *("\n", "a\tb", "\x1b[2J.py", "'; rm -rf x", "$(id).py", "-rf", "...", "CON", "a" * 250),
+        *(
+            "\u202egp.py",
+            "e\u0301.py",
+            "\u00e9.py",
+            "ADAPTERS.PY",
+            "Adapters.py",
+            "\x7f",
+            "a/./b.py",
+        ),
+    )
+    with zipfile.ZipFile(f"{place}.zip", "w") as archive:
+        archive.writestr("adapters.py", RIGHT)
+        for name in names:
+            archive.writestr(name, WRONG)
+
+
+def _archive_of_overlaps(place: Path, _secret: Path, _marker: str) -> None:
+    """Many members have the bytes of one in common: unpacked they are a thousand times as many."""
+    with zipfile.ZipFile(f"{place}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("adapters.py", WRONG)
+        archive.writestr("model.py", bytes(1 << 20))
+        (model,) = (one for one in archive.infolist() if one.filename == "model.py")
+        for number in range(1500):
+            again = copy.copy(model)
+            again.filename = again.orig_filename = f"model{number}.py"
+            archive.filelist.append(again)
+
+
+def _times_beyond_reason(place: Path, _secret: Path, _marker: str) -> None:
+    _files(place, model="")
+    os.utime(place / "adapters.py", ns=(0, 2**62))
+    os.utime(place / "model.py", (-(2**33), -(2**33)))
+
+
+def _pipes_inside(place: Path, _secret: Path, _marker: str) -> None:
+    """A right one, among what is no file."""
+    _files(place)
+    for number in range(50):
+        os.mkfifo(place / f"model{number}.py")
+    (place / "parts.py").mkdir()
+    (place / "itself").symlink_to("itself")
+    (place / "there.py").symlink_to("back.py")
+    (place / "back.py").symlink_to("there.py")
+
+
+def _literals_huge(place: Path, _secret: Path, _marker: str) -> None:
+    """A right one, whose constants take long to read and long to show."""
+    lines = (
+        f"HEX = 0x{'f' * 1_000_000}",
+        f"{'n' * 200_000} = 1e{'9' * 4000}",
+        f"TEXT = {'x' * 2_000_000!r}",
+        "MANY = (" + "1, " * 100_000 + ")",
+    )
+    _files(place, model="\n".join(lines), adapters="import model\n" + RIGHT)
+
+
 KINDS: dict[str, Callable[[Path, Path, str], None]] = {
     make.__name__[1:]: make
     for make in (
@@ -303,6 +364,7 @@ KINDS: dict[str, Callable[[Path, Path, str], None]] = {
         _deep_expression, _scopes_inside_one_another, _names_very_long, _notebook_without_a_name,
         _notebook_of_many_cells, _notebook_of_many_old_cells, _notebook_of_little, _dotted_keys,
         _bytes_as_source, _code_in_a_comment, _pytest_plugin, _settings, _customize, _own_grader,
-        _shadows, _shadows_that_exit,
+        _shadows, _shadows_that_exit, _archive_of_odd_names, _archive_of_overlaps,
+        _times_beyond_reason, _pipes_inside, _literals_huge,
     )
 }  # fmt: skip

@@ -24,6 +24,7 @@ MEMORY = 512 << 20
 ALLOWED = Allowance(MEMORY)
 # Samples that are handed in several times, and told which copy they are.
 COPIES = {
+    "forbidden_operation": 24,
     "frames_lying_exception": 2,
     "frames_lying_records": 4,
     "frames_lying_shapes": 5,
@@ -34,10 +35,13 @@ COPIES = {
 
 # It looks like the folder of a judge, whose process has a number that none can have.
 NO_JUDGES = "grader-99999999999999999999-x"
-# It costs nothing; but that it is forbidden has the sources and calls of all looked at.
+# What costs nothing has the sources and calls of all looked at; the rest costs all points of an
+# exercise.
 FORBIDDEN = """
 [tool.grader.forbidden]
 "torch.nn.functional.scaled_dot_product_attention" = 0
+"aten::cumsum" = 100
+"aten::diff" = 100
 """
 RIGHT = {
     "right_by_multiplying": "def run_double(x):\n    return 2 * x\n",
@@ -45,6 +49,8 @@ RIGHT = {
     "right_by_torch": "import torch\n\ndef run_double(x):\n    return torch.add(x, x)\n",
     "right_by_einsum": "from einops import einsum\n\n"
     "def run_double(x):\n    return einsum(x, x.new_tensor(2), '... n, -> ... n')\n",
+    "right_by_summing": "import torch\n\n"
+    "def run_double(x):\n    return torch.stack([x, x]).sum(0)\n",
     "right_by_class": "import torch\n\nclass Double(torch.nn.Module):\n"
     "    def forward(self, x):\n        return x.mul(2)\n\nrun_double = Double()\n",
     "right_after_much_output": "import sys\n\nfor _ in range(300):\n"

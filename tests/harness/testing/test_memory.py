@@ -73,6 +73,19 @@ def test_a_test_of_very_many_calls_is_not_remembered():
     assert memory.follow(TEST, Submission(4).ask) == ([], None)
 
 
+def test_calls_made_of_large_answers_do_not_add_up():
+    """A test may hand on what it was answered, and a class answer in many ways."""
+    memory = Memory()
+    for number in range(200):
+        own = Call("run_x", {"n": bytes([number]) * (1 << 20)})
+        answer = Answer(value=b"", digest=bytes([number]), size=1 << 20)
+        memory.learn(
+            f"{TEST}[{number}]", [AnsweredCall(FIRST, answer), AnsweredCall(own, answer)], 1
+        )
+    kept = sum(bool(memory.follow(f"{TEST}[{n}]", Submission(n, n).ask)[0]) for n in range(200))
+    assert 1 <= kept <= 32
+
+
 def test_equal_answers_get_the_verdict_that_they_got_before():
     """Every call is made all the same: an answer is never assumed."""
     submission = Submission(5, 6)

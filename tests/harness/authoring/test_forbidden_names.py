@@ -1,0 +1,45 @@
+"""A forbidden name that nothing has is told to the author: it would never be noticed."""
+
+import pytest
+
+from grader.authoring.forbidden_names import unknown_names
+from tests.harness.conftest import TINY, write_files
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("aten::softmx", "aten::softmax"),
+        ("aten::softmax.int", "aten::softmax"),
+        ("torch.nn.functional.sofmax", "torch.nn.functional.softmax"),
+        ("torch.nn.Linar", "torch.nn.Linear"),
+    ],
+)
+def test_a_misspelt_name_is_told_with_a_near_one(name, near):
+    """Of an operation as well as of a function or a class."""
+    assert list(unknown_names([name])) == [(name, near)]
+
+
+@pytest.mark.unit
+def test_a_name_that_exists_is_not_told():
+    """Nor one of a package that is not installed here: it may be elsewhere."""
+    names = (
+        *("aten::softmax", "aten::cumsum", "torch.nn.Linear", "builtins.str.join"),
+        *("torch.nn.attention.flex_attention.flex_attention", "not_installed_anywhere.name"),
+    )
+    assert list(unknown_names(names)) == []
+
+
+@pytest.mark.process
+def test_verify_tells_a_misspelt_name(grader, tmp_path):
+    """And fails by it."""
+    project = TINY["pyproject.toml"]
+    forbidden = '[tool.grader.forbidden]\n        "aten::softmx" = 50\n        '
+    files = TINY | {"pyproject.toml": project.replace("[tool.pytest", f"{forbidden}[tool.pytest")}
+    done = grader("verify", "--assignment", write_files(tmp_path / "tiny", files))
+    assert done.returncode == 1
+    assert (
+        "[tool.grader.forbidden] lists aten::softmx, which does not exist: "
+        "did you mean aten::softmax?"
+    ) in done.stdout

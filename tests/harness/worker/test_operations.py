@@ -1,0 +1,71 @@
+"""An operation that is watched computes what it did, in every overload and transform."""
+
+import pytest
+import torch
+
+from grader.worker.observing.operations import watch_operation
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def seen():
+    """What was seen of a few operations, by their names."""
+    found = []
+    names = ("aten::add", "aten::where", "aten::log_softmax", "aten::cumsum", "aten::mm")
+    watches = [watch_operation(name, lambda name=name: found.append(name)) for name in names]
+    yield found
+    for watch in watches:
+        watch._destroy()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int64])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_number_beside_a_tensor_promotes_as_ever(seen, dtype, shape):
+    """A kernel is given the tensor that torch makes of a number."""
+    x = torch.full(shape, 3, dtype=dtype)
+    for number in (1, 0.1, True, float("-inf")):
+        plus, chosen = x + number, torch.where(x > 5, x, number)
+        assert plus.dtype == chosen.dtype == torch.result_type(x, number)
+        expected = torch.full(shape, 3 + number, dtype=torch.float64).to(plus.dtype)
+        torch.testing.assert_close(plus, expected)
+        torch.testing.assert_close(chosen, torch.full(shape, number, dtype=plus.dtype))
+    assert {*seen} == {"aten::add", "aten::where"}
+
+
+def test_gradients_come_through(seen):
+    """First and second ones, in reverse and forward."""
+    x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: torch.log_softmax(x, -1), x, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(lambda x: x.mm(x.mT).cumsum(0), x)
+    assert {*seen} > {"aten::log_softmax", "aten::mm", "aten::cumsum"}
+
+
+def test_transforms_see_through_it(seen):
+    """Each of them has its own way to take an operation apart."""
+    x = torch.randn(2, 3, 3)
+    torch.testing.assert_close(torch.vmap(torch.mm)(x, x), x @ x)
+    assert "aten::mm" in seen
+    rows = torch.vmap(lambda row: torch.log_softmax(row, -1))(x)
+    torch.testing.assert_close(rows, torch.log_softmax(x, -1))
+    slope = torch.func.jacrev(lambda x: x.cumsum(0))(torch.ones(3))
+    assert torch.equal(slope, torch.ones(3, 3).tril())
+    assert {*seen} >= {"aten::log_softmax", "aten::cumsum"}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x.cumsum_(0),
+        lambda x: torch.cumsum(x, 0, out=torch.empty_like(x)),
+        lambda x: torch.ops.aten.cumsum.default.redispatch(
+            torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), x, 0
+        ),
+        lambda x: torch.ops.aten.log_softmax.int.decompose(x, 0),
+    ],
+    ids=["in place", "out", "redispatched", "decomposed"],
+)
+def test_every_variant_of_an_operation_counts(seen, use):
+    """They compute the same."""
+    use(torch.ones(3))
+    assert seen
