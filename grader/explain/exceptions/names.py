@@ -57,7 +57,7 @@ def _no_name(match: re.Match[str], raised: Raised) -> str | None:
 
 
 def _no_value(match: re.Match[str], raised: Raised) -> str:
-    name = match[1]
+    name, meant = match[1], _meant(raised)
     if re.match(rf"{name}\s*(?:[-+*/@%&|^<>]+)?=(?!=)", source_of(raised)):
         said = f"This line reads {name} before anything set it: give it a value first."
     else:
@@ -66,7 +66,8 @@ def _no_value(match: re.Match[str], raised: Raised) -> str:
             "not run, or it was deleted."
         )
     return (
-        f"{said} A name that a function assigns is its own everywhere in it, and hides one outside."
+        f"{said}{f' {meant}' if meant else ''} A name that a function assigns is its own "
+        "everywhere in it, and hides one outside."
     )
 
 
@@ -278,7 +279,7 @@ def _exit(match: re.Match[str], _: Raised) -> Explanation:
     text = "" if match[1] in ("None", "0") else match[1].strip()
     message = "the program was ended" + (f" with {text[:200]}" if text else "")
     return Explanation(
-        "sys.exit(), exit() and quit() end the whole program, and so does argparse where arguments "
+        "sys.exit(), exit() and quit() end the whole program, and so does argparse if arguments "
         "do not fit: a function returns, or raises what is wrong.",
         message,
     )

@@ -359,7 +359,7 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(r"IndexError: too many indices for tensor of dimension (\d+)", _too_many_indices),
     kind(
         r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)",
-        "Axis {1} is {2} long: its indices end one before that, and {0} was asked for.",
+        "Axis {1} is {2} long, its last index is one less, and {0} was asked for.",
     ),
     kind(
         r"IndexError: index out of range in self",

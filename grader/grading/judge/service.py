@@ -153,7 +153,7 @@ class JudgeService:
             if machine_has(memory_bound(self._settings)):
                 why = "its answers take more memory than a judge may have"
                 return self._unexamined(GradeStatus.UNREADABLE, Status.ERROR, why)
-            why = "this machine has no memory left for a judge"
+            why = "this machine has no memory left for a judge: grade with fewer --jobs"
             return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
         except Exception as problem:
             if is_of_the_machine(problem):

@@ -214,7 +214,7 @@ def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> 
     changed = ", ".join(answer.changed_inputs)
     assert not changed, (
         f"{student.adapter.name} changes its input {changed}\n"
-        "x -= ..., an operation that ends in _ and x[...] = ... write into the caller's tensor."
+        "These change the caller's tensor: x -= ..., x[...] = ..., and operations that end in _."
     )
 
 

@@ -54,7 +54,7 @@ def _mistaken(came: Came) -> str:
     if isinstance(came.kind, ClassType) and words.startswith(_OBJECTS):
         return "The class itself is wanted: leave out the round brackets that make an object of it."
     if isinstance(came.kind, ObjectType) and words.startswith(_CLASSES):
-        return "An object of it is wanted: round brackets after the name of a class make one."
+        return "Return an object of the class: round brackets after the name of a class make one."
     if isinstance(came.kind, ObjectType) and words.startswith(_FUNCTIONS):
         return "Was the function not called?"
     return ""

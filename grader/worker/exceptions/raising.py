@@ -81,7 +81,10 @@ def _sought(
         name = exception.name or next(
             iter(re.findall(r"local variable '(\w+)'", str(exception))), ""
         )
-        return name, [*frame.f_locals, *frame.f_globals, *vars(builtins)]
+        # A local name without a value is likely no misspelt global one.
+        is_local = isinstance(exception, UnboundLocalError)
+        others = () if is_local else (*frame.f_globals, *vars(builtins))
+        return name, [*frame.f_locals, *others]
     if isinstance(exception, AttributeError) and exception.name:
         return exception.name, dir(exception.obj)
     if isinstance(exception, ImportError) and not isinstance(exception, ModuleNotFoundError):

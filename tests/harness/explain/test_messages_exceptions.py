@@ -54,6 +54,14 @@ RAISED = [
         "The test called run_double(x=float32[2, 3]).",
     ),
     ("return Net(5)(x, None)", "The layer takes vectors of 5 features, and these have 3."),
+    # Only the operation that raised counts, and torch may turn a product round.
+    ("return nn.functional.linear(x, torch.ones(4, 3)) @ x", "one is 4 long, the other 2."),
+    ("return nn.Parameter(x) @ torch.ones(7, 2, 4)", "one is 2 long, the other 3."),
+    ("return x + torch.zeros(max(2, 5), max(3, 3))", "two axes that meet are 2 and 5 long."),
+    ("return x if x in [x + 1] else -x", "in compares with ==, which gives a tensor of booleans"),
+    ("return max(x, x + 1)", "torch.maximum goes by number."),
+    ("if x > 1:\n    return x", "one truth value of a comparison."),
+    ("s = (1, 2)\ns[0] = 3\nreturn x", "with s = (1, 2)"),
     (
         "q, k = x[None], x[None, :1]\nreturn q @ k",
         "with q = float32[1, 2, 3], k = float32[1, 1, 3]",
@@ -62,7 +70,7 @@ RAISED = [
     (
         "table = torch.zeros(4)\nreturn x + table",
         "with x = float32[2, 3], table = float32[4]",
-        "Here axis 1 is 3 in one tensor and 4 in the other.",
+        "Here axis -1 is 3 in one tensor and 4 in the other.",
     ),
     (
         "other = x.T\nreturn x + other",
@@ -129,7 +137,7 @@ RAISED = [
     ("return x.expand(4, 3)", "axis 0 has size 2, and 4 was asked for"),
     ("return torch.cat([x, x[:1]], dim=-1)", "here one is 2, another 1."),
     ("return torch.stack([x, x[0]])", "here there are [2, 3] and [3]"),
-    ("return x[:, 3]", "Axis 1 is 3 long: its indices end one before that, and 3 was asked for."),
+    ("return x[:, 3]", "Axis 1 is 3 long, its last index is one less, and 3 was asked for."),
     # Patterns.
     (
         "from einops import rearrange\nreturn rearrange(x, 'b t d -> b d t')",
