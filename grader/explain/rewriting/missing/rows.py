@@ -7,6 +7,7 @@ from grader.explain.rewriting.patterns import Row, rows, with_text
 from grader.explain.rewriting.places import Place
 from grader.explain.rewriting.program.value_kinds import Nature
 
+_CALL = "$function($*given)"
 _LOWEST = 'float("-inf")'
 _MASKED = (f".masked_fill($mask == 0, {_LOWEST})", f".masked_fill($mask != 0, {_LOWEST})")
 _SEEN = "torch.ones({0}, {0}, dtype=torch.bool).tril()"
@@ -344,7 +345,7 @@ MISSING: tuple[Row, ...] = (
         *with_text("torch.arange($*given)", ".unsqueeze(-1)", ".unsqueeze(-2)"),
         at=(Place.STORED,),
     ),
-    *rows("an axis", CHANGE, ("$x", "$x.squeeze(0)"), at=(Place.RETURNED,)),
+    *rows("an axis", CHANGE, (_CALL, f"{_CALL}.squeeze(0)"), at=(Place.RETURNED,)),
     *rows(
         "the order of features",
         WRAP,
@@ -352,7 +353,10 @@ MISSING: tuple[Row, ...] = (
         at=(Place.OPERAND,),
         name=_TENSOR,
     ),
-    *rows("the type of a tensor", WRAP, ("$x", "$x.float()"), at=(Place.STORED,), x=_TENSOR),
+    *rows(
+        "the type of a tensor", WRAP, ("$name", "$name.float()"), at=(Place.STORED,), name=_TENSOR
+    ),
+    *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=(Place.STORED,)),
     *rows(
         "a tensor that is written into",
         WRAP,
