@@ -1,24 +1,29 @@
 """Patterns over Python source: `torch.cat($x)` becomes `torch.stack($x).flatten(-2)`.
 
-`$x` stands for any expression, the same one wherever it stands. `$*x` stands for all further
-arguments, by position and by keyword. A replacement keeps the source text of what they stand for.
+`$x` stands for any expression, the same one wherever it stands, and `$name` for a variable.
+`$*x` stands for all further arguments, by position and by keyword. A replacement keeps the source
+text of what they stand for.
+`$x` that stands in the replacement alone is a variable nearby: of its nature, or of its name.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.explain.rewriting.edit import PRIMARY, Draft, put
+from grader.explain.rewriting.edit import PRIMARY, Draft, put, wrap
+from grader.explain.rewriting.places import Place, nearest
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.value_kinds import Nature
 
 _HOLE = re.compile(r"\$(\*?)(\w+)")
 _STANDS_FOR = "stands_for_"
+_VARIABLE = "name"
 _SKIPPED = ("ctx", "kind", "type_comment")
 # Where an expression needs no parentheses.
 _FREE: Mapping[type[ast.AST], Sequence[str]] = {
@@ -31,13 +36,16 @@ _FREE: Mapping[type[ast.AST], Sequence[str]] = {
 }
 _READ = ast.Load()
 _Bound = dict[str, list[ast.AST]]
+# The patterns of a table by the kind of their outermost node; None for those of any expression.
+_Patterns = Mapping[type[ast.AST] | None, Sequence[tuple[ast.AST, int]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A rewrite rule: a pattern, what it becomes, and its cost.
 
-    `subject` says to a student what is changed. `where` holds the natures that parts must have.
+    `subject` says to a student what is changed. `where` holds the natures that parts must have,
+    and `at` the places of which the expression stands at one, if not anywhere.
     """
 
     before: str
@@ -45,33 +53,81 @@ class Row:
     cost: float
     subject: str
     where: Mapping[str, Nature] = field(default_factory=dict)
+    at: Sequence[Place] = ()
 
 
-def rewritten(rows: Sequence[Row], setting: Setting, node: ast.AST) -> Iterator[Draft]:
-    """Yields the draft of each row whose pattern an expression matches."""
-    if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", _READ), ast.Load):
+def rows(
+    subject: str, cost: float, *pairs: tuple[str, str], at: Sequence[Place] = (), **where: Nature
+) -> list[Row]:
+    """Returns a row for each pair of what is written and what was meant."""
+    return [Row(before, after, cost, subject, where, at) for before, after in pairs]
+
+
+def with_text(before: str, *added: str) -> list[tuple[str, str]]:
+    """Returns a pair for each text that may be missing behind an expression."""
+    return [(before, f"{before}{text}") for text in added]
+
+
+def rewritten(table: Sequence[Row], setting: Setting, node: ast.AST) -> Iterator[Draft]:
+    """Yields the draft of each row whose pattern a node matches."""
+    if not isinstance(node, ast.expr | ast.stmt):
         return
-    for pattern, number in _by_type(tuple(row.before for row in rows)).get(type(node), ()):
-        bound: _Bound = {}
-        one = rows[number]
-        if _matches(pattern, node, bound) and _are_such(setting, bound, one.where):
-            text = _filled(setting.program, one.after, bound)
-            yield put(setting.program, node, text, "rewritten", one.cost, one.subject, one.before)
+    if not isinstance(getattr(node, "ctx", _READ), ast.Load):
+        return
+    known = _by_type(tuple(row.before for row in table))
+    for pattern, number in (*known.get(type(node), ()), *known.get(None, ())):
+        one, bound = table[number], _Bound()
+        if not _matches(pattern, node, bound) or not _are_such(setting, bound, one.where):
+            continue
+        if one.at and not any(place.holds(setting, node) for place in one.at):
+            continue
+        for given in _ingredients(setting, node, one, bound):
+            yield _draft(setting, node, one, bound, given)
+
+
+def _draft(
+    setting: Setting, node: ast.expr | ast.stmt, row: Row, bound: _Bound, given: Mapping[str, str]
+) -> Draft:
+    """Returns the draft of a row, in which each ingredient is a given variable."""
+    after = _HOLE.sub(lambda found: given.get(found[2], found[0]), row.after)
+    if isinstance(node, ast.expr) and after.count(row.before) == 1 and row.before in _holes(after):
+        before, _, rest = after.partition(row.before)
+        loose = before.endswith("(") and rest.startswith((")", ","))
+        alike = (type(node).__name__, row.before)
+        kind = "sign" if (before, rest) == ("-", "") else "rewritten"
+        made = setting.program, node, before, rest, kind, row.cost, row.subject, alike
+        return wrap(*made, loose=loose)
+    text = _filled(setting.program, after, bound)
+    return put(setting.program, node, text, "rewritten", row.cost, row.subject, row.before)
+
+
+def _holes(text: str) -> list[str]:
+    return [found[0] for found in _HOLE.finditer(text)]
+
+
+def _ingredients(
+    setting: Setting, node: ast.expr | ast.stmt, row: Row, bound: _Bound
+) -> Iterator[Mapping[str, str]]:
+    """Yields variables nearby for what stands in a row's replacement alone."""
+    free = dict.fromkeys(name[1:] for name in _holes(row.after) if name.strip("$*") not in bound)
+    choices = [nearest(setting, node, one, row.where.get(one)) for one in free]
+    for chosen in itertools.product(*choices):
+        yield dict(zip(free, chosen, strict=True))
 
 
 @functools.lru_cache(maxsize=8)
-def _by_type(patterns: tuple[str, ...]) -> dict[type[ast.AST], list[tuple[ast.expr, int]]]:
-    """Returns the parsed patterns and their places, by the kind of their outermost node."""
-    found: dict[type[ast.AST], list[tuple[ast.expr, int]]] = {}
+def _by_type(patterns: tuple[str, ...]) -> _Patterns:
+    found: dict[type[ast.AST] | None, list[tuple[ast.AST, int]]] = {}
     for number, text in enumerate(patterns):
         tree = _parsed(text)
-        found.setdefault(type(tree), []).append((tree, number))
+        found.setdefault(None if _hole(tree) else type(tree), []).append((tree, number))
     return found
 
 
 @functools.lru_cache(maxsize=512)
-def _parsed(text: str) -> ast.expr:
-    return ast.parse(_HOLE.sub(rf"\1{_STANDS_FOR}\2", text), mode="eval").body
+def _parsed(text: str) -> ast.AST:
+    statement = ast.parse(_HOLE.sub(rf"\1{_STANDS_FOR}\2", text)).body[0]
+    return statement.value if isinstance(statement, ast.Expr) else statement
 
 
 def _hole(node: object) -> str | None:
@@ -86,9 +142,10 @@ def _hole(node: object) -> str | None:
 def _matches(pattern: ast.AST, node: ast.AST, bound: _Bound) -> bool:
     name = _hole(pattern)
     if name is not None:
-        if name not in bound:
-            bound[name] = [node]
-        return isinstance(node, ast.expr) and ast.dump(bound[name][0]) == ast.dump(node)
+        first = bound.setdefault(name, [node])[0]
+        if not isinstance(node, ast.Name if name == _VARIABLE else ast.expr):
+            return False
+        return first is node or ast.unparse(first) == ast.unparse(node)
     if type(pattern) is not type(node):
         return False
     if isinstance(pattern, ast.Call) and isinstance(node, ast.Call):
@@ -125,7 +182,7 @@ def _are_such(setting: Setting, bound: _Bound, where: Mapping[str, Nature]) -> b
     return all(
         isinstance(one, ast.expr) and setting.scopes.nature(one) is nature
         for name, nature in where.items()
-        for one in bound[name]
+        for one in bound.get(name, ())
     )
 
 

@@ -1,18 +1,15 @@
 """Rewrite rules of Python and torch as rows: what is written, what was meant.
 
-A row is its own example: with a variable in each gap it says what becomes of what.
+A row is its own example: with a variable in each gap it says what becomes of what. `$x` that
+stands in the replacement alone is an ingredient: a variable nearby, of the nature asked for.
 """
 
 from __future__ import annotations
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP
-from grader.explain.rewriting.patterns import Row
+from grader.explain.rewriting.missing.rows import MISSING
+from grader.explain.rewriting.patterns import Row, rows
 from grader.explain.rewriting.program.value_kinds import Nature
-
-
-def _rows(subject: str, cost: float, *pairs: tuple[str, str], **where: Nature) -> list[Row]:
-    return [Row(before, after, cost, subject, where) for before, after in pairs]
-
 
 _SLICES = ("$a:$b", "$a:", ":$b")
 _TURNS = (".transpose($*axes)", ".mT", ".T")
@@ -21,7 +18,8 @@ _PAIRED = "$x.repeat_interleave(2, dim=-1)"
 _HALVED = "torch.cat(($x, $x), dim=-1)"
 
 ROWS: tuple[Row, ...] = (
-    *_rows(
+    *MISSING,
+    *rows(
         "how two halves of the features are put together",
         CHANGE,
         ("torch.cat($*given)", "torch.stack($*given).flatten(-2)"),
@@ -29,14 +27,14 @@ ROWS: tuple[Row, ...] = (
         ("torch.concat($*given)", "torch.stack($*given).flatten(-2)"),
         ("torch.stack($*given).flatten($*axes)", "torch.cat($*given)"),
     ),
-    *_rows(
+    *rows(
         "the order of the two halves",
         CHANGE,
         ("$x.chunk($*given)", "($x[..., 0::2], $x[..., 1::2])"),
         ("$k < $n // 2", "$k % 2 == 0"),
         ("$k >= $n // 2", "$k % 2 == 1"),
     ),
-    *_rows(
+    *rows(
         "how features are repeated",
         CHANGE,
         ("torch.cat(($x, $x), $*axis)", _PAIRED),
@@ -45,7 +43,7 @@ ROWS: tuple[Row, ...] = (
         *((f"$x.{name}($*given)", _PAIRED) for name in ("repeat", "tile", "repeat_interleave")),
         *((f"$x.{name}($*given)", _HALVED) for name in ("repeat", "tile", "repeat_interleave")),
     ),
-    *_rows(
+    *rows(
         "how far an exponent reaches",
         SLIP,
         ("$x ** $a / $b", "$x ** ($a / $b)"),
@@ -53,14 +51,14 @@ ROWS: tuple[Row, ...] = (
         ("$y / $x ** $a / $b", "$y / $x ** ($a / $b)"),
         ("$y / $x ** $a * $b", "$y / $x ** ($a * $b)"),
     ),
-    *_rows(
+    *rows(
         "which of two factors is transposed",
         SLIP,
         *((f"$a @ $b{turn}", f"$b @ $a{turn}") for turn in _TURNS),
         *((f"$a{turn} @ $b", f"$a @ $b{turn}") for turn in _TURNS),
     ),
-    *_rows("what a sign belongs to", CHANGE, ("-($x ** $a)", "$x ** -$a")),
-    *_rows(
+    *rows("what a sign belongs to", CHANGE, ("-($x ** $a)", "$x ** -$a")),
+    *rows(
         "what belongs together in an expression",
         SLIP,
         *(
@@ -69,47 +67,65 @@ ROWS: tuple[Row, ...] = (
             for joined in "&|"
         ),
     ),
-    *_rows(
+    *rows(
         "a comparison",
         SLIP,
         ("$x is True", "$x is not None"),
         ("$x == True", "$x is not None"),
         ("$x is False", "$x is None"),
     ),
-    *_rows("a comparison", CHANGE, ("$x is True", "$x"), ("$x is False", "not $x")),
-    *_rows(
+    *rows("a comparison", CHANGE, ("$x is True", "$x"), ("$x is False", "not $x")),
+    *rows(
         "that there is only one of what stands in a list",
         SLIP,
         ("[$x for $i in $n]", f"[{_COPY}($x) for $i in $n]"),
         ("[$made] * $n", "[$made for _ in range($n)]"),
     ),
-    *_rows("what is repeated", CHANGE, ("[$x[$i]] * $n", "$x")),
-    *_rows(
+    *rows("what is repeated", CHANGE, ("[$x[$i]] * $n", "$x")),
+    *rows(
         "what is counted",
         CHANGE,
         ("sum($shape)", "math.prod($shape)"),
         ("4 * $a * $b", "3 * $a * $b + $a * $a"),
         ("4 * $a * $b", "3 * $a * $b + $b * $b"),
         ("len(list($x))", "sum(one.numel() for one in $x)"),
+        *(
+            (f"sum({size} for $p in $x)", "sum($p.numel() for $p in $x)")
+            for size in ("len($p)", "$p.shape[$axis]", "$p.size($axis)", "$p.dim()")
+        ),
     ),
-    *_rows(
+    *rows(
         "how parts are put together",
         CHANGE,
         ("sum($parts)", "torch.cat($parts, dim=-1)"),
         ("torch.stack($parts, $*axis).sum($*axes)", "torch.cat($parts, dim=-1)"),
         ("torch.stack($parts, $*axis).mean($*axes)", "torch.cat($parts, dim=-1)"),
     ),
-    *_rows(
+    *rows(
         "how an axis is split",
         CHANGE,
         ("$x.unflatten(-1, ($a, $b))", "$x.unflatten(-1, ($b, $a)).transpose(-2, -1)"),
     ),
-    *_rows(
+    *rows(
+        "how an axis is split",
+        CHANGE,
+        *(
+            (f"$x.{split}{turn}", f"$x.{turned}")
+            for turn in _TURNS
+            for split, turned in (
+                ("unflatten($axis, ($a, $b))", "unflatten($axis, ($b, $a))"),
+                ("unflatten($axis, ($a, $b, $c))", "unflatten($axis, ($b, $a, $c))"),
+                ("view(*$lead, $a, $b)", "view(*$lead, $b, $a)"),
+                ("reshape(*$lead, $a, $b)", "reshape(*$lead, $b, $a)"),
+            )
+        ),
+    ),
+    *rows(
         "which axes are put together",
         CHANGE,
         ("$x.reshape(1, -1, $n)", "$x.reshape(-1, *$x.shape[-2:])"),
     ),
-    *_rows(
+    *rows(
         "whether rows or columns are taken",
         SLIP,
         ("$w.chunk($*given)", "$w.T.chunk($*given)"),
@@ -118,10 +134,10 @@ ROWS: tuple[Row, ...] = (
         *((f"$w[:, {part}]", f"$w[{part}].T") for part in _SLICES),
         w=Nature.WEIGHT,
     ),
-    *_rows(
+    *rows(
         "how weights come from scores",
         CHANGE,
         ("$x / $x.sum(dim=$d, keepdim=True)", "torch.softmax($x, dim=$d)"),
     ),
-    *_rows("where `vmap` puts its axis", WRAP, ("vmap($*given)", "vmap($*given, out_dims=-2)")),
+    *rows("where `vmap` puts its axis", WRAP, ("vmap($*given)", "vmap($*given, out_dims=-2)")),
 )

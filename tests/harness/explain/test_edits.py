@@ -204,7 +204,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("attention", ".tril(", ".triu("),
         ("attention", "math.sqrt(d_k)", "d_k", "d_k ** 0.5"),
         ("attention", "x.amax(dim=dim, keepdim=True)", "x.amax(dim=dim)"),
-        ("attention", "softmax(scores, dim=-1)", "scores"),
+        ("attention", "softmax(scores, dim=-1)", "scores", "scores.softmax(-1)"),
         ("heads", "return self.o_proj(out)", "return out"),
         ("heads", "self.merge(torch", "self.split(torch"),
         ("positions", "angle.cos(), angle.sin()", "angle.sin(), angle.cos()"),
@@ -256,12 +256,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ),
         ("einops", "return merged @ w_o.T", "return merged"),
         ("einops", "w_o.T", "w_o"),
-        (
-            "einops",
-            "shares = scores.softmax(-1)",
-            "shares = scores",
-            "shares = torch.softmax(scores, dim=-1)",
-        ),
+        ("einops", "shares = scores.softmax(-1)", "shares = scores"),
     ],
     "layout": [
         ("attention", "k.transpose(-2, -1)", "k.transpose(1, 2)"),

@@ -156,17 +156,11 @@ SLIPS = {
             'scores = scores.masked_fill(mask == 0, float("-inf"))',
         ),
     ],
-    "fields": [
-        ("nn.Linear(settings.width", "nn.Linear(Settings.width"),
-    ],
     "how far an exponent reaches": [
         (
             "1.0 / (theta ** (torch.arange(0, width, 2) / width))",
             "1.0 / (theta ** torch.arange(0, width, 2)) / width",
         ),
-    ],
-    "the order of calls": [
-        ("self.split(self.W_q(q))", "self.W_q(self.split(q))"),
     ],
     "the variables of a loop": [
         ("layer.weight.data = W.T", "layer.weight.data = W_query.T"),

@@ -101,14 +101,11 @@ SLIPS = {
         ("training is False", 'training is "False"'),
     ],
     "keys and options": [
-        ("name=name", 'name="q"'),
         ("DEFAULTS | options", "options | DEFAULTS"),
     ],
-    "functions that are handed over": [("see=only_past", "see=see_all")],
     "default values of fields": [("causal: bool = False", "causal: bool = True")],
     "slices and shapes": [
         ("scores[..., first:last]", "scores[..., : last - first]"),
-        ("view(-1, heads, tokens, width)", "view(heads, -1, tokens, width).transpose(0, 1)"),
         ("x.split(n, dim=-1)", "x.split(n)"),
         ("x.chunk(k, dim=-1)", "x.chunk(k)"),
         ("x[..., 2 * k], x[..., 2 * k + 1]", "x[2 * k], x[2 * k + 1]"),
@@ -118,7 +115,6 @@ SLIPS = {
     ],
     "functions in place of operators": [
         ("torch.less_equal(part", "torch.less(part"),
-        (".log()\n", "\n"),
         ('BLOCKED = -float("inf")', "BLOCKED = 1e-9", "BLOCKED = -1000000000.0"),
     ],
     "the end of a loop": [

@@ -220,9 +220,6 @@ SLIPS = {
     "how far an exponent reaches": [
         ("base ** (-1 * count / width)", "base ** -1 * count / width"),
     ],
-    "axes made one": [
-        ("flatten(-2)", "flatten(-3, -2)"),
-    ],
     "what is counted": [
         ("p.numel() for p", "p.shape[0] for p"),
     ],
@@ -244,9 +241,6 @@ SLIPS = {
     ],
     "lengths that must be equal": [
         ("if causal and n == m else", "if causal else"),
-    ],
-    "an attribute that there is not": [
-        ("layer.out.weight = nn", "layer.out.weights = nn"),
     ],
     "two numbers": [
         ("x.permute(2, 0, 1)", "x.permute(1, 0, 2)"),

@@ -168,7 +168,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     ],
     "a member": [
         ("joined @ w.output.T", "joined @ w.value.T"),
-        ("joined @ w.output.T", "joined"),
         ("(w.query, w.key, w.value)", "(w.query, w.key, w.key)"),
         (
             "    query: torch.Tensor\n    key: torch.Tensor",

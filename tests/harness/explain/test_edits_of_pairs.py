@@ -75,15 +75,10 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     ],
     "an earlier stage of a value": [("return e / total", "return x / total")],
     "features": [
-        ("pairs.flip(-1) * sin", "pairs * sin"),
         (
             "= -x[..., 1::2]\n    out[..., 1::2] = x[..., ::2]",
             "= x[..., 1::2]\n    out[..., 1::2] = -x[..., ::2]",
         ),
-    ],
-    "indices": [
-        ("evens + 1", "evens"),
-        ("x[..., 2 * k], x[..., 2 * k + 1]", "x[..., k], x[..., k + 1]"),
     ],
     "a step of one of two": [
         (

@@ -109,10 +109,8 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     "like things in a statement": [
         ("(-b, a)", "(b, -a)"),
         ("x[..., 0::2], x[..., 1::2]", "x[..., 1::2], x[..., 0::2]"),
-        ("even = first * cos - second * sin", "even = first * cos"),
     ],
     "an entry": [
-        ("first * sin + second * cos", "first * sin"),
         (
             "q, k = (turned(part, n, n) for part in (q, k))",
             "q, k, v = (turned(part, n, n) for part in (q, k, v))",
@@ -125,17 +123,11 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("self.join(q @ k.mT, self.mask(x))", "self.join(q @ k.mT)"),
     ],
     "a class": [
-        ("class Causal(Attention):", "class Causal(Unmasked):"),
-        (
-            "def join(self, x, mask=None):\n        return self.norm",
-            "def joins(self, x, mask=None):\n        return self.norm",
-        ),
         (
             "super().__init__(w_q, w_o, causal=True)",
             "super().__init__(w_q, w_o)",
             "super().__init__(w_q, w_o, True)",
         ),
-        ("self.causal = causal", "causal = self.causal"),
     ],
     "a word or a value": [
         ('mode="rows"', 'mode="columns"'),

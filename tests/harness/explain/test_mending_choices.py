@@ -124,9 +124,8 @@ def test_a_line_of_its_own_comes_before_one_of_several_that_are_the_same(sources
 
 def test_a_variable_that_is_another_s_second_name_is_likelier(sources):
     """Nobody gives a value a second name for nothing: something was to be done to it."""
-    forgotten = "torch.softmax({}, dim=-1)"
-    weights, result = (forgotten.format(name) for name in ("parts", "weights * 2"))
-    choice = chosen(mends(f"weights = {weights}", f"return {result}"), sources, ADAPTERS)
+    forgotten = "weights = parts.softmax(-1)", "return (weights * 2).softmax(-1)"
+    choice = chosen(mends(*forgotten), sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["weights = parts"]
 

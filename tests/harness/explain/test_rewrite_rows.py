@@ -9,43 +9,115 @@ import pytest
 
 from grader.explain.rewriting.generation import edits_of
 from grader.explain.rewriting.patterns import Row
+from grader.explain.rewriting.places import Place
+from grader.explain.rewriting.program.value_kinds import Nature
 from grader.explain.rewriting.rows import ROWS
 
 pytestmark = pytest.mark.unit
 
+HOLE = re.compile(r"\$(\w+)")
+# A line in which an expression stands at a place.
+LINES = {
+    Place.STORED: "return {}",
+    Place.RETURNED: "return {}",
+    Place.RENAMED: "second = {}",
+    Place.ENTRY: "return made(({}, 1))",
+    Place.GIVEN: "return made({})",
+    Place.NAMED: "return made(given={})",
+    Place.OPERAND: "return {} + 1",
+    Place.SECOND: "return one @ {}",
+    Place.FIRST: "return {} @ one",
+    Place.DIVISOR: "return one / {}",
+    Place.DIVIDED: "return {} / one",
+    Place.BOUND: "return range({})",
+    Place.COUNT: "return made({})",
+    Place.PRODUCT: "return {}",
+    Place.WEIGHED: "return torch.softmax({}, dim=-1)",
+}
+ANNOTATIONS = {
+    Nature.TENSOR: "Tensor",
+    Nature.WEIGHT: "Tensor",
+    Nature.MASK: "Bool[Tensor]",
+    Nature.SIZE: "int",
+    Nature.NUMBER: "float",
+    Nature.FLAG: "bool",
+}
 
-def results(line: str) -> set[str]:
+
+def results(line: str, given: str = "") -> set[str]:
     """Each program that an edit makes of one that returns a value, without its layout."""
-    source = f"def f():\n    return {line}\n"
+    source = function(line, given)
     return {ast.dump(ast.parse(edit.applied(source))) for edit in edits_of(source)}
 
 
-def returning(line: str) -> str:
-    return ast.dump(ast.parse(f"def f():\n    return {line}\n"))
+def function(line: str, given: str = "") -> str:
+    return f"def f({given}):\n    {line}\n"
 
 
-def example(text: str) -> str:
+def program(line: str, given: str = "") -> str:
+    return ast.dump(ast.parse(function(line, given)))
+
+
+def variable(row: Row, name: str) -> str:
+    """Returns a variable for a gap, whose name is that of a weight if it stands for one."""
+    if name == "x" and Place.PRODUCT in row.at:
+        return "(one @ two)"
+    return f"w_{name}" if row.where.get(name) is Nature.WEIGHT else name
+
+
+def example(row: Row, text: str) -> str:
     """A pattern with a variable in each gap, and with two arguments where several may stand."""
-    return re.sub(r"\$(\w+)", r"\1", re.sub(r"\$\*(\w+)", r"\1, -1", text))
+    text = re.sub(r"\$\*(\w+)", r"\1, -1", text)
+    return HOLE.sub(lambda found: variable(row, found[1]), text)
+
+
+def parameters(row: Row) -> str:
+    """The variables of a row's example, ingredients first, annotated as what they are."""
+    names = dict.fromkeys(reversed(HOLE.findall(row.before + row.after)))
+    free = [name for name in names if f"${name}" not in row.before]
+    ordered = dict.fromkeys([*free, *names])
+    own = {variable(row, name): ANNOTATIONS.get(row.where.get(name)) for name in ordered}
+    own = {name: kind for name, kind in own.items() if name.isidentifier()}
+    told = [f"{name}: {kind}" if kind else name for name, kind in own.items()]
+    return ", ".join([*told, "one: Tensor", "two: Tensor"])
+
+
+def lines(row: Row) -> list[str]:
+    if isinstance(ast.parse(example(row, row.before)).body[0], ast.Expr):
+        return [LINES[place] for place in row.at] or ["return {}"]
+    return ["{}"]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.before} -> {row.after}")
 def test_a_row_does_what_it_says(row: Row):
-    """A row is its own example."""
-    assert returning(example(row.after)) in results(example(row.before))
+    """A row is its own example, at each of its places."""
+    before, after = (example(row, text) for text in (row.before, row.after))
+    for line in lines(row):
+        wanted = line.format(after if line == "{}" else f"({after})")
+        given = parameters(row)
+        assert program(wanted, given) in results(line.format(before), given), line
 
 
 def test_a_gap_takes_any_expression_and_keeps_its_text():
     """Parentheses come where the new place needs them, and nowhere else."""
-    found = results("torch.cat((a + b, a + b), dim=-1)")
-    assert returning("(a + b).repeat_interleave(2, dim=-1)") in found
+    found = results("return torch.cat((a + b, a + b), dim=-1)")
+    assert program("return (a + b).repeat_interleave(2, dim=-1)") in found
 
 
 def test_what_stands_twice_in_a_pattern_is_the_same_expression():
     """Two other tensors side by side are not one of them twice."""
-    assert returning("a.repeat_interleave(2, dim=-1)") not in results("torch.cat((a, b), dim=-1)")
+    unlike = program("return a.repeat_interleave(2, dim=-1)")
+    assert unlike not in results("return torch.cat((a, b), dim=-1)")
 
 
 def test_no_further_arguments_leave_no_comma():
     """`$*given` may stand for nothing at all."""
-    assert returning("torch.stack(a).flatten(-2)") in results("torch.cat(a)")
+    assert program("return torch.stack(a).flatten(-2)") in results("return torch.cat(a)")
+
+
+def test_an_ingredient_is_a_variable_nearby():
+    """The factors of a product come first; a variable is no ingredient of itself."""
+    given = "v: Tensor, q: Tensor, k: Tensor"
+    found = results("return q @ k.mT", given)
+    assert program("return (q @ k.mT) / k.shape[-1] ** 0.5", given) in found
+    assert program("return n // n", "n: int") not in results("return n", "n: int")

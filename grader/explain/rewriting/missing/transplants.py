@@ -43,7 +43,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for name, nature in names.natures.items():
         attr = name.removeprefix("self.")
         if attr != name:
-            unread = nature is Nature.FUNCTION and setting.seen.uses(attr) == 0
+            unread = nature is Nature.FUNCTION and not names.read.get(name)
         else:
             maybe = nature in (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
             unread = maybe and name in visible and not names.read.get(name)

@@ -36,9 +36,8 @@ class Declared:
 
     `methods` also holds the methods of classes, under the class's name and a dot. `made` gives the
     class of a variable or an attribute. `recipes` holds the texts that variables are set to. `top`
-    holds the functions and classes that other files can import, each with a class's bases.
-    `members` holds the methods and attributes in the body of each class. `words` holds the words
-    that the program compares with or looks up by.
+    holds the functions and classes that other files can import, each with a class's bases. `words`
+    holds the words that the program compares with or looks up by.
     """
 
     functions: Mapping[str, CallSignature]
@@ -47,7 +46,6 @@ class Declared:
     made: Mapping[str, str]
     recipes: Mapping[str, tuple[str, ...]]
     top: Mapping[str, tuple[str, ...]]
-    members: Mapping[str, tuple[str, ...]]
     words: tuple[str, ...]
 
 
@@ -99,7 +97,6 @@ def declarations(tree: ast.Module) -> Declared:
         made,
         recipes,
         _top(tree),
-        {one.name: tuple(_members(one)) for one in tree.body if isinstance(one, ast.ClassDef)},
         _words(tree),
     )
 
@@ -114,17 +111,6 @@ def _top(tree: ast.Module) -> dict[str, tuple[str, ...]]:
             names = [one.id if isinstance(one, ast.Name) else one for one in parts]
             found[node.name] = tuple(one for one in names if isinstance(one, str))
     return found
-
-
-def _members(node: ast.ClassDef) -> Iterator[str]:
-    for one in node.body:
-        match one:
-            case ast.FunctionDef(name=name) if not name.startswith("__"):
-                yield name
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                yield name
-            case _:
-                pass
 
 
 def _words(tree: ast.Module) -> tuple[str, ...]:

@@ -140,20 +140,6 @@ class ProgramIndex:
                     pass
         return found
 
-    @functools.cached_property
-    def keys(self) -> dict[str, set[str]]:
-        """Returns, by the object of look-ups, the words that it is looked up by."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for node in ast.walk(self._program.tree):
-            match node:
-                case ast.Subscript(
-                    value=ast.Name() | ast.Attribute() as holder, slice=ast.Constant(value=str(key))
-                ):
-                    found[ast.unparse(holder)].add(key)
-                case _:
-                    pass
-        return found
-
     def slices(self, node: ast.AST) -> list[tuple[str, str]]:
         """Returns the bounds, both named, of other slices in the function around a node."""
         return self._slices.get(self._program.scope(node), [])[:_MOST_SLICES]
@@ -170,30 +156,6 @@ class ProgramIndex:
                     case _:
                         pass
         return {scope: list(keys) for scope, keys in found.items()}
-
-    @functools.cached_property
-    def handed_over(self) -> dict[str, frozenset[str]]:
-        """Returns the file's or imported functions that are handed over, and to what by name."""
-        own: set[str] = set()
-        for statement in self._program.tree.body:
-            match statement:
-                case ast.FunctionDef(name=name):
-                    own.add(name)
-                case ast.ImportFrom(names=names):
-                    own |= {one.asname or one.name for one in names}
-                case _:
-                    pass
-        found: dict[str, set[str]] = defaultdict(set)
-        found |= {name: set() for name in sorted(own) if name.islower() and not self.calls(name)}
-        for node in ast.walk(self._program.tree):
-            if isinstance(node, ast.Call):
-                called = ast.unparse(node.func)
-                given = [*node.args, *(one.value for one in node.keywords)]
-                named = {one.id for one in given if isinstance(one, ast.Name)}
-                keys = {ast.unparse(one) for one in given[:1] if called.endswith("partial")}
-                for name in sorted(named & own):
-                    found[name] |= keys or {called}
-        return {name: frozenset(keys) for name, keys in found.items()}
 
     def surroundings(self, node: ast.AST) -> list[Around]:
         """Returns the operations on values in the function around a node, and near the function."""

@@ -130,7 +130,7 @@ def _is_axis_by_position(name: str, place: int, count: int, node: ast.AST) -> bo
     return integer(node) is not None or (place > 0 and isinstance(node, ast.Name))
 
 
-def known(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:
+def known(setting: Setting, node: ast.expr | ast.stmt, nature: Nature) -> list[str]:
     """Returns the variables of a nature that are known at a place, the latest first."""
     names = setting.scopes.names(node)
     found = [
@@ -139,25 +139,6 @@ def known(setting: Setting, node: ast.expr, nature: Nature) -> list[str]:
         if own is nature and names.first.get(name, 0) < node.lineno
     ]
     return [name for _, _, name in sorted(found)]
-
-
-def first_tensor(setting: Setting, node: ast.expr) -> str | None:
-    """Returns the first variable in an expression that is a tensor."""
-    return next(iter(_tensors(setting, node)), None)
-
-
-def last_tensor(setting: Setting, node: ast.expr) -> str | None:
-    """Returns the last variable in an expression that is a tensor."""
-    return next(reversed(_tensors(setting, node)), None)
-
-
-def _tensors(setting: Setting, node: ast.expr) -> list[str]:
-    names = [
-        one
-        for one in setting.program.parts(node)
-        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.TENSOR
-    ]
-    return [one.id for one in sorted(names, key=lambda one: (one.lineno, one.col_offset))]
 
 
 def is_product(setting: Setting, node: ast.expr) -> bool:

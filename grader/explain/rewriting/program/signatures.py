@@ -19,13 +19,9 @@ from grader.explain.rewriting.program.declarations import (
     declarations,
     declared_in,
 )
-from grader.explain.rewriting.program.name_similarity import kinship
 
 _MOST_ATTRIBUTES = 20
-_MOST_LIKE = 10
 _DEEPEST = 8
-# Adapters call each other; nothing else calls them.
-_ADAPTER = "run_"
 _MASKING = re.compile(r"mask|causal|triang|allowed|future|visible")
 
 
@@ -45,7 +41,6 @@ class Signatures:
         self.functions = dict(ChainMap(*(dict(one.functions) for one in known)))
         self.methods = dict(ChainMap(*(dict(one.methods) for one in known)))
         self._made = dict(ChainMap(*(dict(one.made) for one in known)))
-        self._members = dict(ChainMap(*(dict(one.members) for one in known)))
         self._top = dict(ChainMap(*(dict(one.top) for one in known)))
         asking = (*known, *(one for text in users if (one := declared_in(text)) is not None))
         self.words = tuple(dict.fromkeys(word for one in asking for word in one.words))
@@ -71,13 +66,6 @@ class Signatures:
             case _:
                 return None
 
-    @functools.cached_property
-    def declared(self) -> dict[str, CallSignature]:
-        """Returns the functions and the classes at the top of files, and what making one takes."""
-        found = {name: self._inherited(name) for name in self._top}
-        found |= {name: CallSignature(()) for name in self.classes if found[name] is None}
-        return {name: signature for name, signature in found.items() if signature is not None}
-
     def bases(self, name: str) -> tuple[str, ...]:
         """Returns the classes that a class is told to be derived from."""
         return self._top.get(name, ())
@@ -99,19 +87,6 @@ class Signatures:
                 return found
         return None
 
-    @property
-    def classes(self) -> list[str]:
-        """Returns the classes that are declared at the top of files."""
-        return [name for name in self._top if name in self._members]
-
-    def inherited(self, name: str, depth: int = _DEEPEST) -> list[str]:
-        """Returns the methods and attributes that a class has of those that it is derived from."""
-        found: dict[str, None] = {}
-        for base in self.bases(name) if depth else ():
-            found |= dict.fromkeys(self._members.get(base, ()))
-            found |= dict.fromkeys(self.inherited(base, depth - 1))
-        return list(found)
-
     def _inherited(self, name: str, depth: int = _DEEPEST) -> CallSignature | None:
         own = self._function(name)
         if own is not None or not depth:
@@ -122,11 +97,6 @@ class Signatures:
     def attributes(self, name: str) -> tuple[str, ...]:
         """Returns the attributes of a class that declares one of that name, without it."""
         return self._siblings.get(name, ())
-
-    @property
-    def attribute_names(self) -> list[str]:
-        """Returns the attributes that classes declare."""
-        return list(self._siblings)
 
     def recipes(self, name: str) -> tuple[str, ...]:
         """Returns the texts that variables and parameters of a name are set to anywhere."""
@@ -152,27 +122,6 @@ class Signatures:
             if needed and not name[:1].isupper() and not name.startswith(("run_", "__")):
                 found[name] = needed[1:]
         return list(found.items())
-
-    @functools.cached_property
-    def members(self) -> list[str]:
-        """Returns the methods and attributes in the bodies of all classes."""
-        return list(dict.fromkeys(name for own in self._members.values() for name in own))
-
-    def functions_like(self, name: str, given: int) -> list[str]:
-        """Returns other functions that may be given as much as one, those of a kin first."""
-        if name not in self.functions or name[:1].isupper():
-            return []
-        found = [
-            other
-            for other, signature in self.functions.items()
-            if other != name
-            and not other[:1].isupper()
-            and not other.startswith("__")
-            and other.startswith(_ADAPTER) <= name.startswith(_ADAPTER)
-            and sum(one.default is None for one in signature.positional) <= given
-            and given <= len(signature.positional) + len(signature.by_keyword)
-        ]
-        return sorted(found, key=lambda other: -kinship(name, other))[:_MOST_LIKE]
 
     @functools.cached_property
     def _given(self) -> dict[str, list[str]]:

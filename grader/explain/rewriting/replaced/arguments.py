@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange, put
@@ -92,61 +91,6 @@ def _orders(
                 turned = list(range(count))
                 turned[first : first + 3] = first + one, first + second, first + third
                 yield exchange(setting.program, node, parts, turned, kind, WRAP, subject, around)
-
-
-_MOST = 5
-_MOST_LAYERS = 12
-_OF_LAYERS = re.compile(r"((?:\w+\.)*)(\w+)(\.(?:weight|bias))")
-
-
-def namesakes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `name=name` for `name="q"`, `largest=largest` for `largest=self.largest`."""
-    visible = setting.seen.visible(node)
-    for keyword in node.keywords:
-        name, value = keyword.arg, keyword.value
-        if name is None or name not in visible:
-            continue
-        is_word = isinstance(value, ast.Constant) and isinstance(value.value, str)
-        if is_word or isinstance(value, ast.Attribute):
-            subject = f"what `{callee(node)}` gets as `{name}`"
-            draft = put(setting.program, value, name, "name", SLIP, subject)
-            yield Draft("name", SLIP, subject, node, draft.pieces, draft.at, ("namesake", name))
-
-
-def states(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """Yields `"out.weight"` for `"proj.weight"`, by a layer whose weight has no key."""
-    written = _OF_LAYERS.fullmatch(node.value) if isinstance(node.value, str) else None
-    if written is None:
-        return
-    before, own, after = written.groups()
-    around = setting.program.text(setting.program.scope(node))
-    known = [one for one in setting.signatures.attribute_names if one != own]
-    free = [one for one in known if f"{before}{one}{after}" not in around]
-    quote = setting.program.text(node)[-1]
-    for other in sorted(free, key=lambda one: -kinship(own, one))[:_MOST_LAYERS]:
-        text = f"{quote}{before}{other}{after}{quote}"
-        cost = SLIP if kinship(own, other) else CHANGE
-        yield put(setting.program, node, text, "word", cost, "the name under which a weight goes")
-
-
-def callables(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields another function of those that are handed over, where one is."""
-    known = setting.seen.handed_over
-    parts: list[tuple[str | int, ast.expr]] = [*enumerate(node.args)]
-    parts += [(one.arg or "", one.value) for one in node.keywords]
-    for place, part in parts:
-        if not isinstance(part, ast.Name) or part.id not in known:
-            continue
-        own = callee(node)
-        others = [one for one in known if one != part.id and one != own]
-        like = known[part.id]
-        others.sort(key=lambda one: (not (known[one] & like), one))
-        for other in others[:_MOST]:
-            cost = SLIP if known[other] & like else CHANGE
-            subject = f"which function `{own}` gets"
-            span = setting.program.span(part)
-            piece = Replacement(span.start, span.end, other)
-            yield Draft("function", cost, subject, node, (piece,), span.start, (place, part.id))
 
 
 _Bounds = tuple[str, ...]

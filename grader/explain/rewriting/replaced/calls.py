@@ -11,11 +11,9 @@ from grader.explain.rewriting.edit import (
     WRAP,
     Draft,
     Replacement,
-    instead,
     keep,
     without,
 )
-from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.name_similarity import kinship, words
 from grader.explain.rewriting.program.setting import Setting, callee
 
@@ -298,42 +296,3 @@ def is_module(node: ast.expr) -> bool:
             return True
         case _:
             return False
-
-
-def method_fill(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields drafts that fill masked entries with another value, such as minus infinity."""
-    if callee(node) not in ("masked_fill", "masked_fill_", "where", "full", "full_like"):
-        return
-    for value in node.args[1:]:
-        text = setting.program.text(value)
-        subject = "the value of what is masked"
-        for other in ('float("-inf")', "0.0", "-1e9"):
-            is_value = setting.scopes.nature(value).is_number or "inf" in text
-            if other != text and (is_value or callee(value) == "zeros_like"):
-                piece = instead(setting.program, value, other)
-                at = setting.program.span(value).start
-                yield Draft("fill", CHANGE, subject, node, (piece,), at, ("fill", text, other))
-
-
-def of_module(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields another function of the submission's module of which one is called."""
-    match node.func:
-        case ast.Attribute(value=ast.Name(id=holder), attr=name) if holder not in LIBRARIES:
-            pass
-        case _:
-            return
-    if holder in ("self", "cls") or setting.scopes.nature(node.func.value).is_tensor:
-        return
-    end = setting.program.span(node.func).end
-    for other in setting.signatures.functions_like(name, len(node.args) + len(node.keywords)):
-        piece = Replacement(end - len(name), end, other)
-        subject = f"whether `{name}` is the right function"
-        yield Draft("function", CHANGE, subject, node, (piece,), end - len(name))
-
-
-def loaded(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields the weight of a layer, for the layer whose data is set."""
-    if node.attr == "data" and isinstance(node.ctx, ast.Store):
-        end = setting.program.span(node.value).end
-        piece = Replacement(end, end, ".weight")
-        yield Draft("attribute", SLIP, "what is set", node, (piece,), end, "weight")

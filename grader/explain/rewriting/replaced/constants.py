@@ -1,4 +1,4 @@
-"""Other constants: numbers, axes, dtypes, infinities, words, modes."""
+"""Other constants: numbers, axes, dtypes, infinities, words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from grader.explain.rewriting.program.setting import (
     callee,
     integer,
     is_axis,
-    known,
     named,
 )
 from grader.explain.rewriting.program.value_kinds import Nature
@@ -25,7 +24,6 @@ _DTYPES = ("float32", "float64", "bool", "long")
 _INFINITY = 'float("-inf")'
 _MOST_GIVEN = 4
 _TINY = 1e-3
-_MISSPELT = {"weights": "weight", "W": "weight", "w": "weight", "biases": "bias", "b": "bias"}
 _LIMITS = ("min", "max", "eps", "tiny")
 
 
@@ -74,19 +72,6 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     elif node.attr == "inf":
         yield _other(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
         yield _other(setting, node, "0.0", "infinity", WRAP, "an infinite value")
-
-
-def misspelt(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields `layer.weight` for `layer.weights`, and `layer.training` for the method `train`."""
-    is_called = callee(setting.parent(node)) == node.attr
-    if node.attr == "train" and not is_called and isinstance(node.ctx, ast.Load):
-        base = setting.program.text(node.value)
-        subject = f"the name of an attribute of `{base}`"
-        yield put(setting.program, node, f"{base}.training", "name", SLIP, subject)
-    if node.attr in _MISSPELT and not isinstance(node.value, ast.Name):
-        base, right = setting.program.text(node.value), _MISSPELT[node.attr]
-        subject = f"the name of an attribute of `{base}`"
-        yield put(setting.program, node, f"{base}.{right}", "name", SLIP, subject)
 
 
 def _other(
@@ -202,29 +187,8 @@ def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft
                 yield put(setting.program, call, text, "infinity", WRAP, subject)
 
 
-_SUBJECT = "what is counted"
 _HEADS = frozenset({("h",), ("heads",), ("head",), ("nh",)})
 _LENGTHS = frozenset({"seq", "len", "length", "max", "positions", "tokens", "batch"})
-_SUMS = (ast.GeneratorExp, ast.ListComp, ast.AugAssign)
-
-
-def numbers(setting: Setting, node: ast.Subscript | ast.Call) -> Iterator[Draft]:
-    """Yields `p.numel()` for `p.shape[0]`, `p.size(0)` and `len(p)`, where sizes are summed."""
-    parent = setting.parent(node)
-    is_term = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)
-    if not (isinstance(parent, _SUMS) or is_term):
-        return
-    match node:
-        case ast.Subscript(value=ast.Attribute(value=whole, attr="shape"), slice=ast.expr()):
-            pass
-        case ast.Call(func=ast.Attribute(value=whole, attr="size" | "dim")):
-            pass
-        case ast.Call(func=ast.Name(id="len"), args=[whole]):
-            pass
-        case _:
-            return
-    text = f"{setting.program.outer_text(whole)}.numel()"
-    yield put(setting.program, node, text, "counted", CHANGE, _SUBJECT)
 
 
 def shares(setting: Setting, node: ast.Name) -> Iterator[Draft]:
@@ -306,15 +270,3 @@ def _likeness(one: str, other: str) -> float:
     if len(one) == 1 or len(other) == 1:
         return 0.0
     return difflib.SequenceMatcher(None, one, other).ratio()
-
-
-def modes(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `layer.train(training)` for `layer.eval()`."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=value, attr="eval" | "train"), args=[], keywords=[]):
-            pass
-        case _:
-            return
-    for flag in known(setting, node, Nature.FLAG)[:_MOST_OTHERS]:
-        text = f"{setting.program.text(value)}.train({flag})"
-        yield put(setting.program, node, text, "flag", CHANGE, "the mode that a module is in")

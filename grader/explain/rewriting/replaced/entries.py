@@ -7,14 +7,12 @@ import itertools
 import re
 from collections.abc import Hashable, Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange
-from grader.explain.rewriting.program.name_similarity import kinship
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting, argument_of, callee
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.value_kinds import Nature
 
 _MOST_ENTRIES = 6
-_MOST_ADDED = 3
 _JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack", "sum", "prod", "zip"})
 
 
@@ -29,24 +27,6 @@ def dropped(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
         at = setting.program.span(one).start
         subject = "what may not belong in a list"
         yield Draft("entry-dropped", WRAP, subject, node, (piece,), at)
-
-
-def added(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
-    """Yields one entry more: a variable of a kin, or one that nothing reads."""
-    if not _is_handed_over(setting, node) or not node.elts:
-        return
-    texts = [setting.program.text(one) for one in node.elts]
-    found = [
-        (one.is_read, one.name)
-        for one in setting.seen.variables(node)
-        if one.name not in texts and any(kinship(one.name, text) == 2 for text in texts)
-    ]
-    end = setting.program.outer_span(node.elts[-1]).end
-    for is_read, name in sorted(found)[:_MOST_ADDED]:
-        piece = Replacement(end, end, f", {name}")
-        cost = CHANGE if is_read else SLIP
-        subject = "what may be missing in a list"
-        yield Draft("entry-added", cost, subject, node, (piece,), end)
 
 
 def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
@@ -72,21 +52,6 @@ def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         subject = f"what is done to `{program.text(one)}`"
         at = program.span(one).start
         yield Draft("entry-dropped", CHANGE, subject, node, pieces, at)
-
-
-def reversed_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields `self.mode = mode` for `mode = self.mode`."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Attribute() as value):
-            pass
-        case _:
-            return
-    scope = setting.program.scope(node)
-    if isinstance(scope, ast.FunctionDef) and any(
-        one.arg == name for one in ast.walk(scope.args) if isinstance(one, ast.arg)
-    ):
-        parts, subject = (target, value), f"what `{name}` is assigned"
-        yield exchange(setting.program, node, parts, (1, 0), "sides", SLIP, subject)
 
 
 def _is_handed_over(setting: Setting, node: ast.List | ast.Tuple) -> bool:

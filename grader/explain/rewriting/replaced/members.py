@@ -14,7 +14,6 @@ from grader.explain.rewriting.edit import (
     Replacement,
     instead,
     put,
-    wrap,
 )
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.name_similarity import kinship, words
@@ -24,9 +23,6 @@ from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
 _MOST = 8
 _MOST_INDICES = 4
 _PARTS = {"real": "imag", "imag": "real"}
-_PAIRED = frozenset(
-    {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
-)
 _OF_TENSORS = frozenset(
     {"shape", "dtype", "device", "T", "mT", "real", "imag", "values", "indices", "grad", "data"}
 )
@@ -45,18 +41,6 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         piece = Replacement(end - len(node.attr), end, other)
         subject = f"where `{own}` is used"
         yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr), (own, other))
-
-
-def of_pairs_forgotten(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `x.max(-1).values` for `x.max(-1)`, which is a pair."""
-    parent = setting.parent(node)
-    is_taken = isinstance(parent, (ast.Attribute, ast.Subscript, ast.Starred))
-    is_unpacked = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
-    if callee(node) not in _PAIRED or is_taken or is_unpacked or not (node.args or node.keywords):
-        return
-    subject = f"what is taken of `{callee(node)}`"
-    for after in (".values", "[0]"):
-        yield wrap(setting.program, node, "", after, "attribute", SLIP, subject)
 
 
 def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
@@ -79,24 +63,6 @@ def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
             cost = min(cost, SLIP + 0.25)
         found.setdefault(other, cost)
     return sorted((cost, other) for other, cost in found.items())[:_MOST]
-
-
-def forgotten(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a weight that an object holds and that nothing reads."""
-    parent = setting.parent(node)
-    is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
-    if not is_value or setting.scopes.nature(node) is not Nature.TENSOR:
-        return
-    scope = setting.program.scope(node)
-    for (around, holder), known in setting.seen.attributes.items():
-        if around is not scope or holder in LIBRARIES:
-            continue
-        for attr in known[:1]:
-            for other in setting.signatures.attributes(attr):
-                if not setting.seen.uses(other):
-                    subject = "a projection that is missing"
-                    after = f" @ {holder}.{other}.T"
-                    yield wrap(setting.program, node, "", after, "projection", CHANGE, subject)
 
 
 def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.program.name_similarity import kinship, words
-from grader.explain.rewriting.program.setting import Setting, callee, is_axis
-from grader.explain.rewriting.program.source import Program, Scope, Span
+from grader.explain.rewriting.program.setting import Setting, is_axis
+from grader.explain.rewriting.program.source import Scope, Span
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, Nature
-from grader.explain.rewriting.replaced.calls import siblings
 
 _MOST = 8
 _MOST_FOR_CONSTANTS = 4
@@ -198,65 +197,6 @@ def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:
     }
 
 
-_MOST_PAIRS = 6
-_MOST_PLACES = 8
-
-Spans = dict[str, list[Span]]
-
-
-def likes(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """Yields `x[1::2]` and `x[0::2]`, `sin` and `cos`, `self.w_q` and `self.w_k` exchanged."""
-    value = getattr(node, "value", None)
-    if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign, ast.Expr)) or value is None:
-        return
-    for spans, cost in _groups(setting.program, value):
-        pairs = itertools.combinations(spans, 2)
-        for one, other in itertools.islice(pairs, _MOST_PAIRS):
-            places = [(span, other) for span in spans[one]] + [(span, one) for span in spans[other]]
-            if len(places) > _MOST_PLACES:
-                continue
-            pieces = tuple(sorted(Replacement(s.start, s.end, text) for s, text in places))
-            subject = f"where `{one}` and `{other}` are used"
-            own = cost if len(places) == 2 else cost + 0.5
-            yield Draft("likes", own, subject, node, pieces, pieces[0].start)
-
-
-def _groups(program: Program, value: ast.expr) -> Iterator[tuple[Spans, float]]:
-    """Texts that may stand for each other, with where each stands."""
-    parts: dict[str, Spans] = defaultdict(lambda: defaultdict(list))
-    called: Spans = defaultdict(list)
-    members: dict[str, Spans] = defaultdict(lambda: defaultdict(list))
-    for one in program.parts(value):
-        match one:
-            case ast.Subscript(value=base, slice=index, ctx=ast.Load()):
-                parts[program.text(base)][program.text(index)].append(program.span(index))
-            case ast.Call():
-                name = callee(one)
-                end = program.span(one.func).end
-                if name:
-                    called[name].append(Span(end - len(name), end))
-            case ast.Attribute(value=ast.Name() as holder, attr=attr, ctx=ast.Load()):
-                end = program.span(one).end
-                members[holder.id][attr].append(Span(end - len(attr), end))
-            case _:
-                pass
-    for own in parts.values():
-        if len(own) > 1 and not _are_nested(own):
-            yield own, SLIP
-    for name, other in itertools.combinations(called, 2):
-        if other in siblings(name):
-            yield {name: called[name], other: called[other]}, CHANGE
-    for own in members.values():
-        for name, other in itertools.combinations(own, 2):
-            if kinship(name, other) == 2:
-                yield {name: own[name], other: own[other]}, SLIP if len(own) < 4 else WRAP
-
-
-def _are_nested(spans: Spans) -> bool:
-    found = sorted((one.start, one.end) for own in spans.values() for one in own)
-    return any(end > start for (_, end), (start, _) in itertools.pairwise(found))
-
-
 _MOST_KIN = 3
 
 
@@ -283,3 +223,27 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             piece = Replacement(span.start, span.end, new)
             subject = f"where `{name}` is used"
             yield Draft("name", CHANGE, subject, node, (piece,), span.start)
+
+
+_MOST_PAIRS = 6
+_MOST_PLACES = 8
+
+
+def likes(setting: Setting, node: ast.Assign | ast.Return | ast.AugAssign) -> Iterator[Draft]:
+    """Yields two indices of the same value exchanged: `x[1::2]` and `x[0::2]`."""
+    program = setting.program
+    parts: dict[str, dict[str, list[Span]]] = defaultdict(lambda: defaultdict(list))
+    for one in program.parts(node.value) if node.value is not None else ():
+        match one:
+            case ast.Subscript(value=ast.Name() as base, slice=index, ctx=ast.Load()):
+                parts[base.id][program.text(index)].append(program.span(index))
+            case _:
+                pass
+    for spans in parts.values():
+        for own, other in itertools.islice(itertools.combinations(spans, 2), _MOST_PAIRS):
+            places = [(span, other) for span in spans[own]] + [(span, own) for span in spans[other]]
+            if len(places) <= _MOST_PLACES:
+                pieces = tuple(sorted(Replacement(s.start, s.end, text) for s, text in places))
+                subject = f"where `{own}` and `{other}` are used"
+                cost = SLIP if len(places) == 2 else CHANGE
+                yield Draft("likes", cost, subject, node, pieces, pieces[0].start)

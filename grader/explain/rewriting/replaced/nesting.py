@@ -1,4 +1,4 @@
-"""Rewrite rules for nesting: a call takes more or less of an expression, or two calls swap."""
+"""Rewrite rules for nesting: a call or a condition takes more of an expression, a sign moves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from grader.explain.rewriting.edit import (
     WRAP,
     Draft,
     Replacement,
-    exchange,
     put,
 )
 from grader.explain.rewriting.program.setting import Setting, callee
@@ -37,7 +36,6 @@ _DULL = frozenset(
         ),
     }
 )
-_SIGNED = (ast.USub, ast.Invert)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,60 +55,6 @@ class _Layer:
     def of(self, text: str, *, holds: bool = True) -> str:
         """Returns the same call of what a text says; it `holds` together without parentheses."""
         return f"{self.before}{text if holds or not self.is_method else f'({text})'}{self.after}"
-
-
-def order(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `g(f(x))` for `f(g(x))`, `x.b().a()` for `x.a().b()`."""
-    outer = _layer(setting, node)
-    inner = None if outer is None else _layer(setting, outer.taken)
-    if outer is None or inner is None:
-        yield from _names_exchanged(setting, node)
-        return
-    if outer.name == inner.name:
-        return
-    text = inner.of(outer.around(setting.program, inner.taken))
-    subject = f"the order of `{inner.name}` and `{outer.name}`"
-    yield put(setting.program, node, text, "nesting", CHANGE, subject)
-
-
-def _names_exchanged(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `g(f(*given))` for `f(g(*given))`."""
-    match node:
-        case ast.Call(
-            func=ast.Name(id=name) as outer,
-            args=[ast.Call(func=ast.Name(id=other) as inner, args=[ast.Starred(), *_])],
-            keywords=[],
-        ) if name != other and not {name, other} & _DULL:
-            subject = f"the order of `{other}` and `{name}`"
-            parts = (outer, inner)
-            yield exchange(setting.program, node, parts, (1, 0), "nesting", CHANGE, subject)
-        case _:
-            pass
-
-
-def narrowed(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `f(a) + b` and `a + f(b)` for `f(a + b)`; `-f(a)` for `f(-a)`."""
-    layer = _layer(setting, node)
-    if layer is None:
-        return
-    program = setting.program
-    subject = f"the argument of `{layer.name}`"
-    match layer.taken:
-        case ast.BinOp(left=left, right=right):
-            gap = program.between(left, right)
-            operator = program.source[gap.start : gap.end]
-            first, second = layer.around(program, left), layer.around(program, right)
-            for text in (
-                f"{first}{operator}{program.outer_text(right)}",
-                f"{program.outer_text(left)}{operator}{second}",
-            ):
-                yield put(program, node, text, "extent", WRAP, subject)
-        case ast.UnaryOp(op=op, operand=operand) if isinstance(op, _SIGNED):
-            sign = "-" if isinstance(op, ast.USub) else "~"
-            text = f"{sign}{layer.around(program, operand)}"
-            yield put(program, node, text, "extent", CHANGE, subject)
-        case _:
-            return
 
 
 def widened(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:

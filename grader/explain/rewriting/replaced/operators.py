@@ -99,35 +99,6 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     yield from _regrouped(setting, node)
 
 
-def augmented(setting: Setting, node: ast.AugAssign) -> Iterator[Draft]:
-    """Yields another operator of an assignment such as `+=`, or none."""
-    symbol = _SYMBOLS.get(type(node.op))
-    others = _OTHERS.get(symbol or "", {})
-    subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
-    for other, cost in others.items():
-        yield _operator(
-            setting, node, node.target, node.value, f"{other}=", f"{symbol}=", cost, subject
-        )
-    subject = "how a variable is updated"
-    yield _operator(setting, node, node.target, node.value, "=", f"{symbol}=", CHANGE, subject)
-
-
-def assigned(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields a variable added to, where its value is thrown away."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
-            first = setting.scopes.names(node).first.get(name, node.lineno)
-        case _:
-            return
-    if first < node.lineno:
-        gap = setting.program.between(target, value)
-        start = setting.program.source.find("=", gap.start, gap.end)
-        subject = "how a variable is updated"
-        for symbol, cost in (("+", CHANGE), ("*", WRAP)):
-            piece = Replacement(start, start, symbol)
-            yield Draft("operator", cost, subject, node, (piece,), start)
-
-
 def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
     """Yields another comparison."""
     left = node.left

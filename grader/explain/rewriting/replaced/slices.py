@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, keep, put
 from grader.explain.rewriting.program.setting import Setting, argument_of, callee, integer
@@ -178,10 +177,6 @@ def _is_last(subscript: ast.Subscript) -> bool:
     return not isinstance(subscript.slice, ast.Tuple)
 
 
-_SHAPING = frozenset({"view", "reshape", "unflatten"})
-_TURNING = frozenset({"transpose", "swapaxes", "swapdims", "movedim", "t"})
-_TURNED = frozenset({"T", "mT"})
-_MOST_AXES = 4
 # The other function, and what is added to its number; none if that has the other sign.
 _MIRRORED = {
     "tril": ("triu", 0),
@@ -191,35 +186,6 @@ _MIRRORED = {
     "cat": ("stack", 1),
     "stack": ("cat", -1),
 }
-
-
-def turned(setting: Setting, node: ast.Call | ast.Attribute) -> Iterator[Draft]:
-    """Yields `x.view(a, b)` for `x.view(b, a).transpose(0, 1)`, with sizes exchanged."""
-    match node:
-        case ast.Attribute(value=ast.Call() as shaped, attr=attr) if attr in _TURNED:
-            pass
-        case ast.Call(func=ast.Attribute(value=ast.Call() as shaped, attr=attr)) if (
-            attr in _TURNING
-        ):
-            pass
-        case _:
-            return
-    if callee(shaped) not in _SHAPING:
-        return
-    program = setting.program
-    end = Replacement(program.span(shaped).end, program.span(node).end, "")
-    sizes = _sizes(shaped)
-    for first, second in list(itertools.pairwise(sizes))[-_MOST_AXES + 1 :]:
-        if isinstance(first, ast.Starred) or program.text(first) == program.text(second):
-            continue
-        spans = program.outer_span(first), program.outer_span(second)
-        pieces = (
-            Replacement(spans[0].start, spans[0].end, program.outer_text(second)),
-            Replacement(spans[1].start, spans[1].end, program.outer_text(first)),
-            end,
-        )
-        subject = f"how `{callee(shaped)}` splits an axis"
-        yield Draft("split", CHANGE, subject, node, pieces, spans[0].start)
 
 
 def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -248,17 +214,3 @@ def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         pieces = (renamed, Replacement(span.start, span.end, str(became)))
         subject = f"whether `{name}` is the right function"
         yield Draft("mirrored", CHANGE, subject, node, pieces, renamed.start)
-
-
-def _sizes(node: ast.Call) -> Sequence[ast.expr]:
-    """Returns the sizes that a call shapes something to, as far as they are written out."""
-    given: Sequence[ast.expr] = node.args[1:] if callee(node) == "unflatten" else node.args
-    if len(given) != 1:
-        return given
-    match given[0]:
-        case ast.Tuple(elts=sizes) | ast.List(elts=sizes):
-            return sizes
-        case ast.BinOp(op=ast.Add(), right=ast.Tuple(elts=sizes)):
-            return sizes
-        case _:
-            return ()

@@ -1,4 +1,4 @@
-"""Other classes and functions of a kin, and expressions modelled on their neighbours."""
+"""Expressions modelled on their neighbours."""
 
 from __future__ import annotations
 
@@ -6,57 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
-from grader.explain.rewriting.program.name_similarity import words
+from grader.explain.rewriting.edit import CHANGE, Draft, put
 from grader.explain.rewriting.program.setting import Setting
-
-_MOST = 8
-
-
-def bases(setting: Setting, node: ast.ClassDef) -> Iterator[Draft]:
-    """Yields another class that a class is derived from, one more, or the same in another order."""
-    if not node.bases or not all(isinstance(one, (ast.Name, ast.Attribute)) for one in node.bases):
-        return
-    program = setting.program
-    start, end = program.span(node.bases[0]).start, program.span(node.bases[-1]).end
-    texts = [program.text(one) for one in node.bases]
-    own = [text.rpartition(".")[2] for text in texts]
-    visible = setting.seen.visible(node)
-    found: dict[str, float] = {}
-    if len(texts) > 1:
-        found[", ".join(reversed(texts))] = SLIP
-    for other in setting.signatures.classes:
-        if other in (node.name, *own) or other not in visible:
-            continue
-        cost = CHANGE if _is_kin(node.name, other) else WRAP
-        found[", ".join((other, *texts))] = cost
-        found[", ".join((other, *texts[1:]))] = cost
-    for text, cost in sorted(found.items(), key=lambda pair: pair[1])[: 2 * _MOST]:
-        piece = Replacement(start, end, text)
-        subject = f"what `{node.name}` is derived from"
-        yield Draft("bases", cost, subject, node, (piece,), start)
-
-
-def methods(setting: Setting, node: ast.FunctionDef) -> Iterator[Draft]:
-    """Yields a method under the name of one that its class inherits, or that is called of it."""
-    around = setting.program.scope(node)
-    if not isinstance(around, ast.ClassDef) or not around.bases or node.decorator_list:
-        return
-    if node.name.startswith("__") or setting.seen.calls(node.name) > 0:
-        return
-    own = {one.name for one in around.body if isinstance(one, ast.FunctionDef)}
-    inherited = setting.signatures.inherited(around.name)
-    start = setting.program.span(node).start + len("def ")
-    for other in [one for one in inherited if one not in own and not one.startswith("__")][:_MOST]:
-        piece = Replacement(start, start + len(node.name), other)
-        subject = f"what `{node.name}` is called"
-        yield Draft("method-name", CHANGE, subject, node, (piece,), start)
-
-
-def _is_kin(one: str, other: str) -> bool:
-    """Returns whether two names share a word."""
-    return bool(set(words(one)) & set(words(other)))
-
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NEAR = 4

@@ -1,0 +1,437 @@
+"""Rows for what is missing: signs, factors, terms, masks, calls, axes, transpositions."""
+
+from __future__ import annotations
+
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP
+from grader.explain.rewriting.patterns import Row, rows, with_text
+from grader.explain.rewriting.places import Place
+from grader.explain.rewriting.program.value_kinds import Nature
+
+_CALL = "$function($*given)"
+_LOWEST = 'float("-inf")'
+_MASKED = (f".masked_fill($mask == 0, {_LOWEST})", f".masked_fill($mask != 0, {_LOWEST})")
+_SEEN = "torch.ones({0}, {0}, dtype=torch.bool).tril()"
+_OF_KEYS, _OF_SCORES = _SEEN.format("$of.shape[-2]"), _SEEN.format("$name.shape[-1]")
+_SHAPED = ("view", "reshape", "unflatten")
+_TURNED = ("transpose", "swapaxes", "permute", "movedim")
+_AXES = (".transpose(1, 2)", ".transpose(-3, -2)", ".transpose(-2, -1)")
+_PAIRS = ("max", "min", "sort", "topk", "median")
+_TENSOR, _WEIGHT, _MASK = Nature.TENSOR, Nature.WEIGHT, Nature.MASK
+_SIZE, _NUMBER, _FLAG = Nature.SIZE, Nature.NUMBER, Nature.FLAG
+_PASSED = (Place.GIVEN, Place.NAMED)
+
+MISSING: tuple[Row, ...] = (
+    *rows(
+        "a sign",
+        SLIP,
+        ("torch.exp($x)", "torch.exp(-$x)"),
+        ("$x.exp()", "(-$x).exp()"),
+        ("torch.pow($a, $x)", "torch.pow($a, -$x)"),
+        ("torch.where($m, $a, $b)", "torch.where($m, -$a, $b)"),
+        ("torch.where($m, $a, $b)", "torch.where($m, $a, -$b)"),
+    ),
+    *rows("a sign", CHANGE, ("$x", "-$x"), at=(Place.STORED, Place.ENTRY), x=_TENSOR),
+    *rows("an inverse", WRAP, ("$x", "1 / $x"), at=(Place.STORED,), x=_TENSOR),
+    *rows(
+        "an inverse",
+        SLIP + 0.25,
+        *((f"torch.{name}($*given)", f"1 / torch.{name}($*given)") for name in ("pow", "exp")),
+        at=(Place.STORED,),
+    ),
+    *rows(
+        "a logarithm that is missing",
+        WRAP,
+        ("$theta", "torch.log(torch.tensor($theta))"),
+        at=(Place.DIVISOR, Place.DIVIDED),
+        theta=_NUMBER,
+    ),
+    *rows(
+        "a logarithm that is missing",
+        WRAP,
+        ("-$theta / $d", "-torch.log(torch.tensor($theta)) / $d"),
+        theta=_NUMBER,
+    ),
+    *rows(
+        "a factor that is missing",
+        SLIP,
+        ("$x", "$x / $of.shape[-1] ** 0.5"),
+        at=(Place.PRODUCT,),
+        of=_TENSOR,
+    ),
+    *rows(
+        "a factor that is missing",
+        SLIP + 0.25,
+        ("$x", "$x / $of.shape[-1] ** 0.5"),
+        ("$x", "$x / $d ** 0.5"),
+        at=(Place.WEIGHED,),
+        of=_TENSOR,
+        d=_SIZE,
+    ),
+    *rows(
+        "a factor that is missing",
+        CHANGE,
+        ("$x", "$x / $d ** 0.5"),
+        at=(Place.PRODUCT,),
+        d=_SIZE,
+    ),
+    *rows(
+        "a factor that is missing",
+        WRAP,
+        ("$x", "$x * $of.shape[-1] ** 0.5"),
+        ("$x", "$x / $of.shape[-1]"),
+        at=(Place.PRODUCT, Place.WEIGHED),
+        of=_TENSOR,
+    ),
+    *rows(
+        "a factor that is missing",
+        CHANGE,
+        ("$x", "$x / (1 - $p)"),
+        at=(Place.STORED,),
+        x=_TENSOR,
+        p=_NUMBER,
+    ),
+    *rows(
+        "a factor that is missing",
+        WRAP,
+        *with_text("$x", " / $p", " * $p", " * (1 - $p)"),
+        at=(Place.STORED,),
+        x=_TENSOR,
+        p=_NUMBER,
+    ),
+    *(
+        row
+        for nature in (_SIZE, _NUMBER)
+        for row in rows(
+            "a factor",
+            WRAP,
+            ("$d", "$of.shape[-1] ** 0.5"),
+            ("$d", "$of.shape[-1] ** -0.5"),
+            at=(Place.DIVISOR,),
+            d=nature,
+            of=_TENSOR,
+        )
+    ),
+    *rows("a root that is missing", SLIP, ("$d", "$d ** 0.5"), at=(Place.DIVISOR,), d=_SIZE),
+    *rows("a root that is missing", CHANGE, ("$d", "$d ** 0.5"), at=(Place.STORED,), d=_SIZE),
+    *rows("a factor that is missing", CHANGE, ("$d", "$d ** 2"), at=(Place.STORED,), d=_SIZE),
+    *rows(
+        "a number of one part only",
+        CHANGE,
+        ("$d", "$d // $n"),
+        at=(Place.STORED, Place.NAMED, Place.DIVISOR),
+        d=_SIZE,
+        n=_SIZE,
+    ),
+    *rows(
+        "a number of one part only",
+        WRAP,
+        ("$d", "$d * $n"),
+        ("$d", "$n // $d"),
+        at=(Place.STORED, Place.NAMED),
+        d=_SIZE,
+        n=_SIZE,
+    ),
+    *rows("a factor", SLIP, ("$x", "2 * $x"), ("-$x / $d", "-2 * $x / $d"), at=(Place.DIVIDED,)),
+    *rows("a factor", CHANGE, ("$x", "$x / 2"), ("$x", "-$x"), at=(Place.DIVIDED,)),
+    *rows(
+        "a number that may be off by one",
+        SLIP,
+        *with_text("$n", " + 1", " - 1"),
+        at=(Place.BOUND,),
+        n=_SIZE,
+    ),
+    *rows(
+        "a number that may be off by one",
+        CHANGE,
+        *with_text("$n", " + 1", " - 1"),
+        at=(Place.COUNT,),
+        n=_SIZE,
+    ),
+    *rows(
+        "a number that may be too large or small",
+        WRAP,
+        *with_text("$n", " // 2", " * 2"),
+        at=(Place.COUNT,),
+        n=_SIZE,
+    ),
+    *rows(
+        "what is counted",
+        WRAP,
+        *with_text("torch.arange($*given)", " + 1", " - 1", " // 2", " * 2"),
+        at=(Place.STORED,),
+    ),
+    *rows(
+        "a term that is missing",
+        SLIP,
+        ("torch.exp($x)", "torch.exp($x - $x.amax(dim=-1, keepdim=True))"),
+        ("torch.exp($x)", "torch.exp($x - $x.amax($dim, keepdim=True))"),
+        ("torch.exp($x)", "torch.exp($x - $of)"),
+        ("$x.exp()", "($x - $of).exp()"),
+        ("$x.exp()", "($x - $x.amax(dim=-1, keepdim=True)).exp()"),
+        ("$x.exp()", "($x - $x.amax($dim, keepdim=True)).exp()"),
+        of=_TENSOR,
+    ),
+    *rows(
+        "how a variable is updated",
+        CHANGE,
+        *((f"$name {operator}= $x", "$name = $x") for operator in ("+", "-", "*", "/")),
+        ("$name = $x", "$name += $x"),
+    ),
+    *rows(
+        "an operator",
+        SLIP,
+        ("$x += $y", "$x -= $y"),
+        ("$x -= $y", "$x += $y"),
+        ("$x *= $y", "$x /= $y"),
+        ("$x /= $y", "$x *= $y"),
+    ),
+    # --- Masks ---
+    *rows(
+        "a mask that is missing",
+        CHANGE,
+        ("$x", f"$x.masked_fill(~$mask, {_LOWEST})"),
+        at=(Place.PRODUCT, Place.WEIGHED),
+        mask=_MASK,
+    ),
+    *rows(
+        "a mask that is missing",
+        WRAP,
+        ("$x", f"$x.masked_fill($mask, {_LOWEST})"),
+        at=(Place.PRODUCT, Place.WEIGHED),
+        mask=_MASK,
+    ),
+    *rows(
+        "a mask that is missing",
+        CHANGE,
+        ("$x", f"$x.masked_fill(~{_OF_KEYS}, {_LOWEST})"),
+        at=(Place.PRODUCT,),
+        of=_TENSOR,
+    ),
+    *rows(
+        "a mask that is missing",
+        CHANGE,
+        ("$name", f"$name.masked_fill(~{_OF_SCORES}, {_LOWEST})"),
+        at=(Place.WEIGHED,),
+        name=_TENSOR,
+    ),
+    *rows(
+        "how a mask is applied",
+        CHANGE,
+        *(
+            (f"$x {operator} $mask{made}", f"$x{masked}")
+            for operator in "+*-"
+            for made in ("", ".float()", ".to($*kind)")
+            for masked in _MASKED
+        ),
+        *(("$x.add($mask)", f"$x{masked}") for masked in _MASKED),
+        *(("$x += $mask", f"$x = $x{masked}") for masked in _MASKED),
+        *(("$x *= $mask", f"$x = $x{masked}") for masked in _MASKED),
+        mask=_MASK,
+    ),
+    *rows(
+        "which part of a mask counts",
+        SLIP + 0.1,  # a negation too many is a little likelier: it stands there to be seen
+        ("$mask", "~$mask"),
+        at=(Place.STORED, Place.OPERAND, *_PASSED),
+        mask=_MASK,
+    ),
+    *rows(
+        "the axes of a mask",
+        WRAP,
+        ("$mask", "$mask.transpose(-2, -1)"),
+        at=(Place.STORED, *_PASSED),
+        mask=_MASK,
+    ),
+    *rows(
+        "which part of a mask counts",
+        WRAP,
+        *with_text("$mask", ".tril()", ".triu()"),
+        at=(Place.STORED, Place.GIVEN),
+        mask=_MASK,
+    ),
+    *rows(
+        "which part of a mask counts",
+        CHANGE,
+        *(
+            pair
+            for made in ("ones", "ones_like", "zeros", "full")
+            for pair in with_text(f"torch.{made}($*given)", ".tril()", ".triu()", ".triu(1)")
+        ),
+    ),
+    *rows(
+        "the type of a mask",
+        CHANGE,
+        ("1 - $x", "$x == 0"),
+        *with_text("torch.tril($*given)", ".bool()"),
+        *with_text("torch.triu($*given)", ".bool()"),
+        at=(Place.STORED,),
+    ),
+    *rows(
+        "the value of what is masked",
+        CHANGE,
+        *(
+            (f"$x.{name}($mask, $value)", f"$x.{name}($mask, {value})")
+            for name in ("masked_fill", "masked_fill_")
+            for value in (_LOWEST, "0.0", "-1e9")
+        ),
+        *(
+            (f"torch.where($mask, {one})", f"torch.where($mask, {other})")
+            for value in (_LOWEST, "0.0")
+            for one, other in (
+                ("$x, $value", f"$x, {value}"),
+                ("$value, $x", f"{value}, $x"),
+            )
+        ),
+    ),
+    # --- Calls, axes and transpositions that are missing ---
+    *rows("a call that is missing", CHANGE, ("$x", "$x.exp()"), at=(Place.STORED,), x=_TENSOR),
+    *rows(
+        "a call that is missing",
+        WRAP,
+        *with_text("$x", ".sqrt()", ".softmax(-1)"),
+        at=(Place.STORED,),
+        x=_TENSOR,
+    ),
+    *rows(
+        "a call that is missing",
+        WRAP,
+        ("$x", "$x.to($of.dtype)"),
+        at=(Place.RETURNED,),
+        x=_TENSOR,
+        of=_TENSOR,
+    ),
+    *rows(
+        "a call that is missing",
+        CHANGE,
+        *(pair for turn in _TURNED for pair in with_text(f"$x.{turn}($*axes)", ".flatten(-2)")),
+        *with_text("$x.mT", ".flatten(-2)"),
+        *with_text("torch.stack($*given)", ".flatten(-2)"),
+        at=(Place.STORED,),
+    ),
+    *rows(
+        "a call that is missing",
+        WRAP,
+        ("$name", "torch.softmax($name, dim=-1)"),
+        at=(Place.FIRST,),
+        name=_TENSOR,
+    ),
+    *rows("a call that is missing", CHANGE, ("$x", "$x.flatten(-2)"), at=(Place.RENAMED,)),
+    *rows(
+        "what is taken of a pair",
+        SLIP,
+        *(pair for name in _PAIRS for pair in with_text(f"$x.{name}($*axes)", ".values", "[0]")),
+        at=(Place.STORED, Place.OPERAND, Place.GIVEN),
+    ),
+    *(
+        row
+        for nature in (_TENSOR, _MASK)
+        for row in rows(
+            "an axis",
+            CHANGE if nature is _MASK else WRAP,
+            *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3, 0, 1))),
+            at=(Place.STORED, *_PASSED),
+            name=nature,
+        )
+    ),
+    *rows(
+        "an axis",
+        CHANGE,
+        *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3))),
+        at=(Place.OPERAND, Place.RENAMED),
+    ),
+    *rows(
+        "an axis",
+        CHANGE,
+        *with_text("torch.arange($*given)", ".unsqueeze(-1)", ".unsqueeze(-2)"),
+        at=(Place.STORED,),
+    ),
+    *rows("an axis", CHANGE, (_CALL, f"{_CALL}.squeeze(0)"), at=(Place.RETURNED,)),
+    *rows(
+        "the order of features",
+        WRAP,
+        ("$name", "$name.flip(-1)"),
+        at=(Place.OPERAND,),
+        name=_TENSOR,
+    ),
+    *rows(
+        "the type of a tensor", WRAP, ("$name", "$name.float()"), at=(Place.STORED,), name=_TENSOR
+    ),
+    *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=(Place.STORED,)),
+    *rows(
+        "a tensor that is written into",
+        WRAP,
+        ("$name", "$name.clone()"),
+        at=(Place.STORED,),
+        name=_TENSOR,
+    ),
+    *rows(
+        "a transposition that is missing",
+        SLIP,
+        ("$x", "$x.mT"),
+        at=(Place.SECOND,),
+        x=Nature.OTHER,
+    ),
+    *rows("a transposition that is missing", SLIP, ("$x", "$x.mT"), at=(Place.SECOND,), x=_TENSOR),
+    *rows("a transposition that is missing", SLIP, ("$w", "$w.T"), at=(Place.SECOND,), w=_WEIGHT),
+    *rows("a transposition that is missing", CHANGE, ("$x", "$x.mT"), at=(Place.FIRST,), x=_TENSOR),
+    *rows(
+        "a transposition that is missing",
+        SLIP + 0.25,
+        ("$name", "$name.T"),
+        at=(Place.STORED,),
+        name=_WEIGHT,
+    ),
+    *rows("a transposition that is missing", WRAP, ("$name", "$name.T"), at=_PASSED, name=_WEIGHT),
+    *rows(
+        "a transposition that is missing",
+        CHANGE,
+        *(pair for name in _SHAPED for pair in with_text(f"$x.{name}($*sizes)", *_AXES)),
+        *with_text("rearrange($*given)", *_AXES),
+        *(
+            (f"$x.{name}($*sizes)", f"$x{turn}.{name}($*sizes)")
+            for name in ("contiguous", "reshape", "unflatten", "flatten")
+            for turn in _AXES
+        ),
+        *(("$x.view($*sizes)", f"$x{turn}.contiguous().view($*sizes)") for turn in _AXES),
+    ),
+    *rows(
+        "a transposition that is missing",
+        WRAP,
+        *with_text("$x", *_AXES),
+        at=(Place.STORED,),
+        x=_TENSOR,
+    ),
+    *rows("a transposition that is missing", CHANGE, *with_text("$x", *_AXES), at=(Place.RENAMED,)),
+    *rows(
+        "the order of two steps",
+        CHANGE,
+        *(
+            (
+                f"torch.softmax($x, $*axis).{fill}($mask, $value)",
+                f"torch.softmax($x.{fill}($mask, {_LOWEST}), $*axis)",
+            )
+            for fill in ("masked_fill", "masked_fill_")
+        ),
+    ),
+    # --- Names of torch ---
+    *rows(
+        "the name of an attribute",
+        SLIP,
+        *((f"$layer.{name}", "$layer.weight") for name in ("weights", "W", "w")),
+        *((f"$layer.{name}", "$layer.bias") for name in ("biases", "b")),
+        ("$layer.train", "$layer.training"),
+        ("$layer.data = $x", "$layer.weight.data = $x"),
+    ),
+    *rows(
+        "the mode that a module is in",
+        CHANGE,
+        *((f"$layer.{mode}()", "$layer.train($flag)") for mode in ("eval", "train")),
+        flag=_FLAG,
+    ),
+    *rows(
+        "how many random numbers there are",
+        SLIP,
+        *((f"torch.{made}($*given)", f"torch.{made}_like($of)") for made in ("rand", "randn")),
+        of=_TENSOR,
+    ),
+)

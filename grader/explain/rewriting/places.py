@@ -1,0 +1,173 @@
+"""Places in a program at which a row of rewrite rules applies, and the variables near them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+
+from grader.explain.rewriting.program.setting import (
+    Setting,
+    argument_of,
+    callee,
+    integer,
+    is_axis,
+    is_product,
+    is_second_name,
+    known,
+    meets_softmax,
+)
+from grader.explain.rewriting.program.value_kinds import Nature
+
+_PRODUCTS = ("matmul", "bmm", "mm")
+_BOUNDED = ("arange", "range", "linspace")
+_MOST_TENSORS, _MOST = 2, 3
+
+
+class Place(Enum):
+    """A place at which an expression may stand."""
+
+    STORED = "all that an assignment stores or a function returns"
+    RETURNED = "all that a function returns"
+    RENAMED = "a variable that gets a second name"
+    ENTRY = "an entry of a tuple or a list"
+    GIVEN = "an argument by position"
+    NAMED = "an argument by keyword"
+    OPERAND = "an operand, except of a matrix product"
+    SECOND = "the second factor of a matrix product"
+    FIRST = "the first factor of a matrix product"
+    DIVISOR = "what something is divided by, or multiplied with"
+    DIVIDED = "what is divided"
+    BOUND = "a bound of a range or a slice"
+    COUNT = "a number that is no axis"
+    PRODUCT = "a matrix product of two tensors"
+    WEIGHED = "what a softmax is taken of"
+
+    def holds(self, setting: Setting, node: ast.AST) -> bool:
+        """Returns whether a node stands at such a place."""
+        return isinstance(node, ast.expr) and _TESTS[self](setting, node)
+
+
+def _is_stored(setting: Setting, node: ast.expr) -> bool:
+    home = setting.program.home(node)
+    if isinstance(home.parent, ast.IfExp):
+        return home.field != "test" and _is_stored(setting, home.parent)
+    is_body = isinstance(home.parent, ast.Lambda) and home.field == "body"
+    return is_body or (isinstance(home.parent, (ast.Assign, ast.Return)) and home.field == "value")
+
+
+def _is_given(setting: Setting, node: ast.expr) -> bool:
+    parent = setting.parent(node)
+    return isinstance(parent, ast.Call) and node in parent.args
+
+
+def _is_entry(setting: Setting, node: ast.expr) -> bool:
+    parent = setting.parent(node)
+    return isinstance(parent, (ast.Tuple, ast.List)) and isinstance(
+        setting.parent(parent), (ast.Call, ast.Assign, ast.Return)
+    )
+
+
+def _is_operand(setting: Setting, node: ast.expr) -> bool:
+    parent = setting.parent(node)
+    return isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
+
+
+def _is_second(setting: Setting, node: ast.expr) -> bool:
+    match setting.parent(node):
+        case ast.BinOp(op=ast.MatMult(), right=right):
+            return right is node
+        case ast.Call() as call:
+            return node in call.args and callee(call) in _PRODUCTS
+        case _:
+            return False
+
+
+def _is_first(setting: Setting, node: ast.expr) -> bool:
+    match setting.parent(node):
+        case ast.BinOp(left=left, op=ast.MatMult()):
+            return left is node
+        case _:
+            return False
+
+
+def _is_divisor(setting: Setting, node: ast.expr) -> bool:
+    match setting.parent(node):
+        case ast.BinOp(op=ast.Div() | ast.Mult(), right=part):
+            return part is node
+        case ast.AugAssign(op=ast.Div() | ast.Mult(), value=part):
+            return part is node
+        case ast.Call(func=ast.Attribute(attr="div" | "mul" | "div_" | "mul_")):
+            return True
+        case _:
+            return False
+
+
+def _is_divided(setting: Setting, node: ast.expr) -> bool:
+    match setting.parent(node):
+        case ast.BinOp(left=left, op=ast.Div()):
+            return left is node
+        case _:
+            return False
+
+
+def _is_bound(setting: Setting, node: ast.expr) -> bool:
+    given = argument_of(setting, node)
+    is_of_range = given is not None and callee(given[0]) in _BOUNDED
+    is_bound = is_of_range or isinstance(setting.parent(node), ast.Slice)
+    return is_bound and integer(node) is None
+
+
+_TESTS: dict[Place, Callable[[Setting, ast.expr], bool]] = {
+    Place.STORED: _is_stored,
+    Place.RETURNED: lambda setting, node: isinstance(setting.parent(node), ast.Return),
+    Place.RENAMED: is_second_name,
+    Place.ENTRY: _is_entry,
+    Place.GIVEN: _is_given,
+    Place.NAMED: lambda setting, node: isinstance(setting.parent(node), ast.keyword),
+    Place.OPERAND: _is_operand,
+    Place.SECOND: _is_second,
+    Place.FIRST: _is_first,
+    Place.DIVISOR: _is_divisor,
+    Place.DIVIDED: _is_divided,
+    Place.BOUND: _is_bound,
+    Place.COUNT: lambda setting, node: integer(node) is None and not is_axis(setting, node),
+    Place.PRODUCT: is_product,
+    Place.WEIGHED: meets_softmax,
+}
+
+
+def nearest(
+    setting: Setting, node: ast.expr | ast.stmt, name: str, nature: Nature | None
+) -> Sequence[str]:
+    """Returns the variables that may stand for an ingredient; without a nature, that of its name.
+
+    Tensors come from the expression, what it is made of, and its statement, and the function's
+    first one is among them. Otherwise the latest come first.
+    """
+    if nature is None:
+        return [name] if name in setting.seen.visible(node) else []
+    if nature is not Nature.TENSOR:
+        own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        return [one for one in known(setting, node, nature) if one not in own][:_MOST]
+    found = list(dict.fromkeys(_tensors(setting, node)))
+    return [*found[:_MOST_TENSORS], *found[_MOST_TENSORS:][-1:]]
+
+
+def _tensors(setting: Setting, node: ast.expr | ast.stmt) -> Iterator[str]:
+    names = setting.scopes.names(node)
+    for part in (node, setting.program.home(node).statement):
+        read = [one for one in ast.walk(part) if isinstance(one, ast.Name) and _is_read(one)]
+        read.sort(key=lambda one: (one.lineno, one.col_offset), reverse=True)
+        own = [one.id for one in read if names.natures.get(one.id) is Nature.TENSOR]
+        if not isinstance(part, ast.Name):
+            yield from own
+        for one in own:
+            made_of = sorted(names.made_of.get(one, ()), key=lambda name: names.first.get(name, 0))
+            yield from (name for name in made_of if names.natures.get(name) is Nature.TENSOR)
+    variables = setting.seen.variables(node)
+    yield from (one.name for one in reversed(variables) if one.nature is Nature.TENSOR)
+
+
+def _is_read(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Load)
