@@ -15,7 +15,7 @@ _NEVER_READ = frozenset({"self", "cls"})
 # Functions that may read any variable.
 _READ_ALL = frozenset({"locals", "vars", "eval", "exec"})
 # Methods of tensors that change nothing, but return something new.
-_NEW = frozenset({"masked_fill", "transpose", "permute", "reshape", "softmax", "clamp", "float"})
+_NEW = frozenset({"masked_fill", "transpose", "permute", "reshape", "softmax", "clamp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,18 @@ def ignored(
 ) -> Ignored | None:
     """Returns the one thing that the functions which wrong calls run never use, or None.
 
-    An adapter's parameters are the assignment's. One of them counts only if each wrong call of
-    those `asked` gives it, and a right one does not.
+    A parameter that is called like an argument of the adapter counts only if each wrong call of
+    those `asked` gives it, and a right one does not: right code may not need it either.
     """
+    arguments = {name for one in asked for name in one.question.call.arguments}
     found: dict[tuple[str, int, str], Ignored] = {}
     for file, line in passed:
         node = sources.node(file, line)
         if node is None or _is_empty(node):
             continue
         for what, name in _unused(node):
-            if file == adapters and name in _parameters(node) and not _is_decisive(name, asked):
+            is_given = file == adapters and name in _parameters(node)
+            if (is_given or name in arguments) and not _is_decisive(name, asked):
                 continue
             found[file, node.lineno, what] = Ignored(what, node.name, file, node.lineno)
     return next(iter(found.values())) if len(found) == 1 else None

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.explain.rewriting.edit import PRIMARY, Draft, put, wrap
-from grader.explain.rewriting.places import Place, nearest
+from grader.explain.rewriting.positions import Position, nearest
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.value_kinds import Nature
@@ -53,11 +53,11 @@ class Row:
     cost: float
     subject: str
     where: Mapping[str, Nature] = field(default_factory=dict)
-    at: Sequence[Place] = ()
+    at: Sequence[Position] = ()
 
 
 def rows(
-    subject: str, cost: float, *pairs: tuple[str, str], at: Sequence[Place] = (), **where: Nature
+    subject: str, cost: float, *pairs: tuple[str, str], at: Sequence[Position] = (), **where: Nature
 ) -> list[Row]:
     """Returns a row for each pair of what is written and what was meant."""
     return [Row(before, after, cost, subject, where, at) for before, after in pairs]

@@ -117,10 +117,19 @@ def _gradients(
     """Returns the products that exist; an input that the result does not depend on has none."""
     if not wanted or not isinstance(result, torch.Tensor) or not result.requires_grad:
         return {}
-    if cotangent is None or cotangent.shape != result.shape:
+    if cotangent is None or cotangent.shape != result.shape or not _is_readable(result):
         return {}
     products = vector_jacobian_products(result, wanted, cotangent.to(result))
     return {name: product.cpu().contiguous() for name, product in products.items()}
+
+
+def _is_readable(result: torch.Tensor) -> bool:
+    """Returns whether a tensor is of real numbers that lie in its storage: none was resized."""
+    furthest = sum(
+        (size - 1) * step for size, step in zip(result.shape, result.stride(), strict=True)
+    )
+    needed = (result.storage_offset() + furthest + 1) * result.element_size()
+    return result.is_floating_point() and result.untyped_storage().nbytes() >= needed
 
 
 def vector_jacobian_products(

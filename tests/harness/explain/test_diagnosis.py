@@ -171,6 +171,36 @@ def test_a_transposed_output_projection_is_another_mistake_than_transposed_input
     assert not found[WITH_ROPE].explanation.startswith("The same mistake")
 
 
+TWO_PARTS = """
+import math
+import torch
+
+def run_causal_mask(seq_len):
+    return torch.ones(seq_len, seq_len, dtype=torch.bool).triu()
+
+def run_attention_weights(Q, K, mask=None):
+    scores = Q @ K.mT / math.sqrt(Q.shape[-1])
+    return (scores if mask is None else scores.masked_fill(mask, -torch.inf)).softmax(-1)
+
+def run_causal_self_attention(W_query, W_key, W_value, in_features):
+    q, k, v = (in_features @ weight for weight in (W_query, W_key, W_value))
+    return run_attention_weights(q, k, run_causal_mask(in_features.shape[-2])) @ v
+"""
+
+
+def test_two_mistakes_of_parts_are_no_third_one_where_both_parts_are_used(tmp_path):
+    """Together they hide each token from itself, which neither of the parts does."""
+    (tmp_path / "adapters.py").write_text(TWO_PARTS)
+    exercises = ("run_causal_mask", "run_attention_weights", "run_causal_self_attention")
+    tests = grade_once(tmp_path, assignment=ROOT, exercises=exercises, seed=5).tests
+    found = {one.exercise: one.diagnosis.mistake for one in tests if one.diagnosis is not None}
+    assert found == {
+        "run_causal_mask": "causal-reversed",
+        "run_attention_weights": "mask-inverted",
+        "run_causal_self_attention": "mask-inverted + causal-reversed",
+    }
+
+
 def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade):
     """Where counts are zero, either of two mistakes may be behind it; zero doubles tell which."""
     nothing = "def run_count(x):\n    return 0\n"

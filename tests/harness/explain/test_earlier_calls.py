@@ -147,6 +147,21 @@ def run_double(x):
     assert told.where is None
 
 
+def test_a_test_that_passes_only_without_the_first_one_depends_on_earlier_calls(grade):
+    """It fails at home as well, where the first test has left its own width."""
+    program = """
+WIDTHS = []
+
+def run_double(x):
+    WIDTHS.append(x.shape[-1])
+    return 2 * x if x.shape[-1] == WIDTHS[0] else 2 * x + 1
+"""
+    told = [one for one in grade(program + COUNT).grade.tests if one.status == "failed"]
+    assert told
+    assert not any("new random inputs" in one.message for one in told)
+    assert any(SAID in one.message for one in told)
+
+
 @pytest.mark.unit
 def test_a_dtype_is_compared_with_that_of_inputs_where_there_are_some():
     """The dtype of a result without such inputs must be torch's own."""

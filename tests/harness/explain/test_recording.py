@@ -194,6 +194,15 @@ def test_a_square_step_upside_down_is_not_the_step():
     assert [one.right for one in steps_seen([record(mask)], wrong)] == [True, False]
 
 
+def test_a_step_is_not_there_while_its_value_is_multiplied_on():
+    """By chance of sizes, raw scores may be equal to the scaled ones of the reference."""
+    scaled = torch.randn(3, 4)
+    wrong = {"scaled": [scaled], "result": [torch.randn(3)]}
+    assert steps_seen([record(scaled), record(scaled / 2, 2)], wrong) == ()
+    told = steps_seen([record(scaled), record(scaled.exp(), 2)], wrong)
+    assert [one.right for one in told] == [True, False]
+
+
 def test_a_step_is_there_when_every_slice_of_it_is():
     """Code that goes head by head never has the whole; one row of it is not the step."""
     heads = torch.randn(3, 4, 5)

@@ -9,7 +9,7 @@ import pytest
 
 from grader.explain.rewriting.generation import edits_of
 from grader.explain.rewriting.patterns import Row
-from grader.explain.rewriting.places import Place
+from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.value_kinds import Nature
 from grader.explain.rewriting.rows import ROWS
 
@@ -18,21 +18,21 @@ pytestmark = pytest.mark.unit
 HOLE = re.compile(r"\$(\w+)")
 # A line in which an expression stands at a place.
 LINES = {
-    Place.STORED: "return {}",
-    Place.RETURNED: "return {}",
-    Place.RENAMED: "second = {}",
-    Place.ENTRY: "return made(({}, 1))",
-    Place.GIVEN: "return made({})",
-    Place.NAMED: "return made(given={})",
-    Place.OPERAND: "return {} + 1",
-    Place.SECOND: "return one @ {}",
-    Place.FIRST: "return {} @ one",
-    Place.DIVISOR: "return one / {}",
-    Place.DIVIDED: "return {} / one",
-    Place.BOUND: "return range({})",
-    Place.COUNT: "return made({})",
-    Place.PRODUCT: "return {}",
-    Place.WEIGHED: "return torch.softmax({}, dim=-1)",
+    Position.STORED: "return {}",
+    Position.RETURNED: "return {}",
+    Position.RENAMED: "second = {}",
+    Position.ENTRY: "return made(({}, 1))",
+    Position.GIVEN: "return made({})",
+    Position.NAMED: "return made(given={})",
+    Position.OPERAND: "return {} + 1",
+    Position.SECOND: "return one @ {}",
+    Position.FIRST: "return {} @ one",
+    Position.DIVISOR: "return one / {}",
+    Position.DIVIDED: "return {} / one",
+    Position.BOUND: "return range({})",
+    Position.COUNT: "return made({})",
+    Position.PRODUCT: "return {}",
+    Position.WEIGHED: "return torch.softmax({}, dim=-1)",
 }
 ANNOTATIONS = {
     Nature.TENSOR: "Tensor",
@@ -60,7 +60,7 @@ def program(line: str, given: str = "") -> str:
 
 def variable(row: Row, name: str) -> str:
     """Returns a variable for a gap, whose name is that of a weight if it stands for one."""
-    if name == "x" and Place.PRODUCT in row.at:
+    if name == "x" and Position.PRODUCT in row.at:
         return "(one @ two)"
     return f"w_{name}" if row.where.get(name) is Nature.WEIGHT else name
 

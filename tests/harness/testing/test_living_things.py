@@ -11,14 +11,16 @@ import pytest
 import torch
 
 from grader.core.assignment import BadAssignment
+from grader.core.wire.calls import Call
 from grader.core.wire.modules import module_of, outline_of
+from grader.core.wire.scripts import Doing, Step
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
 from grader.testing.cases import fresh_case
 from grader.testing.contract.contract import read_contract
 from grader.testing.handles.handle import BrokenReference, Reference, Student
 from grader.testing.handles.makers import BadThing
-from grader.testing.handles.two_processes import in_two_processes
+from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault
 from grader.worker.calls import making
 from grader.worker.calls.making import ScriptFiles
@@ -133,6 +135,17 @@ def test_both_halves_of_a_script_do_what_the_whole_does(content):
     first = calls(parts.first).value
     assert first == ("absent" if content is None else content.encode())
     assert calls(parts.second(first)).value == b"x\ny\n"
+
+
+def test_halves_with_equal_tensors_are_the_same():
+    """Tensors are compared by their numbers: == of two gives no truth value."""
+
+    def halves(number):
+        step = Step(0, Doing.ASK, "run_write", (), {"x": torch.full((2,), number)})
+        return TwoProcesses(Call("run_write", {}), [step, step], 1)
+
+    assert halves(1.0).follows(halves(1.0))
+    assert not halves(1.0).follows(halves(2.0))
 
 
 def test_a_script_that_hands_nothing_on_is_one():

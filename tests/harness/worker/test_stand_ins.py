@@ -21,6 +21,14 @@ COUNT = "def run_count(x):\n    return x.numel()\n"
 # What stands before two right adapters, of which neither needs it.
 HARMLESS = {
     "imports": "import absent_one, absent_two.sub as sub\nfrom absent_three import a, b as c",
+    "checked_by_jaxtyping": """
+        from beartype import beartype
+        from jaxtyping import jaxtyped
+        @jaxtyped(typechecker=beartype)
+        def helper(x: int) -> int:
+            return x
+        assert helper(4) == 4
+    """,
     "inside_functions": "def unused():\n    import absent_one\n    absent_one.start()",
     "decorators": """
         import absent_one
@@ -232,6 +240,7 @@ def test_the_batch_is_told_what_was_absent(harmless):
     """Who installs packages for a class wants to know, also of those that did no harm."""
     assert harmless["imports"].imports.lacking == ("absent_one", "absent_two", "absent_three")
     assert harmless["provided_for"].imports.lacking == ()
+    assert harmless["checked_by_jaxtyping"].imports.lacking == ()
 
 
 def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):

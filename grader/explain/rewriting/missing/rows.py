@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP
 from grader.explain.rewriting.patterns import Row, rows, with_text
-from grader.explain.rewriting.places import Place
+from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.value_kinds import Nature
 
 _CALL = "$function($*given)"
@@ -18,7 +18,7 @@ _AXES = (".transpose(1, 2)", ".transpose(-3, -2)", ".transpose(-2, -1)")
 _PAIRS = ("max", "min", "sort", "topk", "median")
 _TENSOR, _WEIGHT, _MASK = Nature.TENSOR, Nature.WEIGHT, Nature.MASK
 _SIZE, _NUMBER, _FLAG = Nature.SIZE, Nature.NUMBER, Nature.FLAG
-_PASSED = (Place.GIVEN, Place.NAMED)
+_PASSED = (Position.GIVEN, Position.NAMED)
 
 MISSING: tuple[Row, ...] = (
     *rows(
@@ -30,19 +30,19 @@ MISSING: tuple[Row, ...] = (
         ("torch.where($m, $a, $b)", "torch.where($m, -$a, $b)"),
         ("torch.where($m, $a, $b)", "torch.where($m, $a, -$b)"),
     ),
-    *rows("a sign", CHANGE, ("$x", "-$x"), at=(Place.STORED, Place.ENTRY), x=_TENSOR),
-    *rows("an inverse", WRAP, ("$x", "1 / $x"), at=(Place.STORED,), x=_TENSOR),
+    *rows("a sign", CHANGE, ("$x", "-$x"), at=(Position.STORED, Position.ENTRY), x=_TENSOR),
+    *rows("an inverse", WRAP, ("$x", "1 / $x"), at=(Position.STORED,), x=_TENSOR),
     *rows(
         "an inverse",
         SLIP + 0.25,
         *((f"torch.{name}($*given)", f"1 / torch.{name}($*given)") for name in ("pow", "exp")),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
     ),
     *rows(
         "a logarithm that is missing",
         WRAP,
         ("$theta", "torch.log(torch.tensor($theta))"),
-        at=(Place.DIVISOR, Place.DIVIDED),
+        at=(Position.DIVISOR, Position.DIVIDED),
         theta=_NUMBER,
     ),
     *rows(
@@ -55,7 +55,7 @@ MISSING: tuple[Row, ...] = (
         "a factor that is missing",
         SLIP,
         ("$x", "$x / $of.shape[-1] ** 0.5"),
-        at=(Place.PRODUCT,),
+        at=(Position.PRODUCT,),
         of=_TENSOR,
     ),
     *rows(
@@ -63,7 +63,7 @@ MISSING: tuple[Row, ...] = (
         SLIP + 0.25,
         ("$x", "$x / $of.shape[-1] ** 0.5"),
         ("$x", "$x / $d ** 0.5"),
-        at=(Place.WEIGHED,),
+        at=(Position.WEIGHED,),
         of=_TENSOR,
         d=_SIZE,
     ),
@@ -71,7 +71,7 @@ MISSING: tuple[Row, ...] = (
         "a factor that is missing",
         CHANGE,
         ("$x", "$x / $d ** 0.5"),
-        at=(Place.PRODUCT,),
+        at=(Position.PRODUCT,),
         d=_SIZE,
     ),
     *rows(
@@ -79,14 +79,14 @@ MISSING: tuple[Row, ...] = (
         WRAP,
         ("$x", "$x * $of.shape[-1] ** 0.5"),
         ("$x", "$x / $of.shape[-1]"),
-        at=(Place.PRODUCT, Place.WEIGHED),
+        at=(Position.PRODUCT, Position.WEIGHED),
         of=_TENSOR,
     ),
     *rows(
         "a factor that is missing",
         CHANGE,
         ("$x", "$x / (1 - $p)"),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
         x=_TENSOR,
         p=_NUMBER,
     ),
@@ -94,7 +94,7 @@ MISSING: tuple[Row, ...] = (
         "a factor that is missing",
         WRAP,
         *with_text("$x", " / $p", " * $p", " * (1 - $p)"),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
         x=_TENSOR,
         p=_NUMBER,
     ),
@@ -106,19 +106,19 @@ MISSING: tuple[Row, ...] = (
             WRAP,
             ("$d", "$of.shape[-1] ** 0.5"),
             ("$d", "$of.shape[-1] ** -0.5"),
-            at=(Place.DIVISOR,),
+            at=(Position.DIVISOR,),
             d=nature,
             of=_TENSOR,
         )
     ),
-    *rows("a root that is missing", SLIP, ("$d", "$d ** 0.5"), at=(Place.DIVISOR,), d=_SIZE),
-    *rows("a root that is missing", CHANGE, ("$d", "$d ** 0.5"), at=(Place.STORED,), d=_SIZE),
-    *rows("a factor that is missing", CHANGE, ("$d", "$d ** 2"), at=(Place.STORED,), d=_SIZE),
+    *rows("a root that is missing", SLIP, ("$d", "$d ** 0.5"), at=(Position.DIVISOR,), d=_SIZE),
+    *rows("a root that is missing", CHANGE, ("$d", "$d ** 0.5"), at=(Position.STORED,), d=_SIZE),
+    *rows("a factor that is missing", CHANGE, ("$d", "$d ** 2"), at=(Position.STORED,), d=_SIZE),
     *rows(
         "a number of one part only",
         CHANGE,
         ("$d", "$d // $n"),
-        at=(Place.STORED, Place.NAMED, Place.DIVISOR),
+        at=(Position.STORED, Position.NAMED, Position.DIVISOR),
         d=_SIZE,
         n=_SIZE,
     ),
@@ -127,38 +127,38 @@ MISSING: tuple[Row, ...] = (
         WRAP,
         ("$d", "$d * $n"),
         ("$d", "$n // $d"),
-        at=(Place.STORED, Place.NAMED),
+        at=(Position.STORED, Position.NAMED),
         d=_SIZE,
         n=_SIZE,
     ),
-    *rows("a factor", SLIP, ("$x", "2 * $x"), ("-$x / $d", "-2 * $x / $d"), at=(Place.DIVIDED,)),
-    *rows("a factor", CHANGE, ("$x", "$x / 2"), ("$x", "-$x"), at=(Place.DIVIDED,)),
+    *rows("a factor", SLIP, ("$x", "2 * $x"), ("-$x / $d", "-2 * $x / $d"), at=(Position.DIVIDED,)),
+    *rows("a factor", CHANGE, ("$x", "$x / 2"), ("$x", "-$x"), at=(Position.DIVIDED,)),
     *rows(
         "a number that may be off by one",
         SLIP,
         *with_text("$n", " + 1", " - 1"),
-        at=(Place.BOUND,),
+        at=(Position.BOUND,),
         n=_SIZE,
     ),
     *rows(
         "a number that may be off by one",
         CHANGE,
         *with_text("$n", " + 1", " - 1"),
-        at=(Place.COUNT,),
+        at=(Position.COUNT,),
         n=_SIZE,
     ),
     *rows(
         "a number that may be too large or small",
         WRAP,
         *with_text("$n", " // 2", " * 2"),
-        at=(Place.COUNT,),
+        at=(Position.COUNT,),
         n=_SIZE,
     ),
     *rows(
         "what is counted",
         WRAP,
         *with_text("torch.arange($*given)", " + 1", " - 1", " // 2", " * 2"),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
     ),
     *rows(
         "a term that is missing",
@@ -190,28 +190,28 @@ MISSING: tuple[Row, ...] = (
         "a mask that is missing",
         CHANGE,
         ("$x", f"$x.masked_fill(~$mask, {_LOWEST})"),
-        at=(Place.PRODUCT, Place.WEIGHED),
+        at=(Position.PRODUCT, Position.WEIGHED),
         mask=_MASK,
     ),
     *rows(
         "a mask that is missing",
         WRAP,
         ("$x", f"$x.masked_fill($mask, {_LOWEST})"),
-        at=(Place.PRODUCT, Place.WEIGHED),
+        at=(Position.PRODUCT, Position.WEIGHED),
         mask=_MASK,
     ),
     *rows(
         "a mask that is missing",
         CHANGE,
         ("$x", f"$x.masked_fill(~{_OF_KEYS}, {_LOWEST})"),
-        at=(Place.PRODUCT,),
+        at=(Position.PRODUCT,),
         of=_TENSOR,
     ),
     *rows(
         "a mask that is missing",
         CHANGE,
         ("$name", f"$name.masked_fill(~{_OF_SCORES}, {_LOWEST})"),
-        at=(Place.WEIGHED,),
+        at=(Position.WEIGHED,),
         name=_TENSOR,
     ),
     *rows(
@@ -232,21 +232,21 @@ MISSING: tuple[Row, ...] = (
         "which part of a mask counts",
         SLIP + 0.1,  # a negation too many is a little likelier: it stands there to be seen
         ("$mask", "~$mask"),
-        at=(Place.STORED, Place.OPERAND, *_PASSED),
+        at=(Position.STORED, Position.OPERAND, *_PASSED),
         mask=_MASK,
     ),
     *rows(
         "the axes of a mask",
         WRAP,
         ("$mask", "$mask.transpose(-2, -1)"),
-        at=(Place.STORED, *_PASSED),
+        at=(Position.STORED, *_PASSED),
         mask=_MASK,
     ),
     *rows(
         "which part of a mask counts",
         WRAP,
         *with_text("$mask", ".tril()", ".triu()"),
-        at=(Place.STORED, Place.GIVEN),
+        at=(Position.STORED, Position.GIVEN),
         mask=_MASK,
     ),
     *rows(
@@ -264,7 +264,7 @@ MISSING: tuple[Row, ...] = (
         ("1 - $x", "$x == 0"),
         *with_text("torch.tril($*given)", ".bool()"),
         *with_text("torch.triu($*given)", ".bool()"),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
     ),
     *rows(
         "the value of what is masked",
@@ -284,19 +284,19 @@ MISSING: tuple[Row, ...] = (
         ),
     ),
     # --- Calls, axes and transpositions that are missing ---
-    *rows("a call that is missing", CHANGE, ("$x", "$x.exp()"), at=(Place.STORED,), x=_TENSOR),
+    *rows("a call that is missing", CHANGE, ("$x", "$x.exp()"), at=(Position.STORED,), x=_TENSOR),
     *rows(
         "a call that is missing",
         WRAP,
         *with_text("$x", ".sqrt()", ".softmax(-1)"),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
         x=_TENSOR,
     ),
     *rows(
         "a call that is missing",
         WRAP,
         ("$x", "$x.to($of.dtype)"),
-        at=(Place.RETURNED,),
+        at=(Position.RETURNED,),
         x=_TENSOR,
         of=_TENSOR,
     ),
@@ -306,21 +306,21 @@ MISSING: tuple[Row, ...] = (
         *(pair for turn in _TURNED for pair in with_text(f"$x.{turn}($*axes)", ".flatten(-2)")),
         *with_text("$x.mT", ".flatten(-2)"),
         *with_text("torch.stack($*given)", ".flatten(-2)"),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
     ),
     *rows(
         "a call that is missing",
         WRAP,
         ("$name", "torch.softmax($name, dim=-1)"),
-        at=(Place.FIRST,),
+        at=(Position.FIRST,),
         name=_TENSOR,
     ),
-    *rows("a call that is missing", CHANGE, ("$x", "$x.flatten(-2)"), at=(Place.RENAMED,)),
+    *rows("a call that is missing", CHANGE, ("$x", "$x.flatten(-2)"), at=(Position.RENAMED,)),
     *rows(
         "what is taken of a pair",
         SLIP,
         *(pair for name in _PAIRS for pair in with_text(f"$x.{name}($*axes)", ".values", "[0]")),
-        at=(Place.STORED, Place.OPERAND, Place.GIVEN),
+        at=(Position.STORED, Position.OPERAND, Position.GIVEN),
     ),
     *(
         row
@@ -329,7 +329,7 @@ MISSING: tuple[Row, ...] = (
             "an axis",
             CHANGE if nature is _MASK else WRAP,
             *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3, 0, 1))),
-            at=(Place.STORED, *_PASSED),
+            at=(Position.STORED, *_PASSED),
             name=nature,
         )
     ),
@@ -337,48 +337,58 @@ MISSING: tuple[Row, ...] = (
         "an axis",
         CHANGE,
         *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3))),
-        at=(Place.OPERAND, Place.RENAMED),
+        at=(Position.OPERAND, Position.RENAMED),
     ),
     *rows(
         "an axis",
         CHANGE,
         *with_text("torch.arange($*given)", ".unsqueeze(-1)", ".unsqueeze(-2)"),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
     ),
-    *rows("an axis", CHANGE, (_CALL, f"{_CALL}.squeeze(0)"), at=(Place.RETURNED,)),
+    *rows("an axis", CHANGE, (_CALL, f"{_CALL}.squeeze(0)"), at=(Position.RETURNED,)),
     *rows(
         "the order of features",
         WRAP,
         ("$name", "$name.flip(-1)"),
-        at=(Place.OPERAND,),
+        at=(Position.OPERAND,),
         name=_TENSOR,
     ),
     *rows(
-        "the type of a tensor", WRAP, ("$name", "$name.float()"), at=(Place.STORED,), name=_TENSOR
+        "the type of a tensor",
+        WRAP,
+        ("$name", "$name.float()"),
+        at=(Position.STORED,),
+        name=_TENSOR,
     ),
-    *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=(Place.STORED,)),
+    *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=(Position.STORED,)),
     *rows(
         "a tensor that is written into",
         WRAP,
         ("$name", "$name.clone()"),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
         name=_TENSOR,
     ),
     *rows(
         "a transposition that is missing",
         SLIP,
         ("$x", "$x.mT"),
-        at=(Place.SECOND,),
+        at=(Position.SECOND,),
         x=Nature.OTHER,
     ),
-    *rows("a transposition that is missing", SLIP, ("$x", "$x.mT"), at=(Place.SECOND,), x=_TENSOR),
-    *rows("a transposition that is missing", SLIP, ("$w", "$w.T"), at=(Place.SECOND,), w=_WEIGHT),
-    *rows("a transposition that is missing", CHANGE, ("$x", "$x.mT"), at=(Place.FIRST,), x=_TENSOR),
+    *rows(
+        "a transposition that is missing", SLIP, ("$x", "$x.mT"), at=(Position.SECOND,), x=_TENSOR
+    ),
+    *rows(
+        "a transposition that is missing", SLIP, ("$w", "$w.T"), at=(Position.SECOND,), w=_WEIGHT
+    ),
+    *rows(
+        "a transposition that is missing", CHANGE, ("$x", "$x.mT"), at=(Position.FIRST,), x=_TENSOR
+    ),
     *rows(
         "a transposition that is missing",
         SLIP + 0.25,
         ("$name", "$name.T"),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
         name=_WEIGHT,
     ),
     *rows("a transposition that is missing", WRAP, ("$name", "$name.T"), at=_PASSED, name=_WEIGHT),
@@ -398,10 +408,12 @@ MISSING: tuple[Row, ...] = (
         "a transposition that is missing",
         WRAP,
         *with_text("$x", *_AXES),
-        at=(Place.STORED,),
+        at=(Position.STORED,),
         x=_TENSOR,
     ),
-    *rows("a transposition that is missing", CHANGE, *with_text("$x", *_AXES), at=(Place.RENAMED,)),
+    *rows(
+        "a transposition that is missing", CHANGE, *with_text("$x", *_AXES), at=(Position.RENAMED,)
+    ),
     *rows(
         "the order of two steps",
         CHANGE,

@@ -24,7 +24,7 @@ _BOUNDED = ("arange", "range", "linspace")
 _MOST_TENSORS, _MOST = 2, 3
 
 
-class Place(Enum):
+class Position(Enum):
     """A place at which an expression may stand."""
 
     STORED = "all that an assignment stores or a function returns"
@@ -118,22 +118,22 @@ def _is_bound(setting: Setting, node: ast.expr) -> bool:
     return is_bound and integer(node) is None
 
 
-_TESTS: dict[Place, Callable[[Setting, ast.expr], bool]] = {
-    Place.STORED: _is_stored,
-    Place.RETURNED: lambda setting, node: isinstance(setting.parent(node), ast.Return),
-    Place.RENAMED: is_second_name,
-    Place.ENTRY: _is_entry,
-    Place.GIVEN: _is_given,
-    Place.NAMED: lambda setting, node: isinstance(setting.parent(node), ast.keyword),
-    Place.OPERAND: _is_operand,
-    Place.SECOND: _is_second,
-    Place.FIRST: _is_first,
-    Place.DIVISOR: _is_divisor,
-    Place.DIVIDED: _is_divided,
-    Place.BOUND: _is_bound,
-    Place.COUNT: lambda setting, node: integer(node) is None and not is_axis(setting, node),
-    Place.PRODUCT: is_product,
-    Place.WEIGHED: meets_softmax,
+_TESTS: dict[Position, Callable[[Setting, ast.expr], bool]] = {
+    Position.STORED: _is_stored,
+    Position.RETURNED: lambda setting, node: isinstance(setting.parent(node), ast.Return),
+    Position.RENAMED: is_second_name,
+    Position.ENTRY: _is_entry,
+    Position.GIVEN: _is_given,
+    Position.NAMED: lambda setting, node: isinstance(setting.parent(node), ast.keyword),
+    Position.OPERAND: _is_operand,
+    Position.SECOND: _is_second,
+    Position.FIRST: _is_first,
+    Position.DIVISOR: _is_divisor,
+    Position.DIVIDED: _is_divided,
+    Position.BOUND: _is_bound,
+    Position.COUNT: lambda setting, node: integer(node) is None and not is_axis(setting, node),
+    Position.PRODUCT: is_product,
+    Position.WEIGHED: meets_softmax,
 }
 
 
