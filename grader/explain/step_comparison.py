@@ -185,19 +185,21 @@ def _shapes(
     seen: dict[str, _Found] = {}
     slices: dict[Cut, set[int]] = {}
     sightings: list[Sighting] = []
-    for _, on_a_line in itertools.groupby(deadline.each(records), lambda record: record.stack):
+    numbered = deadline.each(enumerate(records, 1))
+    for _, on_a_line in itertools.groupby(numbered, lambda one: one[1].stack):
         last: dict[str, _Found] = {}
-        for record in on_a_line:
+        for number, record in on_a_line:
+            later = records[number : number + _MOST_LATER]
             alike = known.alike(record.value)
             names = known.most_like(record.value)
-            for name in () if names and _is_scaled_on(records, record, known) else names:
+            for name in () if names and _is_scaled_on(record.value, later, known) else names:
                 sightings.append(Sighting(name, record.stack))
                 found = alike.steps[name], tuple(record.value.shape)
                 if name not in last or not _is_merged(found, last[name]):
                     last[name] = found
-            for (cut, number), likeness in alike.slices.items():
+            for (cut, part), likeness in alike.slices.items():
                 numbers = slices.setdefault(cut, set())
-                numbers.add(number)
+                numbers.add(part)
                 if len(numbers) == cut.count and cut.name not in known.doubtful:
                     last.setdefault(cut.name, (likeness, tuple(record.value.shape)))
         for name, found in last.items():
@@ -206,23 +208,20 @@ def _shapes(
     return {name: shape for name, (_, shape) in seen.items()}, sightings
 
 
-def _is_scaled_on(records: Sequence[Record], record: Record, known: KnownSteps) -> bool:
-    """Returns whether the next value is this one times a constant, and no step of the reference.
+def _is_scaled_on(value: torch.Tensor, later: Sequence[Record], known: KnownSteps) -> bool:
+    """Returns whether a later value is this one times a constant, and no step of the reference.
 
     The code is still on its way to a step, and is at it by chance.
     """
-    value = record.value
     if not value.is_floating_point() or not value.numel():
         return False
-    place = next(place for place, one in enumerate(records) if one is record)
-    for later in records[place + 1 : place + 1 + _MOST_LATER]:
-        other = later.value
-        if other.shape != value.shape or not other.is_floating_point():
-            continue
-        largest = int(value.abs().argmax())
-        factor = float(other.flatten()[largest] / value.flatten()[largest])
+    value = value.double()
+    largest = int(value.abs().argmax())
+    for other in (record.value for record in later if record.value.shape == value.shape):
+        factor = float(other.double().flatten()[largest] / value.flatten()[largest])
         if math.isfinite(factor) and not math.isclose(abs(factor), 1, rel_tol=1e-3):
-            return torch.allclose(other, factor * value) and not known.most_like(other)
+            is_scaled = torch.allclose(other.double(), factor * value, rtol=1e-5)
+            return is_scaled and not known.most_like(other)
     return False
 
 

@@ -31,10 +31,7 @@ _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class FrameBounds:
-    """The most bytes of a frame's parts: its header, the outline of its values, and these.
-
-    And of the long texts among them.
-    """
+    """The most bytes of a frame's parts: header, outline of values, values, long texts."""
 
     header: int
     outline: int

@@ -37,10 +37,8 @@ class Operation:
     @classmethod
     def of(cls, raised: Raised) -> Operation:
         """Returns the operation at which an exception was raised."""
-        try:
-            return cls(raised, ast.parse(raised.expression, mode="eval").body)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return cls(raised, None)
+        statement = _parsed(raised.expression)
+        return cls(raised, statement.value if isinstance(statement, ast.Expr) else None)
 
     @property
     def name(self) -> str:
@@ -109,8 +107,18 @@ class Operation:
 
 def _value_in(statement: str) -> ast.expr | None:
     """Returns the value that a statement gives a variable."""
+    node = _parsed(statement)
+    return node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+
+
+def _parsed(text: str) -> ast.stmt | None:
+    """Returns the one statement of a text, which a worker may have made up.
+
+    One that is nested too deeply to be written again is none.
+    """
     try:
-        (node,) = ast.parse(statement).body
+        (node,) = ast.parse(text).body
+        ast.unparse(node)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    return node

@@ -30,7 +30,7 @@ from grader.explain.mistakes.diagnosis import (
 )
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.repair.choice import RepairedExercise
-from grader.explain.repair.earlier_calls import Dependence, noting
+from grader.explain.repair.earlier_calls import AGAIN, Dependence, noting
 from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
@@ -220,7 +220,7 @@ class Explainer:
         ]
         if not others:
             return depends, {}
-        alone = workshop.alone(others, self._look)
+        alone = workshop.rerun(others, self._look, each_alone=True)
         right = {test for test, one in alone.items() if one.words is None}
         return depends.also(right), alone if depends.tests or right else {}
 
@@ -298,8 +298,13 @@ class Explainer:
         first = next((test for test in self._suite.tests if test in statuses), None)
         if first is None or not passing:
             return {}
-        found = workshop.after(first, passing, self._look)
-        return {test: one for test, one in found.items() if one.words is not None}
+        found = workshop.rerun([first, *passing], self._look, each_alone=False)
+        changed = {name: found[name] for name in passing if name in found and found[name].words}
+        for _ in range(AGAIN if changed else 0):
+            alone = workshop.rerun(changed, self._look, each_alone=True)
+            passed = {name for name, one in alone.items() if one.words is None}
+            changed = {name: one for name, one in changed.items() if name in passed}
+        return changed
 
     def _asked(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]

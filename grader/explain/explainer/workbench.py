@@ -219,28 +219,15 @@ class RepairWorkshop:
                         found[name] = own
         return found
 
-    def alone(
-        self, tests: Iterable[str], look: Callable[[str, Ask], Result | None]
+    def rerun(
+        self, tests: Iterable[str], look: Callable[[str, Ask], Result | None], each_alone: bool
     ) -> dict[str, Result]:
-        """Returns the result of each test that has one, each run with no call before it."""
+        """Returns the result of each test that has one: in turn, or with no call before each."""
         found: dict[str, Result] = {}
         with contextlib.suppress(WorkerLost), self._session.bench() as bench:
-            for test in tests:
-                is_made(bench.try_edits, {})
-                result = look(test, bench.ask)
-                if result is not None:
-                    found[test] = result
-        return found
-
-    def after(
-        self, first: str, tests: Iterable[str], look: Callable[[str, Ask], Result | None]
-    ) -> dict[str, Result]:
-        """Returns the result of each test that has one, run in turn after the `first` test."""
-        found: dict[str, Result] = {}
-        with contextlib.suppress(WorkerLost), self._session.bench() as bench:
-            is_made(bench.try_edits, {})
-            look(first, bench.ask)
-            for test in tests:
+            for number, test in enumerate(tests):
+                if each_alone or number == 0:
+                    is_made(bench.try_edits, {})
                 result = look(test, bench.ask)
                 if result is not None:
                     found[test] = result

@@ -23,7 +23,7 @@ _SECONDS = 6.0
 # In one frame.
 _MOST_TOGETHER = 64
 # Chance seldom gives the same result so often.
-_AGAIN = 7
+AGAIN = 7
 # Earlier calls: most calls meet the state that the first ones or the last leave.
 _MOST_EARLIER = 120
 _MOST_NUMBERS = 1 << 20
@@ -104,7 +104,7 @@ def dependence(
     with bench() as workbench:
         right = _right_alone(catalogue, workbench, wrong)
         first = frozenset(map(_asking, right))
-        for _ in range(_AGAIN if right else 0):
+        for _ in range(AGAIN if right else 0):
             if len(_right_alone(catalogue, workbench, right)) < len(right):
                 return Dependence(first)
         calls = {one.question.test: one.question.call for one in right}

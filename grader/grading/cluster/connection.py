@@ -1,4 +1,7 @@
-"""The way to a Dask scheduler; only here and beyond is the package `distributed` needed."""
+"""Chooses between this machine and a Dask scheduler, and connects to that.
+
+Only the scheduler needs the package `distributed`.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import pytest
 
 from grader.core.wire.calls import Frame, Operand, Raised
 from grader.explain.exceptions.explanation import KINDS, explanation_of
+from grader.explain.exceptions.operation import Operation
 from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
@@ -453,3 +454,11 @@ def test_no_text_of_a_submission_confuses_the_judge():
             raised = Raised(name, text, frames, operands=operands, accepts=text[:500])
             explanation = explanation_of(raised)
             assert explanation is None or isinstance(explanation.sentence, str)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("expression", ["", "-" * 299 + "x", "(" * 299, "x @", "x; y", "\0"])
+def test_an_expression_that_a_worker_made_up_tells_nothing(expression):
+    """It is parsed by the explainer, which goes on."""
+    operation = Operation.of(Raised("RuntimeError", "", expression=expression))
+    assert (operation.name, operation.operands, operation.shapes()) == ("", [], None)

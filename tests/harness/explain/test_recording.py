@@ -198,7 +198,8 @@ def test_a_step_is_not_there_while_its_value_is_multiplied_on():
     """By chance of sizes, raw scores may be equal to the scaled ones of the reference."""
     scaled = torch.randn(3, 4)
     wrong = {"scaled": [scaled], "result": [torch.randn(3)]}
-    assert steps_seen([record(scaled), record(scaled / 2, 2)], wrong) == ()
+    for on in (scaled / 2, scaled.double() * 3):
+        assert steps_seen([record(scaled), record(on, 2)], wrong) == ()
     told = steps_seen([record(scaled), record(scaled.exp(), 2)], wrong)
     assert [one.right for one in told] == [True, False]
 
