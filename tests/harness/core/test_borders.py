@@ -1,6 +1,7 @@
 """The layout's promises: who may import whom, and what a worker can reach."""
 
 import ast
+import functools
 import json
 import subprocess
 import sys
@@ -119,6 +120,7 @@ ROOMS = [
 ]
 
 
+@functools.cache
 def imports_of(file: Path) -> set[str]:
     """The modules that a file imports anywhere in it, functions included.
 
@@ -154,6 +156,7 @@ def is_below(module: str, *packages: str) -> bool:
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
+@functools.cache
 def modules_of_the_engine() -> dict[str, set[str]]:
     """Every module of the engine, and what it imports."""
     return {

@@ -452,7 +452,7 @@ def names_in(files: list[Path], others: Sequence[Path] = ()) -> dict[Path, set[s
     return {file: {test.name for test in parts.tests} for file, parts in found.items()}
 
 
-@pytest.mark.parametrize("part", rest_slow(range(6), 6))
+@pytest.mark.parametrize("part", rest_slow(range(18), 18))
 def test_each_file_of_the_bundled_tests_matters_to_its_own_tests(tmp_path: Path, part: int) -> None:
     """What several files share matters to all; frozen fixtures, which no judge reads, to none."""
     for name in SUITE:
@@ -462,7 +462,7 @@ def test_each_file_of_the_bundled_tests_matters_to_its_own_tests(tmp_path: Path,
     assignment = find_assignment(tmp_path)
     before = hashes_by_test(assignment)
     files = [*tmp_path.glob("tests/*/*.py"), *tmp_path.glob("tests/*/*/*.safetensors")]
-    for file in sorted(files)[part::6]:
+    for file in sorted(files)[part::18]:
         content = file.read_bytes()
         file.write_bytes(content + b"\nSIZE = 3\n")
         after = hashes_by_test(assignment)

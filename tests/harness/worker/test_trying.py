@@ -336,7 +336,7 @@ import itertools
 def run_double(x):
     by = 1
     if by == 2:
-        return sum(itertools.chain(range(50_000_000), [None]))
+        return sum(itertools.chain(range(20_000_000), [None]))
     return x * by
 """
     trying, file = loaded(text)
