@@ -73,7 +73,7 @@ WRONG_CALLS = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def checked_adapters() -> ModuleType:
     """The adapters with their types checked, whatever this process has set before."""
     before = jaxtyping.config.jaxtyping_disable

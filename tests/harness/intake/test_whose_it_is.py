@@ -226,7 +226,7 @@ def points(out: Path, folder: Path) -> tuple[dict[str, str], str]:
     return written.column("tiny (1)", "ID"), written.said
 
 
-@pytest.mark.parametrize(("case", "with_roster"), rest_slow(EACH, 6, rows=True))
+@pytest.mark.parametrize(("case", "with_roster"), rest_slow(EACH, 11, rows=True))
 def test_a_grade_that_is_there_stays(
     tiny: Path, tmp_path: Path, case: str, with_roster: bool
 ) -> None:
@@ -248,7 +248,7 @@ def test_a_grade_that_is_there_stays(
             assert after["7"] == before["7"], said
 
 
-@pytest.mark.parametrize(("case", "with_roster"), rest_slow(EACH, 6, rows=True))
+@pytest.mark.parametrize(("case", "with_roster"), rest_slow(EACH, 11, rows=True))
 def test_nobody_gets_anothers_points_in_a_first_batch(
     tiny: Path, tmp_path: Path, case: str, with_roster: bool
 ) -> None:

@@ -139,11 +139,11 @@ def ends_well(assertion):
             list(problem.pictures("test"))
 
 
-@pytest.mark.parametrize("part", rest_slow(range(4), 4))
+@pytest.mark.parametrize("part", rest_slow(range(8), 8))
 @pytest.mark.parametrize("result", [kind for kind, _ in EXPECTED], ids=str)
 def test_no_answer_is_the_graders_own_fault(result, part):
     """Every dtype, shapes from none to thirty-two axes, numbers that are none, and no tensors."""
-    for value in VALUES[part::4]:
+    for value in VALUES[part::8]:
         student, reference = handles(result, [Answer(value)])
         for assertion in each_assertion(student, reference):
             ends_well(assertion)

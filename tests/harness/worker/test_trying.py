@@ -204,7 +204,11 @@ def run_double(x):
 
 @pytest.fixture
 def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying, str]]]:
-    """Loads a program as a submission's adapters."""
+    """Loads a program as a submission's adapters.
+
+    All that is in memory before is frozen, as a fork server does with what it loads ahead.
+    """
+    gc.freeze()
     monkeypatch.syspath_prepend(str(tmp_path))
     names = []
 
@@ -221,6 +225,7 @@ def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying
         return trying, f"{name}.py"
 
     yield load
+    gc.unfreeze()
     for name in names:
         sys.modules.pop(name, None)
 
@@ -265,11 +270,7 @@ def test_what_a_package_remembers_of_one_edit_does_not_spoil_the_next(loaded):
     program = (
         'import einops\ndef run_double(x):\n    return einops.rearrange(x, "(n d) -> n d", n=1)\n'
     )
-    gc.freeze()  # as a fork server does, after what it loads ahead
-    try:
-        trying, file = loaded(program)
-    finally:
-        gc.unfreeze()
+    trying, file = loaded(program)
     start = program.index("1)")
     edits = [{file: [TextChange(start, start + 1, new)]} for new in ("2.0", "2")]
     outcomes = trying.perform(Trials([CALL], 1, edits, 10.0))
