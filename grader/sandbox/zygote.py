@@ -66,6 +66,7 @@ class Zygote:
             "home": os.fspath(home),
             "preload": self.preload,
             "granted": self.granted,
+            "several": submissions > 1,
             "many": submissions >= _WORTH_LARGE_PAGES,
             "groups": [os.fspath(folder) for folder in ground.folders] if ground else [],
         }

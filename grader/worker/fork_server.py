@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import importlib
 import json
 import os
 import signal
@@ -96,14 +97,17 @@ def engine_modules() -> tuple[str, ...]:
     return tuple(name for name in sys.modules if name.partition(".")[0] == "grader")
 
 
-def warm_up(preload: Sequence[str] = (), granted: Sequence[str] = ()) -> dict[str, str]:
+def warm_up(
+    preload: Sequence[str] = (), granted: Sequence[str] = (), several: bool = True
+) -> dict[str, str]:
     """Loads what submissions need, leaves only the interpreter's and the packages' import paths.
 
     Returns why modules of `preload` could not be loaded, by their names. Modules leave no garbage
     worth looking for among them, which would take a third of the time.
 
     A backward pass is left to the workers: autograd's threads do not survive a fork. Modules that
-    torch loads on first use, for the meta device and for steps of optimizers, are loaded here.
+    torch loads on first use of the meta device are loaded here. For `several` submissions, so is
+    `torch._dynamo`, which takes a second and which few need: steps of optimizers load it.
     """
     gc.disable()
     import beartype
@@ -114,10 +118,14 @@ def warm_up(preload: Sequence[str] = (), granted: Sequence[str] = ()) -> dict[st
 
     import grader.worker.serving
     from grader.core.counting import WorkCounter
+    from grader.worker.stubs.torch_compile import load_no_compiler
 
     loaded = (beartype, einops, jaxtyping, numpy, torch, grader.worker.serving)
     jaxtyping.config.update("jaxtyping_disable", True)
     torch.set_num_threads(1)
+    if several:
+        importlib.import_module("torch._dynamo")
+    load_no_compiler()
     with WorkCounter(), torch.device("meta"):
         halves = torch.ones(2, 2) / 2
         einops.rearrange(torch.einsum("i j, j -> i", halves, torch.ones(2)), "a -> a 1")

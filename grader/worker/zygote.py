@@ -136,7 +136,7 @@ def main(settings: str) -> None:
     """
     told = json.loads(settings)
     control = socket.socket(fileno=told["control"])
-    not_preloaded = warm_up(told["preload"], told["granted"])
+    not_preloaded = warm_up(told["preload"], told["granted"], told["several"])
     if told["many"]:
         collapse_memory()
     signal.signal(signal.SIGCHLD, lambda *_: _reap(os.WNOHANG))

@@ -6,10 +6,14 @@ while they are made (operations, lines, gradients) is there to be seen.
 
 from __future__ import annotations
 
+import gc
+import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import torch
+from torch._compile import _disable_dynamo
 
 _INNER = "_orig_mod"
 
@@ -57,6 +61,19 @@ class Compiled(torch.nn.Module):
 
     def __delattr__(self, name: str) -> None:
         delattr(self._orig_mod, name)
+
+
+def load_no_compiler() -> None:
+    """Has torch call as they are the functions that it keeps from being compiled.
+
+    The first call of one loads `torch._dynamo`, which takes a second: steps of optimizers, and
+    most operations on the meta device (`torch/_compile.py`).
+    """
+    code = _disable_dynamo(lambda: None).__code__
+    for one in gc.get_objects():
+        if type(one) is FunctionType and one.__code__ is code:
+            function = inspect.getclosurevars(one).nonlocals["fn"]
+            function.__dynamo_disable = function
 
 
 def do_without_compiling() -> None:

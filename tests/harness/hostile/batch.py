@@ -35,7 +35,7 @@ from tests.harness.hostile.staging import (
     lay_out,
 )
 
-JOBS, TIMEOUT, SEED = 2, 4, 7
+JOBS, TIMEOUT, SEED = 4, 4, 7
 
 
 @dataclass(frozen=True)
