@@ -17,6 +17,7 @@ from grader.core.settings import Settings
 from grader.core.text import plain
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.client import Follow, JobClient, JobLost
+from grader.grading.options import Options, hashed
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
 from grader.intake.entry import Entry
 from grader.intake.fingerprint import fingerprint
@@ -157,6 +158,17 @@ class Coordinator:
         for thread in self._threads:
             thread.join()
 
+    def start(self, submissions: int) -> None:
+        """Starts as many jobs as so many submissions are worth."""
+        # A job that waits for work would cost memory for nothing.
+        wanted = min(self._jobs, submissions) - len(self._clients)
+        started = JobClient.several(self._settings, wanted, submissions) if wanted > 0 else []
+        self._clients += started
+        for client in started:
+            thread = threading.Thread(target=self._work, args=(client,), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
     def grade(self, tasks: Sequence[Task]) -> Iterator[GradedTask]:
         """Returns the grade of every task, in the order in which they arrive.
 
@@ -205,14 +217,7 @@ class Coordinator:
 
         for one in work:
             self._waiting.put(told(one))
-        # A job that waits for work would cost memory for nothing.
-        wanted = min(self._jobs, len(work)) - len(self._clients)
-        started = JobClient.several(self._settings, wanted, len(work)) if wanted > 0 else []
-        self._clients += started
-        for client in started:
-            thread = threading.Thread(target=self._work, args=(client,), daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        self.start(len(work))
         for _ in work:
             arrived = self._next(done)
             if isinstance(arrived, Exception):
@@ -258,21 +263,23 @@ class Coordinator:
 def graded_alone(
     entry: Entry,
     assignment: Assignment,
-    settings: Settings,
+    options: Options,
     explain: bool = True,
     follow: Follow | None = None,
 ) -> Grade:
     """Returns the grade of one submission, with its words if these are wanted.
 
-    `follow` is given each verdict when it is reached.
+    `follow` is given each verdict when it is reached. The tests are hashed while the job starts.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.
     """
-    task = Task(entry, 0, fingerprint(entry), "")
+    settings = options.unhashed(assignment)
     with Coordinator(settings, 1, follow) as coordinator:
-        (graded,) = coordinator.grade([task])
-        grade = graded.grade
+        coordinator.start(1)
+        suite = hashed(settings, assignment).suite_hash
+        (graded,) = coordinator.grade([Task(entry, 0, fingerprint(entry), "")])
+        grade = replace(graded.grade, suite_hash=suite)
         if not wants_words(grade, bool(assignment.forbidden)):
             return grade
         if not explain:

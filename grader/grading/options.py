@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from grader.core.assignment import Assignment, BadAssignment, meant
@@ -59,26 +59,31 @@ class Options:
         Raises:
             BadAssignment: if an exercise is not one of the assignment's.
         """
+        return hashed(self.unhashed(assignment), assignment)
+
+    def unhashed(self, assignment: Assignment) -> Settings:
+        """Returns the settings without hashes of the tests, which take half a second.
+
+        Raises:
+            BadAssignment: if an exercise is not one of the assignment's.
+        """
         for exercise in self.exercises:
             if exercise not in assignment.points:
                 raise BadAssignment(
                     f"{exercise} is no exercise of {assignment.name}: "
                     f"{meant(exercise, assignment.points)}"
                 )
-        exercises = tuple(sorted(set(self.exercises)))
-        hashes = hashes_by_test(assignment, exercises)
         return Settings(
             assignment=str(assignment.root),
             seed=secrets.randbelow(SEEDS) if self.seed is None else self.seed,
             reuses_seed=self.seed is not None,
-            exercises=exercises,
+            exercises=tuple(sorted(set(self.exercises))),
             adapters=self.adapters,
             timeout=self.timeout,
             memory_mb=self.memory_mb,
             device=self.device,
             explain_seconds=self.explain_seconds,
-            suite_hash=suite_hash(assignment, hashes, exercises),
-            test_hashes=hashes,
+            suite_hash="",
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -89,6 +94,13 @@ class Options:
     def from_json(cls, row: Mapping[str, Any]) -> Options:
         """Returns the options that `as_json` wrote."""
         return cls(**{**row, "exercises": tuple(row["exercises"])})
+
+
+def hashed(settings: Settings, assignment: Assignment) -> Settings:
+    """Returns the settings with the hashes of the tests."""
+    hashes = hashes_by_test(assignment, settings.exercises)
+    suite = suite_hash(assignment, hashes, settings.exercises)
+    return replace(settings, suite_hash=suite, test_hashes=hashes)
 
 
 def chosen_otherwise(now: Options, earlier: Options) -> list[str]:

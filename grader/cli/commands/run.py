@@ -90,16 +90,15 @@ def run(
         if form == "gradescope" and output is not None:
             live = stack.enter_context(LiveResults(output, display))
         assignment, options = chosen_options(assignment_folder, **chosen)
-        settings = options.settings(assignment)
         if live:
-            wanted = settings.exercises or tuple(assignment.points)
+            wanted = options.exercises or tuple(assignment.points)
             live.expect({name: p for name, p in assignment.points.items() if name in wanted})
         follow = live.add if live else None
-        grade = graded_alone(single(path), assignment, settings, not no_explain, follow)
+        grade = graded_alone(single(path), assignment, options, not no_explain, follow)
         if live:
             live.finish(results(credited(grade), display))
         elif form == "github":
-            tell_github(credited(grade), path, settings.adapters)
+            tell_github(credited(grade), path, options.adapters)
         elif output:
             write_whole(output, _text(form, grade, assignment.name, display))
         elif form == "text":
