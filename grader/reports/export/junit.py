@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 from xml.etree import ElementTree as ET
-from xml.sax.saxutils import quoteattr
 
 from grader.core.causes import Cause
 from grader.core.text import one_line, plain, points
@@ -48,7 +47,9 @@ def write_junit(
     What people get in the end, as `settle` tells it, is in the properties.
     """
     file.write('<?xml version="1.0" encoding="utf-8"?>\n')
-    file.write(f"<testsuites name={quoteattr(plain(suite_name))}>\n")
+    root = ET.Element("testsuites", {"name": plain(suite_name)})
+    empty = ET.tostring(root, encoding="unicode", short_empty_elements=False)
+    file.write(empty.removesuffix("</testsuites>") + "\n")
     for grade in grades:
         suite = _suite(grade, settle(grade))
         ET.indent(suite, level=1)
