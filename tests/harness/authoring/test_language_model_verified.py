@@ -11,12 +11,12 @@ from tests.harness.authoring.test_verification import numbers
 pytestmark = pytest.mark.process
 
 ASSIGNMENT = Path(__file__).parents[3] / "examples" / "language_model"
-SOME = ("run_silu", "run_rmsnorm", "run_cross_entropy", "run_get_lr_cosine_schedule")
+SOME = ("run_silu", "run_cross_entropy")
 
 
 @pytest.fixture
 def some_exercises(tmp_path) -> Path:
-    """A copy of the course that has four exercises, and tests of these alone."""
+    """A copy of the course that has two exercises, and tests of these alone."""
     copy = Path(shutil.copytree(ASSIGNMENT, tmp_path / "course"))
     project = copy / "pyproject.toml"
     exercises = r"^((?:run|get)_\w+) = \d+\n"
@@ -43,7 +43,7 @@ def test_tests_of_some_exercises_catch_their_known_mistakes(grader, some_exercis
     assert missed
     assert not missed & set(SOME)
     _, caught, _, misnamed, _, _ = numbers(done.stdout.splitlines()[-1])
-    assert caught > 20
+    assert caught > 8
     assert misnamed == 0
 
 
