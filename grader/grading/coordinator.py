@@ -17,6 +17,7 @@ from grader.core.settings import Settings
 from grader.core.text import plain
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.client import Follow, JobClient, JobLost
+from grader.grading.job.client_process import StartedEarly
 from grader.grading.options import Options, hashed
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
 from grader.intake.entry import Entry
@@ -158,11 +159,13 @@ class Coordinator:
         for thread in self._threads:
             thread.join()
 
-    def start(self, submissions: int) -> None:
-        """Starts as many jobs as so many submissions are worth."""
+    def start(self, submissions: int, early: StartedEarly | None = None) -> None:
+        """Starts as many jobs as so many submissions are worth; one may have started `early`."""
         # A job that waits for work would cost memory for nothing.
         wanted = min(self._jobs, submissions) - len(self._clients)
-        started = JobClient.several(self._settings, wanted, submissions) if wanted > 0 else []
+        if wanted <= 0:
+            return
+        started = JobClient.several(self._settings, wanted, submissions, early)
         self._clients += started
         for client in started:
             thread = threading.Thread(target=self._work, args=(client,), daemon=True)
@@ -266,17 +269,19 @@ def graded_alone(
     options: Options,
     explain: bool = True,
     follow: Follow | None = None,
+    early: StartedEarly | None = None,
 ) -> Grade:
     """Returns the grade of one submission, with its words if these are wanted.
 
-    `follow` is given each verdict when it is reached. The tests are hashed while the job starts.
+    `follow` is given each verdict when it is reached. The tests are hashed while the job starts,
+    which may have begun `early`.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.
     """
     settings = options.unhashed(assignment)
     with Coordinator(settings, 1, follow) as coordinator:
-        coordinator.start(1)
+        coordinator.start(1, early)
         suite = hashed(settings, assignment).suite_hash
         (graded,) = coordinator.grade([Task(entry, 0, fingerprint(entry), "")])
         grade = replace(graded.grade, suite_hash=suite)

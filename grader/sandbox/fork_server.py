@@ -273,19 +273,22 @@ def _received(channel: socket.socket, size: int) -> tuple[bytes, int]:
 
 
 @contextlib.contextmanager
-def warm_zygote(
-    preload: Sequence[str] = (),
-    granted: Sequence[str] = (),
-    submissions: int = 1,
-    leaves_no_marks: bool = False,
-) -> Iterator[Zygote]:
+def warm_zygote(granted: Sequence[str] = ()) -> Iterator[Zygote]:
+    """Provides a zygote for one submission, whose workers may make the `granted` system calls."""
+    with starting_zygote() as zygote:
+        zygote.warm_up(granted=granted)
+        yield zygote
+
+
+@contextlib.contextmanager
+def starting_zygote() -> Iterator[Zygote]:
     """Provides a zygote on a ground for control groups that is its own.
 
-    Both are gone in the end.
+    It waits to be told what to warm up for. Both are gone in the end.
     """
     found = find_ground()
     ground = None if isinstance(found, NoGround) else found
-    zygote = Zygote(preload, granted, ground, submissions, leaves_no_marks=leaves_no_marks)
+    zygote = Zygote(ground)
     here = os.getpid()
     try:
         yield zygote
@@ -339,10 +342,6 @@ class ForkServers:
         self._started_by = os.getpid()
         if self._zygote.has_ended:
             lost = self._zygote
-            self._zygote = Zygote(
-                lost.preload,
-                lost.granted,
-                temporary=lost.temporary,
-                leaves_no_marks=lost.leaves_no_marks,
-            )
+            self._zygote = Zygote(temporary=lost.temporary)
+            self._zygote.warm_up(lost.preload, lost.granted, leaves_no_marks=lost.leaves_no_marks)
         self._server = ForkServer(self._zygote, self._scratch, self._device, self._ground)

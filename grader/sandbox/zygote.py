@@ -32,28 +32,17 @@ _BOOT = (
 
 
 class Zygote:
-    """A fresh interpreter that inherits one descriptor and a scrubbed environment, and warms up.
+    """A fresh interpreter that inherits one descriptor and a scrubbed environment, and loads torch.
 
-    `preload` are modules of installed packages that it loads before it forks, `granted` system
-    calls that workers may make beside those that every worker may, `ground` is where fork servers
-    make their control groups, `submissions` are about how many to expect. Processes that were
-    forked from the one that started it may ask it as well; when all of them were killed, it ends,
-    and removes the ground. Its home lies below `temporary`, by default where temporary files go.
-    If it `leaves_no_marks`, workers without a file tree of their own find access times closed.
+    `ground` is where fork servers make their control groups. Processes that were forked from the
+    one that started it may ask it as well; when all of them were killed, it ends, and removes the
+    ground. Its home lies below `temporary`, by default where temporary files go.
     """
 
-    def __init__(
-        self,
-        preload: Sequence[str] = (),
-        granted: Sequence[str] = (),
-        ground: Ground | None = None,
-        submissions: int = 1,
-        temporary: Path | None = None,
-        leaves_no_marks: bool = False,
-    ) -> None:
-        self.preload = tuple(preload)
-        self.granted = tuple(granted)
-        self.leaves_no_marks = leaves_no_marks
+    def __init__(self, ground: Ground | None = None, temporary: Path | None = None) -> None:
+        self.preload: tuple[str, ...] = ()
+        self.granted: tuple[str, ...] = ()
+        self.leaves_no_marks = False
         self.ground = ground
         self._started_by = os.getpid()
         self._is_asked = False
@@ -64,10 +53,6 @@ class Zygote:
         order = {
             "control": theirs.fileno(),
             "home": os.fspath(home),
-            "preload": self.preload,
-            "granted": self.granted,
-            "several": submissions > 1,
-            "many": submissions >= _WORTH_LARGE_PAGES,
             "groups": [os.fspath(folder) for folder in ground.folders] if ground else [],
         }
         with theirs:
@@ -81,6 +66,30 @@ class Zygote:
                 cwd=home,
                 start_new_session=True,
             )
+
+    def warm_up(
+        self,
+        preload: Sequence[str] = (),
+        granted: Sequence[str] = (),
+        submissions: int = 1,
+        leaves_no_marks: bool = False,
+    ) -> None:
+        """Has it load what about so many `submissions` need.
+
+        `preload` are modules of installed packages, `granted` system calls that workers may make
+        beside those that every worker may. If it `leaves_no_marks`, workers without a file tree of
+        their own find access times closed.
+        """
+        self.preload, self.granted = tuple(preload), tuple(granted)
+        self.leaves_no_marks = leaves_no_marks
+        order = {
+            "preload": self.preload,
+            "granted": self.granted,
+            "several": submissions > 1,
+            "many": submissions >= _WORTH_LARGE_PAGES,
+        }
+        with contextlib.suppress(OSError):  # it has ended: whoever asks for a fork server is told
+            self._control.send(json.dumps(order).encode())
 
     @property
     def has_ended(self) -> bool:

@@ -102,14 +102,12 @@ def warm_up(
 ) -> dict[str, str]:
     """Loads what submissions need, leaves only the interpreter's and the packages' import paths.
 
-    Returns why modules of `preload` could not be loaded, by their names. Modules leave no garbage
-    worth looking for among them, which would take a third of the time.
+    Returns why modules of `preload` could not be loaded, by their names.
 
     A backward pass is left to the workers: autograd's threads do not survive a fork. Modules that
     torch loads on first use of the meta device are loaded here. For `several` submissions, so is
     `torch._dynamo`, which takes a second and which few need: steps of optimizers load it.
     """
-    gc.disable()
     import beartype
     import einops
     import jaxtyping

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
+import importlib
 import json
 import os
 import select
@@ -130,26 +132,16 @@ _DESCRIPTORS = 3
 
 
 def main(settings: str) -> None:
-    """Warms up, then forks fork servers until nobody is there to ask for one.
+    """Loads torch, warms up as it is told, forks fork servers until nobody is there to ask for one.
 
     They were killed then, all that it served: what they would have removed, it removes.
     """
     told = json.loads(settings)
     control = socket.socket(fileno=told["control"])
-    not_preloaded = warm_up(told["preload"], told["granted"], told["several"])
-    if told["many"]:
-        collapse_memory()
-    signal.signal(signal.SIGCHLD, lambda *_: _reap(os.WNOHANG))
-    while True:
-        message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, _DESCRIPTORS)
-        if not message:
-            break
-        order = json.loads(message)
-        if os.fork() == 0:
-            control.close()
-            _become_one(order | {"home": told["home"]}, descriptors, not_preloaded)
-        for descriptor in descriptors:
-            os.close(descriptor)
+    gc.disable()  # modules leave no garbage worth looking for, which would take a third of the time
+    importlib.import_module("torch")  # while others find out what to warm up for
+    if order := control.recv(_MESSAGE):
+        _serve(control, told["home"], **json.loads(order))
     _reap()
     # No worker is ever forked from a process that has it.
     from grader.core.scratch import remove_scratch
@@ -157,6 +149,31 @@ def main(settings: str) -> None:
     remove_scratch(Path(told["home"]))
     for group in told["groups"]:
         remove_group(Path(group))
+
+
+def _serve(
+    control: socket.socket,
+    home: str,
+    preload: Sequence[str],
+    granted: Sequence[str],
+    several: bool,
+    many: bool,
+) -> None:
+    """Warms up, then forks a fork server for each order, until nobody gives one."""
+    not_preloaded = warm_up(preload, granted, several)
+    if many:
+        collapse_memory()
+    signal.signal(signal.SIGCHLD, lambda *_: _reap(os.WNOHANG))
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, _DESCRIPTORS)
+        if not message:
+            return
+        order = json.loads(message)
+        if os.fork() == 0:
+            control.close()
+            _become_one(order | {"home": home}, descriptors, not_preloaded)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def _move(home: str, scratch: str) -> None:

@@ -11,18 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
-from grader.cli.actions import LiveResults, tell_github
 from grader.cli.options import FILE, chosen_options, display_options, grading_options
 from grader.core.verdict import Grade, GradeStatus
-from grader.grading.coordinator import graded_alone
-from grader.intake.platforms.discovery import single
+from grader.grading.job.client_process import COMMAND, StartedEarly
 from grader.reports.export.gradescope import Display, VisibleWhen, results, total_points
-from grader.reports.export.junit import junit_xml
-from grader.reports.export.prairielearn import prairielearn_results
-from grader.reports.export.remarks import write_whole
-from grader.reports.single import credited, print_grade
 
 _FORMATS = ("text", "json", "gradescope", "github", "junit", "prairielearn")
 _PAGE_WIDTH = 100
@@ -86,6 +79,16 @@ def run(
         raise click.UsageError("--format github prints for the runner to read: leave --out away")
     display = Display(_total(metadata), VisibleWhen(hidden_tests), leaderboard)
     with contextlib.ExitStack() as stack:
+        early = stack.enter_context(StartedEarly(COMMAND))
+        # The job loads torch from here on: what is not needed to start it is read meanwhile.
+        from rich.console import Console
+
+        from grader.cli.actions import LiveResults, tell_github
+        from grader.grading.coordinator import graded_alone
+        from grader.intake.platforms.discovery import single
+        from grader.reports.export.remarks import write_whole
+        from grader.reports.single import credited, print_grade
+
         live = None
         if form == "gradescope" and output is not None:
             live = stack.enter_context(LiveResults(output, display))
@@ -94,7 +97,7 @@ def run(
             wanted = options.exercises or tuple(assignment.points)
             live.expect({name: p for name, p in assignment.points.items() if name in wanted})
         follow = live.add if live else None
-        grade = graded_alone(single(path), assignment, options, not no_explain, follow)
+        grade = graded_alone(single(path), assignment, options, not no_explain, follow, early)
         if live:
             live.finish(results(credited(grade), display))
         elif form == "github":
@@ -110,6 +113,12 @@ def run(
 
 def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
     """Returns the grade in a format that is one text."""
+    from rich.console import Console
+
+    from grader.reports.export.junit import junit_xml
+    from grader.reports.export.prairielearn import prairielearn_results
+    from grader.reports.single import credited, print_grade
+
     as_json: dict[str, Callable[[], dict[str, Any]]] = {
         "json": grade.as_json,
         "gradescope": lambda: results(credited(grade), display),

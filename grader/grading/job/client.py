@@ -8,7 +8,6 @@ import json
 import os
 import select
 import signal
-import sys
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,12 @@ from grader.core.assignment import BadAssignment
 from grader.core.explanation import Words
 from grader.core.settings import EXPLAINING_WALL_FACTOR, WALL_FACTOR, Settings
 from grader.core.verdict import Carried, Grade, Status, Verdict
-from grader.grading.job.client_process import JobProcess, start_jobs
+from grader.grading.job.client_process import (
+    COMMAND,
+    JobProcess,
+    StartedEarly,
+    start_jobs,
+)
 from grader.grading.job.lines import Role
 from grader.intake.entry import Entry
 
@@ -45,7 +49,7 @@ class JobClient:
     `command` starts the process that it is forked from, which may expect so many `submissions`.
     """
 
-    command: ClassVar[Sequence[str]] = (sys.executable, "-m", "grader.grading.job.process")
+    command: ClassVar[Sequence[str]] = COMMAND
 
     def __init__(self, settings: Settings, submissions: int = 1) -> None:
         self._settings = settings
@@ -57,10 +61,20 @@ class JobClient:
         self._unread = bytearray()
 
     @classmethod
-    def several(cls, settings: Settings, count: int, submissions: int) -> list[JobClient]:
-        """Returns `count` jobs that share one collection of tests, and starts them now."""
+    def several(
+        cls,
+        settings: Settings,
+        count: int,
+        submissions: int,
+        early: StartedEarly | None = None,
+    ) -> list[JobClient]:
+        """Returns `count` jobs that share one collection of tests, and starts them now.
+
+        A single one may have been started `early`.
+        """
         clients = [cls(settings, submissions) for _ in range(count)]
-        processes = start_jobs(cls.command, count)
+        taken = early.take() if early and count == 1 else None
+        processes = [taken] if taken else start_jobs(cls.command, count)
         for client, process in zip(clients, processes, strict=True):
             client._process = process
         clients[0]._tell_settings()

@@ -7,11 +7,13 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+COMMAND = (sys.executable, "-m", "grader.grading.job.process")
 _SECONDS_TO_END = 10.0
 
 
@@ -92,6 +94,30 @@ class JobProcess:
             if not os.read(self.answer, 1 << 20):
                 return True
         return False
+
+
+class StartedEarly:
+    """A job that loads torch before anybody knows its settings; a context manager.
+
+    Unless somebody takes it, it is gone in the end.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        (job,) = start_jobs(command, 1)
+        self._job: JobProcess | None = job
+
+    def take(self) -> JobProcess | None:
+        """Returns the job to whoever asks first, and ends it from then on."""
+        job, self._job = self._job, None
+        return job
+
+    def __enter__(self) -> StartedEarly:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if (job := self.take()) is not None:
+            job.kill()
+            job.end()
 
 
 def start_jobs(command: Sequence[str], count: int) -> list[JobProcess]:

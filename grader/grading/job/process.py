@@ -12,13 +12,17 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.core.processes import end_with_parent
-from grader.core.settings import Settings
 from grader.grading.job.lines import LineChannel
-from grader.sandbox.fork_server import warm_zygote
+from grader.sandbox.fork_server import starting_zygote
+from grader.sandbox.zygote import Zygote
+
+if TYPE_CHECKING:
+    from grader.core.assignment import Assignment
 
 
 def main() -> None:
@@ -30,20 +34,30 @@ def main() -> None:
     ends = [LineChannel(*pair) for pair in pairs]
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    told = ends[0].next() or {}
+    with starting_zygote() as zygote:
+        # It loads torch from here on: nothing is read before that can be read now.
+        from grader.core.assignment import BadAssignment
+
+        if told := ends[0].next():
+            try:
+                _open(told, zygote, ends)
+            except BadAssignment as problem:
+                for end in ends:
+                    end.say({"stopped": str(problem)})
+
+
+def _open(told: dict[str, Any], zygote: Zygote, ends: Sequence[LineChannel]) -> None:
+    from grader.core.assignment import find_assignment
+    from grader.core.settings import Settings
+
     submissions = told.pop("submissions")
     settings = Settings.from_json(told)
-    try:
-        assignment = find_assignment(Path(settings.assignment))
-        granted, reuses_seed = _granted(assignment), settings.reuses_seed
-        with warm_zygote(assignment.preload, granted, submissions, reuses_seed) as zygote:
-            # The zygote loads torch from here on: so does this process, beside it.
-            from grader.grading.job.work import Jobs
+    assignment = find_assignment(Path(settings.assignment))
+    zygote.warm_up(assignment.preload, _granted(assignment), submissions, settings.reuses_seed)
+    # This loads torch as well, beside the zygote.
+    from grader.grading.job.work import Jobs
 
-            Jobs(settings, zygote, ends).open(assignment)
-    except BadAssignment as problem:
-        for end in ends:
-            end.say({"stopped": str(problem)})
+    Jobs(settings, zygote, ends, submissions).open(assignment)
 
 
 def _granted(assignment: Assignment) -> tuple[str, ...]:
@@ -53,6 +67,8 @@ def _granted(assignment: Assignment) -> tuple[str, ...]:
         BadAssignment: if one of them cannot be.
     """
     if assignment.system_calls:
+        from grader.core.assignment import BadAssignment
+
         # It looks for libseccomp with the help of other programs: only where it is needed.
         from grader.sandbox.system_calls import why_not_granted
 

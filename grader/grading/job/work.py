@@ -2,7 +2,7 @@
 
 Judge and explainer so share what both need, and neither has what the other has found: the judge
 alone knows the seed of the batch. What a child is to do comes in by lines of JSON, until it is told
-to leave.
+to leave. For a single submission, what explains is loaded while the judge is at work.
 
 A judge answers a submission with its grade, and before that, if the line says `"follow": true`,
 with each verdict when it is reached. An explainer answers with words, more with each line.
@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.memory_limit import limit_memory_growth
@@ -25,14 +25,15 @@ from grader.core.processes import end_with_parent
 from grader.core.removal import remove
 from grader.core.scratch import new_scratch
 from grader.core.settings import Settings
-from grader.explain.explainer.service import ExplainerService, bound_this_process
-from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
 from grader.grading.job.lines import LineChannel, Role
 from grader.grading.judge.service import JudgeService, memory_bound
 from grader.intake.client import IntakeClient
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.zygote import Zygote
 from grader.testing.suite.suite import Suite
+
+if TYPE_CHECKING:
+    from grader.explain.explainer.service import ExplainerService
 
 # So many more objects than were let go, before cycles are looked for.
 _ALLOCATED = 50_000
@@ -44,8 +45,23 @@ class Collected:
 
     settings: Settings
     suite: Suite
-    mistakes: KnownMistakes
     zygote: Zygote
+    explaining: Explaining | None
+
+
+class Explaining:
+    """The known mistakes, and the modules of the engine that explain.
+
+    Raises:
+        BadAssignment: if the known mistakes cannot be used as they are.
+    """
+
+    def __init__(self, suite: Suite) -> None:
+        from grader.explain.explainer import service
+        from grader.explain.mistakes.mistakes import load_mistakes
+
+        self.service = service
+        self.mistakes = load_mistakes(suite.assignment.root, suite.references)
 
 
 def work(collected: Collected, lines: LineChannel) -> None:
@@ -80,6 +96,7 @@ class Job:
         self._servers = servers
         self._intake = intake
         self._scratch = scratch
+        self._explaining = collected.explaining
 
     def serve(self) -> None:
         """Is what it is told to be."""
@@ -115,7 +132,12 @@ class Job:
                 self._servers.close_own()
                 self._intake.close_own()
                 os._exit(code)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        try:
+            if self._explaining is None:
+                self._explaining = Explaining(self._collected.suite)
+        finally:
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return code
 
     def _be(self, order: dict[str, Any]) -> None:
         collected, shared = self._collected, (self._servers, self._intake, self._scratch)
@@ -125,11 +147,13 @@ class Job:
             limit_memory_growth(memory_bound(settings))
             self._judge(JudgeService(suite, settings, *shared, self._lines.say))
         else:
-            bound_this_process()
+            explaining = self._explaining or Explaining(suite)
+            explaining.service.bound_this_process()
             # It makes and drops syntax trees by the thousand: to look for cycles in them as often
             # as usual takes a sixth of its time.
             gc.set_threshold(_ALLOCATED)
-            self._explain(ExplainerService(suite, collected.mistakes, settings, *shared))
+            new = explaining.service.ExplainerService
+            self._explain(new(suite, explaining.mistakes, settings, *shared))
 
     def _judge(self, service: JudgeService) -> None:
         service.prepare()
@@ -156,8 +180,15 @@ class Job:
 class Jobs:
     """As many jobs as there are `ends`, at which they listen and answer."""
 
-    def __init__(self, settings: Settings, zygote: Zygote, ends: Sequence[LineChannel]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        zygote: Zygote,
+        ends: Sequence[LineChannel],
+        submissions: int,
+    ) -> None:
         self._settings = settings
+        self._submissions = submissions
         self._zygote = zygote
         self._ends = ends
 
@@ -170,8 +201,8 @@ class Jobs:
         Suite(assignment, self._settings.exercises).open(self._fork_all)
 
     def _fork_all(self, suite: Suite) -> None:
-        mistakes = load_mistakes(suite.assignment.root, suite.references)
-        collected = Collected(self._settings, suite, mistakes, self._zygote)
+        explaining = Explaining(suite) if self._submissions > 1 else None
+        collected = Collected(self._settings, suite, self._zygote, explaining)
         gc.freeze()
         gc.enable()
         running = {self._fork(collected, end): end for end in self._ends}
@@ -199,6 +230,8 @@ class Jobs:
                         other.close()
                 work(collected, end)
                 code = 0
+            except BadAssignment as problem:
+                end.say({"stopped": str(problem)})
             finally:
                 os._exit(code)
         return pid
