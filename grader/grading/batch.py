@@ -7,9 +7,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grader.core.assignment import Assignment
+from grader.core.assignment import Assignment, Settings
 from grader.core.explanation import PENDING, wants_words
-from grader.core.settings import Settings
 from grader.core.verdict import Grade
 from grader.explain.mistakes.clusters import apply_names
 from grader.grading.explanations import answered, questions

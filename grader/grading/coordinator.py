@@ -11,9 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from grader.core.assignment import Assignment
+from grader.core.assignment import Assignment, Settings
 from grader.core.explanation import PENDING, explained, wants_words
-from grader.core.settings import Settings
 from grader.core.text import plain
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.client import Follow, JobClient, JobLost

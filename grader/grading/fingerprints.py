@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import grader
-from grader.core.assignment import Assignment
-from grader.core.settings import Settings
+from grader.core.assignment import Assignment, Settings
 
 _MARK = "exercise"
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from grader.core.assignment import Assignment, BadAssignment, meant
-from grader.core.refusal import Refusal
-from grader.core.settings import CPU, Settings
+from grader.core.assignment import CPU, Assignment, BadAssignment, Settings, meant
+from grader.core.text import Refusal
 from grader.grading.fingerprints import hashes_by_test, suite_hash
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
+from grader.core.assignment import Settings
 from grader.core.explanation import Words
-from grader.core.settings import Settings
 from grader.core.verdict import Carried, Grade, Status, Verdict
 from grader.intake.entry import Entry
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.core.memory_limit import limited_memory_growth
+from grader.core.processes import limited_memory_growth
 from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, receive
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in

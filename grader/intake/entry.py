@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.core.refusal import Refusal
 from grader.core.submission import Author
+from grader.core.text import Refusal
 from grader.intake.copying.names import printable
 
 

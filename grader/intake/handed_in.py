@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from grader.core.removal import removed_afterwards
+from grader.core.scratch import removed_afterwards
 from grader.core.submission import Unreadable
 from grader.intake.archives.archive import FOREIGN, READABLE, archive_errors
 from grader.intake.archives.formats import member_parts, slashed, unpack_zip

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.refusal import Refusal
 from grader.core.submission import Author
+from grader.core.text import Refusal
 from grader.intake.copying.limits import MIB
 from grader.intake.copying.names import printable, several
 from grader.intake.copying.open_folder import read_bounded

@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.core.memory_limit import limit_memory_growth
-from grader.core.processes import end_with_parent
+from grader.core.processes import end_with_parent, limit_memory_growth
 from grader.core.submission import Submission, Unreadable
 from grader.intake.copying.limits import MIB, Bounds
 from grader.intake.copying.private_copy import CopyFailed

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from grader.core.removal import remove
+from grader.core.scratch import remove
 from grader.core.submission import Submission, Unreadable
 from grader.core.text import unusual_encoding
 from grader.intake.archives.archive import FOREIGN, READABLE, unpack

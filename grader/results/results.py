@@ -14,7 +14,7 @@ from typing import Any
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import WrongAnswers
-from grader.core.late_rule import LateRule
+from grader.core.points import LateRule
 from grader.core.submission import Author, ClassImports
 from grader.core.verdict import Grade, GradeStatus, Verdict
 from grader.results.database import StoreError, connect, saying

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import torch
 
-from grader.core.assignment import BadAssignment
+from grader.core.assignment import CPU, BadAssignment
 from grader.core.replies import opened
 from grader.core.scratch import PASSABLE
-from grader.core.settings import CPU
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
 from grader.sandbox.fork_server import ForkServer, ForkServerLost

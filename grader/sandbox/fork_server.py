@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.core.refusal import Refusal
-from grader.core.settings import CPU
+from grader.core.assignment import CPU
+from grader.core.text import Refusal
 from grader.sandbox.cgroups.discovery import find_ground
 from grader.sandbox.cgroups.group import Ground, Group, GroupBounds, NoGround
 from grader.sandbox.usage_watch import Usage

@@ -7,7 +7,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
-from grader.core.settings import CPU
+from grader.core.assignment import CPU
 
 # What takes no longer is not worth asking the kernel about.
 _SHORT = 0.05

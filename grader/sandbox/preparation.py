@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.core.assignment import Assignment
-from grader.core.removal import removed_afterwards
 from grader.core.replies import Unremarkable
-from grader.core.scratch import PASSABLE
+from grader.core.scratch import PASSABLE, removed_afterwards
 from grader.core.submission import Submission
 from grader.intake.client import IntakeClient
 from grader.intake.copying.private_copy import CopyFailed

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.core.removal import opened
+from grader.core.scratch import opened
 from grader.sandbox.limits import Allowance, Exceeded
 
 # Anonymous memory, wherever it is, shared memory, and the kernel's tables of both.

@@ -18,7 +18,6 @@ from grader.core.replies import Reply, Sealed
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, ImportReport, decode_answer
-from grader.core.wire.codec import from_plain
 from grader.core.wire.delta import Sending
 from grader.core.wire.frames import (
     ANSWER,
@@ -30,9 +29,9 @@ from grader.core.wire.frames import (
     decode,
     encode,
 )
-from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, believed_imports
-from grader.core.wire.tensors import BadFrame
+from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, believed_imports, from_plain
 from grader.core.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
+from grader.core.wire.values import BadFrame
 from grader.sandbox.cgroups.group import GroupBounds
 from grader.sandbox.channel import Exchange
 from grader.sandbox.fork_server import ForkServer, ForkServerLost

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from grader.core.adapter_names import is_adapter
+from grader.core.names import is_adapter
 from grader.core.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook.cells import Cells

@@ -17,13 +17,11 @@ from types import FrameType
 from typing import Any
 
 from grader.core.wire.calls import Answer, Call, ImportReport, Raised, encode_answer
-from grader.core.wire.codec import as_plain
 from grader.core.wire.delta import Receiving
 from grader.core.wire.frames import decode, encode, receive
-from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, slow_imports
-from grader.core.wire.tensors import BadFrame
+from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, as_plain, slow_imports
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
-from grader.core.wire.values import Foreign
+from grader.core.wire.values import BadFrame, Foreign
 from grader.worker.calls.interpreter import Living
 from grader.worker.calls.performing import absent, perform
 from grader.worker.confinement.inherited import InheritedState

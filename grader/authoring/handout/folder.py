@@ -22,8 +22,8 @@ from grader.authoring.handout.installing import (
     Platform,
     section,
 )
-from grader.core.adapter_names import is_adapter
 from grader.core.assignment import Assignment, BadAssignment
+from grader.core.names import is_adapter
 from grader.home.bench import CONTRACT
 from grader.testing.frozen_cases import FIXTURES, remove_frozen
 

@@ -14,7 +14,7 @@ import torch
 
 from grader.authoring.mutation.solutions import REFERENCES, Functions, Reach, RightPrograms, Role
 from grader.authoring.verification import Functions as Examinee
-from grader.core.settings import CPU
+from grader.core.assignment import CPU
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.values import Value, as_tensor

@@ -21,7 +21,7 @@ from grader.cli.options import (
     grading_options,
     torch_index_option,
 )
-from grader.core.settings import CPU
+from grader.core.assignment import CPU
 from grader.reports.export.gradescope import Display, VisibleWhen
 from grader.reports.export.remarks import write_whole
 

@@ -7,7 +7,7 @@ import importlib.metadata
 import re
 import sys
 
-from grader.core.known_packages import KNOWN_PACKAGES
+from grader.core.names import KNOWN_PACKAGES
 from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN
 from grader.explain.exceptions.kinds import (

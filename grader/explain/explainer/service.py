@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.core.assignment import EXPLAINING_WALL_FACTOR, Settings
 from grader.core.evidence import Evidence, Excerpt
 from grader.core.explanation import Told, Words, WrongAnswers
-from grader.core.memory_limit import limit_memory_growth
-from grader.core.settings import EXPLAINING_WALL_FACTOR, Settings
+from grader.core.processes import limit_memory_growth
 from grader.core.submission import Submission, Unreadable
 from grader.core.text import plain
 from grader.core.verdict import GradeStatus, Status

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import grader
-from grader.core.assignment import Assignment, BadAssignment, find_assignment
+from grader.core.assignment import Assignment, BadAssignment, Settings, find_assignment
 from grader.core.explanation import Words
-from grader.core.settings import Settings
 from grader.core.verdict import Carried, Grade, Verdict
 from grader.grading.fingerprints import SUITE, source_files
 from grader.grading.options import Options

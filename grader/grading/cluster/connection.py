@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from grader.core.assignment import Settings
 from grader.core.processes import processors
-from grader.core.refusal import Refusal
-from grader.core.settings import Settings
+from grader.core.text import Refusal
 from grader.grading.coordinator import Coordinator
 from grader.grading.options import require_isolation as require_every_layer
 from grader.grading.pool import JobPool, Pools

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from distributed import Client, Future
 
-from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.explanation import Words
-from grader.core.settings import Settings
 from grader.core.text import plain
 from grader.grading.cluster.bundle import (
     BadReply,

@@ -15,9 +15,8 @@ from typing import Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from grader.core.assignment import BadAssignment
-from grader.core.removal import remove, removed_afterwards
-from grader.core.settings import Settings
+from grader.core.assignment import BadAssignment, Settings
+from grader.core.scratch import remove, removed_afterwards
 from grader.grading.cluster.bundle import RemoteRequest, packed_reply, unpacked_assignment, versions
 from grader.grading.coordinator import attempted
 from grader.grading.job.client import JobClient

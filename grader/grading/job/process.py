@@ -14,9 +14,8 @@ import signal
 import sys
 from pathlib import Path
 
-from grader.core.assignment import Assignment, BadAssignment, find_assignment
+from grader.core.assignment import Assignment, BadAssignment, Settings, find_assignment
 from grader.core.processes import end_with_parent
-from grader.core.settings import Settings
 from grader.grading.job.lines import LineChannel
 from grader.sandbox.fork_server import warm_zygote
 

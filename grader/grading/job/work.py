@@ -19,12 +19,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.core.assignment import Assignment, BadAssignment
-from grader.core.memory_limit import limit_memory_growth
-from grader.core.processes import end_with_parent
-from grader.core.removal import remove
-from grader.core.scratch import new_scratch
-from grader.core.settings import Settings
+from grader.core.assignment import Assignment, BadAssignment, Settings
+from grader.core.processes import end_with_parent, limit_memory_growth
+from grader.core.scratch import new_scratch, remove
 from grader.explain.explainer.service import ExplainerService, bound_this_process
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
 from grader.grading.job.lines import LineChannel, Role

@@ -8,8 +8,8 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from grader.core.assignment import CPU
 from grader.core.replies import Reply
-from grader.core.settings import CPU
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.carry_forward import CarryForward, Paid

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grader.core.assignment import BadAssignment
-from grader.core.memory_limit import machine_has
+from grader.core.assignment import BadAssignment, Settings
 from grader.core.points import total
-from grader.core.settings import Settings
+from grader.core.processes import machine_has
 from grader.core.submission import Imports, Unreadable
 from grader.core.text import plain
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict

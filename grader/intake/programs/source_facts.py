@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from grader.core.adapter_names import is_adapter
+from grader.core.names import is_adapter
 from grader.core.submission import Unreadable
 from grader.intake.copying.limits import CopyLimits
 from grader.intake.copying.names import several

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.refusal import Refusal
 from grader.core.submission import Author
-from grader.core.text import one_line
+from grader.core.text import Refusal, one_line
 from grader.reports.export.scores import ClassScores
 
 

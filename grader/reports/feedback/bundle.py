@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.refusal import Refusal
+from grader.core.text import Refusal
 from grader.reports.feedback import canvas, gradescope, mail, moodle
 from grader.reports.feedback.letter import LeftOut, Letter, letters
 from grader.reports.feedback.wrapping import Content, Printer

@@ -21,7 +21,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.refusal import Refusal
+from grader.core.text import Refusal
 
 _TIME = (1980, 1, 1, 0, 0, 0)
 _PAGES = (".html", ".htm")

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from grader.core.assignment import Assignment
-from grader.core.refusal import Refusal
 from grader.core.scratch import new_scratch
 from grader.core.submission import Author, Unreadable
+from grader.core.text import Refusal
 from grader.intake.copying.names import several
 from grader.intake.copying.private_copy import CopyFailed
 from grader.intake.entry import Entry, NothingToGrade

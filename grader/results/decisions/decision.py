@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from grader.core.refusal import Refusal
+from grader.core.text import Refusal
 
 EVERYBODY = "everybody"
 Moment = datetime.datetime

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from grader.core.late_rule import LateRule
+from grader.core.points import LateRule
 from grader.core.submission import Author
 from grader.core.verdict import Grade
 from grader.results.decisions.class_list import Whom, whoms

@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.removal import removed_afterwards
 from grader.core.replies import opened
-from grader.core.scratch import PASSABLE, new_scratch
+from grader.core.scratch import PASSABLE, new_scratch, removed_afterwards
 from grader.core.submission import Submission, Unreadable
 from grader.core.wire.calls import Call
 from grader.intake.client import IntakeClient

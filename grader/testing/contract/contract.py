@@ -17,8 +17,8 @@ from typing import Any
 import numpy
 import torch
 
-from grader.core.adapter_names import is_adapter
 from grader.core.assignment import BadAssignment
+from grader.core.names import is_adapter
 from grader.core.wire.values import Value, in_words
 from grader.testing.contract.kinds import (
     Anything,

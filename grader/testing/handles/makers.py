@@ -8,8 +8,7 @@ from typing import Any
 
 import torch
 
-from grader.core.wire.modules import NotOfTorch, outline_of
-from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.scripts import Doing, NotOfTorch, Step, outline_of
 from grader.core.wire.values import Local, Value, mapped
 from grader.testing.contract.contract import Adapter
 from grader.testing.contract.kinds import TEXT_PATH, Anything, DictType, Kind, PlainType

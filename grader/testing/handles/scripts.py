@@ -9,8 +9,7 @@ from typing import Any, Protocol
 import torch
 
 from grader.core.wire.calls import Call, Raised
-from grader.core.wire.modules import parameter_in
-from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.scripts import Doing, Step, parameter_in
 from grader.core.wire.values import Foreign, Local, Value, in_words, mapped
 from grader.testing.contract.contract import Adapter
 from grader.testing.contract.kinds import Kind, with_article

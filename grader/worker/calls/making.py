@@ -18,8 +18,7 @@ from typing import IO, Any
 
 import torch
 
-from grader.core.wire.modules import module_of
-from grader.core.wire.scripts import GIVEN
+from grader.core.wire.scripts import GIVEN, module_of
 
 MAX_FILE = 32 << 20
 MAX_ENTRIES = 10_000

@@ -10,9 +10,17 @@ from typing import Any
 import numpy
 import torch
 
-from grader.core.wire.tensors import MAX_AXES, MAX_PAYLOAD, NAMES
-from grader.core.wire.trees import ARRAY_DTYPES, MAX_DEPTH
-from grader.core.wire.values import Elsewhere, Foreign, Named, Value, mapped
+from grader.core.wire.frames import ARRAY_DTYPES, MAX_DEPTH
+from grader.core.wire.values import (
+    MAX_AXES,
+    MAX_PAYLOAD,
+    NAMES,
+    Elsewhere,
+    Foreign,
+    Named,
+    Value,
+    mapped,
+)
 from grader.worker.observing.expression import foreign
 
 _INTEGERS = 1 << 63

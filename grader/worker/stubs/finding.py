@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType, ModuleType
 
-from grader.core.known_packages import KNOWN_PACKAGES, SILENT
+from grader.core.names import KNOWN_PACKAGES, SILENT
 from grader.worker.observing.own_files import own_file
 from grader.worker.stubs.packages import WORKING, SilentModule
 from grader.worker.stubs.stub import Phase, StubModule

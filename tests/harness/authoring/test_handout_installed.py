@@ -111,7 +111,7 @@ def test_another_engine_has_another_version_and_the_same_one_the_same_bytes(whee
     tests = [*(ROOT / "tests" / "public").glob("*.py"), ROOT / "tests" / "conftest.py"]
     assert write_wheel(tests, tmp_path) == wheel.name
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
-    more = write_files(tmp_path, {"test_more.py": "import grader.core.removal"}) / "test_more.py"
+    more = write_files(tmp_path, {"test_more.py": "import grader.core.scratch"}) / "test_more.py"
     assert write_wheel([*tests, more], tmp_path) != wheel.name
 
 

@@ -18,20 +18,15 @@ ENGINE = ROOT / "grader"
 LOADED_IN_WORKERS = {
     "grader",
     "grader.core",
-    "grader.core.adapter_names",
     "grader.core.counting",
-    "grader.core.known_packages",
+    "grader.core.names",
     "grader.core.processes",
     "grader.core.wire",
     "grader.core.wire.calls",
-    "grader.core.wire.codec",
     "grader.core.wire.delta",
     "grader.core.wire.frames",
-    "grader.core.wire.modules",
     "grader.core.wire.records",
     "grader.core.wire.scripts",
-    "grader.core.wire.tensors",
-    "grader.core.wire.trees",
     "grader.core.wire.trials",
     "grader.core.wire.values",
     "grader.worker",
@@ -92,13 +87,7 @@ LOADED_IN_WORKERS = {
 }
 EXPLAINING = ("grader.explain", "grader.home")
 # Plain data and its codec: all that trusted and untrusted code share.
-SHARED = (
-    "grader.core.wire",
-    "grader.core.adapter_names",
-    "grader.core.counting",
-    "grader.core.known_packages",
-    "grader.core.processes",
-)
+SHARED = ("grader.core.wire", "grader.core.names", "grader.core.counting", "grader.core.processes")
 COURSE = {"adapters", "assignment", "solutions", "tests"}
 # Arrows only run down: a room may import those below it in this list, and itself.
 ROOMS = [

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.slips_corpus import build, load
+from grader.core.assignment import Settings
 from grader.core.evidence import Evidence, Repair
 from grader.core.explanation import Told, Words
-from grader.core.settings import Settings
 from grader.core.verdict import Grade, GradeStatus, Where
 from grader.explain.explainer.explanation_cache import ExplanationCache, SubmissionProgram
 from grader.grading.coordinator import ExplanationQueue

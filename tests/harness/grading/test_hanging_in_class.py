@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.core.assignment import Settings
 from grader.core.causes import NOT_CALLED, FailedTest, causes
-from grader.core.settings import Settings
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Where
 from grader.grading.coordinator import Coordinator
 from grader.grading.pool import Task

@@ -11,9 +11,8 @@ import pytest
 from rich.console import Console
 
 import grader
-from grader.core.assignment import BadAssignment
+from grader.core.assignment import BadAssignment, Settings
 from grader.core.points import OF_THE_VALUES, total
-from grader.core.settings import Settings
 from grader.core.verdict import Carried, Grade, Status
 from grader.grading.job.client import JobClient
 from grader.intake.entry import Entry

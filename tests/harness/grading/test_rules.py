@@ -13,8 +13,7 @@ import torch
 from rich.console import Console
 from torch import nn
 
-from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.settings import Settings
+from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.wire.calls import Use
 from grader.grading.judge.points import summary
 from grader.intake.entry import Entry

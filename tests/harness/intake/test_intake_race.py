@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.removal import removed_afterwards
+from grader.core.scratch import removed_afterwards
 from grader.core.submission import Unreadable
 from grader.intake.entry import Entry
 from grader.intake.fingerprint import fingerprint

@@ -12,8 +12,7 @@ import torch
 
 from grader.core.assignment import BadAssignment
 from grader.core.wire.calls import Call
-from grader.core.wire.modules import module_of, outline_of
-from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.scripts import Doing, Step, module_of, outline_of
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
 from grader.testing.cases import fresh_case

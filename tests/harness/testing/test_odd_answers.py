@@ -13,8 +13,7 @@ import torch
 
 from grader.core.wire.calls import Answer, Work, decode_answer, encode_answer
 from grader.core.wire.frames import receive
-from grader.core.wire.tensors import DTYPES
-from grader.core.wire.values import Elsewhere, Foreign, Named
+from grader.core.wire.values import DTYPES, Elsewhere, Foreign, Named
 from grader.explain.answers import InFull
 from grader.testing.assertions.assertions import (
     assert_gradients_match,

@@ -1,6 +1,14 @@
-"""Packages that courses of this field import, and what the absence of each costs."""
+"""The names that trusted and untrusted code know: of adapters, and of packages that courses use."""
 
 from __future__ import annotations
+
+_BEGINNINGS = ("run_", "get_")
+
+
+def is_adapter(name: str) -> bool:
+    """Returns whether a function of this name is an adapter, by its prefix `run_` or `get_`."""
+    return name.startswith(_BEGINNINGS)
+
 
 KNOWN_PACKAGES = frozenset({
     "accelerate", "apex", "bitsandbytes", "black", "colorama", "cv2", "datasets", "debugpy",
