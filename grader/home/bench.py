@@ -29,10 +29,9 @@ from grader.testing.handles.bench import Bench
 from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault, note
 from grader.testing.wording import WISH, in_words
-from grader.worker.calls.interpreter import Living
-from grader.worker.calls.performing import absent, perform
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.observing.watching import CallWatch
+from grader.worker.performing import Living, absent, perform
 
 CONTRACT = "tests/contract.py"
 _PUBLIC = "tests/public"

@@ -34,7 +34,7 @@ from grader.home.time_limit import Limit, is_debugged
 from grader.testing.exercise import membership
 from grader.testing.frozen_cases import FrozenModule, FrozenTest
 from grader.testing.outcome import Observation, Prediction, Question
-from grader.worker.trials.alarm import TooLong
+from grader.worker.trials.trials import TooLong
 
 _RIGHT = ""
 

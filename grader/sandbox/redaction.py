@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN
-from grader.worker.observing.own_files import WORKPLACE
+from grader.worker.observing.lines import WORKPLACE
 
 _RULE = (
     " (while it is graded, a submission reads its own files, writes to its temporary folder, and "
@@ -23,7 +23,7 @@ _UNREACHED = re.compile(
     r"name resolution|Name or service not known|nodename nor servname|Failed to resolve"
     r"|Network is unreachable|getaddrinfo failed|Max retries exceeded|[Cc]ouldn't connect to '?http"
 )
-# The folder of a file that a test made (`grader/worker/calls/making.py`).
+# The folder of a file that a test made (`grader/worker/marshalling.py`).
 _GIVEN = re.compile(rf"[^\s'\"=]*{GIVEN}\w+/\d+/")
 _ENGINE = Path(__file__).resolve().parents[2]
 

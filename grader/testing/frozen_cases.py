@@ -16,7 +16,7 @@ from grader.core.verdict import Diagnosis
 from grader.core.wire.frames import decode, encode, receive
 from grader.core.wire.values import Value
 from grader.testing.cases import HOME_SEED, Case, fresh_case
-from grader.worker.calls.marshalling import portable
+from grader.worker.marshalling import portable
 
 SEED = HOME_SEED
 

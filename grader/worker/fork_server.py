@@ -21,11 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.processes import end_with_parent
-from grader.worker.confinement.access_times import close_access_times
 from grader.worker.confinement.file_tree import enter_file_tree, readable_by_all
 from grader.worker.confinement.identity import enter_other_namespaces, unprivileged_user
-from grader.worker.confinement.inherited import InheritedState, Mapped
-from grader.worker.confinement.layers import prepare_confinement
+from grader.worker.confinement.layers import (
+    InheritedState,
+    Mapped,
+    close_access_times,
+    prepare_confinement,
+)
 from grader.worker.packages import load_ahead, package_folders
 
 _MESSAGE = 4096
@@ -113,7 +116,7 @@ def warm_up(preload: Sequence[str] = (), granted: Sequence[str] = ()) -> dict[st
     import torch
 
     import grader.worker.serving
-    from grader.core.counting import WorkCounter
+    from grader.worker.observing.lines import WorkCounter
 
     loaded = (beartype, einops, jaxtyping, numpy, torch, grader.worker.serving)
     jaxtyping.config.update("jaxtyping_disable", True)

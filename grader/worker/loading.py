@@ -21,11 +21,10 @@ from typing import Any
 from grader.core.names import is_adapter
 from grader.core.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.exceptions.raising import describe_exception
-from grader.worker.notebook.cells import Cells
-from grader.worker.notebook.shell import install
-from grader.worker.observing.own_files import OfWhatWasHandedIn, make_workplace, own_file
+from grader.worker.notebook import Cells, install
+from grader.worker.observing.lines import OfWhatWasHandedIn, make_workplace, own_file
 from grader.worker.packages import ImportClock, make_room
-from grader.worker.stubs.finding import OwnDistributions, SilentWriters, StubFinder
+from grader.worker.stubs import OwnDistributions, SilentWriters, StubFinder
 
 _LONGEST = 60
 # What Python says where `input()` meets the end of the input, and nothing else does.

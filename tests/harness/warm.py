@@ -270,7 +270,7 @@ def _load_zygotes() -> None:
     import numpy
     import torch.fx.experimental.symbolic_shapes
 
-    import grader.core.counting
+    import grader.worker.observing.lines
     import grader.worker.serving
     import grader.worker.zygote
 

@@ -22,9 +22,8 @@ from grader.explain.rewriting.edit import Edit
 from grader.grading.judge.judge import Judge
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.suite.suite import Suite
-from grader.worker.calls.interpreter import Living
-from grader.worker.calls.marshalling import same_values
-from grader.worker.calls.performing import perform
+from grader.worker.marshalling import same_values
+from grader.worker.performing import Living, perform
 
 # Of the largest number in a tensor: what sums in another order may come to in float64.
 _ROUNDING = 1e-11

@@ -39,7 +39,7 @@ class Step:
 
     `name` is that of a method or attribute; without one the thing itself is called, or read.
     `NEXT` is asked `times` times, and gives the last item. `MAKE` is the engine's own: it makes
-    something beside the submission, or looks at it (`worker/calls/making.py`). `ASK` calls the
+    something beside the submission, or looks at it (`worker/marshalling.py`). `ASK` calls the
     adapter of that name. Arguments may hold a `Local`.
     """
 

@@ -53,7 +53,7 @@ def _granted(assignment: Assignment) -> tuple[str, ...]:
     """
     if assignment.system_calls:
         # It looks for libseccomp with the help of other programs: only where it is needed.
-        from grader.sandbox.system_calls import why_not_granted
+        from grader.worker.confinement.seccomp import why_not_granted
 
         for name in assignment.system_calls:
             if why := why_not_granted(name):

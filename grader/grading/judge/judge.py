@@ -21,7 +21,7 @@ from grader.testing.handles.handle import BrokenReference
 from grader.testing.suite.memory import AnsweredCall, FailedTests, Memory, RememberedSession
 from grader.testing.suite.suite import Ended, Suite, Test
 from grader.testing.wording import Plainly
-from grader.worker.calls.performing import perform
+from grader.worker.performing import perform
 
 _NONE: Mapping[str, Verdict] = {}
 _MUCH = 8 << 20

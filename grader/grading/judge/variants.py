@@ -20,7 +20,7 @@ from grader.testing.outcome import StudentFault
 from grader.testing.suite.memory import AnsweredCall, Ask, RememberedSession
 from grader.testing.suite.suite import Suite
 from grader.testing.wording import Plainly
-from grader.worker.calls.performing import perform
+from grader.worker.performing import perform
 
 # What a class's answers came to is remembered; of many, the latest.
 _MOST_REMEMBERED = 1 << 14

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from grader.core.counting import WorkCounter
 from grader.core.verdict import Status
 from grader.core.wire.calls import MOST_LINES, Answer, Call, Raised, Traced, Work
 from grader.core.wire.records import Line
@@ -40,9 +39,9 @@ from grader.testing.outcome import (
     where_of,
 )
 from grader.testing.wording import Wording
-from grader.worker.calls.interpreter import Living
-from grader.worker.calls.marshalling import copied, portable
-from grader.worker.calls.performing import vector_jacobian_products
+from grader.worker.marshalling import copied, portable
+from grader.worker.observing.lines import WorkCounter
+from grader.worker.performing import Living, vector_jacobian_products
 
 Ask = Callable[[Call], Answer]
 Observe = Callable[[Call, Any, bool], None]

@@ -31,7 +31,7 @@ from grader.testing.handles.objects import (
     script_of,
 )
 from grader.testing.handles.scripts import Script, Thing
-from grader.worker.calls.making import (
+from grader.worker.marshalling import (
     ABSENT,
     ANEW,
     IRREGULAR,

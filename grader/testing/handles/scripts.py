@@ -15,7 +15,7 @@ from grader.testing.contract.contract import Adapter
 from grader.testing.contract.kinds import Kind, with_article
 from grader.testing.contract.object_kinds import ClassType, ObjectType
 from grader.testing.outcome import named, shows_expected
-from grader.worker.calls.marshalling import same_values
+from grader.worker.marshalling import same_values
 
 _ASKING = (Doing.CALL, Doing.READ)
 _CLASSES, _OBJECTS = ("a class (",), ("an object of ", "a module of ", "an iterator of ")

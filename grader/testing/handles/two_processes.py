@@ -15,8 +15,7 @@ from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, Value, mapped
 from grader.testing.handles.scripts import call_of
-from grader.worker.calls.making import ANEW
-from grader.worker.calls.marshalling import same_values
+from grader.worker.marshalling import ANEW, same_values
 
 # What is to be known where the second half raised.
 REMARK = "By then your program had been imported again: only the file was left of what was saved."

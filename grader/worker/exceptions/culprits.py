@@ -25,7 +25,7 @@ from grader.worker.observing.expression import (
     syntax_of,
     value_of,
 )
-from grader.worker.observing.own_files import own_file
+from grader.worker.observing.lines import own_file
 
 _MISSPELT = 0.75
 _UNMADE = re.compile(r"has no attribute '_\w+(?:hooks\w*|parameters|buffers|modules)'")

@@ -24,7 +24,7 @@ from grader.worker.observing.expression import (
     returns_of,
     value_of,
 )
-from grader.worker.observing.own_files import own_file
+from grader.worker.observing.lines import own_file
 
 _LONGEST_NAME = 60
 _LONGEST_MADE = 200

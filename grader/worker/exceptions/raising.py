@@ -24,7 +24,7 @@ from grader.worker.observing.expression import (
     function_behind,
     signature_in_words,
 )
-from grader.worker.observing.own_files import own_file
+from grader.worker.observing.lines import own_file
 
 _NAMES = 2000
 _BASES = (object, torch.nn.Module)

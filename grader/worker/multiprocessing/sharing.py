@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from multiprocessing.sharedctypes import Array, Value
 from typing import Any
 
-from grader.worker.multiprocessing.copying import Shared, copied
 from grader.worker.multiprocessing.pools import Pool
+from grader.worker.multiprocessing.processes import Shared, copied
 
 
 class Lock(Shared):

@@ -19,7 +19,7 @@ import torch
 
 from grader.core.wire.calls import Frame
 from grader.core.wire.values import Foreign, tensor_in_words
-from grader.worker.observing.own_files import own_file
+from grader.worker.observing.lines import own_file
 
 _LONGEST = 1 << 18  # characters of one file
 _HEADS = ("test", "iter", "items", "subject")

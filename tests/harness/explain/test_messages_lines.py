@@ -12,8 +12,8 @@ from grader.core.wire.calls import Call, Traced
 from grader.testing.assertions.assertions import WrongForm, assert_matches
 from grader.testing.outcome import Observations
 from grader.testing.suite.suite import Test
-from grader.worker.calls.performing import perform
 from grader.worker.exceptions.raising import describe_exception
+from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit
 

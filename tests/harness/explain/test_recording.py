@@ -25,7 +25,7 @@ from grader.core.wire.records import (
 )
 from grader.core.wire.values import BadFrame
 from grader.explain.step_comparison import StepComparison, first_strange, steps_seen
-from grader.worker.calls.performing import perform
+from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit
 

@@ -44,7 +44,7 @@ def run(submission: Submission, program: str) -> subprocess.CompletedProcess[str
     paths = [str(submission.root / path) for path in submission.import_paths]
     begin = (
         f"import sys, importlib, pathlib; sys.path[:0] = {paths!r}; sys.path.append({ENGINE!r})\n"
-        "from grader.worker.notebook.shell import install\n"
+        "from grader.worker.notebook import install\n"
         "shell, cells = install(60, pathlib.Path.cwd(), pathlib.Path.cwd())\n"
         f"module = importlib.import_module({submission.module!r})\n"
     )

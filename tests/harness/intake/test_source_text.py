@@ -12,7 +12,7 @@ from grader.core.text import source_text, unusual_encoding
 from grader.explain.excerpts import lines_of
 from grader.intake.entry import Entry
 from grader.intake.staging import take_in
-from grader.worker.notebook.cells import Cells
+from grader.worker.notebook import Cells
 
 pytestmark = pytest.mark.unit
 

@@ -33,7 +33,7 @@ from grader.home.bench import DirectCalls
 from grader.grading.judge.judge import Judge
 from grader.testing.suite.suite import Suite
 from grader.core.wire.calls import Call
-from grader.worker.calls.performing import perform
+from grader.worker.performing import perform
 
 root, exercises = Path(sys.argv[1]), sys.argv[2:]
 torch._lazy.ts_backend.init()

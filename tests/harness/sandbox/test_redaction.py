@@ -11,7 +11,7 @@ from grader.core.wire.calls import Raised
 from grader.explain.exceptions.explanation import explanation_of
 from grader.sandbox.environment import Environment
 from grader.sandbox.redaction import redacted, without_places
-from grader.worker.calls.making import ScriptFiles
+from grader.worker.marshalling import ScriptFiles
 
 pytestmark = pytest.mark.unit
 
