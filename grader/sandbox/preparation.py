@@ -20,7 +20,7 @@ from grader.sandbox.environment import Environment
 from grader.sandbox.forbidden_uses import Uses
 from grader.sandbox.fork_server import ForkServers
 from grader.sandbox.session import Session, SessionLimits
-from grader.testing.wording import Wording
+from grader.testing.outcome import Wording
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,8 @@ from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import PRICE_OF_JUDGE, Allowance, Patience
 from grader.sandbox.redaction import redacted, with_what_was_missed, without_places
 from grader.sandbox.worker import Worker, WorkerLost
-from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
-from grader.testing.outcome import StudentFault
-from grader.testing.wording import Wording
+from grader.testing.handles.scripts import TwoProcesses, in_two_processes
+from grader.testing.outcome import StudentFault, Wording
 
 _LOSSES = 2
 # So many calls may take all their time. Who hangs as often has one part that is asked by many.

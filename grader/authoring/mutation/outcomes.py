@@ -21,7 +21,7 @@ from grader.core.wire.values import Value, as_tensor
 from grader.explain.rewriting.edit import Edit
 from grader.grading.judge.judge import Judge
 from grader.testing.handles.handle import call_in_float64
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 from grader.worker.marshalling import same_values
 from grader.worker.performing import Living, perform
 

@@ -21,7 +21,7 @@ from grader.core.names import is_adapter
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call, encode_call
 from grader.grading.judge.judge import Judge
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 
 PACKAGE = "solutions"
 REFERENCES = "the references"

@@ -33,9 +33,8 @@ from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import SessionLimits
-from grader.testing.outcome import StudentFault
-from grader.testing.suite.suite import Suite
-from grader.testing.wording import WISH, in_words
+from grader.testing.outcome import WISH, StudentFault, in_words
+from grader.testing.suite import Suite
 
 # Beyond what it holds when it begins.
 _MEMORY = 1 << 30

@@ -29,7 +29,7 @@ from grader.grading.judge.service import JudgeService, memory_bound
 from grader.intake.client import IntakeClient
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.zygote import Zygote
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 
 # So many more objects than were let go, before cycles are looked for.
 _ALLOCATED = 50_000

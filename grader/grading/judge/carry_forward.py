@@ -16,7 +16,7 @@ from grader.grading.judge.points import applied, gated
 from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.forbidden_uses import Uses
 from grader.testing.course import AND, Foundations
-from grader.testing.suite.memory import AnsweredCall, Ask
+from grader.testing.memory import AnsweredCall, Ask
 
 # Large scores and low precision blur what tells mistakes apart.
 _TELLING = (Aspect.VALUES, Aspect.GENERALITY)

@@ -18,9 +18,9 @@ from grader.grading.judge.variants import Variants
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
-from grader.testing.suite.memory import AnsweredCall, FailedTests, Memory, RememberedSession
-from grader.testing.suite.suite import Ended, Suite, Test
-from grader.testing.wording import Plainly
+from grader.testing.memory import AnsweredCall, FailedTests, Memory, RememberedSession
+from grader.testing.outcome import Plainly
+from grader.testing.suite import Ended, Suite, Test
 from grader.worker.performing import perform
 
 _NONE: Mapping[str, Verdict] = {}

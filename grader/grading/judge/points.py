@@ -11,7 +11,7 @@ from grader.core.points import OF_THE_VALUES, Gate, hundredths, points_of, share
 from grader.core.text import plain
 from grader.core.verdict import Aspect, Status, Verdict
 from grader.sandbox.forbidden_uses import Uses
-from grader.testing.wording import WISH, in_words
+from grader.testing.outcome import WISH, in_words
 
 
 def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:

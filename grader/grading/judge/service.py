@@ -29,8 +29,8 @@ from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import SessionLimits
 from grader.testing.cases import HOME_SEED
-from grader.testing.suite.suite import Suite
-from grader.testing.wording import Plainly
+from grader.testing.outcome import Plainly
+from grader.testing.suite import Suite
 from grader.worker.packages import is_installed
 
 # The first one's calls draw the cases and compute the references.

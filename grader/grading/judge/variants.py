@@ -16,10 +16,9 @@ from grader.testing.cases import Case
 from grader.testing.comparison import all_within, tolerance_for
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import call_in_float64
-from grader.testing.outcome import StudentFault
-from grader.testing.suite.memory import AnsweredCall, Ask, RememberedSession
-from grader.testing.suite.suite import Suite
-from grader.testing.wording import Plainly
+from grader.testing.memory import AnsweredCall, Ask, RememberedSession
+from grader.testing.outcome import Plainly, StudentFault
+from grader.testing.suite import Suite
 from grader.worker.performing import perform
 
 # What a class's answers came to is remembered; of many, the latest.

@@ -17,8 +17,7 @@ from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Elsewhere, Named, Value, mapped
 from grader.testing.cases import Case, seed_of
 from grader.testing.comparison import checked
-from grader.testing.contract.contract import Adapter, axis_names
-from grader.testing.contract.kinds import TensorType
+from grader.testing.contract import Adapter, axis_names
 from grader.testing.handles.makers import Maker
 from grader.testing.handles.objects import as_value, joined, script_of, stays
 from grader.testing.handles.scripts import (
@@ -30,15 +29,16 @@ from grader.testing.handles.scripts import (
     remarked,
     untouched,
 )
+from grader.testing.kinds import TensorType
 from grader.testing.outcome import (
     Returned,
     StudentFault,
+    Wording,
     looking,
     place_in_words,
     returned,
     where_of,
 )
-from grader.testing.wording import Wording
 from grader.worker.marshalling import copied, portable
 from grader.worker.observing.lines import WorkCounter
 from grader.worker.performing import Living, vector_jacobian_products

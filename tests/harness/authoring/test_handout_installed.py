@@ -25,7 +25,8 @@ ROOT = Path(__file__).parents[3]
 # What a student's machine has no use for.
 TEACHERS = (
     *("grader.cli", "grader.authoring", "grader.grading", "grader.reports", "grader.sandbox"),
-    *("grader.explain.explainer", "grader.testing.suite", "grader.intake", "grader.results"),
+    *("grader.explain.explainer", "grader.intake", "grader.results"),
+    *("grader.testing.suite", "grader.testing.memory", "grader.testing.going_on"),
 )
 INSTALL = "pip install -r requirements.txt"
 Student = Callable[..., subprocess.CompletedProcess[str]]

@@ -25,7 +25,7 @@ from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
 from grader.testing.comparison import FLOAT32, compare
 from grader.testing.handles.handle import in_float64
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 from grader.worker.performing import absent
 from solutions.answers import named_steps
 from solutions.mistakes import HABITS, MISTAKES, combined

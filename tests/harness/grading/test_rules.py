@@ -20,7 +20,7 @@ from grader.intake.entry import Entry
 from grader.reports.cause_text import complaints
 from grader.reports.single import print_grade
 from grader.sandbox.forbidden_uses import Uses
-from grader.testing.wording import in_words
+from grader.testing.outcome import in_words
 from grader.worker.observing.watching import CallWatch
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import rest_slow

@@ -31,7 +31,7 @@ import torch, torch._lazy.ts_backend
 from grader.core.assignment import find_assignment
 from grader.home.bench import DirectCalls
 from grader.grading.judge.judge import Judge
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 from grader.core.wire.calls import Call
 from grader.worker.performing import perform
 

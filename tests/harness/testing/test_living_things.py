@@ -16,10 +16,10 @@ from grader.core.wire.scripts import Doing, Step, module_of, outline_of
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
 from grader.testing.cases import fresh_case
-from grader.testing.contract.contract import read_contract
+from grader.testing.contract import read_contract
 from grader.testing.handles.handle import BrokenReference, Reference, Student
 from grader.testing.handles.makers import BadThing
-from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
+from grader.testing.handles.scripts import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault
 from grader.worker import marshalling
 from grader.worker.marshalling import ScriptFiles

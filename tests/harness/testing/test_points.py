@@ -13,7 +13,7 @@ from grader.core.verdict import Aspect, Status, Verdict, Visibility
 from grader.grading.judge.points import gated
 from grader.home.summary import ExerciseCounts
 from grader.testing.exercise import Membership
-from grader.testing.suite.suite import share_points
+from grader.testing.suite import share_points
 
 pytestmark = pytest.mark.unit
 

@@ -20,7 +20,7 @@ import torch
 from grader.core.assignment import BadAssignment
 from grader.core.names import is_adapter
 from grader.core.wire.values import Value, in_words
-from grader.testing.contract.kinds import (
+from grader.testing.kinds import (
     Anything,
     Choice,
     DictType,
@@ -35,7 +35,7 @@ from grader.testing.contract.kinds import (
     TupleType,
     is_lead,
 )
-from grader.testing.contract.object_kinds import (
+from grader.testing.object_kinds import (
     MODULE,
     OBJECT,
     OPTIMIZER,

@@ -14,7 +14,9 @@ from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Value
-from grader.testing.assertions.differences import (
+from grader.testing.comparison import Comparison, Tolerance, compare, single_number, tolerance_for
+from grader.testing.differences import (
+    RESULT,
     Conversion,
     as_before,
     difference_in_words,
@@ -22,15 +24,6 @@ from grader.testing.assertions.differences import (
     nearness_in_words,
     overflow_in_words,
     worst_in_a_table,
-)
-from grader.testing.assertions.headlines import RESULT
-from grader.testing.assertions.structure import differences, explanation, side_by_side
-from grader.testing.comparison import (
-    Comparison,
-    Tolerance,
-    compare,
-    single_number,
-    tolerance_for,
 )
 from grader.testing.handles.handle import Reference, Student
 from grader.testing.outcome import (
@@ -46,6 +39,7 @@ from grader.testing.outcome import (
     shows_expected,
     where_of,
 )
+from grader.testing.structure import differences, explanation, side_by_side
 
 _MORE_OPERATIONS = 1.5
 # Messages of torch where a GPU would go on: it has values, and its own generators.

@@ -12,8 +12,8 @@ import numpy
 import torch
 
 from grader.core.wire.values import Value, in_words
-from grader.testing.contract.contract import Adapter, axis_names, counted
-from grader.testing.contract.kinds import TensorType, with_article
+from grader.testing.contract import Adapter, axis_names, counted
+from grader.testing.kinds import TensorType, with_article
 
 _SHOWN = 3
 _AROUND = 12

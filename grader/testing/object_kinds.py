@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from grader.core.wire.values import Foreign, Local, Value
-from grader.testing.contract.kinds import Kind, ListType, Misfit, Sizes, plural, with_article
+from grader.testing.kinds import Kind, ListType, Misfit, Sizes, plural, with_article
 
 # What handles say of themselves in arguments.
 OBJECT, PARAMETER, PARAMETERS = "an object", "a parameter", "the parameters of a module"

@@ -17,8 +17,8 @@ from grader.core.assignment import Assignment, BadAssignment, meant
 from grader.core.points import hundredths, points_of, shared_out, total
 from grader.core.text import plain
 from grader.core.verdict import Aspect, Measurement, Status, Verdict, Visibility, Where
-from grader.testing.assertions.assertions import WrongNumbers
-from grader.testing.contract.contract import Adapter
+from grader.testing.assertions import WrongNumbers
+from grader.testing.contract import Adapter
 from grader.testing.course import (
     Foundations,
     course_code,
@@ -27,11 +27,10 @@ from grader.testing.course import (
     load_references,
 )
 from grader.testing.exercise import Membership, membership
+from grader.testing.going_on import GoingOn
 from grader.testing.handles.bench import Bench
-from grader.testing.outcome import Observations, StudentFault, observing
+from grader.testing.outcome import Observations, Plainly, StudentFault, observing
 from grader.testing.plugin import BENCH
-from grader.testing.suite.going_on import GoingOn
-from grader.testing.wording import Plainly
 
 _Tests = dict[Aspect, list[str]]
 
