@@ -22,7 +22,7 @@ def require_isolation() -> None:
     Raises:
         NotIsolated: if one does not hold.
     """
-    from grader.sandbox.probing.probe import examine_confinement
+    from grader.sandbox.probe import examine_confinement
 
     examination = examine_confinement()
     missing = [layer for layer, reached in examination.isolation.items() if reached == "none"]

@@ -18,8 +18,8 @@ from typing import Any
 
 from grader.core.assignment import CPU
 from grader.core.text import Refusal
-from grader.sandbox.cgroups.discovery import find_ground
-from grader.sandbox.cgroups.group import Ground, Group, GroupBounds, NoGround
+from grader.sandbox.cgroup_grounds import find_ground
+from grader.sandbox.cgroups import Ground, Group, GroupBounds, NoGround
 from grader.sandbox.usage_watch import Usage
 from grader.sandbox.zygote import Zygote
 

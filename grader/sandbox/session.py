@@ -19,11 +19,10 @@ from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.trials import Outcomes, Trials
 from grader.core.wire.values import Value
+from grader.sandbox.claims import Uses, redacted, with_what_was_missed, without_places
 from grader.sandbox.environment import Environment
-from grader.sandbox.forbidden_uses import Uses
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import PRICE_OF_JUDGE, Allowance, Patience
-from grader.sandbox.redaction import redacted, with_what_was_missed, without_places
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault, Wording

@@ -14,7 +14,7 @@ from grader.core.points import hundredths, points_of
 from grader.core.verdict import Aspect, Carried, Status, Verdict
 from grader.grading.judge.points import applied, gated
 from grader.grading.judge.variants import Variants, Way, tells
-from grader.sandbox.forbidden_uses import Uses
+from grader.sandbox.claims import Uses
 from grader.testing.course import AND, Foundations
 from grader.testing.memory import AnsweredCall, Ask
 

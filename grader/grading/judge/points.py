@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from grader.core.points import OF_THE_VALUES, Gate, hundredths, points_of, shared_out
 from grader.core.text import plain
 from grader.core.verdict import Aspect, Status, Verdict
-from grader.sandbox.forbidden_uses import Uses
+from grader.sandbox.claims import Uses
 from grader.testing.outcome import WISH, in_words
 
 

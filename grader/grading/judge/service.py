@@ -23,10 +23,9 @@ from grader.grading.judge.points import applied, summary
 from grader.intake.client import IntakeClient
 from grader.intake.copying.private_copy import CopyFailed, is_of_the_machine
 from grader.intake.entry import Entry
-from grader.sandbox.device import require_device
-from grader.sandbox.forbidden_uses import Uses
+from grader.sandbox.claims import Uses
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
-from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
+from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation, require_device
 from grader.sandbox.session import SessionLimits
 from grader.testing.cases import HOME_SEED
 from grader.testing.outcome import Plainly

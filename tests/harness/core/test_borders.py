@@ -29,7 +29,6 @@ LOADED_IN_WORKERS = {
     "grader.core.wire.trials",
     "grader.core.wire.values",
     "grader.worker",
-    "grader.worker.calls",
     "grader.worker.confinement",
     "grader.worker.confinement.file_tree",
     "grader.worker.confinement.identity",

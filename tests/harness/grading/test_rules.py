@@ -19,7 +19,7 @@ from grader.grading.judge.points import summary
 from grader.intake.entry import Entry
 from grader.reports.cause_text import complaints
 from grader.reports.single import print_grade
-from grader.sandbox.forbidden_uses import Uses
+from grader.sandbox.claims import Uses
 from grader.testing.outcome import in_words
 from grader.worker.observing.watching import CallWatch
 from tests.harness.grading_jobs import GradingJob

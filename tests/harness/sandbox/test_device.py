@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from grader.grading.options import Options, chosen_otherwise
-from grader.sandbox.device import turn_on
 from grader.sandbox.fork_server import ForkServerLost
+from grader.sandbox.preparation import turn_on
 from tests.harness.conftest import ROOT
 from tests.harness.waiting import PATIENCE
 

@@ -105,6 +105,7 @@ _TOO_MUCH_OF_THE_KERNEL = ALLOWED.memory + 64 * _MEGABYTE
 _TOO_MUCH_DISK = 2 * ALLOWED.disk + 32 * _MEGABYTE
 _TOO_MANY_FILES, _TOO_MANY_THREADS, _TOO_MANY_SECONDS = 2 * ALLOWED.files, 1000, 12
 _PATIENCE = Patience(30.0, 90.0)
+_TAKING = "taking"  # the module of attempts to take too much; the others are in `reaching`
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class ProbeTrial:
     layer: str
     what: str
     adapter: str
-    module: str = "system"
+    module: str = "reaching"
     most: int | None = None
     needs: str = ""
     after: str = ""
@@ -127,13 +128,15 @@ class ProbeTrial:
     patience: Patience = _PATIENCE
 
 
-def _at_limit(layer: str, module: str, most: int, **attempts: str) -> list[ProbeTrial]:
-    return [ProbeTrial(layer, what, f"run_{name}", module, most) for name, what in attempts.items()]
+def _at_limit(layer: str, most: int, **attempts: str) -> list[ProbeTrial]:
+    return [
+        ProbeTrial(layer, what, f"run_{name}", _TAKING, most) for name, what in attempts.items()
+    ]
 
 
 def _at_others(layer: str, needs: str = "", after: str = "", **attempts: str) -> list[ProbeTrial]:
     return [
-        ProbeTrial(layer, what, f"run_{name}", "others", needs=needs, after=after)
+        ProbeTrial(layer, what, f"run_{name}", needs=needs, after=after)
         for name, what in attempts.items()
     ]
 
@@ -176,7 +179,6 @@ TRIALS = (
     ),
     *_at_limit(
         "memory",
-        "memory",
         _TOO_MUCH_MEMORY,
         memory="take twice its memory",
         memory_at_once="take it in a single call",
@@ -188,13 +190,11 @@ TRIALS = (
     ),
     *_at_limit(
         "memory",
-        "memory",
         _TOO_MUCH_OF_THE_KERNEL,
         memory_of_page_tables="have page tables take it",
         memory_in_sockets="have pipes and sockets take it",
     ),
     *_at_limit(
-        "disk",
         "disk",
         _TOO_MUCH_DISK,
         disk="write twice what it may",
@@ -206,12 +206,12 @@ TRIALS = (
         disk_in_a_closed_folder="write where nobody may list",
         disk_allocated="allocate beyond the end of a file",
     ),
-    *_at_limit("disk", "disk", _TOO_MANY_FILES, files="make twice the files that it may"),
-    ProbeTrial("threads", "start a thread", "run_thread", "running", wanted=True),
-    *_at_limit("threads", "running", _TOO_MANY_THREADS, threads="start a thousand threads"),
-    *_at_limit("time", "running", _TOO_MANY_SECONDS, processor="compute longer than it may"),
-    ProbeTrial("time", "never answer", "run_for_ever", "running", patience=Patience(1.0, 5.0)),
-    ProbeTrial("output", "print 36 megabytes", "run_print_much", "running", wanted=True),
+    *_at_limit("disk", _TOO_MANY_FILES, files="make twice the files that it may"),
+    ProbeTrial("threads", "start a thread", "run_thread", _TAKING, wanted=True),
+    *_at_limit("threads", _TOO_MANY_THREADS, threads="start a thousand threads"),
+    *_at_limit("time", _TOO_MANY_SECONDS, processor="compute longer than it may"),
+    ProbeTrial("time", "never answer", "run_for_ever", _TAKING, patience=Patience(1.0, 5.0)),
+    ProbeTrial("output", "print 36 megabytes", "run_print_much", _TAKING, wanted=True),
 )
 
 
