@@ -15,10 +15,10 @@ from grader.grading.explanations import answered, questions
 from grader.grading.fingerprints import SHARED, grade_key, without_parameters
 from grader.grading.options import Options, chosen_otherwise
 from grader.grading.pool import Explained, GradedTask, Pools, Task
-from grader.intake.copying.names import several
 from grader.intake.entry import Discovery
-from grader.intake.fingerprint import fingerprint
 from grader.intake.graded_before import GradedBefore, keep_graded
+from grader.intake.handed_in import fingerprint
+from grader.intake.limits import several
 from grader.results.database import LINES, StoreError
 from grader.results.earlier import went_wrong
 from grader.results.store import Store

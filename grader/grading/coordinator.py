@@ -18,7 +18,7 @@ from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.client import Follow, JobClient, JobLost
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
 from grader.intake.entry import Entry
-from grader.intake.fingerprint import fingerprint
+from grader.intake.handed_in import fingerprint
 
 _TRIES = 2
 

@@ -14,9 +14,9 @@ from grader.core.verdict import Grade
 from grader.explain.mistakes.clusters import apply_names
 from grader.grading.options import Options
 from grader.grading.pool import Explained, ExplanationTask, JobPool, Pools
+from grader.intake.discovery import discover
 from grader.intake.entry import Entry
-from grader.intake.fingerprint import fingerprint
-from grader.intake.platforms.discovery import discover
+from grader.intake.handed_in import fingerprint
 from grader.results.database import LINES, StoreError
 from grader.results.store import Store
 

@@ -21,7 +21,7 @@ from grader.core.scratch import PASSABLE, removed_afterwards
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
 from grader.intake.client import IntakeClient
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.sandbox.claims import Uses
 from grader.sandbox.environment import Environment

@@ -13,10 +13,10 @@ from grader.core.submission import Unreadable
 from grader.grading.batch import open_batch
 from grader.grading.options import Options
 from grader.grading.pool import GradedTask, Task
+from grader.intake.discovery import discover
 from grader.intake.entry import Discovery
 from grader.intake.people import Person, attribute
-from grader.intake.platforms.discovery import discover
-from grader.intake.staging import take_in
+from grader.intake.process import take_in
 from tests.harness.export_fixtures import a_grade as a_whole_grade
 from tests.harness.export_fixtures import a_verdict
 

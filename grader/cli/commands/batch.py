@@ -17,9 +17,9 @@ from grader.cli.progress import ExplainingProgress, GradingProgress
 from grader.grading.batch import Batch, open_batch
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.pool import Explained, Pools
-from grader.intake.copying.names import several
+from grader.intake.discovery import discover
+from grader.intake.limits import several
 from grader.intake.people import attribute, read_roster
-from grader.intake.platforms.discovery import discover
 from grader.reports.environment import (
     lacking_in_words,
     not_preloaded_in_words,

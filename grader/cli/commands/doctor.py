@@ -16,7 +16,7 @@ import grader
 from grader.cli.options import assignment_option
 from grader.cli.preview import print_what_is_needed, what_is_needed
 from grader.core.text import one_line
-from grader.intake.platforms.discovery import discover
+from grader.intake.discovery import discover
 
 if TYPE_CHECKING:
     from grader.sandbox.probe import Attempt, ProbeResult

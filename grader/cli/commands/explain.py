@@ -14,7 +14,7 @@ from grader.cli.progress import ExplainingProgress
 from grader.core.assignment import find_assignment
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.explanations import MissingExplanations, explain_folder
-from grader.intake.copying.names import several
+from grader.intake.limits import several
 from grader.results.store import Store
 
 

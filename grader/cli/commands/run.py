@@ -17,7 +17,7 @@ from grader.cli.actions import LiveResults, tell_github
 from grader.cli.options import FILE, chosen_options, display_options, grading_options
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.coordinator import graded_alone
-from grader.intake.platforms.discovery import single
+from grader.intake.discovery import single
 from grader.reports.export.gradescope import Display, VisibleWhen, results, total_points
 from grader.reports.export.junit import junit_xml
 from grader.reports.export.prairielearn import prairielearn_results

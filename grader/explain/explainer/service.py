@@ -28,7 +28,7 @@ from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.forbidden_names import find_mentions
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.intake.client import IntakeClient
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation

@@ -23,9 +23,9 @@ from grader.core.verdict import Carried, Grade, Verdict
 from grader.grading.fingerprints import SUITE, source_files
 from grader.grading.options import Options
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
-from grader.intake.copying.names import size_in_words
-from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.copying import PrivateCopy
 from grader.intake.entry import Entry
+from grader.intake.limits import size_in_words
 from grader.intake.package import Bundle, SubmissionPackage
 
 _LARGEST_REPLY = 64 << 20

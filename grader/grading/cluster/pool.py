@@ -38,7 +38,7 @@ from grader.grading.cluster.remote_workers import RemoteWorkers
 from grader.grading.coordinator import not_graded
 from grader.grading.options import NotIsolated
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.package import pack
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from grader.grading.coordinator import attempted
 from grader.grading.job.client import JobClient
 from grader.grading.options import require_isolation
 from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.package import unpack
 
 # A killed batch closes no remote worker: what it left running ends after this time.

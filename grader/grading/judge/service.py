@@ -21,7 +21,7 @@ from grader.grading.judge.carry_forward import EarlierVerdicts, Paid, carried_po
 from grader.grading.judge.judge import Judge
 from grader.grading.judge.points import applied, summary
 from grader.intake.client import IntakeClient
-from grader.intake.copying.private_copy import CopyFailed, is_of_the_machine
+from grader.intake.copying import CopyFailed, is_of_the_machine
 from grader.intake.entry import Entry
 from grader.sandbox.claims import Uses
 from grader.sandbox.fork_server import ForkServerLost, ForkServers

@@ -10,9 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from grader.core.names import is_adapter
 from grader.core.submission import Unreadable
-from grader.intake.copying.limits import CopyLimits
-from grader.intake.copying.names import several
-from grader.intake.copying.open_folder import read_bounded
+from grader.intake.limits import CopyLimits, several
+from grader.intake.open_folder import read_bounded
 from grader.intake.programs.notebook import Notebook, read_notebook
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory

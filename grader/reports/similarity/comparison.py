@@ -15,10 +15,10 @@ from grader.core.assignment import Assignment
 from grader.core.scratch import new_scratch
 from grader.core.submission import Author, Unreadable
 from grader.core.text import Refusal
-from grader.intake.copying.names import several
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
+from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
-from grader.intake.platforms.discovery import discover, single
+from grader.intake.limits import several
 from grader.reports.similarity.ranking import Pair, Passage, Ranking, passages, ranked
 from grader.reports.similarity.sources import ComparedSources, Numbers, Shelf, SourcesClient
 from grader.results.anonymous import Mask

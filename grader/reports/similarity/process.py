@@ -13,13 +13,11 @@ from typing import Any
 
 from grader.core.submission import Unreadable
 from grader.core.text import source_text
-from grader.intake.copying.limits import DEFAULT_LIMITS, Bounds, is_clutter
-from grader.intake.copying.names import printable
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.process import serve
+from grader.intake.limits import DEFAULT_LIMITS, Bounds, is_clutter, printable
+from grader.intake.process import copied, serve
 from grader.intake.programs.notebook import read_notebook
-from grader.intake.staging import copied
 from grader.reports.similarity.sources import (
     LONGEST_LINE,
     MOST_CHARACTERS,

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from grader.core.submission import Unreadable
 from grader.intake.client import NO_ANSWER, IntakeClient
-from grader.intake.copying.limits import MIB, Bounds
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
+from grader.intake.limits import MIB, Bounds
 
 MOST_FILES = 400
 MOST_CHARACTERS = MIB
@@ -120,7 +120,7 @@ def _file(row: Sequence[Any]) -> ComparedFile:
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.intake.copying.limits import Bounds; "
+    "from grader.intake.limits import Bounds; "
     "from grader.reports.similarity.process import main; "
     "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
 )

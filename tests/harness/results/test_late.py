@@ -11,7 +11,7 @@ import pytest
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.points import BadRule, LateRule, read_rule
 from grader.core.submission import Author
-from grader.intake.platforms.discovery import discover
+from grader.intake.discovery import discover
 from grader.results.decisions.decision import BadDecisions
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling

@@ -1,24 +1,30 @@
-"""Submissions that are folders: the files that limits admit, and their copying."""
+"""Submissions that are folders: the files that limits admit, and their private copy.
+
+A copy holds new files only, with modes of its own.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from pathlib import Path
 from typing import Protocol
 
 from grader.core.submission import Unreadable
-from grader.intake.copying.limits import (
+from grader.intake.limits import (
     CopyLimits,
     FileKind,
     is_clutter,
     is_clutter_folder,
     kind_of,
+    several,
+    size_in_words,
 )
-from grader.intake.copying.names import several, size_in_words
-from grader.intake.copying.open_folder import FolderItem, OpenFolder, Parts, chunks, kind_in_words
+from grader.intake.open_folder import FolderItem, OpenFolder, Parts, chunks, kind_in_words
 
 _SHOWN = 5
 _LONGEST_NAME = 255  # bytes, on every file system in use
@@ -219,3 +225,88 @@ class _Walk:
             self._admission.leave_out("neither files nor folders", f"{'/'.join(parts)} ({kind})")
             return None
         return SourceFile(parts, place, item.size)
+
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_MODE = 0o755
+_FILE_MODE = 0o644
+# What a submission's own names can bring about; everything else is the machine's doing.
+_NAME_ERRORS = {errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EILSEQ}
+
+
+# What no submission can bring about, whatever it holds.
+_MACHINE_ERRORS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+}
+
+
+class CopyFailed(Exception):
+    """The grader could not write its copy (a full disk, say): no submission is at fault."""
+
+
+def is_of_the_machine(problem: BaseException) -> bool:
+    """Returns whether something went wrong because of this machine, whatever was handed in."""
+    return isinstance(problem, OSError) and problem.errno in _MACHINE_ERRORS
+
+
+class PrivateCopy:
+    """The folder that a submission is copied into."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: set[tuple[str, ...]] = set()
+        self._make_folder(())
+
+    def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
+        """Writes one file; False if its name cannot be used here.
+
+        Whatever `chunks` raises passes through; CopyFailed when the machine refuses to write.
+        """
+        try:
+            descriptor = self._open(tuple(parts))
+        except OSError as error:
+            if error.errno in _NAME_ERRORS:
+                return False
+            raise CopyFailed(f"cannot write the private copy: {error.strerror}") from error
+        try:
+            for chunk in chunks:
+                _write_all(descriptor, chunk)
+        finally:
+            os.close(descriptor)
+        return True
+
+    def remove(self, parts: Sequence[str]) -> None:
+        """Takes one file out again."""
+        self._folder.joinpath(*parts).unlink()
+
+    def _open(self, parts: tuple[str, ...]) -> int:
+        self._make_folder(parts[:-1])
+        descriptor = os.open(self._folder.joinpath(*parts), _NEW_FILE, _FILE_MODE)
+        os.fchmod(descriptor, _FILE_MODE)  # whatever the umask
+        return descriptor
+
+    def _make_folder(self, parts: tuple[str, ...]) -> None:
+        if parts in self._made:
+            return
+        if parts:
+            self._make_folder(parts[:-1])
+        path = self._folder.joinpath(*parts)
+        path.mkdir()
+        path.chmod(_FOLDER_MODE)  # whatever the umask
+        self._made.add(parts)
+
+
+def _write_all(descriptor: int, chunk: bytes) -> None:
+    view = memoryview(chunk)
+    while view:
+        try:
+            written = os.write(descriptor, view)
+        except OSError as error:
+            raise CopyFailed(f"cannot write the private copy: {error.strerror}") from error
+        view = view[written:]

@@ -1,11 +1,15 @@
-"""Gradescope's "Download Submissions": a folder each, and the authors from a YAML file.
+"""Gradescope's "Download Submissions", and the clones of GitHub Classroom.
 
-Tags are not looked at, so that no file can ask for an object; what is not wanted is passed over
-event by event, so that its size and its nesting cost no memory; and an alias stands for a text
-only, so that no few lines can unfold to gigabytes.
+Gradescope's has a folder for each submission, and the authors in a YAML file.
+
+In that file, tags are not looked at, so that no file can ask for an object; what is not wanted is
+passed over event by event, so that its size and its nesting cost no memory; and an alias stands for
+a text only, so that no few lines can unfold to gigabytes.
 
 `submission_metadata.yml` has an entry for each folder; its keys are Ruby's symbols, with a colon
 in front. There is no official description: the keys are those that other readers of it agree on.
+
+GitHub Classroom's is one checkout for each student or team, `<assignment>-<user>`.
 """
 
 from __future__ import annotations
@@ -13,16 +17,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 import yaml
 
 from grader.core.submission import Author, Unreadable
-from grader.intake.copying.limits import MIB
-from grader.intake.copying.names import printable, several, shortened
+from grader.intake.downloads import Download, DownloadItem
 from grader.intake.entry import Discovery, Entry, Piece, Skipped
-from grader.intake.platforms.download import Download, DownloadItem
+from grader.intake.limits import MIB, printable, several, shortened
 
 Node = str | list[Any] | dict[str, Any]
 
@@ -234,3 +237,52 @@ def _moment(value: object) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return moment
+
+
+_FOLDER_SUFFIX = "-submissions"  # what `gh classroom clone student-repos` adds to the assignment
+
+
+def classroom_clones(download: Download) -> Discovery | None:
+    """Returns the submissions of a folder of clones, or None if the folder is none.
+
+    A submission keeps its folder's name; its author's id is the user's name on GitHub.
+    """
+    folders = [item for item in download.items if item.is_folder]
+    prefix = _common_prefix(download, folders)
+    if not prefix or 2 * sum(item.has_git for item in folders) <= len(folders):
+        return None
+    entries = [_clone(download, item, prefix) for item in folders]
+    skipped = [
+        Skipped(download.path / item.name, "not a clone")
+        for item in download.items
+        if not item.is_folder
+    ]
+    kind = f"GitHub Classroom clones of {printable(prefix[:-1])}"
+    return Discovery(tuple(entries), tuple(skipped), kinds=(kind,))
+
+
+def _common_prefix(download: Download, folders: list[DownloadItem]) -> str:
+    """Returns the common prefix of the clones' names, with its hyphen; empty if there is none.
+
+    Users may have hyphens in their names: the folder that Classroom's own command makes is
+    believed rather than what the names have in common.
+    """
+    names = [item.name for item in folders]
+    above = (download.top or download.path.name).removesuffix("/")
+    assignment = f"{above.removesuffix(_FOLDER_SUFFIX)}-"
+    if above.endswith(_FOLDER_SUFFIX) and all(name.startswith(assignment) for name in names):
+        return assignment
+    if len(names) < 2:
+        return ""
+    pairs = zip(min(names), max(names), strict=False)
+    common = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return common[: common.rfind("-") + 1]
+
+
+def _clone(download: Download, item: DownloadItem, prefix: str) -> Entry:
+    author = Author(id=printable(item.name.removeprefix(prefix)))
+    name = printable(item.name)
+    if download.is_zip:
+        pieces = (Piece(download.place(item), ""),)
+        return Entry(name, download.path, pieces, (author,))
+    return Entry(name, download.path / item.name, authors=(author,))

@@ -1,14 +1,17 @@
-"""Unpacks tar and zip, believing nothing that they say of themselves.
+"""Submissions that are archives: recognises the kind, and unpacks tar and zip.
 
-The standard library's file objects do so too, but give xz no bound on memory, and `tarfile`'s own
-decompression unpacks ten kilobytes of bzip2 (gigabytes, from an enemy) in one go.
+Nothing is believed that they say of themselves. The standard library's file objects do so too, but
+give xz no bound on memory, and `tarfile`'s own decompression unpacks ten kilobytes of bzip2
+(gigabytes, from an enemy) in one go.
 """
 
 from __future__ import annotations
 
 import bz2
+import contextlib
 import io
 import lzma
+import os
 import re
 import stat
 import tarfile
@@ -18,11 +21,9 @@ from collections.abc import Callable, Iterator
 from typing import IO, BinaryIO, Protocol, cast
 
 from grader.core.submission import Unreadable
-from grader.intake.copying.folder import Admission
-from grader.intake.copying.limits import MIB, CopyLimits
-from grader.intake.copying.names import shortened, size_in_words
-from grader.intake.copying.open_folder import CHUNK
-from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.copying import Admission, CopyFailed, PrivateCopy
+from grader.intake.limits import MIB, CopyLimits, shortened, size_in_words
+from grader.intake.open_folder import CHUNK
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -145,7 +146,7 @@ _HEADERS_OF_ONE_MEMBER = MIB
 def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
     """Unpacks what is wanted of a tar, plain or compressed, and stops at what is too much.
 
-    Raises Unreadable as `grader.intake.archives.archive.unpack` does, and whatever `tarfile` and
+    Raises Unreadable as `grader.intake.archives.unpack` does, and whatever `tarfile` and
     the decompressors raise for damaged ones.
     """
     admission = Admission(limits)
@@ -256,7 +257,7 @@ def unpack_zip(
     """Unpacks what is wanted of a zip, small files first, never more than each claims to hold.
 
     `place` says where a member goes, by its name; None for what is not wanted. Raises Unreadable
-    as `grader.intake.archives.archive.unpack` does, and whatever `zipfile` raises for damaged ones.
+    as `grader.intake.archives.unpack` does, and whatever `zipfile` raises for damaged ones.
     """
     admission = Admission(limits)
     with opened_zip(file, limits.entries) as archive:
@@ -348,3 +349,47 @@ def _member_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[
     with archive.open(info) as member:
         while chunk := member.read(CHUNK):
             yield chunk
+
+
+READABLE = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+# Recognised as what somebody handed in, so that it gets a row that says what to do.
+FOREIGN = (".rar", ".7z", ".tar.zst", ".zst", ".gz", ".bz2", ".xz")
+_FOREIGN_BEGINNINGS = {
+    b"Rar!": "a RAR archive",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+    b"\x28\xb5\x2f\xfd": "compressed with Zstandard",
+}
+
+
+def unpack(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
+    """Unpacks an archive into a private copy, whatever it claims to be or to hold.
+
+    Raises Unreadable when it is no archive, damaged, encrypted, too large when unpacked, or when
+    a member would leave the folder that it is unpacked into; CopyFailed when the copy could not
+    be written.
+    """
+    if os.fstat(file.fileno()).st_size > limits.archive:
+        raise Unreadable(f"the archive is larger than {size_in_words(limits.archive)}")
+    beginning = file.read(4)
+    file.seek(0)
+    for signature, kind in _FOREIGN_BEGINNINGS.items():
+        if beginning == signature:
+            raise Unreadable(f"the archive is {kind}; hand in a folder, a zip or a tar")
+    if not beginning:
+        raise Unreadable("the archive is an empty file")
+    with archive_errors():
+        if beginning[:2] == b"PK":
+            return unpack_zip(file, copy, limits)
+        return unpack_tar(file, copy, limits)
+
+
+@contextlib.contextmanager
+def archive_errors() -> Iterator[None]:
+    """Raises every error of the standard library on a damaged archive as Unreadable."""
+    try:
+        yield
+    except (Unreadable, CopyFailed, MemoryError):
+        raise
+    except Exception as error:  # its parsers raise of every kind
+        reason = shortened(str(error)) or type(error).__name__
+        raise Unreadable(f"the archive is damaged or no zip or tar: {reason}") from error

@@ -13,16 +13,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from grader.intake.archives.archive import FOREIGN, READABLE
-from grader.intake.copying.limits import CODE, is_clutter, is_clutter_folder
-from grader.intake.copying.names import natural_order, printable, several
-from grader.intake.copying.open_folder import kind_in_words
+from grader.intake.archives import FOREIGN, READABLE
+from grader.intake.downloads import canvas_download, downloads_at, latest_of_each, moodle_download
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
-from grader.intake.platforms.canvas import canvas_download
-from grader.intake.platforms.download import downloads_at, latest_of_each
-from grader.intake.platforms.github_classroom import classroom_clones
-from grader.intake.platforms.gradescope import gradescope_export
-from grader.intake.platforms.moodle import moodle_download
+from grader.intake.gradescope import classroom_clones, gradescope_export
+from grader.intake.limits import (
+    CODE,
+    is_clutter,
+    is_clutter_folder,
+    natural_order,
+    printable,
+    several,
+)
+from grader.intake.open_folder import kind_in_words
 
 _SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))
 _PLATFORMS = (gradescope_export, canvas_download, moodle_download, classroom_clones)
