@@ -9,7 +9,7 @@ import click
 
 from grader.cli.options import FOLDER, RESULTS
 from grader.intake.limits import several
-from grader.reports.feedback.bundle import FORMS, README, write_feedback
+from grader.reports.feedback import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
 

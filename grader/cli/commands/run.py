@@ -18,10 +18,15 @@ from grader.cli.options import FILE, chosen_options, display_options, grading_op
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.coordinator import graded_alone
 from grader.intake.discovery import single
-from grader.reports.export.gradescope import Display, VisibleWhen, results, total_points
+from grader.reports.export.gradescope import (
+    Display,
+    VisibleWhen,
+    prairielearn_results,
+    results,
+    total_points,
+)
 from grader.reports.export.junit import junit_xml
-from grader.reports.export.prairielearn import prairielearn_results
-from grader.reports.export.remarks import write_whole
+from grader.reports.export.scores import write_whole
 from grader.reports.single import credited, print_grade
 
 _FORMATS = ("text", "json", "gradescope", "github", "junit", "prairielearn")

@@ -12,8 +12,7 @@ from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
-from grader.reports.pages.class_counts import MistakeCounts, ProblemCount
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount
 from grader.reports.standing import Standing
 from grader.reports.suite_quality import ErrorSpread, ExerciseTests
 from grader.results.decisions.settlement import Settlement, in_words

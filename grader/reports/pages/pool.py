@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import pickle
 import queue
@@ -25,6 +26,7 @@ from grader.reports.pages.changes import Changes
 from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.graded import Graded
 from grader.reports.pages.submission_page import submission_page
+from grader.results.database import StoreError
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
@@ -71,7 +73,7 @@ def write_stretch(writing: PageWriting, names: Sequence[str]) -> Stretch:
     return Stretch(found, changes)
 
 
-_COMMAND = (sys.executable, "-P", "-m", "grader.reports.pages.process")
+_COMMAND = (sys.executable, "-P", "-c", "from grader.reports.pages.pool import serve; serve()")
 # What one process is asked for at a time. What was found in it comes back whole.
 _STRETCH = 50
 # To start a process costs half a second, a tenth of what these pages do.
@@ -169,3 +171,28 @@ def _environment() -> dict[str, str]:
     engine = str(Path(__file__).resolve().parents[3])
     paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def serve() -> None:
+    """Writes the stretches that standard input asks for, until nobody asks any more.
+
+    Questions and answers are pickles, and both ends this module's own. What a submission made up is
+    in them as text, which no unpickling runs.
+    """
+    # Few cycles are made: they are looked for after each stretch, not hundreds of times in one.
+    gc.disable()
+    asked, answers = sys.stdin.buffer, sys.stdout.buffer
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        writing: PageWriting = pickle.load(asked)
+        while True:
+            pickle.dump(_answer(writing, pickle.load(asked)), answers)
+            answers.flush()
+            gc.collect()
+
+
+def _answer(writing: PageWriting, names: tuple[str, ...]) -> Stretch | OSError | StoreError:
+    """Returns the data of a stretch, or the error that kept its pages from being written."""
+    try:
+        return write_stretch(writing, names)
+    except (OSError, StoreError) as refusal:
+        return refusal

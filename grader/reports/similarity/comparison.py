@@ -19,8 +19,17 @@ from grader.intake.copying import CopyFailed
 from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
 from grader.intake.limits import several
-from grader.reports.similarity.ranking import Pair, Passage, Ranking, passages, ranked
-from grader.reports.similarity.sources import ComparedSources, Numbers, Shelf, SourcesClient
+from grader.reports.similarity.sources import (
+    ComparedSources,
+    Numbers,
+    Pair,
+    Passage,
+    Ranking,
+    Shelf,
+    SourcesClient,
+    passages,
+    ranked,
+)
 from grader.results.anonymous import Mask
 from grader.results.database import FILE
 from grader.results.results import Results

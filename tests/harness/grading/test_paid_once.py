@@ -17,7 +17,7 @@ from grader.core.verdict import Carried, Grade, Status
 from grader.grading.job.client import JobClient
 from grader.intake.entry import Entry
 from grader.reports.export.gradescope import Display, results
-from grader.reports.feedback.letter import letters
+from grader.reports.letter import letters
 from grader.reports.single import credited, print_grade
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settlement import ChangeKind

@@ -17,8 +17,8 @@ from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.wire.calls import Use
 from grader.grading.judge.points import summary
 from grader.intake.entry import Entry
-from grader.reports.cause_text import complaints
 from grader.reports.single import print_grade
+from grader.reports.standing import complaints
 from grader.sandbox.claims import Uses
 from grader.testing.outcome import in_words
 from grader.worker.observing.watching import CallWatch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Author
-from grader.reports.feedback.bundle import write_feedback
+from grader.reports.feedback import write_feedback
 from grader.reports.pages.report import write_report
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.effects import effects
