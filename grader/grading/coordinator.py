@@ -16,7 +16,7 @@ from grader.core.explanation import PENDING, explained, wants_words
 from grader.core.text import plain
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.client import Follow, JobClient, JobLost
-from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+from grader.grading.options import Explained, ExplanationTask, GradedTask, Task
 from grader.intake.entry import Entry
 from grader.intake.handed_in import fingerprint
 

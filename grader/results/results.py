@@ -18,6 +18,7 @@ from grader.core.points import LateRule
 from grader.core.submission import Author, ClassImports
 from grader.core.verdict import Grade, GradeStatus, Verdict
 from grader.results.database import StoreError, connect, saying
+from grader.results.earlier import read_class_imports, read_wrong
 from grader.results.rows import (
     CARRIED,
     OF_A_SUBMISSION,
@@ -35,7 +36,6 @@ from grader.results.rows import (
     verdict_of,
     well_formed,
 )
-from grader.results.unknown_mistakes import read_class_imports, read_wrong
 
 _NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
 _EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"

@@ -11,8 +11,7 @@ from pathlib import Path
 from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
 from grader.grading.batch import open_batch
-from grader.grading.options import Options
-from grader.grading.pool import GradedTask, Task
+from grader.grading.options import GradedTask, Options, Task
 from grader.intake.discovery import discover
 from grader.intake.entry import Discovery
 from grader.intake.people import Person, attribute

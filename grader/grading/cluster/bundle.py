@@ -21,8 +21,7 @@ from grader.core.assignment import Assignment, BadAssignment, Settings, find_ass
 from grader.core.explanation import Words
 from grader.core.verdict import Carried, Grade, Verdict
 from grader.grading.fingerprints import SUITE, source_files
-from grader.grading.options import Options
-from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task
 from grader.intake.copying import PrivateCopy
 from grader.intake.entry import Entry
 from grader.intake.limits import size_in_words

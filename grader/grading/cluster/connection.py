@@ -17,8 +17,8 @@ from grader.core.assignment import Settings
 from grader.core.processes import processors
 from grader.core.text import Refusal
 from grader.grading.coordinator import Coordinator
+from grader.grading.options import JobPool, Pools
 from grader.grading.options import require_isolation as require_every_layer
-from grader.grading.pool import JobPool, Pools
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -30,14 +30,13 @@ from grader.grading.cluster.bundle import (
 )
 from grader.grading.cluster.connection import NoCluster
 from grader.grading.cluster.remote_worker import (
+    RemoteWorkers,
     close_remote_worker,
     open_remote_worker,
     run_request,
 )
-from grader.grading.cluster.remote_workers import RemoteWorkers
 from grader.grading.coordinator import not_graded
-from grader.grading.options import NotIsolated
-from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+from grader.grading.options import Explained, ExplanationTask, GradedTask, NotIsolated, Task
 from grader.intake.copying import CopyFailed
 from grader.intake.package import pack
 

@@ -18,8 +18,7 @@ from typing import Any, ClassVar
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, WALL_FACTOR, BadAssignment, Settings
 from grader.core.explanation import Words
 from grader.core.verdict import Carried, Grade, Status, Verdict
-from grader.grading.job.client_process import JobProcess, start_jobs
-from grader.grading.job.lines import Role
+from grader.grading.job.lines import JobProcess, Role, start_jobs
 from grader.intake.entry import Entry
 
 Follow = Callable[[Verdict], None]

@@ -12,8 +12,7 @@ from grader.core.assignment import CPU
 from grader.core.replies import Reply
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
-from grader.grading.judge.carry_forward import CarryForward, Paid
-from grader.grading.judge.points import gated, ungated
+from grader.grading.judge.carry_forward import CarryForward, Paid, gated, ungated
 from grader.grading.judge.variants import Variants
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench

@@ -17,9 +17,14 @@ from grader.core.submission import Imports, Unreadable
 from grader.core.text import plain
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
-from grader.grading.judge.carry_forward import EarlierVerdicts, Paid, carried_points
+from grader.grading.judge.carry_forward import (
+    EarlierVerdicts,
+    Paid,
+    applied,
+    carried_points,
+    summary,
+)
 from grader.grading.judge.judge import Judge
-from grader.grading.judge.points import applied, summary
 from grader.intake.client import IntakeClient
 from grader.intake.copying import CopyFailed, is_of_the_machine
 from grader.intake.entry import Entry

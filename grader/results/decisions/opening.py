@@ -15,16 +15,18 @@ from grader.core.assignment import NoAssignment, find_assignment
 from grader.core.points import LateRule
 from grader.core.submission import Author
 from grader.results.anonymous import AnonymousResults, Mask
-from grader.results.decisions.class_list import ClassList, Unknown, Whom
 from grader.results.decisions.decision import (
     EVERYBODY,
     BadDecisions,
+    ClassList,
     Decision,
     Decisions,
     HandInTime,
     PointsChanged,
     TakenInstead,
     Times,
+    Unknown,
+    Whom,
     Whose,
 )
 from grader.results.decisions.file import NAME, read_decisions, refuse

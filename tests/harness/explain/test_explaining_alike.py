@@ -17,7 +17,7 @@ from grader.core.verdict import Grade, GradeStatus, Where
 from grader.explain.explainer.explanation_cache import ExplanationCache, SubmissionProgram
 from grader.grading.coordinator import ExplanationQueue
 from grader.grading.job.client import JobClient
-from grader.grading.pool import ExplanationTask
+from grader.grading.options import ExplanationTask
 from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.marks import rest_slow
