@@ -77,7 +77,7 @@ class Batch:
 
     @property
     def wordless(self) -> list[str]:
-        """The names of submissions whose grades still want words."""
+        """Returns the names of submissions whose grades still want words."""
         return [name for name, why in self._store.unexplained().items() if why == PENDING]
 
     def results(self, pools: Pools, explain: bool = True) -> Generator[Grade | Explained]:
@@ -127,7 +127,7 @@ def open_batch(
     options: Options,
     fresh: bool = False,
 ) -> Iterator[Batch]:
-    """A batch over the folder `out`; it goes on where an earlier one stopped, unless `fresh`.
+    """Provides a batch over the folder `out`, which resumes an earlier one unless `fresh`.
 
     It is of the submissions that were discovered in `paths`.
 
@@ -212,7 +212,7 @@ def _tasks(
     discovery: Discovery,
     standing: _Standing,
 ) -> Sequence[Task]:
-    """The submissions whose grades are not there yet, or depend on something that changed."""
+    """Returns submissions whose grades are not there yet, or depend on something that changed."""
     lacking = store.lacking()
     wanted = {package for packages in lacking.values() for package in packages}
     installed = {package for package in wanted if is_installed(package)}

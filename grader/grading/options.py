@@ -95,7 +95,7 @@ class Options:
 
 
 def chosen_otherwise(now: Options, earlier: Options) -> list[str]:
-    """In words, what is chosen otherwise than earlier; no seed stands for the earlier one."""
+    """Returns in words what differs from earlier options; no seed means the earlier one."""
     compared = {
         "seed": (earlier.seed, earlier.seed if now.seed is None else now.seed),
         "exercises": (_listed(earlier.exercises), _listed(now.exercises)),

@@ -57,7 +57,7 @@ _SHELL = "get_ipython("
 def take_in(
     entry: Entry, into: Path, adapters: str = _ADAPTERS, limits: CopyLimits = DEFAULT_LIMITS
 ) -> Submission:
-    """Copy a submission into the empty folder `into` and find its adapters, running nothing.
+    """Copies a submission into the empty folder `into` and finds its adapters, running nothing.
 
     `adapters` is a path inside a submission (ValueError when it leads out of one). Raises
     Unreadable when nothing in it can be graded, whatever the reason: all that is read there was
@@ -132,7 +132,7 @@ def _refuse_unusual_encodings(root: Path, limits: CopyLimits) -> None:
 def _copy(
     handed: HandedIn, copy: PrivateCopy, adapters: str, limits: CopyLimits
 ) -> tuple[str, tuple[str, ...]]:
-    """Copy what was handed in; where its adapters are to be found then, and what was left out."""
+    """Copies what was handed in; returns where its adapters are, and what was left out."""
     source, name = handed.source, name_as_written(handed.name)
     if isinstance(source, OpenFolder):
         return adapters, copy_folder(source, copy, limits).notes()

@@ -324,7 +324,7 @@ _TRIAL = GroupBounds(memory=64 << 20, tasks=16)
 
 
 def find_ground() -> Ground | NoGround:
-    """A ground of this process's own, in which a group was made, filled, killed and removed.
+    """Returns a ground of this process's own, in which a group was made, filled, killed, removed.
 
     A machine whose memory is accounted for by version 1 has that, whatever else is mounted.
     Grounds of processes that were killed are removed.

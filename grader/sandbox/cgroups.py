@@ -107,7 +107,7 @@ def _below(top: Path) -> Iterator[Path]:
 
 
 def _killed_at_once(folders: list[Path]) -> bool:
-    """Whether the kernel kills all that is in groups by itself (version 2, since Linux 5.14)."""
+    """Has the kernel kill all that is in groups (version 2, since Linux 5.14); whether it could."""
     try:
         for folder in folders:
             write(folder / "cgroup.kill", 1)
@@ -209,7 +209,7 @@ def is_of_a_grader(name: str) -> bool:
 
 
 def is_abandoned(name: str) -> bool:
-    """Whether a grader gave this name whose process is gone, as far as can be seen from here."""
+    """Returns whether a grader gave this name whose process is gone, as seen from here."""
     match = _NAME.fullmatch(name)
     if match is None or int(match[2]) != _namespace():
         return False
@@ -217,7 +217,7 @@ def is_abandoned(name: str) -> bool:
 
 
 def _namespace() -> int:
-    """Which namespace of process ids this process is in: in another one its id is another's."""
+    """Returns which namespace of process ids this process is in: ids of another one differ."""
     return Path("/proc/self/ns/pid").stat().st_ino
 
 

@@ -40,7 +40,7 @@ def tried_while_taken_in(scratch: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _is_led_astray(client: IntakeClient, here: Path) -> bool:
-    """Whether a copy holds a file of another folder, which links to it while it is copied."""
+    """Returns whether a copy holds a file of a linked folder that is swapped in meanwhile."""
     handed_in, secret = here / "handed-in", here / "secret"
     for folder, text in ((handed_in / "sub", _OWN), (secret, _SECRET)):
         folder.mkdir(parents=True)
@@ -324,7 +324,7 @@ def _worker(server: ForkServer, scratch: Path, trial: ProbeTrial) -> Iterator[Wo
 
 @contextlib.contextmanager
 def _canary() -> Iterator[None]:
-    """Something in the environment that no worker may see."""
+    """Keeps something in the environment that no worker may see."""
     os.environ[_CANARY] = "what a worker must not see"
     try:
         yield

@@ -213,7 +213,7 @@ class Session:
 
     @property
     def spent(self) -> float:
-        """The seconds that all of its workers took, those in which edits were tried as well."""
+        """Returns the seconds that all of its workers took, also those that tried edits."""
         return self._used + self._beside + (0.0 if self._bench is None else self._bench.seconds)
 
     def charge(self, seconds: float) -> None:
@@ -223,7 +223,7 @@ class Session:
 
     @contextlib.contextmanager
     def bench(self) -> Iterator[TrialWorker]:
-        """A worker of its own in which edits of the submission can be tried, and which then ends.
+        """Provides a worker in which edits of the submission can be tried, and which then ends.
 
         None of its time is the submission's, and nothing that it prints is kept.
 

@@ -296,7 +296,7 @@ class Worker:
 
     @property
     def printed(self) -> bytes:
-        """The end of what it wrote to stdout and stderr since it was last asked for something."""
+        """Returns the end of what it wrote to stdout and stderr since the last question."""
         return self._exchange.printed
 
     @property
@@ -306,7 +306,7 @@ class Worker:
 
     @property
     def hoards(self) -> bool:
-        """Whether calls left in it more than half of the memory that its import had left."""
+        """Returns whether calls took and kept more than half of the memory left by its import."""
         at_first = self._held_at_first
         return 2 * (self._watch.held - at_first) > self._allowance.memory - at_first
 

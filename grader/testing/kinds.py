@@ -282,7 +282,7 @@ class OneOf:
     kinds: tuple[Kind, ...]
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Nothing if it is of one of them; else what misfits the one that it is nearest to."""
+        """Yields nothing if it is of one of them; else what misfits the nearest one."""
         found = [list(kind.misfits(value, sizes, place)) for kind in self.kinds]
         if all(found):
             inside = [own for own in found if own[0].place != place]
@@ -320,7 +320,7 @@ class Anything(_AsItIs):
     """The kind that every value fits which can cross between processes."""
 
     def misfits(self, _value: Value, _sizes: Sizes, _place: str = "") -> Iterator[Misfit]:
-        """None."""
+        """Yields nothing."""
         yield from ()
 
     def __str__(self) -> str:

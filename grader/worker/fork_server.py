@@ -95,7 +95,7 @@ def _fork(channel: int, output: int, inherited: InheritedState) -> int:
 
 
 def engine_modules() -> tuple[str, ...]:
-    """The engine's modules. A worker that went through all modules would copy the pages of all."""
+    """Returns the engine's modules; to go through all modules would copy the pages of all."""
     return tuple(name for name in sys.modules if name.partition(".")[0] == "grader")
 
 
@@ -156,13 +156,13 @@ def _is_editable(finder: object) -> bool:
 
 
 def adopt_descendants() -> None:
-    """Orphans of a worker become this process's children, so that they can be ended (Linux)."""
+    """Makes orphans of a worker this process's children, so that they can be ended (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def is_init() -> bool:
-    """Whether this is the first process of a process namespace: all others there end with it.
+    """Returns whether this is the first of a process namespace: the others there end with it.
 
     Its parent is in another one; so it cannot be the machine's.
     """

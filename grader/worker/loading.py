@@ -175,7 +175,7 @@ def load(
 
 
 def _home(root: Path, module: str, import_paths: Sequence[str]) -> Path:
-    """The folder that was handed in: `root`, or the package in it that this folder is itself."""
+    """Returns the folder that was handed in: `root`, or the package that it is itself."""
     package = module.partition(".")[0]
     is_package = "." in module and import_paths[0] == package
     return root / package if is_package else root
@@ -193,7 +193,7 @@ def _described(raised: Iterable[BaseException], root: Path) -> tuple[Raised, ...
 
 
 def _installed(distribution: tuple[str, str], scratch: Path) -> Path:
-    """A folder in which `importlib.metadata` finds a distribution of that name and version."""
+    """Returns a folder in which `importlib.metadata` finds that distribution."""
     name, version = distribution
     site = scratch / "installed"
     info = site / f"{name.replace('-', '_')}-{version}.dist-info"

@@ -44,7 +44,7 @@ _LONGEST = 40
 
 
 def arrived(value: Value, device: str = "cpu") -> Any:
-    """A value as a submission gets it: tensors on `device`, named tuples by their fields."""
+    """Returns a value as a submission gets it: tensors on `device`, named tuples by fields."""
 
     def put(one: Any) -> Any:
         return one.to(device) if isinstance(one, torch.Tensor) and device != "cpu" else one
@@ -104,7 +104,7 @@ class _HandingOver:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether values had to be left out."""
+        """Returns whether values had to be left out."""
         return self._left < 0
 
     def value(self, result: object, depth: int) -> Value:
@@ -126,7 +126,7 @@ class _HandingOver:
         return self._several(result, depth)
 
     def _plain(self, result: object) -> Value:
-        """A value of a plain type; of a class that inherits from one, an enum's say, what it is."""
+        """Returns a value of a plain type; for a class that inherits from one, its value."""
         if isinstance(result, numpy.generic):
             result = result.item()
         if result is None or isinstance(result, bool):

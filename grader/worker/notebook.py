@@ -132,7 +132,7 @@ def _adapters(cell: Path) -> list[str]:
 
 
 def _undefined(name: str, cell: str, error: BaseException) -> Callable[..., None]:
-    """An adapter whose cell raised before it was defined, and that says so when it is called."""
+    """Returns an adapter that raises what kept its cell from defining it."""
 
     def adapter(*_args: object, **_options: object) -> None:
         if isinstance(error, SyntaxError):
@@ -188,7 +188,7 @@ class Shell:
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """Those of them that are there for more than to show something."""
+        """Returns those of them that may have been to define something."""
         return tuple(said for said, is_missed in self._not_run.items() if is_missed)
 
     def run_main(self, namespace: dict[str, Any], notebook: str) -> None:
@@ -313,7 +313,7 @@ def _place(caller: FrameType, cell: str) -> str:
 
 
 def _expanded(line: str, caller: FrameType) -> str:
-    """A magic's line with the values of the variables that it names, as far as it has them."""
+    """Returns a magic's line with the values of those variables that it names and has."""
 
     def value(found: Any) -> str:
         with contextlib.suppress(Exception):

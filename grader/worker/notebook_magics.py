@@ -37,22 +37,22 @@ class Lines(list[str]):
 
     @property
     def l(self) -> list[str]:  # noqa: E743  # IPython's name
-        """The list itself."""
+        """Returns the list itself."""
         return self
 
     @property
     def n(self) -> str:
-        """The lines as one text."""
+        """Returns the lines as one text."""
         return "\n".join(self)
 
     @property
     def s(self) -> str:
-        """The lines in one."""
+        """Returns the lines in one."""
         return " ".join(self)
 
     @property
     def p(self) -> list[Path]:
-        """The lines as paths."""
+        """Returns the lines as paths."""
         return [Path(line) for line in self]
 
 
@@ -215,7 +215,7 @@ class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is in it."""
+        """Executes nothing: the module is empty."""
 
 
 class ImportedNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -243,7 +243,7 @@ class ImportedNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """The usual module."""
+        """Leaves the module to the usual machinery."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Runs the cells in it."""

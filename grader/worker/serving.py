@@ -159,7 +159,7 @@ def _nothing() -> None:
 
 
 def _redirect(output: int) -> None:
-    """Nothing that a submission prints may mix with anything of the judge."""
+    """Keeps what a submission prints from mixing with anything of the judge."""
     for text in (sys.stdout, sys.stderr):
         if isinstance(text, io.TextIOWrapper):
             text.reconfigure(line_buffering=True)

@@ -139,7 +139,7 @@ def _part(stand_in: Stub, name: str) -> Stub | type[Exception]:
 
 
 def _used(stand_in: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
-    """Nothing much while the submission is imported.
+    """Does what is harmless while the submission is imported.
 
     Raises:
         ModuleNotFoundError: afterwards; its name is that of the package.
@@ -152,7 +152,7 @@ def _used(stand_in: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
 
 
 def _unpacked(frame: FrameType) -> int:
-    """Into how many names a frame unpacks what it just goes through; 0 if it does something else.
+    """Returns into how many names a frame unpacks what it just goes through; 0 if into none.
 
     `one, other = split(key)` wants two parts, a loop needs none.
     """
@@ -206,7 +206,7 @@ class Parallel:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """There is nothing to end."""
+        """Does nothing: there is nothing to end."""
 
 
 def cpu_count(*_: object, **__: object) -> int:
@@ -215,7 +215,7 @@ def cpu_count(*_: object, **__: object) -> int:
 
 
 def effective_n_jobs(n_jobs: int = -1) -> int:
-    """One: nothing is done beside anything else."""
+    """Returns one: nothing is done beside anything else."""
     del n_jobs
     return 1
 

@@ -57,7 +57,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.names: dict[str, None] = {}
 
     def begin_use(self) -> None:
-        """From now on, what is done with a stand-in raises."""
+        """Has what is done with a stand-in raise from now on."""
         self._phase.is_importing = False
 
     def find_spec(
@@ -80,7 +80,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return StubModule(spec.name, self._phase, working)
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to execute."""
+        """Does nothing: there is nothing to execute."""
 
     def _is_wanted(self, top: str) -> bool:
         if top == self._engine or top in sys.stdlib_module_names or top in self._own_names:
@@ -116,7 +116,7 @@ class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return SilentModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to execute."""
+        """Does nothing: there is nothing to execute."""
 
 
 class OwnDistributions(importlib.metadata.DistributionFinder):
@@ -126,7 +126,7 @@ class OwnDistributions(importlib.metadata.DistributionFinder):
         self._own_names = {_normalised(name) for name in own_names}
 
     def find_spec(self, *_: object, **__: object) -> None:
-        """It finds no modules."""
+        """Finds no modules."""
 
     def find_distributions(  # type: ignore[override]
         self, context: importlib.metadata.DistributionFinder.Context
@@ -154,7 +154,7 @@ def _normalised(name: str) -> str:
 
 
 def _importer(frame: FrameType | None) -> FrameType | None:
-    """Whoever has an import statement carried out; nobody if it is only asked whether one could."""
+    """Returns the frame of an import statement; None if it is only asked whether one could."""
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if name == "importlib.util":
@@ -219,7 +219,7 @@ class Compiled(torch.nn.Module):
 
     @property
     def training(self) -> bool:
-        """The mode of the other module."""
+        """Returns the mode of the other module."""
         return bool(self.__dict__["_modules"][_INNER].training)
 
     @training.setter

@@ -51,7 +51,7 @@ def connected(address: str) -> Iterator[Client]:
         ) from error
 
     async def shake_hands() -> None:
-        """A client that could not begin would try for long to take leave of whoever is there."""
+        """Connects once: a client that could not begin would try for long to take leave."""
         arguments = Security().get_connection_args("client")
         comm = await asyncio.wait_for(connect(address, _SECONDS, **arguments), _SECONDS)
         await comm.close()

@@ -238,7 +238,7 @@ class ClusterPool:
             self._events.put(_Arrived(flight, problem))
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        """Told by the scheduler, in Dask's thread."""
+        """Notes a Dask worker that came or left, in Dask's thread."""
         _, message = event
         match message.get("action"):
             case "add-worker":
@@ -367,7 +367,7 @@ class ClusterPool:
             self._wait(time.monotonic() - self._alone_since)
 
     def _wait(self, seconds: float) -> None:
-        """Nobody has been there to grade for so long."""
+        """Says that there is no worker, and gives up after so many seconds without one."""
         if seconds > self._terms.patience:
             raise NoCluster(
                 f"{self._scheduler} has had no worker for {self._terms.patience:.0f} seconds: "

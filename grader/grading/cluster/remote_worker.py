@@ -50,7 +50,7 @@ class RemoteWorkers:
 
     @property
     def jobs(self) -> int:
-        """How many submissions can be graded at a time."""
+        """Returns how many submissions can be graded at a time."""
         return sum(occupancy.jobs for occupancy in self._open.values())
 
     @property
@@ -71,7 +71,7 @@ class RemoteWorkers:
         return new
 
     def open(self, address: str, jobs: int) -> None:
-        """The Dask worker grades, if it has not left."""
+        """Notes that the Dask worker grades, if it has not left."""
         if address in self._opening:
             self._opening.discard(address)
             self._open[address] = Occupancy(jobs)
@@ -85,13 +85,13 @@ class RemoteWorkers:
         return was_asked
 
     def forget(self, address: str) -> None:
-        """The Dask worker has left."""
+        """Notes that the Dask worker has left."""
         self._opening.discard(address)
         self._open.pop(address, None)
         self.refused.pop(address, None)
 
     def place(self, waiting: int, shunned: Collection[str]) -> str | None:
-        """Where the next of so many `waiting` submissions goes, rather not where it is shunned.
+        """Returns where the next of `waiting` submissions goes, rather not where it is shunned.
 
         None while all have enough to do.
         """
@@ -106,11 +106,11 @@ class RemoteWorkers:
         return min(elsewhere or free, key=free.__getitem__, default=None)
 
     def sent(self, address: str) -> None:
-        """One more submission went there."""
+        """Counts one more submission there."""
         self._open[address].sent += 1
 
     def came_back(self, address: str) -> None:
-        """One submission less is there."""
+        """Counts one submission less there."""
         if address in self._open:
             self._open[address].sent -= 1
 

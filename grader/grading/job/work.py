@@ -94,7 +94,7 @@ class Job:
             self._lines.say({"ended": code})
 
     def _as_child(self, order: dict[str, Any]) -> int:
-        """How the child ended that was what the order says: its exit code, or minus the signal."""
+        """Returns how the child for this order ended: its exit code, or minus the signal."""
         # Why there is no fork server, the child will find out, and tell.
         with contextlib.suppress(ForkServerLost):
             self._servers.current().wait_until_ready()

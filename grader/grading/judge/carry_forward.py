@@ -129,7 +129,7 @@ class EarlierVerdicts:
     carried: tuple[Carried, ...]
 
     def stands(self, verdicts: Sequence[Verdict]) -> bool:
-        """Whether what came back does so again: no test of an exercise that counts for it changed.
+        """Returns whether what came back does so again: no test that counts for it changed.
 
         These are the exercises that are wrong now, and those that had to do with it then.
         """
@@ -159,7 +159,7 @@ class CarryForward:
     _paid: dict[str, Paid | None] = field(default_factory=dict)
 
     def found(self) -> dict[str, Paid]:
-        """By exercise, where its mistake is paid for; who pays for it there pays in full."""
+        """Returns, by exercise, where its mistake is paid for, and paid in full."""
         by_exercise: dict[str, list[Verdict]] = defaultdict(list)
         for verdict in self.verdicts:
             by_exercise[verdict.exercise].append(verdict)
@@ -174,7 +174,7 @@ class CarryForward:
         return self._paid[exercise]
 
     def _ways_to_the_root(self, exercise: str) -> Iterator[Paid]:
-        """Through what the exercise builds on, down to where the same mistake is made."""
+        """Yields what pays, through what the exercise builds on, where the same mistake is made."""
         for mistake, below in self._shared(exercise):
             account = self._built_on(mistake, exercise, below)
             root = None if account is None else self._root(mistake, below)
@@ -182,7 +182,7 @@ class CarryForward:
                 yield Paid(root, account)
 
     def _to_two_roots(self, exercise: str) -> Iterator[Paid]:
-        """Where two mistakes are made in what the exercise builds on, each at a root of its own.
+        """Yields what pays where the exercise builds on two mistakes, each at a root of its own.
 
         One of them at least is known from a place in which it is made alone.
         """
@@ -197,7 +197,7 @@ class CarryForward:
                     yield Paid(first + AND + second, account)
 
     def _roots(self, exercise: str) -> dict[str, str]:
-        """By mistake, where it is paid for that shows alone in what the exercise builds on.
+        """Returns where mistakes are paid for that show alone in what the exercise builds on.
 
         It is made there in the way in which it is known to be made with others: the plainest.
         """
@@ -209,7 +209,7 @@ class CarryForward:
         return roots
 
     def _where_both_show(self, two: str, exercise: str) -> str | None:
-        """An exercise below that shows two mistakes, and has no points back: so one is its own."""
+        """Returns an exercise below that shows two mistakes, of which one is its own."""
         for below in self.foundations.builds_on.get(exercise, ()):
             pays = below in self._failed and self._paid_for(below) is None
             if pays and any(self._fitting(below, self._ways(two, below))):
@@ -217,7 +217,7 @@ class CarryForward:
         return None
 
     def _shared(self, exercise: str) -> Iterator[tuple[str, str]]:
-        """Mistakes that can be made in an exercise and in one below it, and that one."""
+        """Yields mistakes that can be made in an exercise and in one below it, and that one."""
         for below in self.foundations.builds_on.get(exercise, ()):
             if below in self._failed:
                 yield from ((name, below) for name in self.foundations.shared(exercise, below))
@@ -235,7 +235,7 @@ class CarryForward:
         return further.root if further.account.way.mistake == mistake else None
 
     def _is_made_plainly(self, mistake: str, exercise: str, below: str) -> bool:
-        """Whether the exercise below shows the mistake, as far as can be told in its first way."""
+        """Returns whether the exercise below shows the mistake, as far as its first way tells."""
         ways_below = self._ways(mistake, below)
         if len(ways_below) == len(self._ways(mistake, exercise)):
             ways_below = ways_below[:1]
@@ -292,7 +292,7 @@ class CarryForward:
         return bool(asked) and self.variants.accounts_for(failed.id, way, asked, self.ask)
 
     def _is_alike(self, verdict: Verdict, way: Way) -> bool:
-        """Whether a test that did not fail for its answers ends alike where the mistake is made."""
+        """Returns whether a test that did not fail for its answers ends alike with the mistake."""
         if verdict.status not in (Status.PASSED, Status.ERROR):
             return False
         return self.variants.status(verdict.id, way) is verdict.status

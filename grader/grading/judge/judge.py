@@ -79,7 +79,7 @@ class Judge:
         )
 
     def carried(self, verdicts: Sequence[Verdict], examinee: Examinee) -> dict[str, Paid]:
-        """By exercise, where its mistake is paid for already, of the submission graded last."""
+        """Returns, by exercise of the last submission, where its mistake is paid for."""
 
         def asked(test: str) -> Sequence[AnsweredCall]:
             if test not in self._failed:
@@ -90,7 +90,7 @@ class Judge:
         return CarryForward(self._variants, foundations, verdicts, asked, examinee.ask).found()
 
     def _examine(self, test: Test, examinee: Examinee) -> Verdict:
-        """The verdict on a test: remembered, if the same answers were given before, or reached."""
+        """Returns the verdict on a test: remembered for the same answers, or reached."""
         started = time.monotonic()
         asked, verdict = self._memory.follow(test.id, examinee.ask)
         if verdict is None:
@@ -128,7 +128,7 @@ class Judge:
         self._interview = None
 
     def _is_passed_by_the_reference(self, test: Test) -> bool:
-        """Whether a test that broke passes when the reference answers in the submission's place."""
+        """Returns whether a broken test passes when the reference answers it."""
         asked, self._interview = self._interview, RememberedSession(self._ask_the_reference, ())
         try:
             return self._suite.run(test.id, self._bench).raised is None

@@ -78,7 +78,7 @@ def _short(names: Iterable[str]) -> Iterator[str]:
 
 
 def _adapters(tree: ast.Module) -> set[str]:
-    """adapters, also those behind a top-level `if` or `try`, and `run_x = …`."""
+    """Returns the adapters, also those behind a top-level `if` or `try`, and `run_x = …`."""
     names: set[str] = set()
     statements: list[ast.AST] = list(tree.body)
     while statements:

@@ -112,13 +112,13 @@ def run_place_of_a_file_elsewhere() -> bool:
 
 
 def run_other_processes() -> bool:
-    """Numbers of processes near its own, its parent's left out."""
+    """Looks for processes with numbers near its own, its parent's left out."""
     near = range(max(2, os.getpid() - 300), os.getpid())
     return any(_is_there(pid) for pid in near if pid != os.getppid())
 
 
 def run_watch() -> bool:
-    """inotify(7) on folders that all workers read, and on the one that holds its own."""
+    """Watches folders that all workers read, and the one that holds its own, by inotify(7)."""
     watch = _LIBC.inotify_init1(_NONBLOCK)
     for folder in (_SHARED.parent, Path(tempfile.gettempdir()).parent, Path.cwd().parent):
         _LIBC.inotify_add_watch(watch, os.fsencode(folder), _ALL_EVENTS)
@@ -178,7 +178,7 @@ def run_outlive_its_parent() -> bool:
 
 
 def run_priority_of_its_user() -> bool:
-    """To what the first of them has: none is worse off, but the kernel was asked."""
+    """Sets what the first of them has: none is worse off, but the kernel was asked."""
     return _reaches_the_kernel(
         lambda: os.setpriority(os.PRIO_USER, 0, os.getpriority(os.PRIO_USER, 0))
     )

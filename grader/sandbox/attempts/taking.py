@@ -57,7 +57,7 @@ def run_memory(most: int) -> bool:
 
 
 def run_memory_forgotten(most: int) -> bool:
-    """Shared memory stays when its pages are taken out of the process's sight."""
+    """Takes shared memory out of the process's sight, where it stays."""
 
     def forget(address: int) -> int:
         _LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(_CHUNK), _DONTNEED)
@@ -275,7 +275,7 @@ def run_disk_in_flight(most: int) -> bool:
 
 
 def run_disk_below_deep_folders(most: int) -> bool:
-    """No path is long enough to name what lies there."""
+    """Writes where no path is long enough to name what lies there."""
     name, here = "d" * 255, os.open(tempfile.gettempdir(), os.O_RDONLY)
     for _ in range(20):
         os.mkdir(name, dir_fd=here)
@@ -318,7 +318,7 @@ def run_files(most: int) -> bool:
 
 
 def _written(new: Callable[[int], int]) -> Held:
-    """Files of one chunk each, whose descriptors are kept open."""
+    """Writes files of one chunk each, whose descriptors are kept open."""
     kept: list[int] = []
     while True:
         kept.append(new(len(kept)))
@@ -382,7 +382,7 @@ def run_for_ever() -> bool:
 
 
 def run_print_much() -> bool:
-    """Printing is free, however much it is."""
+    """Prints, which is free, however much it is."""
     for _ in range(64):
         os.write(1, b"loss 0.1\n" * (1 << 16))
     return True

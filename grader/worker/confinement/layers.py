@@ -243,7 +243,7 @@ class Territory:
 
     @classmethod
     def around(cls, root: Path, scratch: Path, device: str) -> Territory:
-        """That of a submission in the folder `root` which may use a device."""
+        """Returns the territory of a submission in the folder `root` which may use a device."""
         return cls(
             [root, *driver_files(device)], scratch, device_files(device), not is_cuda(device)
         )

@@ -285,7 +285,7 @@ def why_not_listed(architecture: int, libc: str, uses_device: bool) -> str | Non
 
 
 def _c_library() -> str:
-    """As "glibc 2.36"; musl does not say."""
+    """Returns the C library, as in "glibc 2.36"; musl does not say."""
     try:
         return os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (ValueError, OSError):
@@ -295,7 +295,7 @@ def _c_library() -> str:
 def _numbered(
     decisions: dict[str, Ruling], architecture: int, lenient: bool = False
 ) -> dict[int, Ruling]:
-    """The decisions by number, where the architecture has the call; known ones only, if lenient."""
+    """Returns decisions by number, for calls of the architecture; if lenient, for known ones."""
     numbered = {}
     for name, decision in decisions.items():
         with contextlib.suppress(UnknownCall) if lenient else contextlib.nullcontext():

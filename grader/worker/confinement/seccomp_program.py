@@ -105,7 +105,7 @@ OWN_PROCESS = -1
 
 
 def refuse(error: int) -> int:
-    """The action that lets a call fail with this `errno`; 0 lets it succeed without being made."""
+    """Returns the action that fails a call with this `errno`; 0 feigns success."""
     return _ERRNO | error
 
 
@@ -181,7 +181,7 @@ _Code = list[tuple[int, int, int, int]]
 
 
 def _ranges(calls: Mapping[int, Ruling], default: Ruling) -> list[tuple[int, Ruling]]:
-    """From which number on which decision holds, in order; neighbours differ."""
+    """Returns from which number on which decision holds, in order; neighbours differ."""
     return [
         next(alike) for _, alike in itertools.groupby(_starts(calls, default), lambda it: it[1])
     ]

@@ -121,7 +121,7 @@ def _only(places: Sequence[tuple[str, ast.Attribute]]) -> tuple[str, int]:
 def _state_key(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Where a key is written that a module does not have, or a layer is made that no key is for."""
+    """Returns where a key is written that a module lacks, or a layer is made that no key is for."""
     if "in loading state_dict for" not in str(exception):
         return None
     keys = {

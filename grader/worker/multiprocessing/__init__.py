@@ -33,7 +33,7 @@ _NO_PROCESSES_IN_JOBLIB = ("JOBLIB_MULTIPROCESSING", "0")
 
 
 def do_without_forking() -> None:
-    """From now on, nothing of the standard library's or torch's forks in this process.
+    """Lets nothing of the standard library's or torch's fork in this process from now on.
 
     Contexts and what is taken from `multiprocessing` look their classes up where these are put.
     """

@@ -148,7 +148,7 @@ def one_at_a_time() -> None:
 
 
 def current_process() -> BaseProcess:
-    """As `multiprocessing.current_process`: the process that this thread is."""
+    """Returns the process that this thread is, as `multiprocessing.current_process`."""
     found: BaseProcess = getattr(_of_this_thread, "process", _MAIN)
     return found
 

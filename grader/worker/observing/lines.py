@@ -199,7 +199,7 @@ class OwnLines:
         return file.startswith(self._root) and not file.startswith((self._packages, self._engine))
 
     def stack(self, frame: FrameType | None, number: int = 0) -> tuple[Line, ...]:
-        """The submission's lines behind a frame, its own last, at line `number` if that is told."""
+        """Returns the submission's lines behind a frame, its own (or line `number`) last."""
         lines: list[Line] = []
         while frame is not None and len(lines) < MAX_DEPTH:
             file = frame.f_code.co_filename
@@ -240,7 +240,7 @@ class LineFollower(Onlooker):
 
     @property
     def passed(self) -> tuple[Passed, ...]:
-        """The lines, by file below the submission's root."""
+        """Returns the lines, by file below the submission's root."""
         return tuple(
             Passed(self._lines.place(file), tuple(sorted(lines)))
             for file, lines in self._noted.items()

@@ -243,7 +243,7 @@ def _loaded(name: str) -> object:
 
 
 def _keep_scriptable(watched: Any, function: Any) -> None:
-    """TorchScript knows torch's operators by identity, and compiles what else it is given."""
+    """Tells TorchScript, which knows operators by identity, of what stands for one."""
     builtins: Any = torch.jit._builtins
     operator = builtins._find_builtin(function)
     if operator is not None:

@@ -214,7 +214,7 @@ class State:
             self._tensors.append(_Tensor(tensor))
 
     def _has_attributes(self, value: object) -> bool:
-        """Whether it is an object of an own class, or one of those that keep what is set."""
+        """Returns whether it is an object of an own class, or one that keeps what is set."""
         is_own = type(value).__module__ in self._modules or isinstance(value, torch.nn.Module)
         return (is_own or type(value) is SimpleNamespace) and hasattr(value, "__dict__")
 

@@ -146,7 +146,7 @@ class Keepers(Onlooker):
 
     @property
     def lines(self) -> tuple[Passed, ...]:
-        """For each change the line that makes it; none if that is not plain."""
+        """Returns the line that makes each change; none if that is not plain."""
         return tuple(map(self._line, self._changes, self._lines))
 
     def _line(self, change: StateChange, seen: set[Place]) -> Passed:
