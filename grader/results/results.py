@@ -70,10 +70,6 @@ class Results:
         self.assignment = assignment
         self.state = state
 
-    def __reduce__(self) -> tuple[type[Results], tuple[Path, str, People, str]]:
-        """Reopens the file for reading when another process unpickles this."""
-        return Results, (self._file, self.assignment, self._people, self.state)
-
     @property
     def file(self) -> Path:
         """Returns the store that they are in."""

@@ -124,12 +124,6 @@ class ProblemCount:
         for exercise in exercises:
             self.exercises[exercise] = self.exercises.get(exercise, 0) + 1
 
-    def extend(self, later: ProblemCount, place: int) -> None:
-        """Adds the submissions of a later stretch of the class, which begins at `place`."""
-        self.who += [place + own for own in later.who]
-        for exercise, count in later.exercises.items():
-            self.exercises[exercise] = self.exercises.get(exercise, 0) + count
-
 
 @dataclass(slots=True)
 class MistakeCounts:
@@ -156,17 +150,6 @@ class MistakeCounts:
             remarked.setdefault(words, set()).update(verdict.exercise for verdict in verdicts)
         for words, noted in remarked.items():
             self.remarks.setdefault(words, ProblemCount(words)).add(place, sorted(noted))
-
-    def extend(self, later: MistakeCounts, place: int) -> None:
-        """Adds a later stretch of the class, which begins at `place`."""
-        for kinds, found in (
-            (self.mistakes, later.mistakes),
-            (self.others, later.others),
-            (self.remarks, later.remarks),
-        ):
-            for words, kind in found.items():
-                own = kinds.setdefault(words, ProblemCount(words, kind.explanation, kind.hint))
-                own.extend(kind, place)
 
     def _add_mistakes(self, place: int, causes: Iterable[Cause]) -> set[str]:
         """Adds the known mistakes; the exercises that they, and what follows from them, fail."""
