@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.alike_corpus import by_hand, disguised, independent  # noqa: E402
 from grader.core.assignment import find_assignment  # noqa: E402
-from grader.intake.platforms.discovery import discover  # noqa: E402
+from grader.intake.discovery import discover  # noqa: E402
 from grader.reports.similarity.comparison import SimilarPairs, compare_entries  # noqa: E402
 
 PROGRAMS, COPIES = 300, 10

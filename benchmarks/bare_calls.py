@@ -24,7 +24,7 @@ from grader.core.assignment import find_assignment  # noqa: E402
 from grader.core.wire.calls import Answer, Call  # noqa: E402
 from grader.grading.judge.judge import Judge  # noqa: E402
 from grader.home.bench import DirectCalls  # noqa: E402
-from grader.testing.suite.suite import Suite  # noqa: E402
+from grader.testing.suite import Suite  # noqa: E402
 
 
 class Collected:

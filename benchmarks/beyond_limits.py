@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.machine import description  # noqa: E402
-from grader.core.settings import Settings  # noqa: E402
+from grader.core.assignment import Settings  # noqa: E402
 from grader.core.verdict import Grade  # noqa: E402
 from grader.grading.job.client import JobClient  # noqa: E402
 from grader.intake.entry import Entry  # noqa: E402

@@ -25,7 +25,6 @@ from grader.results.store import Store  # noqa: E402
 from tests.harness.pages_browser import chromium_executable, running_chromium  # noqa: E402
 from tests.harness.pages_fixtures import a_class, store_class  # noqa: E402
 
-WHOSE = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 DRAWN = "document.querySelector('#list tbody th a') && document.querySelector('#scores canvas')"
 
 
@@ -35,12 +34,11 @@ def main() -> None:
     print(f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}")
     with tempfile.TemporaryDirectory() as name:
         results = store_class(Path(name) / "results", a_class(count))
-        cpu, wall = processor_time(), time.perf_counter()
+        cpu, wall = time.process_time(), time.perf_counter()
         index = write_report(Store.read(results), Path(name) / "report").index
-        cpu, wall = processor_time() - cpu, time.perf_counter() - wall
-        print(f"{count} submissions written in {wall:.1f} s, {cpu:.1f} s of all processors' time")
-        own, largest = (peak_mb(whose) for whose in WHOSE)
-        print(f"{own:.0f} MB at most in this process, {largest:.0f} MB in each that it started")
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        print(f"{count} submissions written in {wall:.1f} s, {cpu:.1f} s of a processor's time")
+        print(f"{peak_mb():.0f} MB of memory at most")
         files = [file for file in index.parent.rglob("*") if file.is_file()]
         size, own = sum(file.stat().st_size for file in files), index.stat().st_size
         print(f"{len(files)} files, {size / 1e6:.0f} MB; {index.name} {own / 1e6:.1f} MB")
@@ -51,15 +49,9 @@ def main() -> None:
             print(f"index usable after {seconds_until_usable(index, executable):.2f} s")
 
 
-def processor_time() -> float:
-    """What this process and those that it has started and ended took, in seconds."""
-    taken = [resource.getrusage(whose) for whose in WHOSE]
-    return sum(usage.ru_utime + usage.ru_stime for usage in taken)
-
-
-def peak_mb(whose: int) -> float:
-    """The most memory that a process held: this one, or the largest of those that it started."""
-    peak = resource.getrusage(whose).ru_maxrss
+def peak_mb() -> float:
+    """The most memory that this process held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 

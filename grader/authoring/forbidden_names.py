@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import torch
 
 from grader.core.assignment import nearest
-from grader.worker.observing.operations import NAMESPACE
+from grader.worker.observing.watching import NAMESPACE
 
 
 def unknown_names(forbidden: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -12,8 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, Generic, TypeVar
 
-from grader.core.memory_limit import limit_memory_growth
-from grader.core.processes import end_with_parent
+from grader.core.processes import end_with_parent, limit_memory_growth
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

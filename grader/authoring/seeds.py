@@ -13,7 +13,7 @@ from grader.core.points import total
 from grader.core.verdict import Status
 from grader.grading.judge.judge import Judge
 from grader.testing.course import load_references
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 
 # Of one exercise under one seed.
 _SECONDS = 600.0

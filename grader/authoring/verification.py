@@ -23,10 +23,10 @@ from grader.explain.mistakes.diagnosis import TELLING_CASES
 from grader.explain.mistakes.mistakes import load_mistakes
 from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
+from grader.testing.cases import SEED
 from grader.testing.course import Foundations, load_references
-from grader.testing.frozen_cases import SEED
 from grader.testing.outcome import StudentFault
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 
 Function = Callable[..., Any]
 

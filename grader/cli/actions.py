@@ -24,7 +24,7 @@ from grader.reports.export.github import (
     step_summary,
 )
 from grader.reports.export.gradescope import Display, not_graded, progress
-from grader.reports.export.remarks import ExportRefused, write_whole
+from grader.reports.export.scores import ExportRefused, write_whole
 from grader.reports.single import print_grade
 
 

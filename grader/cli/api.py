@@ -15,8 +15,8 @@ from grader.grading.cluster.connection import chosen_pools
 from grader.grading.coordinator import graded_alone
 from grader.grading.options import Options
 from grader.grading.options import require_isolation as require_every_layer
+from grader.intake.discovery import discover, single
 from grader.intake.people import attribute, read_roster
-from grader.intake.platforms.discovery import discover, single
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settlement import Settlement
 from grader.results.results import Results

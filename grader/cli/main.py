@@ -12,7 +12,7 @@ import click
 import grader
 from grader.cli.old_spellings import respelled
 from grader.cli.options import INTERRUPTED
-from grader.core.refusal import Refusal
+from grader.core.text import Refusal
 
 # The groups of the help; each command with the module below `commands` that holds it, and its name.
 GROUPS = {

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from grader.core.text import plain
 from grader.core.verdict import Grade
-from grader.grading.pool import Explained
+from grader.grading.options import Explained
 from grader.reports.summary import labelled
 
 _SECONDS_BETWEEN_LINES = 5.0

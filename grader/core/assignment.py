@@ -1,4 +1,4 @@
-"""The course's assignment: where its parts lie, and what each exercise is worth."""
+"""The course's assignment: where its parts lie, what each exercise is worth, a batch's settings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,55 @@ import keyword
 import math
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.core.late_rule import BadRule, LateRule, read_rule
-from grader.core.refusal import Refusal
+from grader.core.points import BadRule, LateRule, read_rule
+from grader.core.text import Refusal
 from grader.core.verdict import Aspect
+
+CPU = "cpu"
+# While a machine has no processor to spare, a submission may take so many times its seconds.
+WALL_FACTOR = 5
+# The same of an explanation: somebody waits for its words.
+EXPLAINING_WALL_FACTOR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The values, beside the submissions, on which the grades of a batch depend.
+
+    `assignment` is the assignment's folder; `exercises` those that are graded (none: all of them);
+    `adapters` where in a submission they lie; `timeout` the seconds and `memory_mb` the memory that
+    one submission may take, seconds in which the machine keeps it waiting not counted;
+    `explain_seconds` what explaining it may take; `device` where its functions are called, as torch
+    names it; `reuses_seed` whether more submissions may be asked with this seed once students have
+    read what explains their grades; `suite_hash` stands for the tests, the references and the
+    grader, `test_hashes` for as much of them as each test depends on.
+    """
+
+    assignment: str
+    seed: int
+    exercises: tuple[str, ...]
+    adapters: str
+    timeout: float
+    memory_mb: int
+    suite_hash: str
+    test_hashes: Mapping[str, str] = field(default_factory=dict)
+    device: str = CPU
+    explain_seconds: float = 20.0
+    reuses_seed: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the settings as the first line that a judge reads."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Settings:
+        """Returns the settings that `as_json` wrote."""
+        return cls(**row | {"exercises": tuple(row["exercises"])})
+
 
 # Of a name's own letters, those that may be wrong.
 _MOST_WRONG = 0.4

@@ -13,6 +13,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+
+class Refusal(Exception):
+    """Something that people gave cannot be used; the text is one sentence that says why."""
+
+
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles, links and other strings

@@ -16,11 +16,10 @@ from grader.core.wire.calls import Call, Raised, Traced
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Foreign, Value, in_words
 from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
-from grader.testing.assertions.assertions import WrongForm, WrongNumbers
-from grader.testing.assertions.structure import wrong_shape
+from grader.testing.assertions import WrongForm, WrongNumbers
 from grader.testing.comparison import single_number
-from grader.testing.contract.contract import Adapter, counted
-from grader.testing.contract.kinds import (
+from grader.testing.contract import Adapter, counted
+from grader.testing.kinds import (
     DictType,
     Kind,
     ListType,
@@ -30,8 +29,8 @@ from grader.testing.contract.kinds import (
     TupleType,
     category_of,
 )
-from grader.testing.outcome import StudentFault, where_of
-from grader.testing.wording import Trace
+from grader.testing.outcome import StudentFault, Trace, where_of
+from grader.testing.structure import wrong_shape
 
 _LONGEST = 40
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.core.evidence import Excerpt
 from grader.core.text import plain, source_text
 from grader.core.verdict import Where
-from grader.intake.copying.open_folder import read_bounded
+from grader.intake.open_folder import read_bounded
 
 _AROUND = 4
 _MOST = 20

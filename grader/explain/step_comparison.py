@@ -23,7 +23,7 @@ from grader.explain.layouts import RESULT, Cut, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.step_roles import Sighting, misplaced
-from grader.testing.assertions.differences import is_near
+from grader.testing.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
 
 

@@ -11,17 +11,22 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from grader.core.assignment import Assignment
+from grader.core.assignment import Assignment, Settings
 from grader.core.explanation import PENDING, explained, wants_words
-from grader.core.settings import Settings
 from grader.core.text import plain
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.client import Follow, JobClient, JobLost
-from grader.grading.job.client_process import StartedEarly
-from grader.grading.options import Options, hashed
-from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
+from grader.grading.job.lines import StartedEarly
+from grader.grading.options import (
+    Explained,
+    ExplanationTask,
+    GradedTask,
+    Options,
+    Task,
+    hashed,
+)
 from grader.intake.entry import Entry
-from grader.intake.fingerprint import fingerprint
+from grader.intake.handed_in import fingerprint
 
 _TRIES = 2
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import grader
-from grader.core.assignment import Assignment
-from grader.core.settings import Settings
+from grader.core.assignment import Assignment, Settings
 
 _MARK = "exercise"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -134,7 +133,7 @@ def _name(call: ast.Call) -> str | None:
 
 
 def _is_doubtful(node: ast.AST, marks: Mapping[int, ast.Call]) -> bool:
-    """Whether tests, or their exercises, may come by this from where the source does not tell."""
+    """Returns whether tests, or their exercises, may come from where the source does not tell."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         names = [(alias.name, alias.asname or alias.name) for alias in node.names]
         return any(
@@ -188,7 +187,7 @@ _NOT_SHARED = ("exercises", "preload", "late")
 
 
 def hashes_by_test(assignment: Assignment, exercises: Collection[str] = ()) -> dict[str, str]:
-    """By test, a hash of all that a verdict on it depends on beside submission and options.
+    """Returns, by test, a hash of what a verdict depends on beside submission and options.
 
     A test is named by its file and its function. Its hash is of that function, of the rest of the
     file, and of what all tests share: the contract, the references, whatever else lies beside the
@@ -281,7 +280,7 @@ def _add(digest: Any, root: Path, file: Path) -> None:
 
 
 def source_files(path: Path) -> Sequence[Path]:
-    """The file itself, or every file below a folder but compiled ones, in a stable order."""
+    """Returns the file itself, or all below a folder but compiled ones, in a stable order."""
     if path.is_file():
         return [path]
     return sorted(

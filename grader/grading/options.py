@@ -1,16 +1,19 @@
-"""The options of a batch, the settings that follow, and the isolation that it demands."""
+"""The options of a batch, the settings that follow, its isolation, and the pool of its jobs."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from types import TracebackType
+from typing import Any, Protocol, Self
 
-from grader.core.assignment import Assignment, BadAssignment, meant
-from grader.core.refusal import Refusal
-from grader.core.settings import CPU, Settings
+from grader.core.assignment import CPU, Assignment, BadAssignment, Settings, meant
+from grader.core.explanation import Words
+from grader.core.text import Refusal
+from grader.core.verdict import Carried, Grade, Status, Verdict
 from grader.grading.fingerprints import hashes_by_test, suite_hash
+from grader.intake.entry import Entry
 
 
 class NotIsolated(Refusal):
@@ -23,7 +26,7 @@ def require_isolation() -> None:
     Raises:
         NotIsolated: if one does not hold.
     """
-    from grader.sandbox.probing.probe import examine_confinement
+    from grader.sandbox.probe import examine_confinement
 
     examination = examine_confinement()
     missing = [layer for layer, reached in examination.isolation.items() if reached == "none"]
@@ -104,7 +107,7 @@ def hashed(settings: Settings, assignment: Assignment) -> Settings:
 
 
 def chosen_otherwise(now: Options, earlier: Options) -> list[str]:
-    """In words, what is chosen otherwise than earlier; no seed stands for the earlier one."""
+    """Returns in words what differs from earlier options; no seed means the earlier one."""
     compared = {
         "seed": (earlier.seed, earlier.seed if now.seed is None else now.seed),
         "exercises": (_listed(earlier.exercises), _listed(now.exercises)),
@@ -118,3 +121,83 @@ def chosen_otherwise(now: Options, earlier: Options) -> list[str]:
 
 def _listed(exercises: tuple[str, ...]) -> str:
     return " and ".join(sorted(set(exercises))) or "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A submission that wants a grade: its place in the class, its hash, its cache key.
+
+    `kept` are verdicts that stand from an earlier grade, `carried` what came back in it, `wrong` is
+    what went wrong in it; the other tests are wanted. Of a submission whose import was late,
+    `late_import` says so: it is not imported again.
+    """
+
+    entry: Entry
+    position: int
+    submission_hash: str
+    key: str
+    kept: tuple[Verdict, ...] = ()
+    carried: tuple[Carried, ...] = ()
+    wrong: Mapping[str, Status] | None = None
+    late_import: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GradedTask:
+    """A task and its grade."""
+
+    task: Task
+    grade: Grade
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationTask:
+    """A submission whose grade wants words; the grade is read when it is needed.
+
+    `verdicts` are equal where all tests ended in the same way: a mistake is likely to be the same.
+    """
+
+    entry: Entry
+    grade: Callable[[], Grade]
+    verdicts: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A question and the words for it; where there are none, they say why."""
+
+    question: ExplanationTask
+    words: Words
+
+
+class JobPool(Protocol):
+    """Jobs that grade one class; a context manager, which ends them however it is left."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+    def grade(self, tasks: Sequence[Task], /) -> Iterator[GradedTask]:
+        """Returns the grade of every task, each once, in the order in which they arrive.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+        ...
+
+    def explain(self, questions: Sequence[ExplanationTask], /) -> Iterator[Explained]:
+        """Returns the words for every question, each once, in the order in which they arrive.
+
+        Raises:
+            BadAssignment: if the assignment's tests cannot be run.
+        """
+        ...
+
+
+Pools = Callable[[Settings], JobPool]

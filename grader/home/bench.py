@@ -22,17 +22,15 @@ from grader.core.wire.values import Value
 from grader.explain.answers import InFull
 from grader.home.reimport import CannotCopy, Reimport
 from grader.home.time_limit import Limit
-from grader.testing.contract.contract import Adapter, read_contract
+from grader.testing.cases import SEED, HomeCases
+from grader.testing.contract import Adapter, read_contract
 from grader.testing.course import load_contract, load_references, make_importable
-from grader.testing.frozen_cases import SEED, HomeCases
 from grader.testing.handles.bench import Bench
-from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
-from grader.testing.outcome import StudentFault, note
-from grader.testing.wording import WISH, in_words
-from grader.worker.calls.interpreter import Living
-from grader.worker.calls.performing import absent, perform
+from grader.testing.handles.scripts import TwoProcesses, in_two_processes
+from grader.testing.outcome import WISH, StudentFault, in_words, note
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.observing.watching import CallWatch
+from grader.worker.performing import Living, absent, perform
 
 CONTRACT = "tests/contract.py"
 _PUBLIC = "tests/public"

@@ -31,10 +31,10 @@ from grader.home.reimport import CannotCopy
 from grader.home.repair import HomeBench, HomeRepair, RepairBudget, quietly
 from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
 from grader.home.time_limit import Limit, is_debugged
+from grader.testing.cases import FrozenModule, FrozenTest
 from grader.testing.exercise import membership
-from grader.testing.frozen_cases import FrozenModule, FrozenTest
 from grader.testing.outcome import Observation, Prediction, Question
-from grader.worker.trials.alarm import TooLong
+from grader.worker.trials.trials import TooLong
 
 _RIGHT = ""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from grader.core.adapter_names import is_adapter
+from grader.core.names import is_adapter
 from grader.worker.observing.lines import OwnLines
 
 

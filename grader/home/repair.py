@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.core.memory_limit import limited_memory_growth
+from grader.core.processes import limited_memory_growth
 from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, receive
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
@@ -29,8 +29,7 @@ from grader.explain.repair.questions import CheckedCall, telling
 from grader.explain.repair.search import FileEdit, Search, SearchBounds, Workbench
 from grader.explain.repair.sources import EditableSources
 from grader.home.reimport import CannotCopy, Reimport
-from grader.worker.trials.alarm import TooLong
-from grader.worker.trials.trials import Trying
+from grader.worker.trials.trials import TooLong, Trying
 
 _ADAPTERS = "adapters.py"
 _MEMORY = 1 << 30

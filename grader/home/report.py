@@ -20,7 +20,7 @@ from grader.home.bench import Home
 from grader.home.causes import Reasons
 from grader.home.failure import Failure, ink_for, picture
 from grader.home.summary import MISSING, ExerciseCounts
-from grader.testing.assertions.assertions import WrongForm, WrongNumbers, WrongParts
+from grader.testing.assertions import WrongForm, WrongNumbers, WrongParts
 from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import Membership, membership
 from grader.testing.outcome import StudentFault, observing

@@ -13,9 +13,8 @@ import pytest
 
 from grader.core.verdict import Aspect, Status
 from grader.core.wire.calls import Answer, Call
-from grader.testing.cases import Draw
+from grader.testing.cases import Draw, fixture_file
 from grader.testing.exercise import Membership, membership
-from grader.testing.frozen_cases import fixture_file
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation, Question, StudentFault, observing
 

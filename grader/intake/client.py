@@ -22,10 +22,9 @@ from typing import Any, ClassVar, Self
 from grader.core.processes import processors
 from grader.core.scratch import new_scratch
 from grader.core.submission import ClassNeeds, Needs, Submission, Unreadable
-from grader.intake.copying.limits import DEFAULT_BOUNDS, MIB, Bounds
-from grader.intake.copying.names import size_in_words
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
+from grader.intake.limits import DEFAULT_BOUNDS, MIB, Bounds, size_in_words
 
 _START_SECONDS = 60.0
 _LOOK_EVERY = 1.0  # seconds
@@ -34,7 +33,7 @@ _ENGINE = Path(__file__).resolve().parents[2]
 _INTERPRETER = (sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.intake.copying.limits import Bounds; from grader.intake.process import main; "
+    "from grader.intake.limits import Bounds; from grader.intake.process import main; "
     "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
 )
 _WISH = "hand in the source code without data"

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from grader.core.submission import Author
-from grader.intake.entry import Discovery, Entry
-from grader.intake.identity import are_others, are_same, called, keys_of
+from grader.intake.entry import Discovery, Entry, are_others, are_same, called, keys_of
 
 
 @dataclass(frozen=True, slots=True)

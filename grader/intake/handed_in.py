@@ -1,9 +1,13 @@
-"""The file or folder that was handed in, out of a platform's download or a folder around it."""
+"""The file or folder that was handed in, out of a platform's download or a folder around it.
+
+Its hash changes exactly when what would be graded changes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 import tempfile
@@ -12,22 +16,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from grader.core.removal import removed_afterwards
+from grader.core.scratch import removed_afterwards
 from grader.core.submission import Unreadable
-from grader.intake.archives.archive import FOREIGN, READABLE, archive_errors
-from grader.intake.archives.formats import member_parts, slashed, unpack_zip
-from grader.intake.copying.folder import Admission, SourceFile, content, survey
-from grader.intake.copying.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
-from grader.intake.copying.names import several, shortened
-from grader.intake.copying.open_folder import (
+from grader.intake.archives import (
+    FOREIGN,
+    READABLE,
+    archive_errors,
+    member_parts,
+    slashed,
+    unpack_zip,
+)
+from grader.intake.copying import Admission, CopyFailed, PrivateCopy, SourceFile, content, survey
+from grader.intake.entry import Entry, Piece
+from grader.intake.limits import (
+    CODE,
+    DEFAULT_LIMITS,
+    DOWNLOAD_LIMITS,
+    CopyLimits,
+    is_clutter,
+    is_clutter_folder,
+    several,
+    shortened,
+)
+from grader.intake.open_folder import (
     FolderItem,
     OpenFolder,
     Parts,
+    chunks,
     kind_in_words,
     open_file,
 )
-from grader.intake.copying.private_copy import CopyFailed, PrivateCopy
-from grader.intake.entry import Entry, Piece
 
 _ARCHIVES = (*READABLE, *FOREIGN)
 _NESTED = 4  # folders that hold nothing but one folder
@@ -193,3 +211,45 @@ def _listed(folder: OpenFolder, place: Parts) -> list[FolderItem]:
         if not (item.is_link or is_clutter_folder(item.name) or is_clutter((item.name,)))
     )
     return sorted(wanted, key=lambda item: item.name)
+
+
+def fingerprint(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> str:
+    """Returns the SHA-256, in hexadecimal, of the paths and contents that would be copied.
+
+    Of an archive or a single file, of its bytes up to the limit. Raises nothing: what cannot be
+    read has a hash too.
+    """
+    try:
+        with handed_in(entry) as handed:
+            if isinstance(handed.source, OpenFolder):
+                return _of_folder(handed.source, limits)
+            whole = _of_content(chunks(handed.source, limits.archive))
+            return _digest(b"file", os.fsencode(handed.suffix), whole)
+    except Exception as problem:  # what strangers wrote: taking it in says what is wrong with it
+        return _digest(b"cannot be had", str(problem).encode("utf-8", "backslashreplace"))
+
+
+def _of_folder(folder: OpenFolder, limits: CopyLimits) -> str:
+    pieces = [b"folder"]
+    for file in sorted(survey(folder, limits)[0], key=lambda file: file.parts):
+        pieces.append(os.fsencode("/".join(file.parts)))
+        pieces.append(_of_content(content(folder, file)))
+    return _digest(*pieces)
+
+
+def _of_content(pieces: Iterator[bytes]) -> bytes:
+    digest = hashlib.sha256()
+    try:
+        for piece in pieces:
+            digest.update(piece)
+    except OSError:
+        return b"cannot be read"
+    return digest.digest()
+
+
+def _digest(*pieces: bytes) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(len(piece).to_bytes(8, "big"))
+        digest.update(piece)
+    return digest.hexdigest()

@@ -11,15 +11,12 @@ from types import TracebackType
 from typing import Self
 
 from grader.core.submission import Unreadable
-from grader.intake.archives.archive import archive_errors
-from grader.intake.archives.formats import member_parts, unpack_tar
-from grader.intake.copying.folder import copy_folder
-from grader.intake.copying.limits import DEFAULT_LIMITS, CopyLimits
-from grader.intake.copying.names import size_in_words
-from grader.intake.copying.open_folder import OpenFolder, chunks
-from grader.intake.copying.private_copy import PrivateCopy
+from grader.intake.archives import archive_errors, member_parts, unpack_tar
+from grader.intake.copying import PrivateCopy, copy_folder
 from grader.intake.entry import Entry
 from grader.intake.handed_in import HandedIn, handed_in
+from grader.intake.limits import DEFAULT_LIMITS, CopyLimits, size_in_words
+from grader.intake.open_folder import OpenFolder, chunks
 
 
 class Bundle:

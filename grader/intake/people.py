@@ -12,13 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.refusal import Refusal
 from grader.core.submission import Author
-from grader.intake.copying.limits import MIB
-from grader.intake.copying.names import printable, several
-from grader.intake.copying.open_folder import read_bounded
-from grader.intake.entry import Discovery, Entry
-from grader.intake.identity import compared
+from grader.core.text import Refusal
+from grader.intake.entry import Discovery, Entry, compared
+from grader.intake.limits import MIB, printable, several
+from grader.intake.open_folder import read_bounded
 
 _LARGEST = 16 * MIB
 _DELIMITERS = ",;\t|"

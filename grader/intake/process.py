@@ -14,17 +14,235 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
 
-from grader.core.memory_limit import limit_memory_growth
-from grader.core.processes import end_with_parent
+from grader.core.processes import end_with_parent, limit_memory_growth
+from grader.core.scratch import remove
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.limits import MIB, Bounds
-from grader.intake.copying.private_copy import CopyFailed
+from grader.core.text import unusual_encoding
+from grader.intake.archives import FOREIGN, READABLE, unpack
+from grader.intake.copying import Admission, CopyFailed, PrivateCopy, copy_folder, is_of_the_machine
 from grader.intake.entry import Entry
+from grader.intake.handed_in import HandedIn, archive_alone, handed_in, opened_archive
+from grader.intake.limits import (
+    DEFAULT_LIMITS,
+    MIB,
+    Bounds,
+    CopyLimits,
+    FileAllowance,
+    name_as_written,
+    several,
+    shortened,
+    size_in_words,
+)
+from grader.intake.open_folder import OpenFolder, read_bounded
+from grader.intake.programs.import_plan import (
+    ImportPlan,
+    plan_imports,
+    put_as_written,
+    read_distribution,
+)
 from grader.intake.programs.needs import read_needs
-from grader.intake.staging import take_in
+from grader.intake.programs.notebook import unfold, unfold_mentioned, write_files, write_runner
+from grader.intake.programs.source_facts import Located, locate, read_facts
+
+_COPY = "submission"
+_ADAPTERS = "adapters.py"
+_NESTED = 4  # archives that hold nothing but one archive
+_SHELL = "get_ipython("
+
+
+def take_in(
+    entry: Entry, into: Path, adapters: str = _ADAPTERS, limits: CopyLimits = DEFAULT_LIMITS
+) -> Submission:
+    """Copies a submission into the empty folder `into` and finds its adapters, running nothing.
+
+    `adapters` is a path inside a submission (ValueError when it leads out of one). Raises
+    Unreadable when nothing in it can be graded, whatever the reason: all that is read there was
+    written by strangers. CopyFailed when the copy could not be written.
+    """
+    wanted = PurePosixPath(adapters)
+    if wanted.is_absolute() or ".." in wanted.parts or not wanted.name:
+        raise ValueError(f"the adapters must be a file inside a submission, not {adapters!r}")
+    try:
+        return _taken_in(entry, into, wanted, limits)
+    except (Unreadable, CopyFailed):
+        raise
+    except MemoryError as problem:
+        raise CopyFailed("there is no memory left to read a submission") from problem
+    except Exception as problem:
+        why = shortened(f"{type(problem).__name__}: {problem}")
+        if is_of_the_machine(problem):
+            raise CopyFailed(f"cannot make the private copy: {why}") from problem
+        raise Unreadable(f"it holds something that the grader cannot read ({why})") from problem
+
+
+def copied(entry: Entry, into: Path, limits: CopyLimits = DEFAULT_LIMITS) -> Path:
+    """Returns the folder below `into` with a copy of what was handed in.
+
+    Raises Unreadable when it cannot be had, and CopyFailed when the copy could not be written.
+    """
+    if entry.refused:
+        raise Unreadable(entry.refused)
+    with handed_in(entry, into) as handed:
+        _copy(handed, PrivateCopy(into / _COPY), _ADAPTERS, limits)
+    _unpacked_within(into / _COPY, limits)
+    put_as_written(into / _COPY, limits)
+    return into / _COPY
+
+
+def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimits) -> Submission:
+    if entry.refused:
+        raise Unreadable(entry.refused)
+    into.chmod(0o755)
+    copy = PrivateCopy(into / _COPY)
+    with handed_in(entry, into) as handed:
+        adapters, more_left_out = _copy(handed, copy, str(wanted), limits)
+        home_name = _home_name(handed)
+    more_left_out += _unpacked_within(into / _COPY, limits)
+    put_as_written(into / _COPY, limits)
+    left_out = (*entry.left_out, *handed.left_out, *more_left_out)
+    try:
+        located = locate(into / _COPY, adapters, limits)
+    except Unreadable as error:
+        raise Unreadable(" ".join((f"{error}.", *left_out)).removesuffix(".")) from error
+    home_name = home_name if located.root == into / _COPY else located.root.name
+    located, has_shell = _ready_to_run(located, limits)
+    _refuse_unusual_encodings(into / _COPY, limits)  # of what notebooks write as well
+    notes = left_out if located.note is None else (*left_out, located.note)
+    return _submission(entry.name, located, home_name, notes, has_shell)
+
+
+def _refuse_unusual_encodings(root: Path, limits: CopyLimits) -> None:
+    """Refuses source whose text is another one for Python than for whoever looks at it."""
+    for path in sorted(root.rglob("*.py")):
+        if not path.is_file():
+            continue
+        name = unusual_encoding(read_bounded(path, limits.source.bytes_each))
+        if name is not None:
+            raise Unreadable(
+                f"{shortened(str(path.relative_to(root)))} declares the encoding "
+                f"{shortened(name)}, in which no editor shows what Python runs: save it as UTF-8 "
+                "and take that line out"
+            )
+
+
+def _copy(
+    handed: HandedIn, copy: PrivateCopy, adapters: str, limits: CopyLimits
+) -> tuple[str, tuple[str, ...]]:
+    """Copies what was handed in; returns where its adapters are, and what was left out."""
+    source, name = handed.source, name_as_written(handed.name)
+    if isinstance(source, OpenFolder):
+        return adapters, copy_folder(source, copy, limits).notes()
+    if name.endswith(".py"):
+        copy.write([_ADAPTERS], [_read_single(source, limits.source)])
+        return _ADAPTERS, ()
+    if name.endswith(".ipynb"):
+        copy.write([name], [_read_single(source, limits.notebooks)])
+        return name, ()
+    if not name.lower().endswith((*READABLE, *FOREIGN)):
+        raise Unreadable("it is neither a folder nor an archive, a notebook or a Python file")
+    admission: Admission = unpack(source, copy, limits)
+    return adapters, admission.notes()
+
+
+def _unpacked_within(folder: Path, limits: CopyLimits) -> tuple[str, ...]:
+    """Puts what an archive holds in the place of a copy that is nothing but that archive."""
+    notes: tuple[str, ...] = ()
+    for depth in range(_NESTED):
+        with OpenFolder(folder) as copy:
+            place, others = archive_alone(copy)
+            if not place:
+                break
+            if others:
+                notes = (*notes, f"Left out (beside {shortened(place[-1])}): {several(others)}.")
+            with opened_archive(copy, place) as archive:
+                inner = folder.with_name(f"{folder.name}-{depth}")
+                notes = (*notes, *unpack(archive, PrivateCopy(inner), limits).notes())
+        remove(folder)
+        inner.rename(folder)
+    return notes
+
+
+def _read_single(file: BinaryIO, allowance: FileAllowance) -> bytes:
+    try:
+        content = file.read(allowance.bytes_each + 1)
+    except OSError as error:
+        raise Unreadable(f"the file cannot be read: {error.strerror}") from error
+    if len(content) > allowance.bytes_each:
+        raise Unreadable(f"the file is larger than {size_in_words(allowance.bytes_each)}")
+    return content
+
+
+def _home_name(handed: HandedIn) -> str:
+    """Returns the name of the submission's folder where its author wrote it, as far as is known."""
+    is_folder = isinstance(handed.source, OpenFolder)
+    return handed.name if is_folder else handed.name.split(".")[0]
+
+
+def _ready_to_run(located: Located, limits: CopyLimits) -> tuple[Located, bool]:
+    """Returns the adapters with their cells' runner, and whether it needs a notebook's shell."""
+    root, notebook = located.root, located.notebook
+    place = root / located.file
+    if notebook is None:
+        unfold_mentioned(root, [_text(place, limits)], limits)
+        return located, any(_SHELL in _text(file, limits) for file in sorted(root.rglob("*.py")))
+    unfold(place, notebook)
+    written = write_files(root, place.parent, notebook.files)
+    unfold_mentioned(root, notebook.cells, limits)
+    if not read_facts(cell.encode("utf-8", "replace") for cell in notebook.cells).adapters:
+        by_name = sorted(written, key=lambda file: file.name != _ADAPTERS)
+        for file in by_name:
+            facts = read_facts([_text(file, limits).encode("utf-8", "replace")])
+            if facts.adapters:
+                return Located(root, PurePosixPath(file.relative_to(root)), facts), True
+    module = write_runner(
+        place, (_ADAPTERS, *(f"notebook_{number}.py" for number in range(1, 100)))
+    )
+    return replace(located, file=located.file.with_name(module.name)), True
+
+
+def _text(file: Path, limits: CopyLimits) -> str:
+    if not file.is_file():
+        return ""
+    return read_bounded(file, limits.source.bytes_each).decode("utf-8", "replace")
+
+
+def _submission(
+    name: str, located: Located, home_name: str, notes: tuple[str, ...], has_shell: bool
+) -> Submission:
+    root, file = located.root, located.file
+    plan = plan_imports(root, home_name, file, located.facts)
+    _mark_as_packages(root, file, plan)
+    import_paths = plan.import_paths
+    distribution = read_distribution(root)
+    if plan.package is not None:
+        root.rename(root.with_name(plan.package))
+        import_paths = (*(str(PurePosixPath(plan.package, path)) for path in import_paths), ".")
+        root, file = root.parent, PurePosixPath(plan.package, file)
+    return Submission(
+        name, root, str(file), plan.module, import_paths, distribution, notes, has_shell
+    )
+
+
+def _mark_as_packages(root: Path, file: PurePosixPath, plan: ImportPlan) -> None:
+    """Makes regular packages of the folders that `module` names.
+
+    Without, any other package of that name on the worker's path (many call theirs `tests`) would
+    be found before them.
+    """
+    folders = plan.module.count(".") - (plan.package is not None)
+    packages = [root.joinpath(*file.parts[: depth + 1]) for depth in range(folders)]
+    if plan.package is not None:
+        packages.append(root)
+    for package in packages:
+        init = package / "__init__.py"
+        if not init.exists():
+            init.touch()
+            init.chmod(0o644)
+
 
 _MOST_KEPT = 256 * MIB  # memory that a process may have held and stay; most need a tenth
 

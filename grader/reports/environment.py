@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.core.known_packages import DO_WITHOUT, KNOWN_PACKAGES
+from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES
 from grader.core.submission import ClassImports, ClassNeeds
 from grader.core.text import plain
 from grader.worker.packages import is_installed

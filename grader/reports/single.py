@@ -17,16 +17,19 @@ from grader.core.explanation import lack_in_words
 from grader.core.points import OF_THE_VALUES, hundredths, points_of, shared_out
 from grader.core.text import gained_in_words, one_line, plain, points
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
-from grader.reports.cause_text import (
+from grader.reports.standing import (
     WRONG_VALUES,
+    ExerciseStanding,
+    Standing,
+    by_exercise,
     causes_of,
     cost,
     extent,
     notes_in_short,
     paragraph,
+    standing_of,
     title,
 )
-from grader.reports.standing import ExerciseStanding, Standing, by_exercise, standing_of
 
 
 def credited(grade: Grade) -> Grade:

@@ -1,18 +1,200 @@
-"""How a submission stands in each exercise, and what its student reads of it."""
+"""How a submission stands in each exercise, and the text of each cause of what is wrong."""
 
 from __future__ import annotations
 
 import enum
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 
-from grader.core.causes import Cause
-from grader.core.points import total
-from grader.core.text import one_line, plain
-from grader.core.verdict import Aspect, Grade, Status, Verdict
-from grader.reports.cause_text import cost, extent, notes, paragraph, title
+from grader.core.cause_remarks import remarks
+from grader.core.causes import Cause, FailedTest, causes, titled
+from grader.core.points import OF_THE_VALUES, hundredths, points_of, total
+from grader.core.text import first_line, one_line, plain, points
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict
+
+_LONGEST = 300
+_NAMES = 8
+
+
+def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
+    """Returns why tests did not pass, in the order of their exercises; what is missing comes last.
+
+    What other tests count less because an exercise's values are wrong is lost by what makes these
+    wrong.
+    """
+    judged, failed, lessened = list(verdicts), [], Counter[str]()
+    for verdict in judged:
+        if verdict.status is not Status.PASSED:
+            failed.append(FailedTest.of(verdict))
+        elif OF_THE_VALUES in (verdict.message or ""):
+            lessened[verdict.exercise] += hundredths(verdict.max_score - verdict.score)
+    for place, test in enumerate(failed):
+        if test.aspect is Aspect.VALUES and test.exercise in lessened:
+            more = points_of(lessened.pop(test.exercise))
+            failed[place] = replace(test, lost=total((test.lost, more)))
+    return causes(failed, [verdict.exercise for verdict in judged])
+
+
+def title(cause: Cause, longest: int = _LONGEST) -> str:
+    """Returns the exercise and what is wrong, and the id of the mistake beside it."""
+    said = one_line(cause.title, longest)
+    if cause.shown.status is Status.NOT_GRADED:
+        said = f"not graded, which costs no points: {said}"
+    return f"{said} [{one_line(cause.id)}]" if cause.id else said
+
+
+def paragraph(cause: Cause) -> Iterator[str]:
+    """Yields the text below a cause's title: the hint, one message in full, and the line."""
+    if cause.hint:
+        yield f"Hint: {plain(cause.hint)}" if cause.mistake else plain(cause.hint)
+    below = message_below(cause)
+    named = [f"{file}:{line}" for file, line in cause.shown.places]
+    if cause.lines and not any(place in below for place in named):
+        yield f"at {one_line(cause.lines, _LONGEST)}"
+    if below:
+        yield plain(below)
+
+
+def message_below(cause: Cause) -> str:
+    """Returns the message of the test that is told, and where the title is not true.
+
+    Without its first line, if that is the title.
+    """
+    message = cause.shown.message
+    if cause.mistake is None and len(cause.sentence) <= _LONGEST:
+        message = message.partition("\n")[2]
+    further = (one_line(one, _LONGEST) for one in remarks(cause))
+    return "\n".join(filter(None, [message, *further]))
+
+
+def extent(cause: Cause) -> str:
+    """Says which tests a cause fails, the root's first: "13 tests of run_x; also fails run_y: 97
+    tests".
+    """
+    if cause.shown.status is Status.MISSING:
+        return f"{listed(cause.exercises, _NAMES)}: {tests(len(cause.tests))}"
+    root, *others = cause.exercises
+    own = sum(test.exercise == root for test in cause.tests)
+    said = f"{tests(own)} of {one_line(root)}"
+    if not others:
+        return said
+    return f"{said}; also fails {listed(others, _NAMES)}: {tests(len(cause.tests) - own)}"
+
+
+def cost(cause: Cause) -> str:
+    """Returns the points that its tests cost, in parentheses; "" if these are none."""
+    lost = points(cause.lost)
+    return "" if lost == "0" or cause.shown.status is Status.NOT_GRADED else f"(-{lost} points)"
+
+
+def is_of_values(cause: Cause) -> bool:
+    """Returns whether plain answers are wrong, which counts most."""
+    return any(test.aspect is Aspect.VALUES for test in cause.tests)
+
+
+def listed(exercises: Iterable[str], most: int) -> str:
+    """Returns the names of exercises, so many of them: "run_x, run_y and 3 more"."""
+    names = [one_line(name) for name in exercises]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def tests(number: int) -> str:
+    """Returns a number of tests, in words."""
+    return "1 test" if number == 1 else f"{number} tests"
+
+
+_CAUSES = 3
+_FEW_NAMES = 2
+_SHORT = 200
+
+
+def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
+    """Says in sentences what went wrong: "run_x, run_y: your scores are not scaled [no-scale]"."""
+    return "; ".join(phrases(grade, found))
+
+
+def phrases(grade: Grade, found: Sequence[Cause] | None = None) -> list[str]:
+    """Returns a phrase for each of the first causes, and how many more there are.
+
+    First come the causes that make plain answers wrong, and among those the ones at the root.
+    `found` are the causes, if the caller knows them already.
+    """
+    if grade.status is not GradeStatus.GRADED:
+        return [one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _SHORT)]
+    found = causes_of(grade.tests) if found is None else found
+    if not found:
+        if grade.message and grade.score < grade.max_score:
+            return [one_line(first_line(grade.message), _SHORT)]
+        return ["everything right"]
+    wrong = {name for cause in found if is_of_values(cause) for name in cause.exercises}
+    said = [_in_a_phrase(cause, wrong) for cause in _ranked(found)[:_CAUSES]]
+    if (more := len(found) - _CAUSES) > 0:
+        said.append(f"and {more} more cause{'s' if more > 1 else ''}")
+    if grade.notes and any(cause.is_absence for cause in found):
+        said.append(one_line(grade.notes[0], _SHORT))
+    return said
+
+
+def complaint(grade: Grade, longest: int, found: Sequence[Cause] | None = None) -> str:
+    """Returns the first of the complaints in so many characters, and how many causes follow."""
+    if grade.status is not GradeStatus.GRADED:
+        found = ()
+    found = causes_of(grade.tests) if found is None else found
+    if not found:
+        return one_line(complaints(grade, found), longest)
+    rest = f" (+{len(found) - 1} more)" if len(found) > 1 else ""
+    return one_line(_ranked(found)[0].title, longest - len(rest)) + rest
+
+
+def _ranked(found: Sequence[Cause]) -> list[Cause]:
+    """Returns the causes, those first that make plain answers wrong."""
+    return sorted(found, key=lambda cause: not is_of_values(cause))
+
+
+def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
+    """Returns the exercises and the sentence, with the line and the id beside it.
+
+    Values are right only of exercises that are not among the `wrong` ones for another cause.
+    """
+    said = one_line(cause.sentence, _SHORT).removesuffix(".")
+    if cause.shown.status is Status.MISSING and len(cause.exercises) > 1:
+        return said
+    if cause.mistake is None and cause.shown.status is Status.FAILED:
+        said, _, _ = said.partition(";")  # that so many numbers are wrong, not which is the worst
+    if cause.shown.status is Status.NOT_GRADED:
+        said = f"not graded: {said}"
+    is_told = not cause.lines or cause.lines in said or ";" in cause.lines
+    place = "" if is_told else f" ({one_line(cause.lines)})"
+    name = f" [{one_line(cause.id)}]" if cause.id else ""
+    exercises = listed(cause.exercises, _FEW_NAMES)
+    right = not is_of_values(cause) and wrong.isdisjoint(cause.exercises)
+    said = titled("" if exercises in said else exercises, said)
+    return f"{said}{place}{name}" + (" (values right)" if right else "")
+
+
+WRONG_VALUES = "Where an exercise's values are not all right, its other tests count less."
+
+
+def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """Returns each line of the remarks on tests that passed, with the verdicts that have the
+    line.
+    """
+    remarked: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        if verdict.status is Status.PASSED and verdict.message:
+            for line in verdict.message.splitlines():
+                remarked.setdefault(line, []).append(verdict)
+    return remarked
+
+
+def notes_in_short(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """Returns the notes, with an exercise's wrong values told once and not for each test."""
+    found = notes(verdicts)
+    told = {note: noted for note, noted in found.items() if not note.endswith(OF_THE_VALUES)}
+    return told if len(told) == len(found) else {**told, WRONG_VALUES: []}
 
 
 class Standing(enum.StrEnum):
@@ -121,8 +303,8 @@ def _telling(verdicts: Sequence[Verdict]) -> Verdict:
     return next((verdict for verdict in verdicts if verdict.diagnosis), verdicts[0])
 
 
-_CAUSES = 5
-_LONGEST = 1500
+_CAUSES_TOLD = 5
+_LONGEST_TOLD = 1500
 
 
 def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
@@ -135,15 +317,15 @@ def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
     if standing.standing is Standing.MISSING:
         return shortened(plain(verdicts[0].message or standing.words))
     own = [cause for cause in found if standing.exercise in cause.exercises]
-    parts = [_told(cause, standing.exercise) for cause in own[:_CAUSES]]
-    if len(own) > _CAUSES:
-        parts.append(f"and {len(own) - _CAUSES} more that went wrong in other ways")
+    parts = [_told(cause, standing.exercise) for cause in own[:_CAUSES_TOLD]]
+    if len(own) > _CAUSES_TOLD:
+        parts.append(f"and {len(own) - _CAUSES_TOLD} more that went wrong in other ways")
     parts.append(f"{standing.words}; {standing.passed} of {standing.tests} tests passed")
     parts += [f"note: {shortened(plain(note))}" for note in notes(verdicts)]
     return "\n\n".join(parts)
 
 
-def shortened(text: str, longest: int = _LONGEST) -> str:
+def shortened(text: str, longest: int = _LONGEST_TOLD) -> str:
     """Returns the text, cut off after `longest` characters."""
     return text if len(text) <= longest else f"{text[:longest].rstrip()}…"
 

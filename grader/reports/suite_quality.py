@@ -143,14 +143,6 @@ class ErrorSpread:
             return
         self.counts[_place(error)] += 1
 
-    def extend(self, other: ErrorSpread) -> None:
-        """Adds the errors of another class in the same test."""
-        if other.right is not None:
-            self.right = max(other.right, self.right or 0.0)
-        if other.wrong is not None:
-            self.wrong = min(other.wrong, math.inf if self.wrong is None else self.wrong)
-        self.counts = [own + theirs for own, theirs in zip(self.counts, other.counts, strict=True)]
-
     @property
     def doubts(self) -> list[str]:
         """Returns the doubts about the tolerance, in words."""

@@ -18,7 +18,7 @@ from grader.core.submission import Author
 from grader.core.text import one_line, points
 from grader.core.verdict import GradeStatus
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
-from grader.reports.cause_text import complaint, complaints
+from grader.reports.standing import complaint, complaints
 from grader.results.decisions.settling import Settling
 from grader.results.results import Outline, Results
 

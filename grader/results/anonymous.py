@@ -222,9 +222,6 @@ class AnonymousResults(Results):
             mask.add(name, other.authors.get(name, ()), mask.labels[name])
         return AnonymousResults(other, mask)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return AnonymousResults, (self.named, self.mask)
-
     def outlines(self) -> list[Outline]:
         """Returns the submissions' outlines for a table of the class, in order of their numbers."""
         labelled = [

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.core.refusal import Refusal
+from grader.core.text import Refusal
 
 _SET = "INSERT OR REPLACE INTO batch VALUES (?, ?)"
 _GET = "SELECT value FROM batch WHERE key = ?"

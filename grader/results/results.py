@@ -14,10 +14,11 @@ from typing import Any
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import WrongAnswers
-from grader.core.late_rule import LateRule
+from grader.core.points import LateRule
 from grader.core.submission import Author, ClassImports
 from grader.core.verdict import Grade, GradeStatus, Verdict
 from grader.results.database import StoreError, connect, saying
+from grader.results.earlier import read_class_imports, read_wrong
 from grader.results.rows import (
     CARRIED,
     OF_A_SUBMISSION,
@@ -35,7 +36,6 @@ from grader.results.rows import (
     verdict_of,
     well_formed,
 )
-from grader.results.unknown_mistakes import read_class_imports, read_wrong
 
 _NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
 _EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
@@ -69,10 +69,6 @@ class Results:
         self._people = people
         self.assignment = assignment
         self.state = state
-
-    def __reduce__(self) -> tuple[type[Results], tuple[Path, str, People, str]]:
-        """Reopens the file for reading when another process unpickles this."""
-        return Results, (self._file, self.assignment, self._people, self.state)
 
     @property
     def file(self) -> Path:

@@ -14,7 +14,7 @@ from typing import Any
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import Words
-from grader.core.late_rule import LateRule
+from grader.core.points import LateRule
 from grader.core.submission import Author
 from grader.core.verdict import Grade, Status
 from grader.results.database import (
@@ -35,12 +35,17 @@ from grader.results.database import (
 )
 from grader.results.earlier import (
     EarlierGrade,
+    Named,
     read_earlier,
+    read_lacking,
     read_test_hashes,
     read_words,
     went_wrong,
+    write_imports,
+    write_names,
     write_test_hashes,
     write_words,
+    write_wrong,
 )
 from grader.results.results import Results, numbered_tests
 from grader.results.rows import (
@@ -62,13 +67,6 @@ from grader.results.rows import (
     well_formed,
     words_row,
     write_people,
-)
-from grader.results.unknown_mistakes import (
-    Named,
-    read_lacking,
-    write_imports,
-    write_names,
-    write_wrong,
 )
 
 _NO_TIMES: Mapping[str, datetime.datetime] = {}

@@ -89,7 +89,7 @@ class Environment:
             self._absent += [name] if checked.lacks else []
 
     def fault(self, raised: Raised) -> StudentFault | None:
-        """Why nothing can be graded here: a package is not installed that may be imported."""
+        """Returns why nothing can be graded here: a package that may be imported is missing."""
         if raised.lacks not in self._assignment.packages:
             return None
         return StudentFault(Status.NOT_GRADED, in_words(raised.lacks))

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.core.refusal import Refusal
-from grader.core.settings import CPU
-from grader.sandbox.cgroups.discovery import find_ground
-from grader.sandbox.cgroups.group import Ground, Group, GroupBounds, NoGround
+from grader.core.assignment import CPU
+from grader.core.text import Refusal
+from grader.sandbox.cgroup_grounds import find_ground
+from grader.sandbox.cgroups import Ground, Group, GroupBounds, NoGround
 from grader.sandbox.usage_watch import Usage
 from grader.sandbox.zygote import Zygote
 
@@ -96,7 +96,7 @@ class ForkServer:
 
     @property
     def groups(self) -> str:
-        """Which version of control groups its workers are in; nothing if they are in none."""
+        """Returns which version of control groups its workers are in; nothing if in none."""
         return self._ground.version if self._ground is not None else ""
 
     def group(self, bounds: GroupBounds) -> Group | None:
@@ -181,7 +181,7 @@ class ForkServer:
         self._end()
 
     def wait_until_ready(self) -> None:
-        """Until it can fork workers; known by then is their `user`, if they have one of their own.
+        """Waits until it can fork workers, and notes their `user`, if they have one of their own.
 
         Raises:
             ForkServerLost: if it did not start.
@@ -242,7 +242,7 @@ class ForkServer:
                 send(self._reaper, number)
 
     def _heard(self, seconds: float) -> tuple[bytes, bool]:
-        """The end of what it complained of, and whether it hung up: it does when it ends."""
+        """Returns the end of its complaints, and whether it hung up, as it does at its end."""
         said, deadline = b"", time.monotonic() + seconds
         while True:
             left = max(0.0, deadline - time.monotonic())

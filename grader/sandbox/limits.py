@@ -7,7 +7,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
-from grader.core.settings import CPU
+from grader.core.assignment import CPU
 
 # What takes no longer is not worth asking the kernel about.
 _SHORT = 0.05
@@ -81,14 +81,14 @@ class Clock:
         )
 
     def close(self) -> None:
-        """No more is asked."""
+        """Lets go of what is read from; no more is asked."""
         for descriptor in (self._its_delay, self._own_delay):
             if descriptor >= 0:
                 os.close(descriptor)
         self._its_delay = self._own_delay = -1
 
     def _told(self) -> tuple[float, float]:
-        """The process's seconds of all processors, and those in which it was ready and had none.
+        """Returns the process's seconds on all processors, and those in which it waited for one.
 
         The former by the clock that the kernel keeps of it (clock_getcpuclockid(3)). Of a process
         that has ended, what was known of it before.

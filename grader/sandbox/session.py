@@ -11,23 +11,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.core.assignment import CPU, WALL_FACTOR
 from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.replies import Reply, Sealed, Unremarkable, opened
-from grader.core.settings import CPU, WALL_FACTOR
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.trials import Outcomes, Trials
 from grader.core.wire.values import Value
+from grader.sandbox.claims import Uses, redacted, with_what_was_missed, without_places
 from grader.sandbox.environment import Environment
-from grader.sandbox.forbidden_uses import Uses
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import PRICE_OF_JUDGE, Allowance, Patience
-from grader.sandbox.redaction import redacted, with_what_was_missed, without_places
 from grader.sandbox.worker import Worker, WorkerLost
-from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
-from grader.testing.outcome import StudentFault
-from grader.testing.wording import Wording
+from grader.testing.handles.scripts import TwoProcesses, in_two_processes
+from grader.testing.outcome import StudentFault, Wording
 
 _LOSSES = 2
 # So many calls may take all their time. Who hangs as often has one part that is asked by many.
@@ -215,7 +213,7 @@ class Session:
 
     @property
     def spent(self) -> float:
-        """The seconds that all of its workers took, those in which edits were tried as well."""
+        """Returns the seconds that all of its workers took, also those that tried edits."""
         return self._used + self._beside + (0.0 if self._bench is None else self._bench.seconds)
 
     def charge(self, seconds: float) -> None:
@@ -225,7 +223,7 @@ class Session:
 
     @contextlib.contextmanager
     def bench(self) -> Iterator[TrialWorker]:
-        """A worker of its own in which edits of the submission can be tried, and which then ends.
+        """Provides a worker in which edits of the submission can be tried, and which then ends.
 
         None of its time is the submission's, and nothing that it prints is kept.
 

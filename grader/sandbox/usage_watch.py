@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.core.removal import opened
+from grader.core.scratch import opened
 from grader.sandbox.limits import Allowance, Exceeded
 
 # Anonymous memory, wherever it is, shared memory, and the kernel's tables of both.
@@ -141,7 +141,7 @@ def take_unlisted(pid: int, folder: Path, largest: int, user: int | None, room: 
 
 
 def _unlinked_maps(pid: int, folder: Path) -> Iterator[tuple[int, int]]:
-    """Device and number of each mapped file below a folder whose name is gone (proc(5))."""
+    """Yields device and number of each mapped file below a folder whose name is gone (proc(5))."""
     for line in Path(f"/proc/{pid}/maps").read_bytes().splitlines():
         if line.endswith(b" (deleted)") and os.fsencode(folder) in line:
             major, minor = line.split()[3].split(b":")
@@ -200,7 +200,7 @@ class UsageWatch:
 
     @property
     def held(self) -> int:
-        """The bytes of memory that it holds now, and did not when it was first looked at."""
+        """Returns the bytes of memory that it holds beyond those of the first look."""
         return self._usage().memory - self._before.memory
 
     def look(self) -> None:

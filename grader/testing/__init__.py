@@ -8,7 +8,7 @@ A test calls `student` and `reference` on inputs from `draw`, and asserts:
         assert_matches(student(x, dim=-1), reference(x, dim=-1))
 """
 
-from grader.testing.assertions.assertions import (
+from grader.testing.assertions import (
     assert_gradients_match,
     assert_inputs_unchanged,
     assert_keeps_dtype,

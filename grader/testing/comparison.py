@@ -14,10 +14,9 @@ import torch
 from grader.core.verdict import Measurement
 from grader.core.wire.calls import Call
 from grader.core.wire.values import Value
-from grader.testing.contract.contract import Adapter
-from grader.testing.contract.kinds import Anything, PlainType
-from grader.testing.outcome import shows_expected
-from grader.testing.wording import Trace, Wording
+from grader.testing.contract import Adapter
+from grader.testing.kinds import Anything, PlainType
+from grader.testing.outcome import Trace, Wording, shows_expected
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.core.adapter_names import is_adapter
 from grader.core.assignment import BadAssignment, meant
-from grader.testing.contract.contract import Adapter, read_contract
+from grader.core.names import is_adapter
+from grader.testing.contract import Adapter, read_contract
 from grader.worker.exceptions.raising import describe_exception
 
 _FUNCTION = re.compile(r"\w+\.((?:run|get)_\w+)\(\)")

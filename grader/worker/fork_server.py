@@ -22,11 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.processes import end_with_parent
-from grader.worker.confinement.access_times import close_access_times
 from grader.worker.confinement.file_tree import enter_file_tree, readable_by_all
 from grader.worker.confinement.identity import enter_other_namespaces, unprivileged_user
-from grader.worker.confinement.inherited import InheritedState, Mapped
-from grader.worker.confinement.layers import prepare_confinement
+from grader.worker.confinement.layers import (
+    InheritedState,
+    Mapped,
+    close_access_times,
+    prepare_confinement,
+)
 from grader.worker.packages import load_ahead, package_folders
 
 _MESSAGE = 4096
@@ -93,7 +96,7 @@ def _fork(channel: int, output: int, inherited: InheritedState) -> int:
 
 
 def engine_modules() -> tuple[str, ...]:
-    """The engine's modules. A worker that went through all modules would copy the pages of all."""
+    """Returns the engine's modules; to go through all modules would copy the pages of all."""
     return tuple(name for name in sys.modules if name.partition(".")[0] == "grader")
 
 
@@ -115,8 +118,8 @@ def warm_up(
     import torch
 
     import grader.worker.serving
-    from grader.core.counting import WorkCounter
-    from grader.worker.stubs.torch_compile import load_no_compiler
+    from grader.worker.observing.lines import WorkCounter
+    from grader.worker.stubs import load_no_compiler
 
     loaded = (beartype, einops, jaxtyping, numpy, torch, grader.worker.serving)
     jaxtyping.config.update("jaxtyping_disable", True)
@@ -159,13 +162,13 @@ def _is_editable(finder: object) -> bool:
 
 
 def adopt_descendants() -> None:
-    """Orphans of a worker become this process's children, so that they can be ended (Linux)."""
+    """Makes orphans of a worker this process's children, so that they can be ended (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def is_init() -> bool:
-    """Whether this is the first process of a process namespace: all others there end with it.
+    """Returns whether this is the first of a process namespace: the others there end with it.
 
     Its parent is in another one; so it cannot be the machine's.
     """

@@ -18,14 +18,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from grader.core.adapter_names import is_adapter
+from grader.core.names import is_adapter
 from grader.core.wire.calls import MAX_CELL_ERRORS, Raised
 from grader.worker.exceptions.raising import describe_exception
-from grader.worker.notebook.cells import Cells
-from grader.worker.notebook.shell import install
-from grader.worker.observing.own_files import OfWhatWasHandedIn, make_workplace, own_file
+from grader.worker.notebook import Cells, install
+from grader.worker.observing.lines import OfWhatWasHandedIn, make_workplace, own_file
 from grader.worker.packages import ImportClock, make_room
-from grader.worker.stubs.finding import OwnDistributions, SilentWriters, StubFinder
+from grader.worker.stubs import OwnDistributions, SilentWriters, StubFinder
 
 _LONGEST = 60
 # What Python says where `input()` meets the end of the input, and nothing else does.
@@ -176,7 +175,7 @@ def load(
 
 
 def _home(root: Path, module: str, import_paths: Sequence[str]) -> Path:
-    """The folder that was handed in: `root`, or the package in it that this folder is itself."""
+    """Returns the folder that was handed in: `root`, or the package that it is itself."""
     package = module.partition(".")[0]
     is_package = "." in module and import_paths[0] == package
     return root / package if is_package else root
@@ -194,7 +193,7 @@ def _described(raised: Iterable[BaseException], root: Path) -> tuple[Raised, ...
 
 
 def _installed(distribution: tuple[str, str], scratch: Path) -> Path:
-    """A folder in which `importlib.metadata` finds a distribution of that name and version."""
+    """Returns a folder in which `importlib.metadata` finds that distribution."""
     name, version = distribution
     site = scratch / "installed"
     info = site / f"{name.replace('-', '_')}-{version}.dist-info"

@@ -17,21 +17,23 @@ from types import FrameType
 from typing import Any
 
 from grader.core.wire.calls import Answer, Call, ImportReport, Raised, encode_answer
-from grader.core.wire.codec import as_plain
 from grader.core.wire.delta import Receiving
 from grader.core.wire.frames import decode, encode, receive
-from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, slow_imports
-from grader.core.wire.tensors import BadFrame
+from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, as_plain, slow_imports
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
-from grader.core.wire.values import Foreign
-from grader.worker.calls.interpreter import Living
-from grader.worker.calls.performing import absent, perform
-from grader.worker.confinement.inherited import InheritedState
-from grader.worker.confinement.layers import ProcessLimits, Territory, close_descriptors, confine
+from grader.core.wire.values import BadFrame, Foreign
+from grader.worker.confinement.layers import (
+    InheritedState,
+    ProcessLimits,
+    Territory,
+    close_descriptors,
+    confine,
+)
 from grader.worker.loading import Loaded, load
-from grader.worker.multiprocessing.install import do_without_forking
+from grader.worker.multiprocessing import do_without_forking
 from grader.worker.observing.watching import CallWatch
-from grader.worker.stubs.torch_compile import do_without_compiling
+from grader.worker.performing import Living, absent, perform
+from grader.worker.stubs import do_without_compiling
 from grader.worker.trials.trials import Trying
 
 # With its first byte, the kernel tells the judge the worker's process id as the judge sees it.
@@ -157,7 +159,7 @@ def _nothing() -> None:
 
 
 def _redirect(output: int) -> None:
-    """Nothing that a submission prints may mix with anything of the judge."""
+    """Keeps what a submission prints from mixing with anything of the judge."""
     for text in (sys.stdout, sys.stderr):
         if isinstance(text, io.TextIOWrapper):
             text.reconfigure(line_buffering=True)

@@ -16,8 +16,8 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser
 
+from grader.core.assignment import Settings
 from grader.core.processes import processors
-from grader.core.settings import Settings
 from grader.core.verdict import Grade, Verdict
 from grader.intake.entry import Entry
 from tests.harness.grading_jobs import GradingJob

@@ -13,7 +13,7 @@ from grader.core.submission import Author
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import write_export
-from grader.reports.export.remarks import Remark
+from grader.reports.export.scores import Remark
 from grader.results.decisions.opening import open_settling
 from grader.results.results import Results
 from grader.results.store import Store

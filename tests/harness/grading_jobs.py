@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from grader.core.assignment import Settings
 from grader.core.explanation import explained
-from grader.core.settings import Settings
 from grader.core.verdict import Grade, Verdict
 from grader.grading.job.client import Follow, JobClient
 from grader.intake.entry import Entry

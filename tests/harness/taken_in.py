@@ -11,12 +11,11 @@ from pathlib import Path
 from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
 from grader.grading.batch import open_batch
-from grader.grading.options import Options
-from grader.grading.pool import GradedTask, Task
+from grader.grading.options import GradedTask, Options, Task
+from grader.intake.discovery import discover
 from grader.intake.entry import Discovery
 from grader.intake.people import Person, attribute
-from grader.intake.platforms.discovery import discover
-from grader.intake.staging import take_in
+from grader.intake.process import take_in
 from tests.harness.export_fixtures import a_grade as a_whole_grade
 from tests.harness.export_fixtures import a_verdict
 

@@ -110,10 +110,10 @@ class Warm:
 
 def fork_jobs_and_zygotes(command: Callable[[], Path], zygote: Callable[[], Path]) -> None:
     """Replaces how this process starts the two interpreters that load torch."""
-    import grader.grading.job.client_process
+    import grader.grading.job.lines
     import grader.sandbox.zygote
 
-    grader.grading.job.client_process.subprocess = _forking(_JOB, command, dies_with_parent=True)
+    grader.grading.job.lines.subprocess = _forking(_JOB, command, dies_with_parent=True)
     grader.sandbox.zygote.subprocess = _forking(_ZYGOTE, zygote, dies_with_parent=False)
 
 
@@ -270,7 +270,7 @@ def _load_zygotes() -> None:
     import numpy
     import torch.fx.experimental.symbolic_shapes
 
-    import grader.core.counting
+    import grader.worker.observing.lines
     import grader.worker.serving
     import grader.worker.zygote
 

@@ -22,10 +22,10 @@ from grader.authoring.handout.installing import (
     Platform,
     section,
 )
-from grader.core.adapter_names import is_adapter
 from grader.core.assignment import Assignment, BadAssignment
+from grader.core.names import is_adapter
 from grader.home.bench import CONTRACT
-from grader.testing.frozen_cases import FIXTURES, remove_frozen
+from grader.testing.cases import FIXTURES, remove_frozen
 
 _ABOUT = '"""What the adapters take and return, as it was handed out: leave this file as it is."""'
 _NAME = re.compile(r"[^\W\d]\w*")

@@ -18,21 +18,22 @@ from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, WATCHED_ASPECTS
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
 from grader.explain.mistakes.prediction import row_of
 from grader.home.bench import DirectCalls
-from grader.testing.cases import Case, fresh_case
-from grader.testing.frozen_cases import (
+from grader.testing.cases import (
     FIXTURES,
     SEED,
     Answers,
+    Case,
     FrozenModule,
     FrozenSteps,
     FrozenTest,
     fixture_file,
     freeze,
+    fresh_case,
     remove_frozen,
 )
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation
-from grader.testing.suite.suite import Suite, Test
+from grader.testing.suite import Suite, Test
 
 
 @dataclass(frozen=True, slots=True)

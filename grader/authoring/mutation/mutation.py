@@ -16,8 +16,8 @@ from grader.core.assignment import Assignment, BadAssignment
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.generation import edits_of
 from grader.grading.judge.judge import Judge
-from grader.testing.frozen_cases import SEED
-from grader.testing.suite.suite import Suite
+from grader.testing.cases import SEED
+from grader.testing.suite import Suite
 
 ARGUED = Path("solutions/edits.toml")
 _SECONDS = 100.0

@@ -14,17 +14,16 @@ import torch
 
 from grader.authoring.mutation.solutions import REFERENCES, Functions, Reach, RightPrograms, Role
 from grader.authoring.verification import Functions as Examinee
-from grader.core.settings import CPU
+from grader.core.assignment import CPU
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.values import Value, as_tensor
 from grader.explain.rewriting.edit import Edit
 from grader.grading.judge.judge import Judge
 from grader.testing.handles.handle import call_in_float64
-from grader.testing.suite.suite import Suite
-from grader.worker.calls.interpreter import Living
-from grader.worker.calls.marshalling import same_values
-from grader.worker.calls.performing import perform
+from grader.testing.suite import Suite
+from grader.worker.marshalling import same_values
+from grader.worker.performing import Living, perform
 
 # Of the largest number in a tensor: what sums in another order may come to in float64.
 _ROUNDING = 1e-11

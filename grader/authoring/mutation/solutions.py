@@ -16,13 +16,12 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from grader.authoring.verification import Functions as Examinee
-from grader.core.adapter_names import is_adapter
-from grader.core.assignment import BadAssignment
-from grader.core.settings import CPU
+from grader.core.assignment import CPU, BadAssignment
+from grader.core.names import is_adapter
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call, encode_call
 from grader.grading.judge.judge import Judge
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 
 PACKAGE = "solutions"
 REFERENCES = "the references"

@@ -16,10 +16,10 @@ from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_h
 from grader.cli.progress import ExplainingProgress, GradingProgress
 from grader.grading.batch import Batch, open_batch
 from grader.grading.cluster.connection import chosen_pools
-from grader.grading.pool import Explained, Pools
-from grader.intake.copying.names import several
+from grader.grading.options import Explained, Pools
+from grader.intake.discovery import discover
+from grader.intake.limits import several
 from grader.intake.people import attribute, read_roster
-from grader.intake.platforms.discovery import discover
 from grader.reports.environment import (
     lacking_in_words,
     not_preloaded_in_words,

@@ -13,12 +13,17 @@ import click
 
 from grader.cli.options import RESULTS
 from grader.results.anonymous import AnonymousResults
-from grader.results.decisions.class_list import ClassList, Unknown
-from grader.results.decisions.decision import BadDecisions
-from grader.results.decisions.effects import effects
-from grader.results.decisions.file import NAME, append_decision, read_decisions, remove_decision
-from grader.results.decisions.form import complaints, decision_of
+from grader.results.decisions.decision import BadDecisions, ClassList, Unknown
+from grader.results.decisions.file import (
+    NAME,
+    append_decision,
+    complaints,
+    decision_of,
+    read_decisions,
+    remove_decision,
+)
 from grader.results.decisions.opening import aim, open_settling
+from grader.results.decisions.settling import effects
 from grader.results.results import Results
 from grader.results.store import Store
 

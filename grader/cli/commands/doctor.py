@@ -16,10 +16,10 @@ import grader
 from grader.cli.options import assignment_option
 from grader.cli.preview import print_what_is_needed, what_is_needed
 from grader.core.text import one_line
-from grader.intake.platforms.discovery import discover
+from grader.intake.discovery import discover
 
 if TYPE_CHECKING:
-    from grader.sandbox.probing.probe import Attempt, ProbeResult
+    from grader.sandbox.probe import Attempt, ProbeResult
 
 _NOT_PROMISED = (
     "not promised here: this machine grants workers no file tree or processes of their own. They "
@@ -61,7 +61,7 @@ def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str
 
 
 def _try_the_machine() -> None:
-    from grader.sandbox.probing.probe import examine_confinement  # torch takes a second to load
+    from grader.sandbox.probe import examine_confinement  # torch takes a second to load
 
     console = Console()
     with console.status("confining workers that try to get out ..."):

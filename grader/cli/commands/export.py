@@ -14,7 +14,7 @@ import click
 from grader.cli.options import RESULTS
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import FORMATS, write_export
-from grader.reports.export.remarks import ExportRefused
+from grader.reports.export.scores import ExportRefused
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
 

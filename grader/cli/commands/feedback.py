@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER, RESULTS
-from grader.intake.copying.names import several
-from grader.reports.feedback.bundle import FORMS, README, write_feedback
+from grader.intake.limits import several
+from grader.reports.feedback import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
 

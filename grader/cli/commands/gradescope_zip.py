@@ -21,9 +21,9 @@ from grader.cli.options import (
     grading_options,
     torch_index_option,
 )
-from grader.core.settings import CPU
+from grader.core.assignment import CPU
 from grader.reports.export.gradescope import Display, VisibleWhen
-from grader.reports.export.remarks import write_whole
+from grader.reports.export.scores import write_whole
 
 _DEFAULTS = {"timeout": TIMEOUT, "memory": MEMORY_MB, "explain_timeout": EXPLAIN_TIMEOUT}
 

@@ -14,8 +14,14 @@ import click
 
 from grader.cli.options import FILE, chosen_options, display_options, grading_options
 from grader.core.verdict import Grade, GradeStatus
-from grader.grading.job.client_process import COMMAND, StartedEarly
-from grader.reports.export.gradescope import Display, VisibleWhen, results, total_points
+from grader.grading.job.lines import COMMAND, StartedEarly
+from grader.reports.export.gradescope import (
+    Display,
+    VisibleWhen,
+    prairielearn_results,
+    results,
+    total_points,
+)
 
 _FORMATS = ("text", "json", "gradescope", "github", "junit", "prairielearn")
 _PAGE_WIDTH = 100
@@ -85,8 +91,8 @@ def run(
 
         from grader.cli.actions import LiveResults, tell_github
         from grader.grading.coordinator import graded_alone
-        from grader.intake.platforms.discovery import single
-        from grader.reports.export.remarks import write_whole
+        from grader.intake.discovery import single
+        from grader.reports.export.scores import write_whole
         from grader.reports.single import credited, print_grade
 
         live = None
@@ -116,7 +122,6 @@ def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
     from rich.console import Console
 
     from grader.reports.export.junit import junit_xml
-    from grader.reports.export.prairielearn import prairielearn_results
     from grader.reports.single import credited, print_grade
 
     as_json: dict[str, Callable[[], dict[str, Any]]] = {

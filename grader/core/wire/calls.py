@@ -9,24 +9,22 @@ from typing import Annotated, Any
 
 import torch
 
-from grader.core.wire.codec import (
+from grader.core.wire.frames import ANSWER, RECORDED, Received, decode, encode
+from grader.core.wire.records import (
     KEPT_HERE,
+    MAX_IMPORTS,
     AtMost,
     Below,
     File,
+    Line,
     LineNumber,
     Name,
-    Source,
-    as_plain,
-    reader,
-)
-from grader.core.wire.frames import ANSWER, RECORDED, Received, decode, encode
-from grader.core.wire.records import (
-    MAX_IMPORTS,
-    Line,
     Record,
+    Source,
     Texts,
     Unloaded,
+    as_plain,
+    reader,
     records_as_json,
     records_from_json,
     values_of,

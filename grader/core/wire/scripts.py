@@ -3,7 +3,7 @@
 Such are objects that an adapter returned, and what tests make beside a submission: parameters,
 modules, optimizers, files. What a test does with them is a list of steps, each on what an earlier
 step gave, and every call takes all of them along: whoever carries a script out anew comes to the
-same.
+same. A module of torch's own crosses as plain data, of which the same one is made.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from grader.core.wire.values import Value
 
@@ -37,7 +39,7 @@ class Step:
 
     `name` is that of a method or attribute; without one the thing itself is called, or read.
     `NEXT` is asked `times` times, and gives the last item. `MAKE` is the engine's own: it makes
-    something beside the submission, or looks at it (`worker/calls/making.py`). `ASK` calls the
+    something beside the submission, or looks at it (`worker/marshalling.py`). `ASK` calls the
     adapter of that name. Arguments may hold a `Local`.
     """
 
@@ -83,3 +85,117 @@ def steps_from_json(
         )
         for place, (on, doing, name, count, names, times) in enumerate(rows)
     )
+
+
+_HELD = ("_parameters", "_buffers", "_modules")
+_UNSAVED = "_non_persistent_buffers_set"
+_PLAIN = (bool, int, float, str, type(None), torch.dtype)
+
+
+class NotOfTorch(Exception):
+    """A module that is more than classes of `torch.nn`, numbers and texts."""
+
+
+def outline_of(module: torch.nn.Module) -> Value:
+    """Returns a module as plain data.
+
+    Raises:
+        NotOfTorch: if it, or one in it, is not of `torch.nn`, or holds what is no plain data.
+    """
+    tensors: dict[int, torch.Tensor] = {}
+    laid_out = _outline(module, type(module).__name__, tensors)
+    return {
+        "outline": laid_out,
+        "tensors": [one.detach().clone() for one in tensors.values()],
+        "wanting": [one.requires_grad for one in tensors.values()],
+    }
+
+
+def module_of(outline: Mapping[str, Any]) -> torch.nn.Module:
+    """Returns the module that was outlined; what was shared in that one is shared in this one."""
+    tensors = [one.clone() for one in outline["tensors"]]
+    made: dict[tuple[int, bool], torch.Tensor] = {}
+
+    def tensor(place: int | None, is_parameter: bool) -> torch.Tensor | None:
+        if place is None:
+            return None
+        if (place, is_parameter) not in made:
+            one = tensors[place]
+            made[place, is_parameter] = (
+                torch.nn.Parameter(one, outline["wanting"][place]) if is_parameter else one
+            )
+        return made[place, is_parameter]
+
+    def build(own: Mapping[str, Any]) -> torch.nn.Module:
+        kind = getattr(torch.nn, own["class"])
+        module: torch.nn.Module = kind.__new__(kind)
+        torch.nn.Module.__init__(module)
+        for name, place in own["_parameters"].items():
+            module.register_parameter(name, tensor(place, True))  # type: ignore[arg-type]
+        for name, place in own["_buffers"].items():
+            module.register_buffer(name, tensor(place, False), name not in own[_UNSAVED])
+        for name, inner in own["_modules"].items():
+            module.add_module(name, None if inner is None else build(inner))
+        vars(module).update(own["attributes"])
+        return module
+
+    return build(outline["outline"])
+
+
+def parameter_in(outline: Mapping[str, Any], name: str) -> torch.Tensor | None:
+    """Returns an outlined module's parameter by its dotted name."""
+    own = outline["outline"]
+    *modules, last = name.split(".")
+    for module in modules:
+        own = own["_modules"].get(module) or {"_modules": {}, "_parameters": {}}
+    place = own["_parameters"].get(last)
+    found: torch.Tensor | None = None if place is None else outline["tensors"][place]
+    return found
+
+
+def _outline(
+    module: torch.nn.Module, name: str, tensors: dict[int, torch.Tensor]
+) -> dict[str, Any]:
+    kind = type(module)
+    if getattr(torch.nn, kind.__name__, None) is not kind:
+        raise NotOfTorch(f"{name} is of the class {kind.__qualname__}, which is not torch.nn's own")
+    own = vars(module)
+    usual = vars(torch.nn.Module())
+    strange = [
+        key
+        for key, value in own.items()
+        if key not in (*_HELD, _UNSAVED)
+        and (key not in usual or value != usual[key])
+        and not _is_plain(value)
+    ]
+    if strange:
+        raise NotOfTorch(f"{name} holds {strange[0]}, which is no plain data")
+    return {
+        "class": kind.__name__,
+        "_parameters": {key: _place(one, tensors) for key, one in own["_parameters"].items()},
+        "_buffers": {key: _place(one, tensors) for key, one in own["_buffers"].items()},
+        "_modules": {
+            key: None if one is None else _outline(one, f"{name}.{key}", tensors)
+            for key, one in own["_modules"].items()
+        },
+        _UNSAVED: sorted(own[_UNSAVED]),
+        "attributes": {
+            key: value
+            for key, value in own.items()
+            if key not in (*_HELD, _UNSAVED) and (key not in usual or key == "training")
+        },
+    }
+
+
+def _place(tensor: torch.Tensor | None, tensors: dict[int, torch.Tensor]) -> int | None:
+    """Returns where a tensor stands among all: one that is shared stands there once."""
+    if tensor is None:
+        return None
+    tensors.setdefault(id(tensor), tensor)
+    return list(tensors).index(id(tensor))
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return type(value) in _PLAIN

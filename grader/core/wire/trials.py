@@ -9,11 +9,10 @@ from typing import Annotated, Any
 import torch
 
 from grader.core.wire.calls import Call
-from grader.core.wire.codec import Below, File, LineNumber, as_plain, reader
 from grader.core.wire.frames import Received, decode, encode
+from grader.core.wire.records import Below, File, LineNumber, as_plain, reader
 from grader.core.wire.scripts import steps_as_json, steps_from_json
-from grader.core.wire.tensors import BadFrame
-from grader.core.wire.values import Value
+from grader.core.wire.values import BadFrame, Value
 
 # In one frame.
 MAX_EDITS = 500

@@ -17,7 +17,7 @@ from grader.explain.exceptions.names import IMPORTS, NAMES, PROGRAM
 from grader.explain.exceptions.python_versions import wanted_python
 from grader.explain.exceptions.sizes import SIZES
 from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS, STATE_DICT
-from grader.testing.handles.two_processes import REMARK, in_two_processes
+from grader.testing.handles.scripts import REMARK, in_two_processes
 from grader.testing.outcome import StudentFault
 
 # Exceptions of a checker or a library may quote anything, and so come first.

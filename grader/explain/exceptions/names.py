@@ -7,7 +7,7 @@ import importlib.metadata
 import re
 import sys
 
-from grader.core.known_packages import KNOWN_PACKAGES
+from grader.core.names import KNOWN_PACKAGES
 from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN
 from grader.explain.exceptions.kinds import (
@@ -257,7 +257,7 @@ IMPORTS: tuple[ExceptionKind, ...] = (
     ),
     kind(r"ImportError: cannot import name '(\w+)' from '([\w.]+)'", _not_in_module),
     kind(r"ImportError: attempted relative import with no known parent package", _relative),
-    # Where the tests make files: `grader/worker/calls/making.py`.
+    # Where the tests make files: `grader/worker/marshalling.py`.
     kind(
         rf"FileNotFoundError: .*No such file or directory: '(?:…|[^'\n]*{GIVEN}\w+/\d+)/([^'\n]+)'",
         "The tests gave the path of {0}, and nothing was written there before.",

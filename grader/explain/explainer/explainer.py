@@ -35,7 +35,7 @@ from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
 from grader.testing.outcome import Observation, Question, where_of
-from grader.testing.suite.suite import Suite, Test
+from grader.testing.suite import Suite, Test
 
 _FOR_EXAMPLE = (
     "Look for a case you did not handle, an answer that depends on chance, or state that is kept "

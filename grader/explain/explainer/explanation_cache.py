@@ -16,7 +16,7 @@ from grader.core.evidence import Repair
 from grader.core.explanation import Told, Words
 from grader.core.text import plain, source_text
 from grader.core.verdict import Where
-from grader.intake.copying.open_folder import read_bounded
+from grader.intake.open_folder import read_bounded
 
 # Bytes of programs; a syntax tree can take a thousand times as many.
 _MOST_CODE = 1 << 18

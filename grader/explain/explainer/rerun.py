@@ -20,12 +20,12 @@ from grader.explain.answers import InFull, words_of
 from grader.explain.deadline import Deadline, still_running, what_runs
 from grader.explain.excerpts import function_at, lines_of
 from grader.sandbox.session import Session
-from grader.testing.assertions.assertions import WrongNumbers
-from grader.testing.frozen_cases import SEED, HomeCases
+from grader.testing.assertions import WrongNumbers
+from grader.testing.cases import SEED, HomeCases
 from grader.testing.handles.bench import Bench
+from grader.testing.memory import Memory, RememberedSession
 from grader.testing.outcome import Observation, Question, StudentFault
-from grader.testing.suite.memory import Memory, RememberedSession
-from grader.testing.suite.suite import Suite, Test
+from grader.testing.suite import Suite, Test
 
 REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
 

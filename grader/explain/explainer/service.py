@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.core.assignment import EXPLAINING_WALL_FACTOR, Settings
 from grader.core.evidence import Evidence, Excerpt
 from grader.core.explanation import Told, Words, WrongAnswers
-from grader.core.memory_limit import limit_memory_growth
-from grader.core.settings import EXPLAINING_WALL_FACTOR, Settings
+from grader.core.processes import limit_memory_growth
 from grader.core.submission import Submission, Unreadable
 from grader.core.text import plain
 from grader.core.verdict import GradeStatus, Status
@@ -28,14 +28,13 @@ from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.forbidden_names import find_mentions
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.intake.client import IntakeClient
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import SessionLimits
-from grader.testing.outcome import StudentFault
-from grader.testing.suite.suite import Suite
-from grader.testing.wording import WISH, in_words
+from grader.testing.outcome import WISH, StudentFault, in_words
+from grader.testing.suite import Suite
 
 # Beyond what it holds when it begins.
 _MEMORY = 1 << 30

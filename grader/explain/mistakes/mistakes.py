@@ -22,7 +22,7 @@ from grader.explain.mistakes.prediction import Numbers, dropped
 from grader.testing.course import course_code, make_importable
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.outcome import Observation, Prediction
-from grader.worker.calls.interpreter import Living
+from grader.worker.performing import Living
 
 Variants = Sequence[Callable[..., Any]]
 NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]

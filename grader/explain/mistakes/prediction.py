@@ -11,8 +11,8 @@ import torch
 from grader.core.verdict import Diagnosis
 from grader.core.wire.calls import Call
 from grader.explain.layouts import Steps
+from grader.testing.cases import SAMPLE, sample
 from grader.testing.comparison import Tolerance, all_within, tolerance_for
-from grader.testing.frozen_cases import SAMPLE, sample
 from grader.testing.outcome import Observation, Prediction
 
 # An answer that rounding moves farther than this, relative to its maximum, tells nothing.

@@ -15,7 +15,7 @@ from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.questions import CheckedCall, is_answer
 from grader.explain.repair.search import NewBench, Workbench
 from grader.explain.repair.sources import EditableSources
-from grader.testing.handles.two_processes import in_two_processes
+from grader.testing.handles.scripts import in_two_processes
 from grader.testing.outcome import Observation, Question, place_in_words
 
 # Processor time, as a net only.

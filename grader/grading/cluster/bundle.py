@@ -17,16 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import grader
-from grader.core.assignment import Assignment, BadAssignment, find_assignment
+from grader.core.assignment import Assignment, BadAssignment, Settings, find_assignment
 from grader.core.explanation import Words
-from grader.core.settings import Settings
 from grader.core.verdict import Carried, Grade, Verdict
 from grader.grading.fingerprints import SUITE, source_files
-from grader.grading.options import Options
-from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
-from grader.intake.copying.names import size_in_words
-from grader.intake.copying.private_copy import PrivateCopy
+from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task
+from grader.intake.copying import PrivateCopy
 from grader.intake.entry import Entry
+from grader.intake.limits import size_in_words
 from grader.intake.package import Bundle, SubmissionPackage
 
 _LARGEST_REPLY = 64 << 20

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from grader.core.assignment import Settings
 from grader.core.processes import processors
-from grader.core.refusal import Refusal
-from grader.core.settings import Settings
+from grader.core.text import Refusal
 from grader.grading.coordinator import Coordinator
+from grader.grading.options import JobPool, Pools
 from grader.grading.options import require_isolation as require_every_layer
-from grader.grading.pool import JobPool, Pools
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -51,7 +51,7 @@ def connected(address: str) -> Iterator[Client]:
         ) from error
 
     async def shake_hands() -> None:
-        """A client that could not begin would try for long to take leave of whoever is there."""
+        """Connects once: a client that could not begin would try for long to take leave."""
         arguments = Security().get_connection_args("client")
         comm = await asyncio.wait_for(connect(address, _SECONDS, **arguments), _SECONDS)
         await comm.close()

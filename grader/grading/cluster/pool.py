@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from distributed import Client, Future
 
-from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.explanation import Words
-from grader.core.settings import Settings
 from grader.core.text import plain
 from grader.grading.cluster.bundle import (
     BadReply,
@@ -31,15 +30,14 @@ from grader.grading.cluster.bundle import (
 )
 from grader.grading.cluster.connection import NoCluster
 from grader.grading.cluster.remote_worker import (
+    RemoteWorkers,
     close_remote_worker,
     open_remote_worker,
     run_request,
 )
-from grader.grading.cluster.remote_workers import RemoteWorkers
 from grader.grading.coordinator import not_graded
-from grader.grading.options import NotIsolated
-from grader.grading.pool import Explained, ExplanationTask, GradedTask, Task
-from grader.intake.copying.private_copy import CopyFailed
+from grader.grading.options import Explained, ExplanationTask, GradedTask, NotIsolated, Task
+from grader.intake.copying import CopyFailed
 from grader.intake.package import pack
 
 if TYPE_CHECKING:
@@ -240,7 +238,7 @@ class ClusterPool:
             self._events.put(_Arrived(flight, problem))
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        """Told by the scheduler, in Dask's thread."""
+        """Notes a Dask worker that came or left, in Dask's thread."""
         _, message = event
         match message.get("action"):
             case "add-worker":
@@ -369,7 +367,7 @@ class ClusterPool:
             self._wait(time.monotonic() - self._alone_since)
 
     def _wait(self, seconds: float) -> None:
-        """Nobody has been there to grade for so long."""
+        """Says that there is no worker, and gives up after so many seconds without one."""
         if seconds > self._terms.patience:
             raise NoCluster(
                 f"{self._scheduler} has had no worker for {self._terms.patience:.0f} seconds: "

@@ -14,17 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from grader.core.assignment import BadAssignment
+from grader.core.assignment import EXPLAINING_WALL_FACTOR, WALL_FACTOR, BadAssignment, Settings
 from grader.core.explanation import Words
-from grader.core.settings import EXPLAINING_WALL_FACTOR, WALL_FACTOR, Settings
 from grader.core.verdict import Carried, Grade, Status, Verdict
-from grader.grading.job.client_process import (
-    COMMAND,
-    JobProcess,
-    StartedEarly,
-    start_jobs,
-)
-from grader.grading.job.lines import Role
+from grader.grading.job.lines import COMMAND, JobProcess, Role, StartedEarly, start_jobs
 from grader.intake.entry import Entry
 
 Follow = Callable[[Verdict], None]

@@ -1,4 +1,7 @@
-"""Lines of JSON between the coordinator and its jobs; loaded before torch is, and without it."""
+"""Lines of JSON between the coordinator and its jobs, and the jobs' processes as it holds them.
+
+Processes are started together and ended one by one. Loaded before torch is, and without it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,14 @@ import contextlib
 import enum
 import json
 import os
-from collections.abc import Iterator
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -55,3 +65,144 @@ class LineChannel:
         self.stop_listening()
         with contextlib.suppress(BrokenPipeError):
             self._answering.close()
+
+
+COMMAND = (sys.executable, "-m", "grader.grading.job.process")
+_SECONDS_TO_END = 10.0
+
+
+class Collector:
+    """The process that collects the tests, and that jobs are forked from; it ends after them."""
+
+    def __init__(self, command: Sequence[str], pairs: Sequence[tuple[int, int]]) -> None:
+        (listening, answering), *others = pairs
+        self._jobs = len(pairs)
+        self._lock = threading.Lock()
+        self._process = subprocess.Popen(
+            [*command, *(f"{one},{other}" for one, other in others)],
+            stdin=listening,
+            stdout=answering,
+            pass_fds=[descriptor for pair in others for descriptor in pair],
+            env=_environment(),
+            start_new_session=True,
+        )
+
+    def kill(self) -> None:
+        """Ends it at once, with all jobs."""
+        _kill(self._process.pid)
+
+    def release(self) -> int:
+        """Waits for its end after the last job; its exit code, or minus the signal, then or 0."""
+        with self._lock:
+            self._jobs -= 1
+            if self._jobs:
+                return 0
+        try:
+            return self._process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.wait()
+
+
+class JobProcess:
+    """One job: a pipe that it listens to, and one by which it answers.
+
+    `pid` is its process id, once it has said so.
+    """
+
+    def __init__(self, collector: Collector, order: int, answer: int) -> None:
+        self.answer = answer
+        self.pid = 0
+        self._order = order
+        self._collector = collector
+
+    def send(self, line: bytes) -> None:
+        """Sends a line.
+
+        Raises:
+            OSError: if nobody listens.
+        """
+        while line:
+            line = line[os.write(self._order, line) :]
+
+    def kill(self) -> None:
+        """Ends the job at once; all that were started with it, before it has said who it is."""
+        if self.pid:
+            _kill(self.pid)
+        else:
+            self._collector.kill()
+
+    def end(self) -> int:
+        """Hangs up, and waits for its end; the exit code, or minus the signal, if it is known."""
+        os.close(self._order)
+        if not self._has_ended(_SECONDS_TO_END):
+            self.kill()
+            self._has_ended(_SECONDS_TO_END)
+        os.close(self.answer)
+        return self._collector.release()
+
+    def _has_ended(self, seconds: float) -> bool:
+        """Returns whether it hangs up by then, whatever it has to say before."""
+        deadline = time.monotonic() + seconds
+        while select.select([self.answer], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            if not os.read(self.answer, 1 << 20):
+                return True
+        return False
+
+
+class StartedEarly:
+    """A job that loads torch before anybody knows its settings; a context manager.
+
+    Unless somebody takes it, it is gone in the end.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        (job,) = start_jobs(command, 1)
+        self._job: JobProcess | None = job
+
+    def take(self) -> JobProcess | None:
+        """Returns the job to whoever asks first, and ends it from then on."""
+        job, self._job = self._job, None
+        return job
+
+    def __enter__(self) -> StartedEarly:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if (job := self.take()) is not None:
+            job.kill()
+            job.end()
+
+
+def start_jobs(command: Sequence[str], count: int) -> list[JobProcess]:
+    """Starts `count` jobs that share one collection of tests.
+
+    `command` is the command of the first job, which uses its stdin and stdout. Its arguments are
+    the pairs of descriptors of the other jobs. The system ends all of them with this thread.
+    """
+    orders, answers = [os.pipe() for _ in range(count)], [os.pipe() for _ in range(count)]
+    theirs = [(order[0], answer[1]) for order, answer in zip(orders, answers, strict=True)]
+    try:
+        collector = Collector(command, theirs)
+    finally:
+        for descriptor in (one for pair in theirs for one in pair):
+            os.close(descriptor)
+    ours = zip(orders, answers, strict=True)
+    return [JobProcess(collector, order[1], answer[0]) for order, answer in ours]
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _environment() -> dict[str, str]:
+    """Returns the environment of a job: one thread, whatever the machine has."""
+    engine = str(Path(__file__).resolve().parents[3])
+    paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }

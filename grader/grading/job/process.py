@@ -47,8 +47,7 @@ def main() -> None:
 
 
 def _open(told: dict[str, Any], zygote: Zygote, ends: Sequence[LineChannel]) -> None:
-    from grader.core.assignment import find_assignment
-    from grader.core.settings import Settings
+    from grader.core.assignment import Settings, find_assignment
 
     submissions = told.pop("submissions")
     settings = Settings.from_json(told)
@@ -70,7 +69,7 @@ def _granted(assignment: Assignment) -> tuple[str, ...]:
         from grader.core.assignment import BadAssignment
 
         # It looks for libseccomp with the help of other programs: only where it is needed.
-        from grader.sandbox.system_calls import why_not_granted
+        from grader.worker.confinement.seccomp import why_not_granted
 
         for name in assignment.system_calls:
             if why := why_not_granted(name):

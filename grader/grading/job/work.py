@@ -19,18 +19,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader.core.assignment import Assignment, BadAssignment
-from grader.core.memory_limit import limit_memory_growth
-from grader.core.processes import end_with_parent
-from grader.core.removal import remove
-from grader.core.scratch import new_scratch
-from grader.core.settings import Settings
+from grader.core.assignment import Assignment, BadAssignment, Settings
+from grader.core.processes import end_with_parent, limit_memory_growth
+from grader.core.scratch import new_scratch, remove
 from grader.grading.job.lines import LineChannel, Role
 from grader.grading.judge.service import JudgeService, memory_bound
 from grader.intake.client import IntakeClient
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.zygote import Zygote
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 
 if TYPE_CHECKING:
     from grader.explain.explainer.service import ExplainerService
@@ -114,7 +111,7 @@ class Job:
             self._lines.say({"ended": code})
 
     def _as_child(self, order: dict[str, Any]) -> int:
-        """How the child ended that was what the order says: its exit code, or minus the signal."""
+        """Returns how the child for this order ended: its exit code, or minus the signal."""
         # Why there is no fork server, the child will find out, and tell.
         with contextlib.suppress(ForkServerLost):
             self._servers.current().wait_until_ready()

@@ -1,6 +1,8 @@
 """A mistake is paid for once: which exercises are right code built on another's wrong part.
 
 That is told from answers alone, on the graded draw, which nobody can have met before.
+
+Other rules reduce the points of a test: wrong values of its exercise, and forbidden functions.
 """
 
 from __future__ import annotations
@@ -10,13 +12,84 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.core.points import hundredths, points_of
+from grader.core.points import OF_THE_VALUES, Gate, hundredths, points_of, shared_out
+from grader.core.text import plain
 from grader.core.verdict import Aspect, Carried, Status, Verdict
-from grader.grading.judge.points import applied, gated
 from grader.grading.judge.variants import Variants, Way, tells
-from grader.sandbox.forbidden_uses import Uses
+from grader.sandbox.claims import Uses
 from grader.testing.course import AND, Foundations
-from grader.testing.suite.memory import AnsweredCall, Ask
+from grader.testing.memory import AnsweredCall, Ask
+from grader.testing.outcome import WISH, in_words
+
+
+def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """Yields the verdicts with the points that count, each as it is reached.
+
+    The values of an exercise come before the rest of it, so that a verdict that was said stands.
+    """
+    gates: dict[str, Gate] = defaultdict(Gate)
+    for verdict in verdicts:
+        gate = gates[verdict.exercise]
+        if verdict.aspect is Aspect.VALUES:
+            worth, passed = hundredths(verdict.max_score), verdict.status is Status.PASSED
+            gate.add_values(hundredths(verdict.score), worth, passed)
+            yield verdict
+        elif verdict.status is Status.PASSED and gate.share < 1:
+            score = points_of(gate.counted(hundredths(verdict.score)))
+            yield verdict._replace(score=score, message=remarked(verdict.message, gate.remark))
+        else:
+            yield verdict
+
+
+def ungated(verdict: Verdict) -> Verdict:
+    """Returns a verdict as `gated` got it, but for its points."""
+    *others, last = (verdict.message or "").split("\n")
+    if not last.endswith(OF_THE_VALUES):
+        return verdict
+    return verdict._replace(message="\n".join(others) or None)
+
+
+def remarked(message: str | None, remark: str) -> str:
+    """Returns a verdict's message, with a remark on a line of its own."""
+    return f"{message}\n{remark}" if message else remark
+
+
+def applied(
+    tests: Sequence[Verdict], uses: Uses, costs: Mapping[str, float]
+) -> tuple[Verdict, ...]:
+    """Returns the verdicts with what the rules take off, and a note on a test of each exercise.
+
+    `costs` are the percentages of its points that an exercise loses which calls a forbidden name.
+    """
+    judged = list(tests)
+    for exercise, called in uses.called.items():
+        places = [place for place, test in enumerate(tests) if test.exercise == exercise]
+        earned = [place for place in places if tests[place].score > 0]
+        cost = max(costs[use.name] for use in called)
+        remark = f"uses {plain(in_words(called))}, {WISH}"
+        if cost:
+            remark += f": {cost:g} % of this exercise's points are taken off"
+            for place, score in zip(earned, _lessened(tests, earned, cost), strict=True):
+                judged[place] = judged[place]._replace(score=score)
+        for place in earned if cost and earned else (earned or places)[:1]:
+            message = remarked(tests[place].message, remark)
+            judged[place] = judged[place]._replace(message=message)
+    return tuple(judged)
+
+
+def _lessened(tests: Sequence[Verdict], places: Sequence[int], cost: float) -> list[float]:
+    """Returns the points of these tests after `cost` percent of their sum is taken off."""
+    earned = [hundredths(tests[place].score) for place in places]
+    left = hundredths(points_of(sum(earned)) * (100 - cost) / 100)
+    return [points_of(part) for part in shared_out(left, earned)] if earned else []
+
+
+def summary(uses: Uses) -> str | None:
+    """Returns one sentence about all that the submission called; None if that is nothing."""
+    called = dict.fromkeys(use for of_one in uses.called.values() for use in of_one)
+    called |= uses.at_import
+    return f"it uses {plain(in_words(called))}, {WISH}" if called else None
+
 
 # Large scores and low precision blur what tells mistakes apart.
 _TELLING = (Aspect.VALUES, Aspect.GENERALITY)
@@ -56,7 +129,7 @@ class EarlierVerdicts:
     carried: tuple[Carried, ...]
 
     def stands(self, verdicts: Sequence[Verdict]) -> bool:
-        """Whether what came back does so again: no test of an exercise that counts for it changed.
+        """Returns whether what came back does so again: no test that counts for it changed.
 
         These are the exercises that are wrong now, and those that had to do with it then.
         """
@@ -86,7 +159,7 @@ class CarryForward:
     _paid: dict[str, Paid | None] = field(default_factory=dict)
 
     def found(self) -> dict[str, Paid]:
-        """By exercise, where its mistake is paid for; who pays for it there pays in full."""
+        """Returns, by exercise, where its mistake is paid for, and paid in full."""
         by_exercise: dict[str, list[Verdict]] = defaultdict(list)
         for verdict in self.verdicts:
             by_exercise[verdict.exercise].append(verdict)
@@ -101,7 +174,7 @@ class CarryForward:
         return self._paid[exercise]
 
     def _ways_to_the_root(self, exercise: str) -> Iterator[Paid]:
-        """Through what the exercise builds on, down to where the same mistake is made."""
+        """Yields what pays, through what the exercise builds on, where the same mistake is made."""
         for mistake, below in self._shared(exercise):
             account = self._built_on(mistake, exercise, below)
             root = None if account is None else self._root(mistake, below)
@@ -109,7 +182,7 @@ class CarryForward:
                 yield Paid(root, account)
 
     def _to_two_roots(self, exercise: str) -> Iterator[Paid]:
-        """Where two mistakes are made in what the exercise builds on, each at a root of its own.
+        """Yields what pays where the exercise builds on two mistakes, each at a root of its own.
 
         One of them at least is known from a place in which it is made alone.
         """
@@ -124,7 +197,7 @@ class CarryForward:
                     yield Paid(first + AND + second, account)
 
     def _roots(self, exercise: str) -> dict[str, str]:
-        """By mistake, where it is paid for that shows alone in what the exercise builds on.
+        """Returns where mistakes are paid for that show alone in what the exercise builds on.
 
         It is made there in the way in which it is known to be made with others: the plainest.
         """
@@ -136,7 +209,7 @@ class CarryForward:
         return roots
 
     def _where_both_show(self, two: str, exercise: str) -> str | None:
-        """An exercise below that shows two mistakes, and has no points back: so one is its own."""
+        """Returns an exercise below that shows two mistakes, of which one is its own."""
         for below in self.foundations.builds_on.get(exercise, ()):
             pays = below in self._failed and self._paid_for(below) is None
             if pays and any(self._fitting(below, self._ways(two, below))):
@@ -144,7 +217,7 @@ class CarryForward:
         return None
 
     def _shared(self, exercise: str) -> Iterator[tuple[str, str]]:
-        """Mistakes that can be made in an exercise and in one below it, and that one."""
+        """Yields mistakes that can be made in an exercise and in one below it, and that one."""
         for below in self.foundations.builds_on.get(exercise, ()):
             if below in self._failed:
                 yield from ((name, below) for name in self.foundations.shared(exercise, below))
@@ -162,7 +235,7 @@ class CarryForward:
         return further.root if further.account.way.mistake == mistake else None
 
     def _is_made_plainly(self, mistake: str, exercise: str, below: str) -> bool:
-        """Whether the exercise below shows the mistake, as far as can be told in its first way."""
+        """Returns whether the exercise below shows the mistake, as far as its first way tells."""
         ways_below = self._ways(mistake, below)
         if len(ways_below) == len(self._ways(mistake, exercise)):
             ways_below = ways_below[:1]
@@ -219,7 +292,7 @@ class CarryForward:
         return bool(asked) and self.variants.accounts_for(failed.id, way, asked, self.ask)
 
     def _is_alike(self, verdict: Verdict, way: Way) -> bool:
-        """Whether a test that did not fail for its answers ends alike where the mistake is made."""
+        """Returns whether a test that did not fail for its answers ends alike with the mistake."""
         if verdict.status not in (Status.PASSED, Status.ERROR):
             return False
         return self.variants.status(verdict.id, way) is verdict.status

@@ -8,20 +8,19 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from grader.core.assignment import CPU
 from grader.core.replies import Reply
-from grader.core.settings import CPU
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
-from grader.grading.judge.carry_forward import CarryForward, Paid
-from grader.grading.judge.points import gated, ungated
+from grader.grading.judge.carry_forward import CarryForward, Paid, gated, ungated
 from grader.grading.judge.variants import Variants
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
-from grader.testing.suite.memory import AnsweredCall, FailedTests, Memory, RememberedSession
-from grader.testing.suite.suite import Ended, Suite, Test
-from grader.testing.wording import Plainly
-from grader.worker.calls.performing import perform
+from grader.testing.memory import AnsweredCall, FailedTests, Memory, RememberedSession
+from grader.testing.outcome import Plainly
+from grader.testing.suite import Ended, Suite, Test
+from grader.worker.performing import perform
 
 _NONE: Mapping[str, Verdict] = {}
 _MUCH = 8 << 20
@@ -80,7 +79,7 @@ class Judge:
         )
 
     def carried(self, verdicts: Sequence[Verdict], examinee: Examinee) -> dict[str, Paid]:
-        """By exercise, where its mistake is paid for already, of the submission graded last."""
+        """Returns, by exercise of the last submission, where its mistake is paid for."""
 
         def asked(test: str) -> Sequence[AnsweredCall]:
             if test not in self._failed:
@@ -91,7 +90,7 @@ class Judge:
         return CarryForward(self._variants, foundations, verdicts, asked, examinee.ask).found()
 
     def _examine(self, test: Test, examinee: Examinee) -> Verdict:
-        """The verdict on a test: remembered, if the same answers were given before, or reached."""
+        """Returns the verdict on a test: remembered for the same answers, or reached."""
         started = time.monotonic()
         asked, verdict = self._memory.follow(test.id, examinee.ask)
         if verdict is None:
@@ -129,7 +128,7 @@ class Judge:
         self._interview = None
 
     def _is_passed_by_the_reference(self, test: Test) -> bool:
-        """Whether a test that broke passes when the reference answers in the submission's place."""
+        """Returns whether a broken test passes when the reference answers it."""
         asked, self._interview = self._interview, RememberedSession(self._ask_the_reference, ())
         try:
             return self._suite.run(test.id, self._bench).raised is None

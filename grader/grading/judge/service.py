@@ -10,28 +10,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grader.core.assignment import BadAssignment
-from grader.core.memory_limit import machine_has
+from grader.core.assignment import BadAssignment, Settings
 from grader.core.points import total
-from grader.core.settings import Settings
+from grader.core.processes import machine_has
 from grader.core.submission import Imports, Unreadable
 from grader.core.text import plain
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
-from grader.grading.judge.carry_forward import EarlierVerdicts, Paid, carried_points
+from grader.grading.judge.carry_forward import (
+    EarlierVerdicts,
+    Paid,
+    applied,
+    carried_points,
+    summary,
+)
 from grader.grading.judge.judge import Judge
-from grader.grading.judge.points import applied, summary
 from grader.intake.client import IntakeClient
-from grader.intake.copying.private_copy import CopyFailed, is_of_the_machine
+from grader.intake.copying import CopyFailed, is_of_the_machine
 from grader.intake.entry import Entry
-from grader.sandbox.device import require_device
-from grader.sandbox.forbidden_uses import Uses
+from grader.sandbox.claims import Uses
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
-from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
+from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation, require_device
 from grader.sandbox.session import SessionLimits
 from grader.testing.cases import HOME_SEED
-from grader.testing.suite.suite import Suite
-from grader.testing.wording import Plainly
+from grader.testing.outcome import Plainly
+from grader.testing.suite import Suite
 from grader.worker.packages import is_installed
 
 # The first one's calls draw the cases and compute the references.

@@ -16,11 +16,10 @@ from grader.testing.cases import Case
 from grader.testing.comparison import all_within, tolerance_for
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import call_in_float64
-from grader.testing.outcome import StudentFault
-from grader.testing.suite.memory import AnsweredCall, Ask, RememberedSession
-from grader.testing.suite.suite import Suite
-from grader.testing.wording import Plainly
-from grader.worker.calls.performing import perform
+from grader.testing.memory import AnsweredCall, Ask, RememberedSession
+from grader.testing.outcome import Plainly, StudentFault
+from grader.testing.suite import Suite
+from grader.worker.performing import perform
 
 # What a class's answers came to is remembered; of many, the latest.
 _MOST_REMEMBERED = 1 << 14
@@ -68,7 +67,7 @@ class Variants:
         return self._alone[test, way]
 
     def accounts_for(self, test: str, way: Way, asked: Sequence[AnsweredCall], ask: Ask) -> bool:
-        """Whether the answers with which a test failed are those of the mistake, and that is all.
+        """Returns whether the answers with which a test failed are just those of the mistake.
 
         The test passes if the mistake stands in the reference's place. Where it asserts something
         that the mistake breaks by itself, its answers must be the mistake's one by one. `ask` asks
@@ -95,7 +94,7 @@ class Variants:
         return self._consistent[test, way]
 
     def _passes_against(self, test: str, way: Way, ask: Callable[[Call], Answer]) -> bool:
-        """Whether answers pass a test in which the mistake stands in the reference's place."""
+        """Returns whether answers pass a test in which the mistake replaces the reference."""
         references = {**self._suite.references, way.exercise: self._function(way)}
         bench = self._bench(ask, references, lambda test: self._case(test, way))
         return self._suite.run(test, bench).raised is None
@@ -129,7 +128,7 @@ class Variants:
         return self._functions[way]
 
     def _is_answer(self, way: Way, asked: AnsweredCall) -> bool:
-        """Whether an answer is the mistake's, of the same dtype and within its tolerance."""
+        """Returns whether an answer is the mistake's, of its dtype and within the tolerance."""
         call = asked.call
         if isinstance(asked.answer, StudentFault) or not (call.is_plain or call.wrt):
             return False
@@ -149,7 +148,7 @@ def _same(got: torch.Tensor, exact: torch.Tensor) -> bool:
 
 
 def tells(asked: AnsweredCall) -> bool:
-    """Whether there is an answer, more than half of it numbers: NaN and infinity tell nothing."""
+    """Returns whether there is an answer, more than half of it finite numbers."""
     if isinstance(asked.answer, StudentFault):
         return False
     answer = opened(asked.answer)

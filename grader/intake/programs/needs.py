@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from grader.core.submission import Needs, Submission
-from grader.intake.copying.open_folder import read_bounded
+from grader.intake.open_folder import read_bounded
 from grader.intake.programs.source_facts import syntax_tree
 
 _LONGEST = 1 << 20  # bytes; a lock file is the longest

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from grader.core.adapter_names import is_adapter
+from grader.core.names import is_adapter
 from grader.core.submission import Unreadable
-from grader.intake.copying.limits import CopyLimits
-from grader.intake.copying.names import several
-from grader.intake.copying.open_folder import read_bounded
+from grader.intake.limits import CopyLimits, several
+from grader.intake.open_folder import read_bounded
 from grader.intake.programs.notebook import Notebook, read_notebook
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
@@ -79,7 +78,7 @@ def _short(names: Iterable[str]) -> Iterator[str]:
 
 
 def _adapters(tree: ast.Module) -> set[str]:
-    """adapters, also those behind a top-level `if` or `try`, and `run_x = …`."""
+    """Returns the adapters, also those behind a top-level `if` or `try`, and `run_x = …`."""
     names: set[str] = set()
     statements: list[ast.AST] = list(tree.body)
     while statements:

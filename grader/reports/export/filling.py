@@ -10,10 +10,24 @@ from dataclasses import dataclass, field
 
 from grader.core.submission import Author
 from grader.core.text import plain
-from grader.reports.export.matching import Directory, NoRow, PersonRow
-from grader.reports.export.remarks import Export, Remark, described, handed_in
-from grader.reports.export.scores import ClassScores, Points, Score
-from grader.reports.export.sheet import Sheet, figure, harmless, number_in
+from grader.reports.export.scores import (
+    ClassScores,
+    Export,
+    Points,
+    Remark,
+    Score,
+    described,
+    handed_in,
+)
+from grader.reports.export.sheet import (
+    Directory,
+    NoRow,
+    PersonRow,
+    Sheet,
+    figure,
+    harmless,
+    number_in,
+)
 
 
 @dataclass(frozen=True, slots=True)

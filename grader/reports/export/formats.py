@@ -16,12 +16,20 @@ from typing import Any, TextIO
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.verdict import Grade, GradeStatus
-from grader.reports.export.canvas import fill_gradebook, new_gradebook
 from grader.reports.export.filling import Choices
+from grader.reports.export.gradebooks import fill_gradebook, fill_worksheet, new_gradebook
 from grader.reports.export.junit import write_junit
-from grader.reports.export.moodle import fill_worksheet
-from grader.reports.export.remarks import Export, ExportRefused, Remark, remarks_on
-from grader.reports.export.scores import ClassScores, Score, class_scores, collected, scored
+from grader.reports.export.scores import (
+    ClassScores,
+    Export,
+    ExportRefused,
+    Remark,
+    Score,
+    class_scores,
+    collected,
+    remarks_on,
+    scored,
+)
 from grader.reports.export.sheet import Sheet, harmless
 from grader.reports.standing import standings
 from grader.results.decisions.settlement import ChangeKind, PointsChange, Settlement, in_words

@@ -23,22 +23,20 @@ from grader.core.causes import Cause
 from grader.core.points import hundredths, points_of
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Where
-from grader.reports.cause_text import (
-    causes_of,
-    cost,
-    extent,
-    is_of_values,
-    notes_in_short,
-    paragraph,
-    title,
-)
 from grader.reports.standing import (
     ExerciseStanding,
     by_exercise,
+    causes_of,
+    cost,
     enumerated,
+    extent,
     feedback,
+    is_of_values,
+    notes_in_short,
+    paragraph,
     shortened,
     standings,
+    title,
 )
 
 _VERSION = 3

@@ -1,7 +1,8 @@
-"""Gradescope's `results.json` (Gradescope's autograder documentation, "Output format").
+"""`results.json` of Gradescope ("Output format" in its autograder documentation) and PrairieLearn.
 
 One entry for each exercise, so that nobody drowns in hundreds of tests. Everything is plain text:
-nothing that a submission said is ever read as HTML or Markdown.
+nothing that a submission said is ever read as HTML or Markdown. PrairieLearn's documentation is
+"External grading".
 """
 
 from __future__ import annotations
@@ -14,11 +15,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.core.causes import Cause
-from grader.core.points import OF_THE_VALUES, scaled, total
+from grader.core.points import OF_THE_VALUES, hundredths, scaled, total
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Aspect, Grade, GradeStatus, Verdict, Visibility
-from grader.reports.cause_text import causes_of, complaints
-from grader.reports.standing import Standing, by_exercise, feedback, shortened, standing_of
+from grader.reports.standing import (
+    Standing,
+    by_exercise,
+    causes_of,
+    complaints,
+    feedback,
+    shortened,
+    standing_of,
+)
 
 _FORMATS = {
     "output_format": "text",
@@ -232,3 +240,47 @@ def _entry(part: _Part, causes: Sequence[Cause], score: float, most: float) -> d
         "tags": [str(aspect) for aspect in standing.lacking],
         "extra_data": {"mistakes": [one_line(mistake) for mistake in mistakes]},
     }
+
+
+# The file may have 1 MB; escaped for JSON, a character takes up to twelve bytes.
+_ALL_OUTPUTS = 900_000 // 12
+_MESSAGE = 2000
+
+
+def prairielearn_results(grade: Grade) -> dict[str, Any]:
+    """Returns the results as an object: every test has its points, or there is no test.
+
+    What could not be graded is not gradable, which costs no attempt.
+    """
+    if not grade.is_complete:
+        reason = shortened(plain(grade.message or "the grader does not say why"), _MESSAGE)
+        fault = f"Not graded, by the machine's fault or the grader's: {reason}"
+        return {"gradable": False, "message": fault}
+    if grade.status is GradeStatus.UNREADABLE:
+        reason = shortened(plain(grade.message or "nothing is known of why"), _MESSAGE)
+        return {"gradable": False, "format_errors": [reason]}
+    exercises, found = by_exercise(grade.tests), causes_of(grade.tests)
+    longest = _ALL_OUTPUTS // max(len(exercises), 1)
+    return {
+        "gradable": True,
+        "score": _share(grade),
+        "message": plain(complaints(grade, found)),
+        "tests": [
+            {
+                "name": one_line(exercise),
+                "description": standing_of(verdicts).words,
+                "points": standing_of(verdicts).score,
+                "max_points": standing_of(verdicts).max_score,
+                "output": shortened(feedback(verdicts, found), longest),
+            }
+            for exercise, verdicts in exercises.items()
+        ],
+    }
+
+
+def _share(grade: Grade) -> float:
+    """Returns the share of the points, to a hundredth of a percent; 1 only if no point is
+    lacking.
+    """
+    most = hundredths(grade.max_score)
+    return hundredths(grade.score) * 10_000 // most / 10_000 if most else 0.0

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from grader.core.causes import Cause
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
-from grader.reports.cause_text import causes_of, title
+from grader.reports.standing import causes_of, title
 from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement, in_words
 

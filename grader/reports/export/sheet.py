@@ -1,18 +1,20 @@
 """An instructor's own CSV file: cells change one by one, every other byte stays.
 
-`csv` reads cells but forgets how they were written: which were quoted, what separated them, how
-the lines ended. Course platforms care little, but a file that comes back all changed cannot be
-compared with the one that went out.
+A person is matched with the row that is theirs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from grader.core.submission import Author
 from grader.core.text import points
-from grader.reports.export.remarks import ExportRefused
+from grader.reports.export.scores import ExportRefused
 
 _NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)*")
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
@@ -160,3 +162,171 @@ def _said(raw: str) -> str:
     if quoted is None:
         return raw
     return quoted[1].replace('""', '"') + raw[quoted.end() :]
+
+
+# How downloads name what somebody handed in: `doejane_LATE_123_4567_rope.zip`, `Jane Doe_123_…`.
+_NAME_AND_NUMBER = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>[0-9]+)(?:_.*)?", re.DOTALL)
+_WORDS = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRow:
+    """A person's row in a platform's file.
+
+    `number` is its place in the file; `label` names it in messages; `keys` are what the platform
+    knows the person by, its own number first; `names` are what the person is called there, and
+    `groups` what a group may be called that the person is in.
+    """
+
+    number: int
+    label: str
+    keys: tuple[str, ...]
+    names: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows of a person; `is_exact` if an id or an e-mail address matched, not a name."""
+
+    rows: tuple[PersonRow, ...]
+    is_exact: bool
+
+
+class NoRow(Exception):
+    """No row is surely the person's; the text says why, and is empty if there simply is none."""
+
+
+class Directory:
+    """Finds people in the rows of a file.
+
+    An id speaks first (against each kind of key in turn), then the e-mail address, then the name;
+    a person of whom nothing is known but a name may be called by any of the three. Where two of
+    them point at different rows, nobody's points are put down.
+    """
+
+    def __init__(self, rows: Iterable[PersonRow]) -> None:
+        self._rows = {row.number: row for row in rows}
+        depth = max((len(row.keys) for row in self._rows.values()), default=0)
+        self._by_key: list[dict[str, set[int]]] = [defaultdict(set) for _ in range(depth)]
+        self._by_name: dict[str, set[int]] = defaultdict(set)
+        self._by_group: dict[str, set[int]] = defaultdict(set)
+        for row in self._rows.values():
+            for index, key in zip(self._by_key, row.keys, strict=False):
+                index[_key(key)].add(row.number)
+            for form in (form for name in row.names for form in _forms(name)):
+                self._by_name[form].add(row.number)
+            for group in row.groups:
+                self._by_group[_key(group)].add(row.number)
+
+    def rows_of(self, person: Author) -> Found:
+        """Returns the person's row; the rows of its members if the person is a group.
+
+        Raises:
+            NoRow: if there is none, or it is not certain which it is.
+        """
+        by_id = self._with_key(person.id, person.name)
+        is_exact = bool(by_id)
+        if not (person.id or person.email):
+            by_id = self._with_key(person.name)
+            is_exact = bool(by_id)
+            by_id = by_id or self._with_name_and_number(person.name)
+        witnesses = {
+            "id": by_id,
+            "e-mail address": self._with_key(person.email),
+            "name": self._named(person.name),
+        }
+        found = {by: rows for by, rows in witnesses.items() if rows}
+        if found:
+            row = self._rows[_agreed(found)]
+            if "e-mail address" not in found and _has_another_address(row, person):
+                raise NoRow("the e-mail address is not the one of that row")
+            return Found((row,), is_exact or "e-mail address" in found)
+        members = self._by_group.get(_key(person.name), set()) if _key(person.name) else set()
+        if not members:
+            raise NoRow(self._why_not(person))
+        return Found(tuple(self._rows[number] for number in sorted(members)), is_exact=False)
+
+    def _with_key(self, key: str, name: str = "") -> set[int]:
+        """Returns the rows with this key, of the most trustworthy kind that has any.
+
+        A platform's own numbers are small, and other numbers, of rosters and groups, are equal to
+        them by chance: there, the names must have something in common.
+        """
+        for depth, index in enumerate(self._by_key if _key(key) else ()):
+            rows = index.get(_key(key), set())
+            if depth == 0:
+                rows = {number for number in rows if _alike(name, self._rows[number].names)}
+            if rows:
+                return rows
+        return set()
+
+    def _with_name_and_number(self, name: str) -> set[int]:
+        """Returns the row whose number stands after its person's name.
+
+        A number alone proves nothing.
+        """
+        parts = _NAME_AND_NUMBER.fullmatch(name)
+        return self._with_key(parts["number"], parts["name"]) if parts else set()
+
+    def _named(self, name: str) -> set[int]:
+        return {number for form in _forms(name) for number in self._by_name.get(form, ())}
+
+    def _why_not(self, person: Author) -> str:
+        others = self._by_key[0].get(_key(person.id), set()) if self._by_key and person.id else ()
+        labels = ", ".join(self._rows[number].label for number in others)
+        return f"the number {person.id} is there that of {labels}" if labels else ""
+
+
+def _agreed(witnesses: Mapping[str, set[int]]) -> int:
+    """Returns the one row that no witness speaks against."""
+    (first, rows), *others = witnesses.items()
+    for by, found in others:
+        if len(rows) > 1 and rows & found:
+            rows = rows & found
+        elif len(rows) == len(found) == 1 and rows != found:
+            raise NoRow(f"the {first} leads to another row than the {by}")
+    if len(rows) > 1:
+        raise NoRow(f"{len(rows)} rows have this {first}")
+    (row,) = rows
+    return row
+
+
+def _has_another_address(row: PersonRow, person: Author) -> bool:
+    """Returns whether the person and the row have different e-mail addresses."""
+    return "@" in person.email and any("@" in key for key in row.keys)
+
+
+def _alike(name: str, others: Iterable[str]) -> bool:
+    """Returns whether names have a word in common, written apart or together.
+
+    What is unknown is alike.
+    """
+    own = set(_words(name))
+    theirs = {word for other in others for word in _words(other)}
+    return not own or not theirs or bool(own & theirs) or _run_together(own, theirs)
+
+
+def _run_together(own: set[str], theirs: set[str]) -> bool:
+    """Returns whether one name is a single word that begins or ends with a word of the other."""
+    for one, other in ((own, theirs), (theirs, own)):
+        for word in one if len(one) == 1 else ():
+            parts = tuple(part for part in other if len(part) > 1)
+            if word.startswith(parts) or word.endswith(parts):
+                return True
+    return False
+
+
+def _key(text: str) -> str:
+    return unicodedata.normalize("NFC", text).strip().casefold()
+
+
+def _forms(name: str) -> set[str]:
+    """Returns the forms of a name: "doe, jane" is "jane doe", and "doejane" in Canvas's files."""
+    last, comma, first = name.partition(",")
+    natural = " ".join(_words(f"{first} {last}" if comma else name))
+    return {form for form in (natural, "".join(_words(name))) if form}
+
+
+def _words(name: str) -> list[str]:
+    return _WORDS.findall(unicodedata.normalize("NFKC", name).casefold())

@@ -136,22 +136,6 @@ class Changes:
         """Adds submissions that are in the earlier batch only."""
         self.gone += [one_line(name, _LONGEST_NAME) for name in names]
 
-    def extend(self, later: Changes) -> None:
-        """Adds a later stretch of the class: it is then as if each had been added here."""
-        self.same += later.same
-        self.up += later.up
-        self.down += later.down
-        self.alike += later.alike
-        self.regraded += later.regraded
-        self.new += later.new
-        self.gone += later.gone
-        for exercise, counts in later.exercises.items():
-            self.exercises.setdefault(exercise, Counter()).update(counts)
-        for test, count in later.tests.items():
-            own = self.tests.setdefault(test, TestCount(count.exercise, count.test))
-            own.ways.update(count.ways)
-        self._scores += later._scores
-
     @property
     def means(self) -> tuple[float, float] | None:
         """Returns the mean before and after, of those that have a grade in both."""

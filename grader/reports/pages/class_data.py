@@ -12,8 +12,7 @@ from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
-from grader.reports.pages.class_counts import MistakeCounts, ProblemCount
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount
 from grader.reports.standing import Standing
 from grader.reports.suite_quality import ErrorSpread, ExerciseTests
 from grader.results.decisions.settlement import Settlement, in_words
@@ -72,16 +71,6 @@ class ExerciseCount:
                 self.missing += 1
             case _:
                 self.wrong += 1
-
-    def extend(self, later: ExerciseCount) -> None:
-        """Adds the submissions of a later stretch of the class."""
-        self.scores += later.scores
-        self.max_score = max(self.max_score, later.max_score)
-        self.right += later.right
-        self.half += later.half
-        self.wrong += later.wrong
-        self.missing += later.missing
-        self.unreadable += later.unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,20 +141,6 @@ class ClassData:
         if grade.status is GradeStatus.GRADED:
             self.counts.add(place, graded)
         self._outcomes.append(self._add_tests(grade))
-
-    def extend(self, later: ClassData) -> None:
-        """Adds a later stretch of the class: it is then as if each had been added here."""
-        place = len(self.entries)
-        self.entries += later.entries
-        self.notes += [(place + own, note) for own, note in later.notes]
-        for name, count in later.exercises.items():
-            self.exercises.setdefault(name, ExerciseCount(name)).extend(count)
-        self.counts.extend(later.counts, place)
-        for test, verdict in later._tests.items():
-            self._tests.setdefault(test, verdict)
-        self._outcomes += later._patterns(list(self._tests))
-        for test, spread in later._spreads.items():
-            self._spreads.setdefault(test, ErrorSpread(spread.exercise, test)).extend(spread)
 
     def _add_tests(self, grade: Grade) -> str:
         """Returns the letters of the outcomes, in the order in which the tests were first seen."""

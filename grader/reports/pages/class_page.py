@@ -12,9 +12,9 @@ from grader.core.submission import ClassImports
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.reports.environment import lacking_in_words
-from grader.reports.pages.class_counts import ranked
 from grader.reports.pages.class_data import BINS, ClassData, person_in_words
 from grader.reports.pages.class_needs import OpenDecision, UnknownCluster, by_words
+from grader.reports.pages.graded import ranked
 from grader.reports.pages.rendering import as_json, assets, render
 from grader.results.results import Results
 

@@ -23,9 +23,8 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from grader.core.refusal import Refusal
 from grader.core.scratch import new_scratch
-from grader.core.text import one_line, plain, points
+from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade
 
 # Pages of who has code in common, beside the results.

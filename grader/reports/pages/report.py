@@ -15,8 +15,9 @@ from grader.reports.pages.changes import Changes, changes_page
 from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.class_needs import nameless, needs
 from grader.reports.pages.class_page import class_page
-from grader.reports.pages.pool import PageWriting, stretches
+from grader.reports.pages.graded import Graded
 from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS, HEAD, INDEX, whole_folder
+from grader.reports.pages.submission_page import submission_page
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
@@ -24,6 +25,8 @@ from grader.results.results import Results
 
 CHANGES = "changes.html"
 SUBMISSIONS = "submissions"
+# Grades are read a few at a time: who writes to the store never waits for a whole report.
+_READ_AT_ONCE = 50
 _NEEDS = re.compile(rb'name="results" content="([^"]*)"><meta name="needs" content="([^"]*)"')
 
 
@@ -39,14 +42,11 @@ class Report:
     changes: Changes | None = None
 
 
-def write_report(
-    results: Results, folder: Path, against: Results | None = None, processes: int | None = None
-) -> Report:
+def write_report(results: Results, folder: Path, against: Results | None = None) -> Report:
     """Writes the pages of a batch in place of an earlier report in `folder`.
 
     With `against`, another batch over the same class, a page says what changed since. Only
-    `folder` is written to. The pages are the same however many `processes` write them: by default
-    as many as there are processors, where the class is large enough to be worth it.
+    `folder` is written to.
 
     Raises:
         BadDecisions: if what was decided of these grades cannot be used.
@@ -55,9 +55,7 @@ def write_report(
     """
     settling = open_settling(results)
     with whole_folder(folder) as partial:
-        needs, changes = _write(
-            results, settling, partial, against, processes, _alike(results, folder)
-        )
+        needs, changes = _write(results, settling, partial, against, _alike(results, folder))
     return Report(folder / INDEX, needs, changes)
 
 
@@ -97,18 +95,23 @@ def _write(
     settling: Settling,
     folder: Path,
     against: Results | None,
-    processes: int | None,
     alike: str,
 ) -> tuple[Sequence[tuple[str, str]], Changes | None]:
     pages = folder / SUBMISSIONS
     pages.mkdir()
     names = _names(results)
     found, changes = ClassData(), Changes() if against else None
-    with stretches(PageWriting(results, settling, pages, against), names, processes) as written:
-        for stretch in written:
-            found.extend(stretch.found)
-            if changes is not None and stretch.changes is not None:
-                changes.extend(stretch.changes)
+    for first in range(0, len(names), _READ_AT_ONCE):
+        part = names[first : first + _READ_AT_ONCE]
+        earlier = {grade.submission: grade for grade in against.grades_of(part)} if against else {}
+        for grade in results.grades_of(part, whole=True):
+            name, graded = grade.submission, Graded.of(grade)
+            settled = settling.settle(grade)
+            content = submission_page(results.assignment, graded, grade.evidence, settled)
+            (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
+            found.add(graded, results.authors.get(name, ()), settled)
+            if changes is not None:
+                changes.add(graded, earlier.get(name))
     if changes is not None and against is not None:
         still = frozenset(names)
         changes.add_gone(name for name in _names(against) if name not in still)

@@ -10,8 +10,7 @@ from pathlib import Path
 from grader.core.text import one_line, plain
 from grader.reports.pages.rendering import INDEX, assets, render, whole_folder
 from grader.reports.similarity.comparison import SideBySide, SimilarPairs
-from grader.reports.similarity.ranking import LineRange
-from grader.reports.similarity.sources import ComparedSources
+from grader.reports.similarity.sources import ComparedSources, LineRange
 
 _STYLES = ("assets/page.css", "assets/alike.css")
 _SCRIPTS = ("assets/theme.js",)

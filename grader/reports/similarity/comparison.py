@@ -12,15 +12,24 @@ from pathlib import Path
 import numpy as np
 
 from grader.core.assignment import Assignment
-from grader.core.refusal import Refusal
 from grader.core.scratch import new_scratch
 from grader.core.submission import Author, Unreadable
-from grader.intake.copying.names import several
-from grader.intake.copying.private_copy import CopyFailed
+from grader.core.text import Refusal
+from grader.intake.copying import CopyFailed
+from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
-from grader.intake.platforms.discovery import discover, single
-from grader.reports.similarity.ranking import Pair, Passage, Ranking, passages, ranked
-from grader.reports.similarity.sources import ComparedSources, Numbers, Shelf, SourcesClient
+from grader.intake.limits import several
+from grader.reports.similarity.sources import (
+    ComparedSources,
+    Numbers,
+    Pair,
+    Passage,
+    Ranking,
+    Shelf,
+    SourcesClient,
+    passages,
+    ranked,
+)
 from grader.results.anonymous import Mask
 from grader.results.database import FILE
 from grader.results.results import Results

@@ -1,9 +1,10 @@
-"""The code that is compared: its bounds, its fingerprints, and the process that reads it."""
+"""The code that is compared: its bounds, its fingerprints, and the pairs that share rare code."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,9 @@ import numpy.typing as npt
 
 from grader.core.submission import Unreadable
 from grader.intake.client import NO_ANSWER, IntakeClient
-from grader.intake.copying.limits import MIB, Bounds
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
+from grader.intake.limits import MIB, Bounds
 
 MOST_FILES = 400
 MOST_CHARACTERS = MIB
@@ -120,7 +121,7 @@ def _file(row: Sequence[Any]) -> ComparedFile:
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.intake.copying.limits import Bounds; "
+    "from grader.intake.limits import Bounds; "
     "from grader.reports.similarity.process import main; "
     "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
 )
@@ -157,3 +158,203 @@ class SourcesClient(IntakeClient):
             return ComparedSources.from_json(answer["sources"])
         except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise self._lost(NO_ANSWER) from error
+
+
+_MOST = 60
+# A stretch of fewer fingerprints is a turn of phrase.
+_FEWEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Lines of one file, from `first` to `last`."""
+
+    file: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The same on both sides; `fewest` is how many submissions have the rarest part of it."""
+
+    one: LineRange
+    other: LineRange
+    length: int
+    fewest: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Print:
+    number: int
+    file: int
+    first: int
+    last: int
+
+
+def passages(
+    one: ComparedSources,
+    other: ComparedSources,
+    given: Collection[int],
+    commonness: Mapping[int, int],
+) -> list[Passage]:
+    """Returns the longest passages that two programs share, those that fewest others have first.
+
+    What was given to all, and what stands in most submissions, begins none.
+    """
+    left = _prints(one, given)
+    right = _prints(other, given)
+    places: defaultdict[int, deque[int]] = defaultdict(deque)
+    for place, found in enumerate(right):
+        places[found.number].append(place)
+    used: set[int] = set()
+    runs: list[list[tuple[int, int]]] = []
+    for place, found in enumerate(left):
+        last = runs[-1][-1] if runs else (-2, -2)
+        follows = last[0] == place - 1 and _follows(right, last[1], found.number)
+        if follows and left[place - 1].file == found.file:
+            runs[-1].append((place, last[1] + 1))
+            used.add(last[1] + 1)
+        elif (free := _first_free(places.get(found.number), used)) is not None:
+            runs.append([(place, free)])
+            used.add(free)
+    found_passages = [
+        _passage([left[a] for a, _ in run], [right[b] for _, b in run], commonness)
+        for run in runs
+        if len(run) >= _FEWEST
+    ]
+    return sorted(found_passages, key=lambda each: (each.fewest, -each.length))[:_MOST]
+
+
+def _first_free(places: deque[int] | None, used: set[int]) -> int | None:
+    """Returns the first place that no passage has; each is looked at once in all."""
+    while places:
+        place = places.popleft()
+        if place not in used:
+            return place
+    return None
+
+
+def _prints(sources: ComparedSources, given: Collection[int]) -> list[_Print]:
+    found = []
+    for place, file in enumerate(sources.files):
+        rows = zip(file.prints.tolist(), file.first.tolist(), file.last.tolist(), strict=True)
+        found += [_Print(number, place, *lines) for number, *lines in rows if number not in given]
+    return found
+
+
+def _follows(right: Sequence[_Print], last: int, number: int) -> bool:
+    following = last + 1
+    if not 0 < following < len(right) or right[following].file != right[last].file:
+        return False
+    return right[following].number == number
+
+
+def _passage(
+    one: Sequence[_Print], other: Sequence[_Print], commonness: Mapping[int, int]
+) -> Passage:
+    fewest = min(commonness.get(found.number, 2) for found in one)
+    return Passage(_stretch(one), _stretch(other), len(one), fewest)
+
+
+def _stretch(run: Sequence[_Print]) -> LineRange:
+    return LineRange(run[0].file, run[0].first, max(found.last for found in run))
+
+
+# Beside this share of the class's median, what is little code weighs less: a stub of ten lines is
+# wholly like many others.
+_EVEN = 0.3
+_COLUMNS = 4096
+_Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two submissions, by their places; how alike they are, from 0 to 1.
+
+    `share_of_one` is how much of the first one's code the second one has as well, in fingerprints
+    that count the more the fewer have them; `share_of_other` the same of the second one's.
+    """
+
+    one: int
+    other: int
+    alikeness: float
+    share_of_one: float
+    share_of_other: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The most alike pairs, and for each of the class's submissions how alike its nearest is.
+
+    `commonness` tells for each fingerprint that is not unique how many have it.
+    """
+
+    pairs: tuple[Pair, ...]
+    nearest: tuple[float, ...]
+    commonness: dict[int, int]
+
+
+def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ranking:
+    """Returns the `most` alike pairs of submissions of which at least one is of the class.
+
+    `prints` are the fingerprints of each submission; the first `own` of them are the class's, the
+    others are compared with these only. What was `given` to all is left out. A fingerprint weighs
+    the logarithm of how rare it is, so that what nearly all have weighs nothing.
+    """
+    without = [np.setdiff1d(found, given, assume_unique=True) for found in prints]
+    place = np.repeat(np.arange(len(prints)), [len(found) for found in without])
+    every = np.concatenate([*without, np.empty(0, np.int64)])
+    known, column, counts = np.unique(every, return_inverse=True, return_counts=True)
+    weights = np.log((len(prints) + 1) / counts) if len(counts) else np.empty(0)
+    whole = np.bincount(place, weights[column], minlength=len(prints))
+    common = _in_common(place, column, counts, weights, own, len(prints))
+    smaller = np.minimum(whole[:own, None], whole[None, :])
+    floor = _EVEN * float(np.median(whole[:own])) if own else 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alikeness = np.nan_to_num(common / (smaller + floor))
+    np.fill_diagonal(alikeness, 0.0)
+    pairs = [
+        Pair(one, other, value, common[one, other] / whole[one], common[one, other] / whole[other])
+        for one, other, value in _highest(alikeness, own, most)
+    ]
+    shared = counts > 1
+    commonness = dict(zip(known[shared].tolist(), counts[shared].tolist(), strict=True))
+    nearest = alikeness.max(axis=1) if alikeness.size else np.zeros(own)
+    return Ranking(tuple(pairs), tuple(nearest.tolist()), commonness)
+
+
+def _in_common(
+    place: Numbers, column: Numbers, counts: Numbers, weights: _Weights, own: int, count: int
+) -> _Weights:
+    """Returns the weight of the fingerprints that a member of the class shares with any other."""
+    shared = np.flatnonzero(counts > 1)
+    number = np.full(len(counts), -1)
+    number[shared] = np.arange(len(shared))
+    column = number[column]
+    kept = column >= 0
+    place, column = place[kept], column[kept]
+    order = np.argsort(column, kind="stable")
+    place, column = place[order], column[order]
+    roots = np.sqrt(weights[shared]).astype(np.float32)
+    common = np.zeros((own, count))
+    for first in range(0, len(shared), _COLUMNS):
+        begin, end = np.searchsorted(column, (first, first + _COLUMNS))
+        block = np.zeros((count, _COLUMNS), np.float32)
+        here = column[begin:end]
+        block[place[begin:end], here - first] = roots[here]
+        common += block[:own] @ block.T
+    return common
+
+
+def _highest(alikeness: _Weights, own: int, most: int) -> list[tuple[int, int, float]]:
+    """Returns the highest values, each pair once, in descending and then original order."""
+    once = alikeness.copy()
+    once[:, :own] = np.triu(once[:, :own])
+    flat = once.ravel()
+    most = min(most, int((flat > 0).sum()))
+    if not most:
+        return []
+    chosen = np.argpartition(-flat, most - 1)[:most]
+    chosen = chosen[np.lexsort((chosen, -flat[chosen]))]
+    return [(*divmod(int(at), once.shape[1]), float(flat[at])) for at in chosen]

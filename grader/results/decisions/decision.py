@@ -1,13 +1,23 @@
-"""Decisions of an instructor about grades; each knows its line in the file."""
+"""Decisions of an instructor about grades, and whom and what they speak of.
+
+Each decision knows its line in the file. They speak of people, submissions, exercises and tests of
+a class.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from grader.core.refusal import Refusal
+from grader.core.assignment import meant
+from grader.core.submission import Author
+from grader.core.text import Refusal
+from grader.results.anonymous import called
+from grader.results.results import Results
 
 EVERYBODY = "everybody"
 Moment = datetime.datetime
@@ -142,3 +152,159 @@ class Decisions:
     def of(self, kind: type[_Kind]) -> Iterator[_Kind]:
         """Returns the decisions of a kind."""
         return (one for one in self.all if isinstance(one, kind))
+
+
+_MOST_NAMES, _MOST_LISTED = 10_000, 20
+
+
+class Unknown(Exception):
+    """Nobody and nothing of this class is called so; the text says who or what may be meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whom:
+    """Everybody, all of one submission, or one person in whichever submissions."""
+
+    submission: str | None = None
+    author: Author | None = None
+
+
+def whoms(submission: str, author: Author) -> Iterator[Whom]:
+    """Yields all that an author of a submission is meant by.
+
+    One of whom nothing is known by its name.
+    """
+    yield Whom()
+    yield Whom(author=author)
+    yield Whom(submission)
+    if author.name != submission and author == Author(name=author.name):
+        yield Whom(author.name)
+
+
+class ClassList:
+    """Finds people by a submission's name or number, or their own name, id or address; tests."""
+
+    def __init__(
+        self,
+        submissions: Iterable[str],
+        authors: Mapping[str, Sequence[Author]],
+        absentees: Iterable[Author],
+        tests: Mapping[str, str],
+    ) -> None:
+        self.submissions = {_key(name): name for name in submissions}
+        self._numbers: dict[str, str] = {}
+        self._tests = tests
+        self._people: dict[str, dict[Author, None]] = defaultdict(dict)
+        everyone = [*(one for people in authors.values() for one in people), *absentees]
+        for author in everyone:
+            for text in {author.name, author.id, author.email} - {""}:
+                self._people[_key(text)][author] = None
+        self._shown = [*self.submissions.values(), *(one.name for one in everyone if one.name)]
+
+    @classmethod
+    def of(cls, results: Results) -> ClassList:
+        """Returns the class whose grades these are."""
+        names = [outline.submission for outline in results.outlines()]
+        known = cls(names, results.authors, results.absentees, results.tests())
+        known._numbers |= {
+            _key(said): name
+            for name, number in results.numbers().items()
+            if _key(name) in known.submissions
+            for said in (str(number), called(number))
+        }
+        return known
+
+    def by_number(self, person: str) -> str | None:
+        """Returns the submission with this number in an anonymous class."""
+        return None if _key(person) in self._people else self._numbers.get(_key(person))
+
+    def whom(self, person: str, has_numbers: bool = True) -> Whom:
+        """Returns whom a decision means; where numbers stand for nobody, a number is an id.
+
+        Raises:
+            Unknown: if that is nobody, or not one person.
+        """
+        key = _key(person)
+        if key == EVERYBODY:
+            return Whom()
+        if key in self.submissions:
+            return Whom(submission=self.submissions[key])
+        people = [*self._people.get(key, ())]
+        if has_numbers and key in self._numbers:
+            if people:
+                said = f"say 'Submission {person}', or a name"
+                raise Unknown(f"{person!r} is somebody's id and a submission's number: {said}")
+            return Whom(submission=self._numbers[key])
+        if len(people) == 1:
+            return Whom(author=people[0])
+        if people:
+            known = ", ".join(one.id or one.email or one.name for one in people)
+            raise Unknown(f"{len(people)} people are called {person!r}: give the id ({known})")
+        raise Unknown(f"{person!r} is nobody of this class: {_meant(person, self._shown)}")
+
+    def submission(self, name: str) -> str:
+        """Returns the submission of a name.
+
+        Raises:
+            Unknown: if there is none.
+        """
+        if _key(name) in self.submissions:
+            return self.submissions[_key(name)]
+        if _key(name) in self._numbers:
+            return self._numbers[_key(name)]
+        said = _meant(name, self.submissions.values())
+        raise Unknown(f"no submission is called {name!r}: {said}")
+
+    @property
+    def exercises(self) -> tuple[str, ...]:
+        """Returns the exercises that were graded."""
+        return tuple(dict.fromkeys(self._tests.values()))
+
+    def exercise(self, name: str) -> str:
+        """Returns the exercise of a name.
+
+        Raises:
+            Unknown: if there is none.
+        """
+        if name not in self.exercises:
+            raise Unknown(f"no exercise is called {name!r}: {_meant(name, self.exercises)}")
+        return name
+
+    def tests(self, name: str) -> tuple[str, ...]:
+        """Returns the ids of a test, or of all tests of a function, with or without the file.
+
+        Raises:
+            Unknown: if there is none.
+        """
+        found = tuple(test for test in self._tests if _is_called(test, name))
+        if not found:
+            known = dict.fromkeys(short for test in self._tests for short in _names(test)[2:])
+            raise Unknown(f"no test is called {name!r}: {_meant(name, known)}")
+        return found
+
+    def exercise_of(self, test: str) -> str:
+        """Returns the exercise that a test, named by its whole id, is of."""
+        return self._tests[test]
+
+
+def _is_called(test: str, name: str) -> bool:
+    whole, bare, *_ = names = _names(test)
+    return name in names or whole.endswith(f"/{name}") or bare.endswith(f"/{name}")
+
+
+def _names(test: str) -> tuple[str, str, str, str]:
+    """Returns the possible names of a test: the id, with or without its file and its parameters."""
+    _, _, function = test.partition("::")
+    return test, test.partition("[")[0], function, function.partition("[")[0]
+
+
+def _key(text: str) -> str:
+    return unicodedata.normalize("NFC", " ".join(text.split())).casefold()
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Says what may be meant, of many names the nearest alone."""
+    names = [*dict.fromkeys(known)]
+    said = meant(name, names[:_MOST_NAMES])
+    is_short = said.endswith("?") or len(names) <= _MOST_LISTED
+    return said if is_short else "nothing there is called like it"

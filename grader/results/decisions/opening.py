@@ -12,19 +12,21 @@ from pathlib import Path
 from typing import TypeVar
 
 from grader.core.assignment import NoAssignment, find_assignment
-from grader.core.late_rule import LateRule
+from grader.core.points import LateRule
 from grader.core.submission import Author
 from grader.results.anonymous import AnonymousResults, Mask
-from grader.results.decisions.class_list import ClassList, Unknown, Whom
 from grader.results.decisions.decision import (
     EVERYBODY,
     BadDecisions,
+    ClassList,
     Decision,
     Decisions,
     HandInTime,
     PointsChanged,
     TakenInstead,
     Times,
+    Unknown,
+    Whom,
     Whose,
 )
 from grader.results.decisions.file import NAME, read_decisions, refuse

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from grader.core.points import Gate, hundredths, points_of
 from grader.core.submission import Author
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict
-from grader.results.decisions.class_list import Whom
-from grader.results.decisions.decision import Decision, Excused, PointsChanged, TakenOut
+from grader.results.decisions.decision import Decision, Excused, PointsChanged, TakenOut, Whom
 from grader.results.decisions.settlement import (
     RULE,
     ChangeKind,

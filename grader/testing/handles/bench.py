@@ -13,11 +13,10 @@ from grader.core.verdict import Status
 from grader.core.wire.calls import Call
 from grader.core.wire.values import Foreign, as_tensor
 from grader.testing.cases import Case, seed_of
-from grader.testing.contract.contract import Adapter
+from grader.testing.contract import Adapter
 from grader.testing.exercise import Membership
 from grader.testing.handles.handle import Ask, Reference, Student
-from grader.testing.outcome import Observation, StudentFault
-from grader.testing.wording import Wording
+from grader.testing.outcome import Observation, StudentFault, Wording
 
 # A larger answer is none that a test asked for, and is not kept.
 _NUMBERS = 1 << 16

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from grader.core.counting import WorkCounter
 from grader.core.verdict import Status
 from grader.core.wire.calls import MOST_LINES, Answer, Call, Raised, Traced, Work
 from grader.core.wire.records import Line
@@ -18,8 +17,7 @@ from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Elsewhere, Named, Value, mapped
 from grader.testing.cases import Case, seed_of
 from grader.testing.comparison import checked
-from grader.testing.contract.contract import Adapter, axis_names
-from grader.testing.contract.kinds import TensorType
+from grader.testing.contract import Adapter, axis_names
 from grader.testing.handles.makers import Maker
 from grader.testing.handles.objects import as_value, joined, script_of, stays
 from grader.testing.handles.scripts import (
@@ -31,18 +29,19 @@ from grader.testing.handles.scripts import (
     remarked,
     untouched,
 )
+from grader.testing.kinds import TensorType
 from grader.testing.outcome import (
     Returned,
     StudentFault,
+    Wording,
     looking,
     place_in_words,
     returned,
     where_of,
 )
-from grader.testing.wording import Wording
-from grader.worker.calls.interpreter import Living
-from grader.worker.calls.marshalling import copied, portable
-from grader.worker.calls.performing import vector_jacobian_products
+from grader.worker.marshalling import copied, portable
+from grader.worker.observing.lines import WorkCounter
+from grader.worker.performing import Living, vector_jacobian_products
 
 Ask = Callable[[Call], Answer]
 Observe = Callable[[Call, Any, bool], None]

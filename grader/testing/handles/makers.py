@@ -8,20 +8,9 @@ from typing import Any
 
 import torch
 
-from grader.core.wire.modules import NotOfTorch, outline_of
-from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.scripts import Doing, NotOfTorch, Step, outline_of
 from grader.core.wire.values import Local, Value, mapped
-from grader.testing.contract.contract import Adapter
-from grader.testing.contract.kinds import TEXT_PATH, Anything, DictType, Kind, PlainType
-from grader.testing.contract.object_kinds import (
-    MODULE,
-    OPTIMIZER,
-    PARAMETERS,
-    PATH,
-    STREAM,
-    TEXT,
-    Signature,
-)
+from grader.testing.contract import Adapter
 from grader.testing.handles.objects import (
     NUMBERS,
     Handle,
@@ -32,7 +21,17 @@ from grader.testing.handles.objects import (
     script_of,
 )
 from grader.testing.handles.scripts import Script, Thing
-from grader.worker.calls.making import (
+from grader.testing.kinds import TEXT_PATH, Anything, DictType, Kind, PlainType
+from grader.testing.object_kinds import (
+    MODULE,
+    OPTIMIZER,
+    PARAMETERS,
+    PATH,
+    STREAM,
+    TEXT,
+    Signature,
+)
+from grader.worker.marshalling import (
     ABSENT,
     ANEW,
     IRREGULAR,

@@ -15,9 +15,10 @@ import torch
 from grader.core.verdict import Status
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, Value, mapped
-from grader.testing.contract.contract import Adapter
-from grader.testing.contract.kinds import Anything, Kind, OneOf, PlainType
-from grader.testing.contract.object_kinds import (
+from grader.testing.contract import Adapter
+from grader.testing.handles.scripts import EndOfItems, Script, Thing
+from grader.testing.kinds import Anything, Kind, OneOf, PlainType
+from grader.testing.object_kinds import (
     OBJECT,
     PARAMETER,
     ClassType,
@@ -27,7 +28,6 @@ from grader.testing.contract.object_kinds import (
     ParameterType,
     Signature,
 )
-from grader.testing.handles.scripts import EndOfItems, Script, Thing
 from grader.testing.outcome import StudentFault
 
 NUMBERS = NumbersType()

@@ -1,4 +1,9 @@
-"""Scripts as tests write them, remarks on their exceptions, and the history of a value."""
+"""Scripts as tests write them, remarks on their exceptions, and the history of a value.
+
+A file may be handed on to a new process. Where a script is carried out in one process, the file is
+copied there. Whoever grades a submission asks the first half in one worker and the second in
+another, which imports the submission anew: what was not written into the file is gone.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +14,13 @@ from typing import Any, Protocol
 import torch
 
 from grader.core.wire.calls import Call, Raised
-from grader.core.wire.modules import parameter_in
-from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.scripts import Doing, Step, parameter_in
 from grader.core.wire.values import Foreign, Local, Value, in_words, mapped
-from grader.testing.contract.contract import Adapter
-from grader.testing.contract.kinds import Kind, with_article
-from grader.testing.contract.object_kinds import ClassType, ObjectType
+from grader.testing.contract import Adapter
+from grader.testing.kinds import Kind, with_article
+from grader.testing.object_kinds import ClassType, ObjectType
 from grader.testing.outcome import named, shows_expected
-from grader.worker.calls.marshalling import same_values
+from grader.worker.marshalling import ANEW, same_values
 
 _ASKING = (Doing.CALL, Doing.READ)
 _CLASSES, _OBJECTS = ("a class (",), ("an object of ", "a module of ", "an iterator of ")
@@ -152,11 +156,13 @@ class Thing:
 
 
 def _moved(step: Step, offset: int) -> Step:
+    """Returns a step with the numbers that things have in another script."""
+
     def move(value: Any) -> Any:
         return replace(value, number=value.number + offset) if isinstance(value, Local) else value
 
     keywords = {name: mapped(value, move) for name, value in step.keywords.items()}
-    on = step.on + offset
+    on = max(0, step.on + offset)
     return replace(step, on=on, positional=mapped(step.positional, move), keywords=keywords)
 
 
@@ -226,3 +232,66 @@ def _is_shared(value: Any) -> bool:
     if isinstance(value, int):
         return abs(value) <= _SMALL
     return value is None or (isinstance(value, str | bytes | tuple) and len(value) < 2)
+
+
+# What is to be known where the second half raised.
+REMARK = "By then your program had been imported again: only the file was left of what was saved."
+
+
+class TwoProcesses:
+    """A call whose script hands a file on, after the `place`-th of its steps."""
+
+    def __init__(self, call: Call, steps: Sequence[Step], place: int) -> None:
+        self._call = call
+        self._steps = steps
+        self._place = place
+
+    @property
+    def first(self) -> Call:
+        """Returns the steps in the first process; its answer is the content of the file."""
+        file = self._steps[self._place].positional[0]
+        look = Step(0, Doing.MAKE, "content", (file,))
+        return self._part([*self._steps[: self._place], look])
+
+    def follows(self, other: TwoProcesses | None) -> bool:
+        """Returns whether the steps in the first process are those of another call."""
+        if other is None or other._place != self._place:
+            return False
+        pairs = zip(self._steps[: self._place], other._steps, strict=False)
+        return all(one is same or _are_same(one, same) for one, same in pairs)
+
+    def second(self, content: Value) -> Call:
+        """Returns the steps in the second process, which begin with the file."""
+        name = self._steps[self._place].positional[1]
+        given = content if isinstance(content, bytes) else None
+        made = Step(0, Doing.MAKE, "file", (name, given))
+        rest = [_moved(step, -self._place) for step in self._steps[self._place + 1 :]]
+        return self._part([made, *rest])
+
+    def _part(self, steps: Sequence[Step]) -> Call:
+        part = call_of(steps, self._call.adapter)
+        names = ("adapter", "arguments", "before", "then")
+        own: dict[str, Any] = {name: getattr(part, name) for name in names}
+        return replace(self._call, frame=None, **own)
+
+
+def in_two_processes(call: Call) -> TwoProcesses | None:
+    """Returns the halves of a call whose script hands a file on; None if it does not."""
+    if not any(_hands_on(step) for step in (*call.before, *call.then)):
+        return None
+    asked = [Step(0, Doing.ASK, call.adapter, (), call.arguments)] if call.adapter else []
+    steps = [*call.before, *asked, *call.then]
+    return TwoProcesses(
+        call, steps, max(place for place, one in enumerate(steps) if _hands_on(one))
+    )
+
+
+def _are_same(one: Step, other: Step) -> bool:
+    bare, same = (replace(step, positional=(), keywords={}) for step in (one, other))
+    return bare == same and same_values(
+        (one.positional, one.keywords), (other.positional, other.keywords)
+    )
+
+
+def _hands_on(step: Step) -> bool:
+    return step.doing is Doing.MAKE and step.name == ANEW

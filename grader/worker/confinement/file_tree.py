@@ -81,7 +81,7 @@ def restrict_files(readable: Sequence[Path], writable: Path, devices: Sequence[P
 
 @functools.cache
 def _of_the_interpreter() -> tuple[tuple[Path, bool], ...]:
-    """The standard library, installed packages, shared libraries, and facts about the machine."""
+    """Returns the standard library, installed packages, shared libraries, facts on the machine."""
     paths = sysconfig.get_paths()
     found = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     found |= {*site.getsitepackages(), site.getusersitepackages()}
@@ -119,7 +119,7 @@ class _Attributes(ctypes.Structure):
 
 
 def keep_to_itself() -> None:
-    """Nothing that is mounted from now on is seen in another mount namespace."""
+    """Keeps what is mounted from now on out of other mount namespaces."""
     _mount("none", Path("/"), None, _RECURSIVE | _PRIVATE, "")
 
 
@@ -144,7 +144,7 @@ def show(place: Path, at: Path, with_mounts: bool = True) -> None:
 
 
 def make_read_only(folder: Path) -> None:
-    """Nothing can be written through this mount and those below it (Linux 5.12)."""
+    """Forbids writing through this mount and those below it (Linux 5.12)."""
     attributes = _Attributes(set=_READ_ONLY_ATTRIBUTE)
     _called(
         _OPTIONS_OF_A_MOUNT,
@@ -234,7 +234,7 @@ _FOLDERS = 4096
 
 
 def enter_file_tree(scratch: Path) -> bool:
-    """Whether this process, and all that it forks, sees nothing but what every worker may read.
+    """Confines this process and its forks to what every worker may read; whether it could.
 
     Beside that it sees `scratch`, below which submissions lie. Nothing can be written anywhere.
     Where mounts are not granted, everything stays as it is.
@@ -269,7 +269,7 @@ def _enter(root: Path, scratch: Path) -> None:
 
 
 def enter_own_scratch(scratch: Path, size: int, files: int) -> bool:
-    """Whether an empty folder of so many bytes and files lies at `scratch`, for this process alone.
+    """Mounts an empty folder of so many bytes and files for this process alone; whether it could.
 
     It vanishes with the process. What is written there is in memory.
     """

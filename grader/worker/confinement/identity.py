@@ -76,7 +76,7 @@ def drop_privileges(user: int | None) -> str:
 
 
 def _restore_what_a_change_of_user_clears() -> None:
-    """Its user sees what it has open, and it ends with its parent (prctl(2))."""
+    """Lets its user see what it has open, and ends it with its parent (prctl(2))."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
     end_with_parent()

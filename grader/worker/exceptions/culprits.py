@@ -25,7 +25,7 @@ from grader.worker.observing.expression import (
     syntax_of,
     value_of,
 )
-from grader.worker.observing.own_files import own_file
+from grader.worker.observing.lines import own_file
 
 _MISSPELT = 0.75
 _UNMADE = re.compile(r"has no attribute '_\w+(?:hooks\w*|parameters|buffers|modules)'")
@@ -121,7 +121,7 @@ def _only(places: Sequence[tuple[str, ast.Attribute]]) -> tuple[str, int]:
 def _state_key(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Where a key is written that a module does not have, or a layer is made that no key is for."""
+    """Returns where a key is written that a module lacks, or a layer is made that no key is for."""
     if "in loading state_dict for" not in str(exception):
         return None
     keys = {

@@ -24,7 +24,7 @@ from grader.worker.observing.expression import (
     returns_of,
     value_of,
 )
-from grader.worker.observing.own_files import own_file
+from grader.worker.observing.lines import own_file
 
 _LONGEST_NAME = 60
 _LONGEST_MADE = 200
@@ -32,7 +32,7 @@ _PACKAGES = (sys.prefix, sys.base_prefix)
 
 
 def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
-    """The names in the expression that raised, and what they stand for, as far as it can be told.
+    """Returns the names in the expression that raised, and what they stand for, if known.
 
     Where that expression names no tensor, the names of its whole statement.
     """
@@ -67,7 +67,7 @@ def _calls(trace: TracebackType) -> Iterator[Operand]:
 
 
 def _made(name: str, trace: TracebackType) -> tuple[str, int]:
-    """The statement that set an operand, and its line, if it is a variable of the function."""
+    """Returns the statement that set an operand, and its line, if the function has it."""
     statement = assignment_of(name, trace) if name.isidentifier() else None
     return (
         ("", 0) if statement is None else (ast.unparse(statement)[:_LONGEST_MADE], statement.lineno)
@@ -75,7 +75,7 @@ def _made(name: str, trace: TracebackType) -> tuple[str, int]:
 
 
 def _names(node: ast.AST, is_called: bool = False) -> Iterator[tuple[list[str], bool]]:
-    """The names and dotted names in a piece of code, from left to right, and which are called."""
+    """Yields the names and dotted names in some code, in their order, and which are called."""
     dotted = dotted_name(node)
     if dotted is not None:
         yield dotted, is_called
@@ -143,7 +143,7 @@ _ODD = (FunctionType, MethodType, BuiltinFunctionType, type, str, tuple, type(No
 def origin_of_odd_operand(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Where something that is no tensor and no number came from, through the calls that passed it.
+    """Returns where something odd came from, which is no tensor and no number.
 
     That may be a function of the submission's own which returns nothing, or several values.
     """
@@ -296,7 +296,7 @@ def _called_for_nothing(trace: TracebackType, root: Path) -> Frame | None:
 
 
 def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> Frame | None:
-    """Where a function that a node calls returns `several` values, or ends if it returns none."""
+    """Returns where a called function returns `several` values, or ends if it returns none."""
     if not isinstance(node, ast.Call):
         return None
     function = callee(node.func, trace.tb_frame)

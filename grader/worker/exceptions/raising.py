@@ -24,7 +24,7 @@ from grader.worker.observing.expression import (
     function_behind,
     signature_in_words,
 )
-from grader.worker.observing.own_files import own_file
+from grader.worker.observing.lines import own_file
 
 _NAMES = 2000
 _BASES = (object, torch.nn.Module)
@@ -53,7 +53,7 @@ def _innermost(trace: TracebackType) -> TracebackType:
 
 
 def _elsewhere(name: str, frame: FrameType, root: Path) -> str:
-    """Where a name is found that is unknown in a frame: in `self`, or in another own module."""
+    """Returns where a name is found that a frame lacks: in `self`, or in another own module."""
     itself = frame.f_locals.get("self")
     if itself is not None:
         kinds = type(itself).__mro__
@@ -182,7 +182,7 @@ def _not_text(exception: BaseException, root: Path) -> str:
 
 
 def _is_of_null_bytes(exception: BaseException) -> bool:
-    """Whether source was not compiled for its null bytes: a ValueError until Python 3.11.3."""
+    """Returns whether source has null bytes, which is a ValueError until Python 3.11.3."""
     if isinstance(exception, SyntaxError):
         return exception.filename is None
     return isinstance(exception, ValueError) and exception.args == (_NULL_BYTES,)

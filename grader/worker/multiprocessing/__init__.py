@@ -1,1 +1,92 @@
-"""Pools, executors and processes without a fork: what they are to do is done in this process."""
+"""Puts what needs no fork in place of what forks, for every way in which it is imported.
+
+Processes are threads (`processes.py`), which share locks and managers (`sharing.py`); the tasks of
+pools are done where they are asked for (`pools.py`).
+"""
+
+from __future__ import annotations
+
+import concurrent.futures.process
+import copy
+import multiprocessing.context
+import multiprocessing.managers
+import multiprocessing.pool
+import multiprocessing.popen_fork
+import multiprocessing.popen_forkserver
+import multiprocessing.popen_spawn_posix
+import multiprocessing.process
+import multiprocessing.queues
+import multiprocessing.reduction
+import multiprocessing.sharedctypes
+import multiprocessing.synchronize
+import os
+import threading
+from typing import Any
+
+import torch.multiprocessing
+import torch.utils.data.dataloader
+
+from grader.worker.multiprocessing import pools, processes, sharing
+
+# joblib looks there once, when it is imported, and does everything in its own process then.
+_NO_PROCESSES_IN_JOBLIB = ("JOBLIB_MULTIPROCESSING", "0")
+
+
+def do_without_forking() -> None:
+    """Lets nothing of the standard library's or torch's fork in this process from now on.
+
+    Contexts and what is taken from `multiprocessing` look their classes up where these are put.
+    """
+    name, value = _NO_PROCESSES_IN_JOBLIB
+    os.environ[name] = value
+    for module, source, names in _REPLACED:
+        for own in names.split():
+            replacement = getattr(source, own)
+            setattr(module, own, replacement)
+            replacement.__module__ = module.__name__  # where `pickle` finds it
+    threading.stack_size(_STACK)
+    pickler: Any = multiprocessing.reduction.ForkingPickler
+    pickler.dumps, pickler.loads = staticmethod(processes.dumps), staticmethod(processes.loads)
+    for module in (multiprocessing, torch.multiprocessing):
+        vars(module)["current_process"] = processes.current_process
+    vars(multiprocessing.sharedctypes)["_new_value"] = _memory
+    vars(concurrent.futures)["ProcessPoolExecutor"] = pools.ProcessPoolExecutor
+    vars(torch.multiprocessing)["Pool"] = multiprocessing.Pool
+    torch.Tensor.share_memory_ = _as_it_is  # type: ignore[method-assign]
+    loader: Any = torch.utils.data.DataLoader
+    loader._get_iterator = _loaded_here
+
+
+_REPLACED = (
+    (multiprocessing.popen_fork, processes, "Popen"),
+    (multiprocessing.popen_spawn_posix, processes, "Popen"),
+    (multiprocessing.popen_forkserver, processes, "Popen"),
+    (multiprocessing.process, processes, "current_process"),
+    (multiprocessing.pool, pools, "Pool ThreadPool"),
+    (
+        multiprocessing.synchronize,
+        sharing,
+        "Lock RLock Semaphore BoundedSemaphore Condition Event Barrier",
+    ),
+    (multiprocessing.managers, sharing, "SyncManager"),
+    (concurrent.futures.process, pools, "ProcessPoolExecutor"),
+)
+# A pool of 64 threads fits into half of the memory that a worker may have.
+_STACK = 4 << 20
+
+
+def _memory(kind: Any) -> Any:
+    """Returns the memory of a `multiprocessing.Value` or `Array`, which all threads see."""
+    return kind()
+
+
+def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns the tensor: all threads see its memory."""
+    return tensor
+
+
+def _loaded_here(loader: Any) -> Any:
+    """Returns the iterator of a `DataLoader` that has no workers."""
+    alone = copy.copy(loader)
+    alone.num_workers, alone.timeout = 0, 0
+    return torch.utils.data.dataloader._SingleProcessDataLoaderIter(alone)

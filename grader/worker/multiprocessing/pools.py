@@ -14,8 +14,13 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.pool import CLOSE, RUN, ApplyResult, IMapIterator
 from typing import Any
 
-from grader.worker.multiprocessing.copying import PackedCall, inherited
-from grader.worker.multiprocessing.processes import being, one_at_a_time, pool_process
+from grader.worker.multiprocessing.processes import (
+    PackedCall,
+    being,
+    inherited,
+    one_at_a_time,
+    pool_process,
+)
 
 # The mapper of calls with several arguments.
 _STARRED: Any = vars(multiprocessing.pool)["starmapstar"]

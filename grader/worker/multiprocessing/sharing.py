@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from multiprocessing.sharedctypes import Array, Value
 from typing import Any
 
-from grader.worker.multiprocessing.copying import Shared, copied
 from grader.worker.multiprocessing.pools import Pool
+from grader.worker.multiprocessing.processes import Shared, copied
 
 
 class Lock(Shared):
@@ -181,10 +181,10 @@ class SyncManager:
     Value, Array = staticmethod(Value), staticmethod(Array)
 
     def __init__(self, *_: object, **__: object) -> None:
-        """It has no process, so that nothing says where or how."""
+        """Takes a manager's address and authentication, which nothing needs: it has no process."""
 
     def start(self, *_: object, **__: object) -> None:
-        """There is nothing to start."""
+        """Does nothing: there is nothing to start."""
 
     connect = shutdown = join = start
 
@@ -192,4 +192,4 @@ class SyncManager:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """There is nothing to end."""
+        """Does nothing: there is nothing to end."""

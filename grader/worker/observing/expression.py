@@ -19,7 +19,7 @@ import torch
 
 from grader.core.wire.calls import Frame
 from grader.core.wire.values import Foreign, tensor_in_words
-from grader.worker.observing.own_files import own_file
+from grader.worker.observing.lines import own_file
 
 _LONGEST = 1 << 18  # characters of one file
 _HEADS = ("test", "iter", "items", "subject")
@@ -29,7 +29,7 @@ Node = ast.expr | ast.stmt
 
 
 def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
-    """The innermost expression at which a frame stopped, then the statement that it is part of."""
+    """Yields the innermost expression at which a frame stopped, then its statement."""
     code = trace.tb_frame.f_code
     position = next(itertools.islice(code.co_positions(), trace.tb_lasti // 2, None), None)
     if position is None or None in position:
@@ -51,7 +51,7 @@ def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
 
 
 def _is_assigned(node: ast.expr) -> bool:
-    """Whether it is the left of an assignment, which says nothing of what is on the right."""
+    """Returns whether it is the left of an assignment, which says nothing of the right."""
     return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
@@ -124,7 +124,7 @@ def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterator[ast.A
 
 
 def dotted_name(node: ast.AST) -> list[str] | None:
-    """`["self", "scale"]` for `self.scale`; None for what is no name."""
+    """Returns `["self", "scale"]` for `self.scale`; None for what is no name."""
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Attribute):
@@ -239,7 +239,7 @@ def _sequence(values: tuple[object, ...] | list[object]) -> str | None:
 
 
 def _module(module: torch.nn.Module) -> str:
-    """Its class and its own parameters: `Linear(weight float32[8, 4])`."""
+    """Returns its class and its own parameters: `Linear(weight float32[8, 4])`."""
     own = vars(module).get("_parameters", {})
     words = [f"{name} {in_words(it)}" for name, it in list(own.items())[:_SHOWN] if it is not None]
     return f"{type(module).__name__}({', '.join(words)})"
@@ -265,7 +265,7 @@ def called_by(trace: TracebackType) -> Callable[..., Any] | None:
 
 
 def signature_in_words(function: Callable[..., Any], root: Path) -> str:
-    """`MultiHead(d_model, num_heads, theta=10000.0) in model.py:3`, for its own author."""
+    """Returns `MultiHead(d_model, num_heads, theta=10000.0) in model.py:3`, for its own author."""
     plain = inspect.unwrap(function)
     code = plain.__func__.__code__ if isinstance(plain, MethodType) else plain.__code__
     parameters = list(inspect.signature(plain).parameters.values())[:_PARAMETERS]
@@ -300,7 +300,7 @@ def callee(node: ast.expr, frame: FrameType) -> object:
 
 
 def function_behind(value: object) -> Callable[..., Any] | None:
-    """The Python function that a call of a value runs: a constructor, a module's forward."""
+    """Returns the Python function that a call runs: a constructor, a module's forward."""
     if isinstance(value, type):
         value = value.__init__  # type: ignore[misc]
     elif isinstance(value, torch.nn.Module):

@@ -1,24 +1,163 @@
-"""The lines of a submission that a call passes, and the work that it counts in them.
+"""The lines of a submission's own files that a call passes, and the work that it counts in them.
 
 The counter shares its process with the submission. An audit hook, which nobody can remove, notices
 who stops the counting, even for a while. A counter that somebody takes apart goes unnoticed.
+
+The submission's folder itself is read only, and yet programs write logs and checkpoints beside
+themselves. The working directory is therefore a likeness of it in the scratch folder: its folders
+are real ones, its small files copies, and the others, source among them, links to what was handed
+in. What is written there counts as what is written to the scratch folder, and vanishes with it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib.abc
+import importlib.machinery
 import inspect
 import linecache
 import os
+import shutil
 import sys
 import threading
+from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, Self
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.core.wire.calls import MOST_LINES
 from grader.core.wire.records import MAX_DEPTH, Line
 from grader.core.wire.trials import MAX_PASSED, Passed
+
+
+class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts torch operations and remembers the size of the largest tensor that one made."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.operations = 0
+        self.largest = 0
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Tells torch not to hide this mode from its compiler: hiding costs more than counting."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:  # the signature is torch's
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        self.operations += 1
+        if not func.is_view:
+            for tensor in result if isinstance(result, (tuple, list)) else (result,):
+                if isinstance(tensor, torch.Tensor):
+                    self.largest = max(self.largest, tensor.numel())
+        return result
+
+
+_ENGINE = Path(__file__).parents[2]
+
+
+def own_file(filename: str, root: Path) -> str | None:
+    """Returns a file's path below `root`.
+
+    Returns None elsewhere, for installed packages and for the engine.
+
+    At home both of these may lie below the student's own folder. A module that was found by way of
+    a link, or of `tests/..`, is the same file.
+    """
+    try:
+        if not Path(filename).is_absolute():  # "<string>" names no file
+            return None
+        path = Path(filename).resolve()
+        if not path.is_relative_to(root):
+            path = Path(os.path.normpath(filename))
+        if path.is_relative_to(sys.prefix) or path.is_relative_to(_ENGINE):
+            return None
+        return path.relative_to(root).as_posix()
+    except (ValueError, TypeError):
+        return None
+
+
+WORKPLACE = "submission"
+# Of a larger folder the rest is linked as a whole, and can only be read.
+_ENTRIES = 1000
+# What may be written again or added to is mostly a log; data is read.
+_COPIED, _COPIED_IN_ALL = 64 << 10, 4 << 20
+_SOURCE = (".py", ".ipynb")
+
+
+def make_workplace(root: Path, scratch: Path) -> Path:
+    """Returns a likeness of `root` in which can be written.
+
+    `root` itself, if there is no room for one.
+    """
+    place = scratch / WORKPLACE
+    try:
+        _fill(root, place)
+    except OSError:
+        shutil.rmtree(place, ignore_errors=True)
+        return root
+    return place
+
+
+def _fill(root: Path, place: Path) -> None:
+    place.mkdir()
+    entries, room = _ENTRIES, _COPIED_IN_ALL
+    left = deque([(root, place)])
+    while left:
+        folder, into = left.popleft()
+        with os.scandir(folder) as found:
+            for entry in sorted(found, key=lambda one: one.name):
+                entries -= 1
+                target = into / entry.name
+                if entries > 0 and entry.is_dir(follow_symlinks=False):
+                    target.mkdir()
+                    left.append((Path(entry.path), target))
+                elif entries > 0 and (size := _size_to_copy(entry)) is not None and size <= room:
+                    room -= size
+                    shutil.copyfile(entry.path, target)
+                elif entries > -_ENTRIES:
+                    target.symlink_to(entry.path)
+
+
+def _size_to_copy(entry: os.DirEntry[str]) -> int | None:
+    """Returns the size of a file that is copied; None for one that is linked."""
+    if entry.name.endswith(_SOURCE) or not entry.is_file(follow_symlinks=False):
+        return None
+    size = entry.stat(follow_symlinks=False).st_size
+    return size if size <= _COPIED else None
+
+
+class OfWhatWasHandedIn(importlib.abc.MetaPathFinder):
+    """Has modules come from the folder itself where `sys.path` leads to the workplace."""
+
+    def __init__(self, root: Path, place: Path) -> None:
+        self._root, self._place = root, place
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Returns the spec of a module in `root`, if it would be found in the workplace."""
+        entries = [one for one in (sys.path if path is None else path) if isinstance(one, str)]
+        itself = [self._itself(entry) for entry in entries]
+        if itself == entries:
+            return None
+        return importlib.machinery.PathFinder.find_spec(fullname, itself, target)
+
+    def _itself(self, entry: str) -> str:
+        if entry.startswith(os.sep) and not entry.startswith(str(self._place)):
+            return entry
+        with contextlib.suppress(OSError, ValueError):
+            absolute = os.path.normpath(Path(entry).absolute())
+            return str(self._root / Path(absolute).relative_to(self._place))
+        return entry
+
 
 _MOST_LINES = 6
 
@@ -60,7 +199,7 @@ class OwnLines:
         return file.startswith(self._root) and not file.startswith((self._packages, self._engine))
 
     def stack(self, frame: FrameType | None, number: int = 0) -> tuple[Line, ...]:
-        """The submission's lines behind a frame, its own last, at line `number` if that is told."""
+        """Returns the submission's lines behind a frame, its own (or line `number`) last."""
         lines: list[Line] = []
         while frame is not None and len(lines) < MAX_DEPTH:
             file = frame.f_code.co_filename
@@ -101,7 +240,7 @@ class LineFollower(Onlooker):
 
     @property
     def passed(self) -> tuple[Passed, ...]:
-        """The lines, by file below the submission's root."""
+        """Returns the lines, by file below the submission's root."""
         return tuple(
             Passed(self._lines.place(file), tuple(sorted(lines)))
             for file, lines in self._noted.items()

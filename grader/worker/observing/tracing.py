@@ -149,7 +149,7 @@ class Tracer(Onlooker):
         return found
 
     def _shaped(self, returned: _Return) -> Line | None:
-        """The line whose expression a function returns, if it alone decides of the shape."""
+        """Returns the line whose expression a function returns, if it alone decides the shape."""
         value, line = _return_at(returned), returned.line
         if isinstance(value, ast.Name):
             function = _function_at(returned.file, line.line)
@@ -173,7 +173,7 @@ class Tracer(Onlooker):
         return None if value is None or _hands_on(value) else line
 
     def _converted(self, result: torch.Tensor) -> Line | None:
-        """Where numbers became those of a dtype: at first if they are finer or coarser floats.
+        """Returns where numbers became those of a dtype, first if they are other floats.
 
         None where some floats were converted and others made so: the former may have been
         converted back since, and the latter be in use or not. Where all were made so, the line is
@@ -205,7 +205,7 @@ class Tracer(Onlooker):
         return [self._operations[place] for place in sorted(found)]
 
     def _cut(self, result: torch.Tensor) -> Line | None:
-        """Where the gradient ended: of several places the last, if nothing has one in the end."""
+        """Returns where the gradient ended: the last place, if nothing has one in the end."""
         lines = list(dict.fromkeys(one.line for one in self._operations if one.cuts))
         if len(lines) == 1 or (lines and not result.requires_grad):
             return lines[-1]
@@ -233,7 +233,7 @@ class Tracer(Onlooker):
         return caller
 
     def _lines_without_gradient(self, frame: FrameType | None) -> Line | None:
-        """The `with` or decorator of the submission that forbids gradients around a frame."""
+        """Returns the submission's `with` or decorator that forbids gradients around a frame."""
         if torch.is_grad_enabled():
             return None
         while frame is not None:

@@ -129,7 +129,7 @@ def _read_as_loaded(node: ast.stmt) -> Iterator[str]:
 
 
 def codes_in(module: CodeType) -> dict[Key, CodeType]:
-    """Every function's code in a module's, by qualified name and number among its namesakes."""
+    """Returns every function's code in a module's, by qualified name and number among namesakes."""
     found: dict[Key, CodeType] = {}
     waiting = [module]
     while waiting:

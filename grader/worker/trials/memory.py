@@ -1,4 +1,7 @@
-"""Remembers what a submission's modules hold after their import, to begin each trial from there."""
+"""Remembers what a submission's modules hold after their import, to begin each trial from there.
+
+Settings of torch that hold for the whole process belong to it: a call may leave them otherwise.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,40 @@ from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from grader.worker.trials.torch_settings import SETTINGS
+
+class TorchSetting(NamedTuple):
+    """One setting: how it is read, and how it is set to what was read."""
+
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+
+
+def _set_deterministic(mode: int) -> None:
+    torch.set_deterministic_debug_mode(mode)
+
+
+def _set_autocast(held: tuple[bool, torch.dtype]) -> None:
+    torch.set_autocast_enabled("cpu", held[0])
+    torch.set_autocast_dtype("cpu", held[1])
+
+
+SETTINGS = (
+    TorchSetting(torch.is_grad_enabled, torch.set_grad_enabled),
+    TorchSetting(torch.get_default_dtype, torch.set_default_dtype),
+    TorchSetting(torch.get_default_device, torch.set_default_device),
+    TorchSetting(
+        lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _set_autocast
+    ),
+    TorchSetting(torch.get_deterministic_debug_mode, _set_deterministic),
+    TorchSetting(torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    TorchSetting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    TorchSetting(torch.get_num_threads, torch.set_num_threads),
+)
+
 
 _Cached = type(functools.lru_cache(lambda: None))
 _MOST = 2000
@@ -182,7 +214,7 @@ class State:
             self._tensors.append(_Tensor(tensor))
 
     def _has_attributes(self, value: object) -> bool:
-        """Whether it is an object of an own class, or one of those that keep what is set."""
+        """Returns whether it is an object of an own class, or one that keeps what is set."""
         is_own = type(value).__module__ in self._modules or isinstance(value, torch.nn.Module)
         return (is_own or type(value) is SimpleNamespace) and hasattr(value, "__dict__")
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from grader.cli.main import cli
 from grader.core.submission import ClassNeeds
 from grader.intake.client import survey
-from grader.intake.platforms.discovery import discover
+from grader.intake.discovery import discover
 from grader.reports.environment import needs_in_words, needs_of
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.repositories.building import REPOSITORIES, build

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save_file
 
 from grader.authoring.handout.installing import Platform, section
-from grader.testing.frozen_cases import FrozenModule, freeze, remove_frozen
+from grader.testing.cases import FrozenModule, freeze, remove_frozen
 from tests.harness.frozen_fixtures import differences
 
 pytestmark = pytest.mark.process

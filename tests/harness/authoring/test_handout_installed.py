@@ -25,7 +25,8 @@ ROOT = Path(__file__).parents[3]
 # What a student's machine has no use for.
 TEACHERS = (
     *("grader.cli", "grader.authoring", "grader.grading", "grader.reports", "grader.sandbox"),
-    *("grader.explain.explainer", "grader.testing.suite", "grader.intake", "grader.results"),
+    *("grader.explain.explainer", "grader.intake", "grader.results"),
+    *("grader.testing.suite", "grader.testing.memory", "grader.testing.going_on"),
 )
 INSTALL = "pip install -r requirements.txt"
 Student = Callable[..., subprocess.CompletedProcess[str]]
@@ -111,7 +112,7 @@ def test_another_engine_has_another_version_and_the_same_one_the_same_bytes(whee
     tests = [*(ROOT / "tests" / "public").glob("*.py"), ROOT / "tests" / "conftest.py"]
     assert write_wheel(tests, tmp_path) == wheel.name
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
-    more = write_files(tmp_path, {"test_more.py": "import grader.core.removal"}) / "test_more.py"
+    more = write_files(tmp_path, {"test_more.py": "import grader.core.scratch"}) / "test_more.py"
     assert write_wheel([*tests, more], tmp_path) != wheel.name
 
 

@@ -25,8 +25,8 @@ from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
 from grader.testing.comparison import FLOAT32, compare
 from grader.testing.handles.handle import in_float64
-from grader.testing.suite.suite import Suite
-from grader.worker.calls.performing import absent
+from grader.testing.suite import Suite
+from grader.worker.performing import absent
 from solutions.answers import named_steps
 from solutions.mistakes import HABITS, MISTAKES, combined
 from tests.harness.marks import rest_slow

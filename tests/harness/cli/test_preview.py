@@ -3,9 +3,9 @@
 import pytest
 
 from grader.cli.preview import say_what_was_found, say_who_handed_in
+from grader.intake.discovery import discover
 from grader.intake.entry import Author
 from grader.intake.people import Attribution
-from grader.intake.platforms.discovery import discover
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.unit

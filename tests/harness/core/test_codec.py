@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import pytest
 
 from grader.core.wire.calls import Frame, ImportReport, Operand, Raised, Use
-from grader.core.wire.codec import KEPT_HERE, AtMost, Below, as_plain, from_plain, reader
-from grader.core.wire.tensors import BadFrame
+from grader.core.wire.records import KEPT_HERE, AtMost, Below, as_plain, from_plain, reader
+from grader.core.wire.values import BadFrame
 
 pytestmark = pytest.mark.unit
 

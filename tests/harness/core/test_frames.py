@@ -12,10 +12,16 @@ import pytest
 import torch
 
 from grader.core.wire.calls import Answer, encode_answer
-from grader.core.wire.frames import ANSWER, Received, decode, encode, receive
-from grader.core.wire.tensors import DTYPES, BadFrame
-from grader.core.wire.trees import ARRAY_DTYPES, MAX_TEXT
-from grader.core.wire.values import Elsewhere, Foreign, Named, Value
+from grader.core.wire.frames import (
+    ANSWER,
+    ARRAY_DTYPES,
+    MAX_TEXT,
+    Received,
+    decode,
+    encode,
+    receive,
+)
+from grader.core.wire.values import DTYPES, BadFrame, Elsewhere, Foreign, Named, Value
 
 pytestmark = pytest.mark.unit
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.removal import remove
+from grader.core.scratch import remove
 from grader.sandbox.usage_watch import Room, fits
 
 pytestmark = pytest.mark.unit

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.settings import Settings
+from grader.core.assignment import Settings
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status
 from grader.intake.entry import Entry
 from solutions.mistakes import MISTAKES

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from grader.explain.repair.earlier_calls import SAID
-from grader.testing.assertions.differences import Conversion
+from grader.testing.differences import Conversion
 from grader.testing.outcome import Returned, observing
 
 pytestmark = pytest.mark.process

@@ -18,8 +18,8 @@ from typing import Any
 import psutil
 import pytest
 
+from grader.core.assignment import Settings
 from grader.core.explanation import PENDING, Words
-from grader.core.settings import Settings
 from grader.core.verdict import Grade, GradeStatus, Status
 from grader.grading.job.client import JobClient
 from grader.intake.entry import Entry

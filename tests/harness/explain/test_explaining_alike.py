@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.slips_corpus import build, load
+from grader.core.assignment import Settings
 from grader.core.evidence import Evidence, Repair
 from grader.core.explanation import Told, Words
-from grader.core.settings import Settings
 from grader.core.verdict import Grade, GradeStatus, Where
 from grader.explain.explainer.explanation_cache import ExplanationCache, SubmissionProgram
 from grader.grading.coordinator import ExplanationQueue
 from grader.grading.job.client import JobClient
-from grader.grading.pool import ExplanationTask
+from grader.grading.options import ExplanationTask
 from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.marks import rest_slow

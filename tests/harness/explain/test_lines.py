@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.settings import Settings
+from grader.core.assignment import Settings
 from grader.core.verdict import Grade, Verdict
 from grader.intake.entry import Entry
 from tests.harness.conftest import write_files

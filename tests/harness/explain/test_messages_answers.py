@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.testing.assertions.assertions import assert_matches
-from grader.testing.assertions.differences import difference_in_words, worst_in_a_table
-from grader.testing.assertions.headlines import headline
-from grader.testing.assertions.structure import wrong_shape
+from grader.testing.assertions import assert_matches
 from grader.testing.comparison import FLOAT32, compare
-from grader.testing.contract.contract import Adapter, axis_names
-from grader.testing.contract.kinds import PlainType, TensorType
+from grader.testing.contract import Adapter, axis_names
+from grader.testing.differences import difference_in_words, headline, worst_in_a_table
+from grader.testing.kinds import PlainType, TensorType
+from grader.testing.structure import wrong_shape
 
 pytestmark = pytest.mark.unit
 

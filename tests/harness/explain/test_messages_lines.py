@@ -9,11 +9,11 @@ import torch
 
 from grader.core.verdict import Aspect, Visibility
 from grader.core.wire.calls import Call, Traced
-from grader.testing.assertions.assertions import WrongForm, assert_matches
+from grader.testing.assertions import WrongForm, assert_matches
 from grader.testing.outcome import Observations
-from grader.testing.suite.suite import Test
-from grader.worker.calls.performing import perform
+from grader.testing.suite import Test
 from grader.worker.exceptions.raising import describe_exception
+from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit
 

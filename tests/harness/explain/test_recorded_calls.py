@@ -16,7 +16,7 @@ from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.mistakes import load_mistakes
 from grader.grading.judge.judge import Judge
 from grader.sandbox.session import Session, SessionLimits
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 from tests.harness.conftest import write_files
 from tests.harness.explain.test_lines import ATTEND, ROOT, SDPA, astray
 from tests.harness.prepared_submissions import prepared

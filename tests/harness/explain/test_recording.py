@@ -23,9 +23,9 @@ from grader.core.wire.records import (
     records_from_json,
     values_of,
 )
-from grader.core.wire.tensors import BadFrame
+from grader.core.wire.values import BadFrame
 from grader.explain.step_comparison import StepComparison, first_strange, steps_seen
-from grader.worker.calls.performing import perform
+from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit
 

@@ -23,7 +23,7 @@ import grader as verbs
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.cluster.bundle import BadReply, packed_reply, result_in, unpacked_reply
 from grader.grading.cluster.connection import connected
-from grader.grading.pool import GradedTask, Task
+from grader.grading.options import GradedTask, Task
 from grader.intake.entry import Entry
 from grader.results.store import Store
 from tests.harness.cluster_fixtures import Cluster, jobs_of, running_cluster

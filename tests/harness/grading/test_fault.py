@@ -15,7 +15,7 @@ from grader.core.submission import Unreadable
 from grader.core.verdict import GradeStatus
 from grader.grading.judge import service
 from grader.grading.judge.service import JudgeService
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.sandbox import zygote
 from grader.sandbox.fork_server import ForkServer, ForkServerLost, warm_zygote
 from grader.sandbox.session import SessionLimits

@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from grader.core.settings import Settings
+from grader.core.assignment import Settings
 from grader.core.verdict import Diagnosis, Grade, Measurement, Verdict, Where
 from grader.grading.job.client import JobClient, JobLost
 from grader.intake.entry import Entry

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from grader.core.assignment import Settings
 from grader.core.causes import NOT_CALLED, FailedTest, causes
-from grader.core.settings import Settings
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Where
 from grader.grading.coordinator import Coordinator
-from grader.grading.pool import Task
+from grader.grading.options import Task
 from grader.intake.entry import Entry
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.grading_jobs import GradingJob

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from grader.core.settings import Settings
+from grader.core.assignment import Settings
 from grader.intake.entry import Entry
 from tests.harness.conftest import TINY, write_files
 from tests.harness.grading_jobs import GradingJob

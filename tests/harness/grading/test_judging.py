@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.core.assignment import Settings
 from grader.core.points import total
-from grader.core.settings import Settings
 from grader.grading.job.client import JobClient
 from grader.intake.entry import Entry
 from tests.harness.conftest import TINY, Graded, write_files

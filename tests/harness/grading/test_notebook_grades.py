@@ -11,8 +11,8 @@ from rich.console import Console
 
 from grader.core.verdict import Grade, GradeStatus, Status, Where
 from grader.intake.entry import Entry
-from grader.reports.cause_text import complaints
 from grader.reports.single import print_grade
+from grader.reports.standing import complaints
 from tests.harness.grading_jobs import GradingJob
 
 pytestmark = pytest.mark.process

@@ -16,7 +16,7 @@ from grader.core.points import total
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.judge import Judge
 from grader.testing.course import load_references
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 
 pytestmark = pytest.mark.unit
 

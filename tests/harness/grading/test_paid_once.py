@@ -11,14 +11,13 @@ import pytest
 from rich.console import Console
 
 import grader
-from grader.core.assignment import BadAssignment
+from grader.core.assignment import BadAssignment, Settings
 from grader.core.points import OF_THE_VALUES, total
-from grader.core.settings import Settings
 from grader.core.verdict import Carried, Grade, Status
 from grader.grading.job.client import JobClient
 from grader.intake.entry import Entry
 from grader.reports.export.gradescope import Display, results
-from grader.reports.feedback.letter import letters
+from grader.reports.letter import letters
 from grader.reports.single import credited, print_grade
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settlement import ChangeKind

@@ -13,15 +13,14 @@ import torch
 from rich.console import Console
 from torch import nn
 
-from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.settings import Settings
+from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.wire.calls import Use
-from grader.grading.judge.points import summary
+from grader.grading.judge.carry_forward import summary
 from grader.intake.entry import Entry
-from grader.reports.cause_text import complaints
 from grader.reports.single import print_grade
-from grader.sandbox.forbidden_uses import Uses
-from grader.testing.wording import in_words
+from grader.reports.standing import complaints
+from grader.sandbox.claims import Uses
+from grader.testing.outcome import in_words
 from grader.worker.observing.watching import CallWatch
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import rest_slow

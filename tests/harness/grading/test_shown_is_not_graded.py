@@ -24,11 +24,10 @@ from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call
 from grader.home.bench import DirectCalls
 from grader.results.store import Store
-from grader.testing.cases import Case, fresh_case, seed_of
-from grader.testing.frozen_cases import SEED
+from grader.testing.cases import SEED, Case, fresh_case, seed_of
 from grader.testing.handles.bench import Bench
-from grader.testing.suite.suite import Suite
-from grader.testing.wording import Plainly
+from grader.testing.outcome import Plainly
+from grader.testing.suite import Suite
 from tests.harness.conftest import RIGHT
 from tests.harness.corpus.remembered.answers import inputs_of, shapes_of
 from tests.harness.grading.test_no_work import ANSWERS, PROGRAM, TRIVIAL

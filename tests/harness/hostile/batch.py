@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grader.core.settings import WALL_FACTOR
+from grader.core.assignment import WALL_FACTOR
 from tests.harness.hostile import traces
 from tests.harness.hostile.listener import Listener
 from tests.harness.hostile.ranks import Rank

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.settings import Settings
+from grader.core.assignment import Settings
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.client import JobClient, JobLost
 from grader.intake.entry import Entry

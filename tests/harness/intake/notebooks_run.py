@@ -38,7 +38,7 @@ def in_ipython(cells: list[str]) -> tuple[Names, list[str]]:
 
 def here(taken_in: dict[str, Any]) -> tuple[Names, list[str]]:
     """The names that cells leave where a worker runs them, and what was not run."""
-    from grader.worker.notebook.shell import install
+    from grader.worker.notebook import install
 
     root = Path(taken_in["root"])
     os.chdir(root)

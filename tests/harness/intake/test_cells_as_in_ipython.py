@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from grader.intake.entry import Entry
-from grader.intake.staging import take_in
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.process
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.limits import CopyLimits, FileAllowance
 from grader.intake.entry import Entry
-from grader.intake.staging import take_in
+from grader.intake.limits import CopyLimits, FileAllowance
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Submission, Unreadable
+from grader.intake.discovery import discover
 from grader.intake.entry import Entry
-from grader.intake.platforms.discovery import discover
-from grader.intake.programs.names_as_written import typed_text
-from grader.intake.staging import take_in
+from grader.intake.process import take_in
+from grader.intake.programs.import_plan import typed_text
 
 pytestmark = pytest.mark.unit
 

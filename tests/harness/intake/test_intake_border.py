@@ -11,11 +11,11 @@ import sys
 import pytest
 
 from grader.core.submission import Unreadable
-from grader.intake.copying.names import natural_order
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.fingerprint import fingerprint
-from grader.intake.staging import take_in
+from grader.intake.handed_in import fingerprint
+from grader.intake.limits import natural_order
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
 
@@ -80,7 +80,7 @@ def test_a_notebook_beside_which_every_name_is_taken_is_unreadable(tmp_path):
 def test_what_nobody_can_read_has_a_hash(folder, monkeypatch):
     """Hashes are made where one exception would end the whole batch."""
     known = fingerprint(Entry("alice", folder))
-    module = sys.modules["grader.intake.fingerprint"]
+    module = sys.modules["grader.intake.handed_in"]
     monkeypatch.setattr(module, "survey", _raising(RecursionError()))
     assert len(fingerprint(Entry("alice", folder))) == len(known) == 64
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Unreadable
+from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
-from grader.intake.platforms.discovery import discover, single
-from grader.intake.staging import take_in
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.limits import CopyLimits, FileAllowance
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.fingerprint import fingerprint
-from grader.intake.staging import take_in
+from grader.intake.handed_in import fingerprint
+from grader.intake.limits import CopyLimits, FileAllowance
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
 

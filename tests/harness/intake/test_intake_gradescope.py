@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Author
-from grader.intake.platforms.discovery import discover
-from grader.intake.platforms.gradescope import BadYaml, read_outline
-from grader.intake.staging import take_in
+from grader.intake.discovery import discover
+from grader.intake.gradescope import BadYaml, read_outline
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
 

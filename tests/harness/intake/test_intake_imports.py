@@ -12,7 +12,7 @@ import pytest
 
 from grader.core.submission import Submission, Unreadable
 from grader.intake.entry import Entry
-from grader.intake.staging import take_in
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from grader.core.submission import Submission, Unreadable
-from grader.intake.copying.limits import CopyLimits, FileAllowance
 from grader.intake.entry import Entry
-from grader.intake.staging import take_in
+from grader.intake.limits import CopyLimits, FileAllowance
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.process
 
@@ -44,7 +44,7 @@ def run(submission: Submission, program: str) -> subprocess.CompletedProcess[str
     paths = [str(submission.root / path) for path in submission.import_paths]
     begin = (
         f"import sys, importlib, pathlib; sys.path[:0] = {paths!r}; sys.path.append({ENGINE!r})\n"
-        "from grader.worker.notebook.shell import install\n"
+        "from grader.worker.notebook import install\n"
         "shell, cells = install(60, pathlib.Path.cwd(), pathlib.Path.cwd())\n"
         f"module = importlib.import_module({submission.module!r})\n"
     )

@@ -14,10 +14,10 @@ import pytest
 
 from grader.core.submission import Unreadable
 from grader.grading.cluster.bundle import RemoteRequest
-from grader.grading.pool import Task
+from grader.grading.options import Task
 from grader.intake.entry import Entry, Piece
 from grader.intake.package import SubmissionPackage, pack, unpack
-from grader.intake.staging import take_in
+from grader.intake.process import take_in
 from tests.harness.export_fixtures import a_verdict
 
 pytestmark = pytest.mark.unit

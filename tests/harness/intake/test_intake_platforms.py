@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Author, Submission, Unreadable
+from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
-from grader.intake.fingerprint import fingerprint
-from grader.intake.platforms.discovery import discover
-from grader.intake.staging import take_in
+from grader.intake.handed_in import fingerprint
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
 

@@ -18,10 +18,10 @@ import pytest
 
 from grader.core.submission import Unreadable
 from grader.intake.client import IntakeClient
-from grader.intake.copying.limits import MIB, Bounds
-from grader.intake.copying.private_copy import CopyFailed
+from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.staging import take_in
+from grader.intake.limits import MIB, Bounds
+from grader.intake.process import take_in
 from tests.harness.waiting import until
 
 pytestmark = pytest.mark.process

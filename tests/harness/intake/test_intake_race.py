@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.removal import removed_afterwards
+from grader.core.scratch import removed_afterwards
 from grader.core.submission import Unreadable
 from grader.intake.entry import Entry
-from grader.intake.fingerprint import fingerprint
+from grader.intake.handed_in import fingerprint
 from grader.intake.package import pack
-from grader.intake.staging import take_in
+from grader.intake.process import take_in
 
 pytestmark = pytest.mark.process
 

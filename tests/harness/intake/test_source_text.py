@@ -11,8 +11,8 @@ from grader.core.submission import Unreadable
 from grader.core.text import source_text, unusual_encoding
 from grader.explain.excerpts import lines_of
 from grader.intake.entry import Entry
-from grader.intake.staging import take_in
-from grader.worker.notebook.cells import Cells
+from grader.intake.process import take_in
+from grader.worker.notebook import Cells
 
 pytestmark = pytest.mark.unit
 

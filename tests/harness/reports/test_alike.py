@@ -18,12 +18,11 @@ from grader.cli.main import cli
 from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
 from grader.core.verdict import Grade, GradeStatus
-from grader.intake.platforms.discovery import discover, single
+from grader.intake.discovery import discover, single
 from grader.reports.pages.similarity import write_alike
 from grader.reports.similarity.comparison import compare, compare_entries
-from grader.reports.similarity.ranking import passages
-from grader.reports.similarity.sources import ComparedFile, ComparedSources, SourcesClient
-from grader.reports.similarity.tokens import tokens
+from grader.reports.similarity.process import tokens
+from grader.reports.similarity.sources import ComparedFile, ComparedSources, SourcesClient, passages
 from grader.results.store import Store
 from tests.harness.pages_browser import LOOKS, opened
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.core.verdict import Grade
-from grader.reports.export.prairielearn import prairielearn_results
+from grader.reports.export.gradescope import prairielearn_results
 from tests.harness.ci_fixtures import hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded, unreadable
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Author
-from grader.reports.export.remarks import ExportRefused
+from grader.reports.export.scores import ExportRefused
 from tests.harness.export_fixtures import (
     AWKWARD,
     Exported,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.core.submission import Author
-from grader.reports.export.matching import Directory, NoRow, PersonRow
+from grader.reports.export.sheet import Directory, NoRow, PersonRow
 
 pytestmark = pytest.mark.unit
 

@@ -10,7 +10,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.core.verdict import Grade
-from grader.reports.export.remarks import ExportRefused
+from grader.reports.export.scores import ExportRefused
 from tests.harness.export_fixtures import (
     Exported,
     a_batch,

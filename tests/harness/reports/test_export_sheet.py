@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.reports.export.remarks import ExportRefused
+from grader.reports.export.scores import ExportRefused
 from grader.reports.export.sheet import Sheet, figure, harmless, number_in
 
 pytestmark = pytest.mark.unit

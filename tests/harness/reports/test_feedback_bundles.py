@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 from grader.cli.main import cli
 from grader.core.submission import Author
 from grader.core.verdict import GradeStatus
-from grader.intake.platforms.discovery import discover
+from grader.intake.discovery import discover
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict

@@ -8,9 +8,8 @@ import pytest
 
 from grader.core.verdict import Diagnosis, Grade, Status
 from grader.reports.pages.changes import Changes
-from grader.reports.pages.class_counts import MistakeCounts, ranked
 from grader.reports.pages.class_data import ClassData
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.graded import Graded, MistakeCounts, ranked
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import write_report
 from grader.results.store import Store

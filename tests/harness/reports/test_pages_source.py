@@ -8,7 +8,7 @@ from grader.core.evidence import Excerpt
 from grader.core.verdict import Where
 from grader.explain.excerpts import excerpts
 from grader.explain.repair.sources import EditableSources
-from grader.reports.pages.drawing import highlighted
+from grader.reports.pages.submission_page import highlighted
 from tests.harness.pages_fixtures import SOURCE
 
 pytestmark = pytest.mark.unit

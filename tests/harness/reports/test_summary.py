@@ -22,9 +22,8 @@ from grader.core.verdict import (
     Visibility,
     Where,
 )
-from grader.reports.cause_text import complaint, complaints
 from grader.reports.single import print_grade
-from grader.reports.standing import Standing, standings
+from grader.reports.standing import Standing, complaint, complaints, standings
 from grader.reports.summary import print_summary
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling

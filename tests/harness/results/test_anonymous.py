@@ -237,7 +237,7 @@ def test_a_file_that_is_called_as_its_author_is_called_otherwise(tmp_path: Path)
 @pytest.mark.process
 def test_similarity_speaks_of_numbers(tmp_path: Path):
     """Nobody's name on the list or beside the code, of this class or an earlier one."""
-    from grader.intake.platforms.discovery import discover
+    from grader.intake.discovery import discover
 
     source = "import torch\n\n\ndef run_x(q, k):\n    s = q @ k.mT / q.shape[-1] ** 0.5\n"
     source += "    s = s.softmax(-1)\n    return torch.tril(s) / s.sum(-1, keepdim=True)\n"

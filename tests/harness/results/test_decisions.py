@@ -14,8 +14,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.results.decisions.decision import BadDecisions, Comment, Excused, PointsChanged
-from grader.results.decisions.file import append_decision, read_decisions, remove_decision
-from grader.results.decisions.form import FORMS
+from grader.results.decisions.file import FORMS, append_decision, read_decisions, remove_decision
 from grader.results.decisions.opening import open_settling
 from tests.harness.export_fixtures import a_batch, scored
 

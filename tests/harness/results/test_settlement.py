@@ -13,10 +13,10 @@ import pytest
 
 from grader.core.submission import Author
 from grader.core.verdict import Aspect, Carried, Grade, Status, Verdict
-from grader.results.decisions.effects import effects
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settlement import ChangeKind, Settlement
+from grader.results.decisions.settling import effects
 from grader.results.results import Results
 from tests.harness.export_fixtures import (
     a_batch,

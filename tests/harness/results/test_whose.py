@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Author
-from grader.reports.feedback.bundle import write_feedback
+from grader.reports.feedback import write_feedback
 from grader.reports.pages.report import write_report
 from grader.results.anonymous import AnonymousResults
-from grader.results.decisions.effects import effects
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settling import effects
 from grader.results.results import Results
 from grader.results.store import Store
 from tests.harness.export_fixtures import exported, scored

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from grader.grading.options import Options, chosen_otherwise
-from grader.sandbox.device import turn_on
 from grader.sandbox.fork_server import ForkServerLost
+from grader.sandbox.preparation import turn_on
 from tests.harness.conftest import ROOT
 from tests.harness.waiting import PATIENCE
 
@@ -31,9 +31,9 @@ import torch, torch._lazy.ts_backend
 from grader.core.assignment import find_assignment
 from grader.home.bench import DirectCalls
 from grader.grading.judge.judge import Judge
-from grader.testing.suite.suite import Suite
+from grader.testing.suite import Suite
 from grader.core.wire.calls import Call
-from grader.worker.calls.performing import perform
+from grader.worker.performing import perform
 
 root, exercises = Path(sys.argv[1]), sys.argv[2:]
 torch._lazy.ts_backend.init()

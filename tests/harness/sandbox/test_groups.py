@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from grader.core.processes import is_alive
-from grader.sandbox.cgroups.discovery import find_ground, sweep
-from grader.sandbox.cgroups.files import Hierarchy, hierarchies
-from grader.sandbox.cgroups.group import Ground, Group, GroupBounds, NoGround
-from grader.sandbox.cgroups.v2 import parents
+from grader.sandbox.cgroup_grounds import find_ground, parents_v2, sweep
+from grader.sandbox.cgroups import Ground, Group, GroupBounds, Hierarchy, NoGround, hierarchies
 from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.process
@@ -218,7 +216,7 @@ def test_two_at_once_do_not_disturb_each_other(new_group):
 
 def test_a_group_with_members_is_not_removed_and_says_so(ground, monkeypatch):
     """Nobody waits for ever for a process that cannot be killed."""
-    monkeypatch.setattr("grader.sandbox.cgroups.files._SECONDS", 0.1)
+    monkeypatch.setattr("grader.sandbox.cgroups._SECONDS", 0.1)
     group = ground.new("occupied", BOUNDS)
     with member(group, "sys.stdin.readline()"):
         assert not group.remove()
@@ -246,8 +244,8 @@ def test_a_process_that_is_gone_is_not_added(new_group):
 
 FINDER = """
 import subprocess, sys
-from grader.sandbox.cgroups.group import GroupBounds
-from grader.sandbox.cgroups.discovery import find_ground
+from grader.sandbox.cgroups import GroupBounds
+from grader.sandbox.cgroup_grounds import find_ground
 ground = find_ground()
 with subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL) as sleeping:
     ground.new("worker", GroupBounds(64 << 20, 50)).add(sleeping.pid)
@@ -295,7 +293,7 @@ def test_the_ground_of_a_process_that_was_killed_is_removed():
 
 AS_NOBODY = """
 import os
-from grader.sandbox.cgroups.discovery import find_ground
+from grader.sandbox.cgroup_grounds import find_ground
 os.setuid(65534)
 print(find_ground())
 """
@@ -323,7 +321,7 @@ def test_who_is_granted_none_is_told_why():
 def test_what_systemd_keeps_for_itself_is_left_alone(tmp_path, own, free):
     """It is free to change what is in its groups, and takes what others made there away."""
     (tmp_path / own).mkdir(parents=True, exist_ok=True)
-    found = parents(Hierarchy(2, frozenset(), tmp_path, tmp_path / own))
+    found = parents_v2(Hierarchy(2, frozenset(), tmp_path, tmp_path / own))
     assert list(found) == [tmp_path / folder for folder in free]
 
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 import pytest
 
 from grader.intake.client import IntakeClient
-from grader.sandbox.probing import probe
-from grader.sandbox.probing.probe import examine_confinement
+from grader.sandbox import probe
+from grader.sandbox.probe import examine_confinement
 from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.process

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 import grader as verbs
-from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.settings import Settings
+from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.submission import ClassImports, Imports
 from grader.core.verdict import GradeStatus, Status
 from grader.core.wire.records import MAX_IMPORTS, believed_imports, slow_imports
-from grader.core.wire.tensors import BadFrame
+from grader.core.wire.values import BadFrame
 from grader.intake.entry import Entry
 from grader.reports.environment import lacking_in_words, not_preloaded_in_words, preload_in_words
 from grader.results.store import Store

@@ -9,9 +9,9 @@ import pytest
 from grader.core.assignment import find_assignment
 from grader.core.wire.calls import Raised
 from grader.explain.exceptions.explanation import explanation_of
+from grader.sandbox.claims import redacted, without_places
 from grader.sandbox.environment import Environment
-from grader.sandbox.redaction import redacted, without_places
-from grader.worker.calls.making import ScriptFiles
+from grader.worker.marshalling import ScriptFiles
 
 pytestmark = pytest.mark.unit
 

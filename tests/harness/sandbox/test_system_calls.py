@@ -25,11 +25,15 @@ from grader.core.wire.calls import Call
 from grader.grading.fingerprints import hashes_by_test
 from grader.sandbox.fork_server import ForkServer, warm_zygote
 from grader.sandbox.limits import Allowance, Patience
-from grader.sandbox.system_calls import why_not_granted
 from grader.sandbox.worker import Worker
-from grader.worker.confinement.seccomp.filter import listing, why_not_listed
-from grader.worker.confinement.seccomp.program import FilterProgram, native_architecture, number_of
-from grader.worker.confinement.seccomp.tables import allowed_names, denied_names
+from grader.worker.confinement.seccomp import (
+    allowed_names,
+    denied_names,
+    listing,
+    why_not_granted,
+    why_not_listed,
+)
+from grader.worker.confinement.seccomp_program import FilterProgram, native_architecture, number_of
 from tests.harness.conftest import RIGHT, ROOT, TINY, write_files
 
 HERE = Path(__file__).parents[1]
@@ -258,8 +262,8 @@ def test_where_the_list_may_lack_something_it_is_not_used(architecture, libc, us
 
 BY_WHAT_IS_DENIED = """
 import ctypes, mmap, socket
-from grader.worker.confinement.seccomp.program import native_architecture, number_of
-from grader.worker.confinement.seccomp.filter import restrict_system_calls
+from grader.worker.confinement.seccomp_program import native_architecture, number_of
+from grader.worker.confinement.seccomp import restrict_system_calls
 calls = {name: number_of(name, native_architecture()) for name in ("inotify_init1", "prctl")}
 libc = ctypes.CDLL(None, use_errno=True)
 print(restrict_system_calls(uses_device=True)["syscalls"])

@@ -14,7 +14,7 @@ import pytest
 
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
-from grader.testing.contract.contract import read_contract
+from grader.testing.contract import read_contract
 from grader.testing.handles.handle import Student
 from grader.testing.outcome import StudentFault
 

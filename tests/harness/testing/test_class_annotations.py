@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from grader.core.assignment import BadAssignment
-from grader.testing.contract.contract import CannotCross, kind_of
+from grader.testing.contract import CannotCross, kind_of
 from grader.testing.course import course_code
 
 pytestmark = pytest.mark.unit

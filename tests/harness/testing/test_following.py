@@ -15,7 +15,7 @@ from grader.core.wire.frames import receive
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
 from grader.testing.handles.scripts import call_of
-from grader.testing.suite.memory import AnsweredCall, RememberedSession
+from grader.testing.memory import AnsweredCall, RememberedSession
 
 pytestmark = pytest.mark.unit
 

@@ -12,18 +12,17 @@ import torch
 
 from grader.core.assignment import BadAssignment
 from grader.core.wire.calls import Call
-from grader.core.wire.modules import module_of, outline_of
-from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.scripts import Doing, Step, module_of, outline_of
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
 from grader.testing.cases import fresh_case
-from grader.testing.contract.contract import read_contract
+from grader.testing.contract import read_contract
 from grader.testing.handles.handle import BrokenReference, Reference, Student
 from grader.testing.handles.makers import BadThing
-from grader.testing.handles.two_processes import TwoProcesses, in_two_processes
+from grader.testing.handles.scripts import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault
-from grader.worker.calls import making
-from grader.worker.calls.making import ScriptFiles
+from grader.worker import marshalling
+from grader.worker.marshalling import ScriptFiles
 
 pytestmark = pytest.mark.unit
 
@@ -310,7 +309,7 @@ def replaced_by_a_folder(path):
 
 
 def grown(path):
-    os.truncate(path, making.MAX_FILE + 1)
+    os.truncate(path, marshalling.MAX_FILE + 1)
 
 
 @pytest.mark.parametrize(
@@ -339,7 +338,7 @@ def test_a_folder_of_very_many_files_is_told():
     """Its entries are counted no further than to the bound."""
 
     def fill(path, **_):
-        for number in range(making.MAX_ENTRIES + 1):
+        for number in range(marshalling.MAX_ENTRIES + 1):
             (path / str(number)).touch()
 
     student, _ = handles("run_write", run_write=fill)

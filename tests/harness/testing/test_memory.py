@@ -12,14 +12,14 @@ from grader.core.replies import Sealed
 from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call, encode_answer
 from grader.core.wire.frames import receive
-from grader.testing.outcome import StudentFault
-from grader.testing.suite.memory import (
+from grader.testing.memory import (
     MOST_HELD,
     AnsweredCall,
     FailedTests,
     Memory,
     RememberedSession,
 )
+from grader.testing.outcome import StudentFault
 
 pytestmark = pytest.mark.unit
 

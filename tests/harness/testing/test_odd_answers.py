@@ -13,10 +13,9 @@ import torch
 
 from grader.core.wire.calls import Answer, Work, decode_answer, encode_answer
 from grader.core.wire.frames import receive
-from grader.core.wire.tensors import DTYPES
-from grader.core.wire.values import Elsewhere, Foreign, Named
+from grader.core.wire.values import DTYPES, Elsewhere, Foreign, Named
 from grader.explain.answers import InFull
-from grader.testing.assertions.assertions import (
+from grader.testing.assertions import (
     assert_gradients_match,
     assert_inputs_unchanged,
     assert_keeps_dtype,
@@ -26,9 +25,9 @@ from grader.testing.assertions.assertions import (
     assert_work_does_not_grow,
 )
 from grader.testing.cases import fresh_case
-from grader.testing.contract.contract import Adapter, kind_of
-from grader.testing.contract.kinds import Anything, PlainType, TensorType
+from grader.testing.contract import Adapter, kind_of
 from grader.testing.handles.handle import Reference, Student
+from grader.testing.kinds import Anything, PlainType, TensorType
 from grader.testing.outcome import StudentFault, observing
 from tests.harness.marks import rest_slow
 

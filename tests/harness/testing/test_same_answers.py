@@ -11,7 +11,7 @@ from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.explain.layouts import KeptSteps, KnownSteps, Likeness
 from grader.explain.mistakes.prediction import Numbers
-from grader.testing.assertions.assertions import assert_same_answer_twice
+from grader.testing.assertions import assert_same_answer_twice
 from grader.testing.comparison import FLOAT32, Tolerance, all_within, compare
 from grader.testing.outcome import Observation
 

@@ -12,8 +12,8 @@ import torch
 
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
-from grader.testing.assertions.assertions import WrongNumbers, WrongParts, assert_matches
-from grader.testing.contract.contract import read_contract
+from grader.testing.assertions import WrongNumbers, WrongParts, assert_matches
+from grader.testing.contract import read_contract
 from grader.testing.handles.handle import Student
 from grader.testing.outcome import StudentFault, observing
 

@@ -9,11 +9,11 @@ import torch
 
 from grader.core.wire.calls import Answer, Work
 from grader.explain.answers import InFull
-from grader.testing.assertions.assertions import assert_work_does_not_grow
+from grader.testing.assertions import assert_work_does_not_grow
 from grader.testing.cases import fresh_case
-from grader.testing.contract.contract import Adapter
-from grader.testing.contract.kinds import TensorType
+from grader.testing.contract import Adapter
 from grader.testing.handles.handle import Reference, Student
+from grader.testing.kinds import TensorType
 
 pytestmark = pytest.mark.unit
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from grader.worker.confinement.access_times import close_access_times, renew
+from grader.worker.confinement.layers import close_access_times, renew
 
 pytestmark = [
     pytest.mark.unit,

@@ -13,8 +13,8 @@ import pytest
 import grader
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import MOST_LINES, Call
-from grader.worker.calls.performing import perform
 from grader.worker.observing import lines
+from grader.worker.performing import perform
 from tests.harness.conftest import TINY, write_files
 
 pytestmark = pytest.mark.unit

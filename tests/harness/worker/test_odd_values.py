@@ -18,7 +18,7 @@ import torch
 from grader.core.wire.calls import Answer, decode_answer, encode_answer
 from grader.core.wire.frames import receive
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value
-from grader.worker.calls.marshalling import portable
+from grader.worker.marshalling import portable
 
 pytestmark = pytest.mark.unit
 

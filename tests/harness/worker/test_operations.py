@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from grader.worker.observing.operations import watch_operation
+from grader.worker.observing.watching import watch_operation
 
 pytestmark = pytest.mark.unit
 

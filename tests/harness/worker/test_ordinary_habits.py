@@ -12,8 +12,7 @@ import pytest
 from grader import Grade, batch
 from grader.core.verdict import Status
 from grader.results.store import Store
-from grader.worker.observing.lines import OwnLines
-from grader.worker.observing.own_files import own_file
+from grader.worker.observing.lines import OwnLines, own_file
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.process

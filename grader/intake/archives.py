@@ -1,0 +1,395 @@
+"""Submissions that are archives: recognises the kind, and unpacks tar and zip.
+
+Nothing is believed that they say of themselves. The standard library's file objects do so too, but
+give xz no bound on memory, and `tarfile`'s own decompression unpacks ten kilobytes of bzip2
+(gigabytes, from an enemy) in one go.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import io
+import lzma
+import os
+import re
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, BinaryIO, Protocol, cast
+
+from grader.core.submission import Unreadable
+from grader.intake.copying import Admission, CopyFailed, PrivateCopy
+from grader.intake.limits import MIB, CopyLimits, shortened, size_in_words
+from grader.intake.open_folder import CHUNK
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def slashed(name: str) -> str:
+    """Returns a member's name with slashes in place of the backslashes of Windows."""
+    return name.replace("\\", "/")
+
+
+def member_parts(name: str) -> tuple[str, ...]:
+    """Returns the folders and the file that a member's name says; empty for the archive's own top.
+
+    Backslashes separate folders, as in zips made on Windows. Raises Unreadable for a name that
+    leads out of the archive.
+    """
+    path = slashed(name)
+    parts = tuple(part for part in path.split("/") if part not in ("", "."))
+    if path.startswith("/") or _DRIVE.match(path) or ".." in parts:
+        raise Unreadable(
+            f"the archive has a member that leads out of it, {shortened(name)}; "
+            "make it again from inside the folder"
+        )
+    return parts
+
+
+_XZ_MEMORY = 256 * MIB
+_STREAMS = 5_000  # laid end to end, as parallel compressors do
+
+
+class Readable(Protocol):
+    """An object that bytes can be read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Returns at most `size` bytes; none at the end."""
+
+
+def decompressed(file: BinaryIO) -> Readable:
+    """Returns the file's bytes, unpacked if its beginning says that they are compressed.
+
+    Reading raises EOFError when the file is cut off, zlib.error, OSError or LZMAError when it is
+    damaged.
+    """
+    beginning = file.read(6)
+    file.seek(0)
+    if beginning.startswith(b"\x1f\x8b"):
+        return _Decompressed(file, _Gunzip)
+    if beginning.startswith(b"BZh"):
+        return _Decompressed(file, bz2.BZ2Decompressor)
+    if beginning.startswith(b"\xfd7zXZ"):
+        return _Decompressed(file, lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY))
+    return file
+
+
+class _Decoder(Protocol):
+    """A decompressor as `bz2` and `lzma` define it."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _Gunzip:
+    """zlib's decompressor with the face of the other two."""
+
+    def __init__(self) -> None:
+        self._decoder = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    @property
+    def eof(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._decoder.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decoder.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
+
+
+class _Decompressed:
+    """Streams laid end to end, read piece by piece."""
+
+    def __init__(self, file: BinaryIO, start: Callable[[], _Decoder]) -> None:
+        self._file = file
+        self._start = start
+        self._decoder = start()
+        self._streams = 1
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            data = b""
+            if self._decoder.eof:
+                data = (self._decoder.unused_data or self._file.read(CHUNK)).lstrip(b"\0")
+                if not data:
+                    return b""
+                self._next_stream()
+            elif self._decoder.needs_input and not (data := self._file.read(CHUNK)):
+                raise EOFError("it is cut off")
+            if piece := self._decoder.decompress(data, size):
+                return piece
+
+    def _next_stream(self) -> None:
+        self._streams += 1
+        if self._streams > _STREAMS:
+            raise Unreadable(f"the archive is made of more than {_STREAMS} compressed streams")
+        self._decoder = self._start()
+
+
+_HEADERS_OF_ONE_MEMBER = MIB
+
+
+def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
+    """Unpacks what is wanted of a tar, plain or compressed, and stops at what is too much.
+
+    Raises Unreadable as `grader.intake.archives.unpack` does, and whatever `tarfile` and
+    the decompressors raise for damaged ones.
+    """
+    admission = Admission(limits)
+    meter = _Meter(decompressed(file), limits.unpacked)
+    written: set[tuple[str, ...]] = set()
+    # As a stream: no seeking back, which would unpack everything once more.
+    with tarfile.open(
+        fileobj=cast(IO[bytes], meter), mode="r|", encoding="utf-8", errors="surrogateescape"
+    ) as archive:
+        for member in _members(archive, meter, limits.entries):
+            parts = member_parts(member.name)
+            path = "/".join(parts)
+            if not parts or member.isdir():
+                continue
+            if not member.isreg():
+                admission.leave_out("links and special files in the archive", path)
+                continue
+            if not admission.admits(parts, member.size):
+                continue
+            if parts in written:
+                copy.remove(parts)
+                written.discard(parts)
+                admission.leave_out("twice in the archive, the last one counts", path)
+            if copy.write(parts, _chunks(archive, member)):
+                written.add(parts)
+            else:
+                admission.leave_out("names that this machine cannot hold", path)
+    return admission
+
+
+def _members(archive: tarfile.TarFile, meter: _Meter, at_most: int) -> Iterator[tarfile.TarInfo]:
+    """Yields the members in order; what tarfile reads to find the next is bounded too."""
+    body = 0
+    for _ in range(at_most):
+        meter.allow(body + _HEADERS_OF_ONE_MEMBER)
+        member = archive.next()
+        if member is None:
+            return
+        if member.issparse():
+            raise Unreadable("the archive holds sparse files; make it again with ordinary settings")
+        if member.size < 0:
+            raise Unreadable("the archive is damaged: a member of negative size")
+        archive.members = []  # type: ignore[attr-defined]  # tarfile keeps them all otherwise
+        body = member.size
+        meter.allow(body + _HEADERS_OF_ONE_MEMBER)
+        yield member
+    raise Unreadable(f"the archive holds more than {at_most} files")
+
+
+def _chunks(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
+    body = archive.extractfile(member)
+    while body is not None and (chunk := body.read(CHUNK)):
+        yield chunk
+
+
+class _Meter:
+    """Counts the bytes that are read through it, and stops at what was allowed."""
+
+    def __init__(self, source: Readable, total: int) -> None:
+        self._source = source
+        self._total = total
+        self._total_left = total
+        self._allowed = _HEADERS_OF_ONE_MEMBER
+
+    def allow(self, size: int) -> None:
+        """Allows no more than `size` bytes to be read until the next call."""
+        self._allowed = size
+
+    def read(self, size: int, /) -> bytes:
+        data = self._source.read(size)
+        self._total_left -= len(data)
+        self._allowed -= len(data)
+        if self._total_left < 0:
+            raise Unreadable(
+                f"the archive unpacks to more than {size_in_words(self._total)}; "
+                "hand in the source code without data and environments"
+            )
+        if self._allowed < 0:
+            raise Unreadable("the archive is damaged: the description of a member never ends")
+        return data
+
+
+# The others' decompressors know no bound on what one piece of input may unpack to.
+_BOUNDED_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+_ENCRYPTED = 0x1
+_NAME_IS_UTF8 = 0x800
+_MADE_ON_UNIX = 3
+_BYTES_PER_ENTRY = 128  # of the table of contents, which is read as a whole
+
+Place = Callable[[str], str | None]
+
+
+def opened_zip(file: BinaryIO, entries: int) -> zipfile.ZipFile:
+    """Returns a zip whose table of contents has been read.
+
+    Raises Unreadable when it holds more than so many entries, and whatever `zipfile` raises for
+    damaged ones.
+    """
+    archive = zipfile.ZipFile(_BoundedReads(file, entries * _BYTES_PER_ENTRY))
+    if len(archive.infolist()) > entries:
+        raise Unreadable(f"the archive holds more than {entries} files")
+    return archive
+
+
+def unpack_zip(
+    file: BinaryIO, copy: PrivateCopy, limits: CopyLimits, place: Place = str
+) -> Admission:
+    """Unpacks what is wanted of a zip, small files first, never more than each claims to hold.
+
+    `place` says where a member goes, by its name; None for what is not wanted. Raises Unreadable
+    as `grader.intake.archives.unpack` does, and whatever `zipfile` raises for damaged ones.
+    """
+    admission = Admission(limits)
+    with opened_zip(file, limits.entries) as archive:
+        members = _files(archive.infolist(), place, admission)
+        by_size = sorted(members.items(), key=lambda item: (item[1].file_size, item[0]))
+        for parts, info in by_size:
+            if not admission.admits(parts, info.file_size):
+                continue
+            check_readable(info)
+            if not copy.write(parts, _member_chunks(archive, info)):
+                admission.leave_out("names that this machine cannot hold", "/".join(parts))
+    return admission
+
+
+class _BoundedReads(io.BufferedIOBase):
+    """A file that refuses to hand out more than so many bytes at once."""
+
+    def __init__(self, file: BinaryIO, at_most: int) -> None:
+        self._file = file
+        self._at_most = max(at_most, 2 * CHUNK)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = self._at_most + 1 if size is None or size < 0 else size
+        data = self._file.read(min(wanted, self._at_most + 1))
+        if len(data) > self._at_most:
+            raise Unreadable("the archive holds too many files")
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+
+def _files(
+    infos: list[zipfile.ZipInfo], place: Place, admission: Admission
+) -> dict[tuple[str, ...], zipfile.ZipInfo]:
+    """Returns the members that are files, by where they go; of two for one place the last."""
+    files: dict[tuple[str, ...], zipfile.ZipInfo] = {}
+    for info in infos:
+        name = place(member_name(info))
+        if name is None:
+            continue
+        parts = member_parts(name)
+        if not parts or name.endswith(("/", "\\")):
+            continue
+        if info.create_system == _MADE_ON_UNIX and _is_special(info.external_attr >> 16):
+            admission.leave_out("links and special files in the archive", "/".join(parts))
+            continue
+        if parts in files:
+            admission.leave_out("twice in the archive, the last one counts", "/".join(parts))
+        files[parts] = info
+    return files
+
+
+def member_name(info: zipfile.ZipInfo) -> str:
+    """Returns the member's name; many programs write UTF-8 and forget to say so."""
+    if info.flag_bits & _NAME_IS_UTF8:
+        return info.filename
+    try:
+        return info.filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return info.filename
+
+
+def _is_special(mode: int) -> bool:
+    return stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR)
+
+
+def check_readable(info: zipfile.ZipInfo) -> None:
+    """Raises Unreadable when a member cannot be read in bounded memory, or not at all."""
+    if info.flag_bits & _ENCRYPTED:
+        raise Unreadable("the zip is encrypted; hand it in without a password")
+    if info.compress_type not in _BOUNDED_METHODS:
+        raise Unreadable(
+            f"{shortened(info.filename)} in the zip is compressed in an unusual way; "
+            "make the zip with ordinary settings"
+        )
+
+
+def _member_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    with archive.open(info) as member:
+        while chunk := member.read(CHUNK):
+            yield chunk
+
+
+READABLE = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+# Recognised as what somebody handed in, so that it gets a row that says what to do.
+FOREIGN = (".rar", ".7z", ".tar.zst", ".zst", ".gz", ".bz2", ".xz")
+_FOREIGN_BEGINNINGS = {
+    b"Rar!": "a RAR archive",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+    b"\x28\xb5\x2f\xfd": "compressed with Zstandard",
+}
+
+
+def unpack(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
+    """Unpacks an archive into a private copy, whatever it claims to be or to hold.
+
+    Raises Unreadable when it is no archive, damaged, encrypted, too large when unpacked, or when
+    a member would leave the folder that it is unpacked into; CopyFailed when the copy could not
+    be written.
+    """
+    if os.fstat(file.fileno()).st_size > limits.archive:
+        raise Unreadable(f"the archive is larger than {size_in_words(limits.archive)}")
+    beginning = file.read(4)
+    file.seek(0)
+    for signature, kind in _FOREIGN_BEGINNINGS.items():
+        if beginning == signature:
+            raise Unreadable(f"the archive is {kind}; hand in a folder, a zip or a tar")
+    if not beginning:
+        raise Unreadable("the archive is an empty file")
+    with archive_errors():
+        if beginning[:2] == b"PK":
+            return unpack_zip(file, copy, limits)
+        return unpack_tar(file, copy, limits)
+
+
+@contextlib.contextmanager
+def archive_errors() -> Iterator[None]:
+    """Raises every error of the standard library on a damaged archive as Unreadable."""
+    try:
+        yield
+    except (Unreadable, CopyFailed, MemoryError):
+        raise
+    except Exception as error:  # its parsers raise of every kind
+        reason = shortened(str(error)) or type(error).__name__
+        raise Unreadable(f"the archive is damaged or no zip or tar: {reason}") from error

@@ -1,1 +1,0 @@
-"""Submissions that are archives: unpacking them, believing nothing that they say of themselves."""

@@ -1,0 +1,312 @@
+"""Submissions that are folders: the files that limits admit, and their private copy.
+
+A copy holds new files only, with modes of its own.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Protocol
+
+from grader.core.submission import Unreadable
+from grader.intake.limits import (
+    CopyLimits,
+    FileKind,
+    is_clutter,
+    is_clutter_folder,
+    kind_of,
+    several,
+    size_in_words,
+)
+from grader.intake.open_folder import FolderItem, OpenFolder, Parts, chunks, kind_in_words
+
+_SHOWN = 5
+_LONGEST_NAME = 255  # bytes, on every file system in use
+
+
+class Admission:
+    """Counts what is let in against the limits, and remembers what was left out and why.
+
+    A file is let in with the size that it is said to have; whoever copies it must not copy more.
+    """
+
+    def __init__(self, limits: CopyLimits) -> None:
+        self._limits = limits
+        self._files: Counter[FileKind] = Counter()
+        self._bytes: Counter[FileKind] = Counter()
+        self._folders: set[tuple[str, ...]] = {()}
+        self._left_out: dict[str, list[str]] = {}
+        self._how_many: Counter[str] = Counter()
+
+    def admits(self, parts: Sequence[str], size: int) -> bool:
+        """Returns whether this file is copied; clutter is left out without a word."""
+        if is_clutter(parts):
+            return False
+        path = "/".join(parts)
+        kind = kind_of(path)
+        allowance = self._limits.allowance(kind)
+        if len(parts) > self._limits.depth:
+            self.leave_out(f"more than {self._limits.depth} folders deep", path)
+        elif not _can_be_named(parts):
+            self.leave_out("names that this machine cannot hold", path)
+        elif size > allowance.bytes_each:
+            reason = f"larger than {size_in_words(allowance.bytes_each)}"
+            self.leave_out(reason, f"{path} ({size_in_words(size)})")
+        elif self._bytes[kind] + size > allowance.bytes_total:
+            self.leave_out(f"beyond {size_in_words(allowance.bytes_total)} in all", path)
+        elif self._files[kind] >= allowance.files:
+            self.leave_out(f"beyond the first {allowance.files} files", path)
+        elif len(self._folders) + len(folders := self._new_folders(parts)) > self._limits.folders:
+            self.leave_out(f"beyond the first {self._limits.folders} folders", path)
+        else:
+            self._folders.update(folders)
+            self._files[kind] += 1
+            self._bytes[kind] += size
+            return True
+        return False
+
+    def _new_folders(self, parts: Sequence[str]) -> list[tuple[str, ...]]:
+        """Returns the folders above a file that no file lies in yet."""
+        above = (tuple(parts[:depth]) for depth in range(len(parts) - 1, 0, -1))
+        return list(takewhile(lambda folder: folder not in self._folders, above))
+
+    def leave_out(self, reason: str, path: str) -> None:
+        """Remembers that `path` is not copied."""
+        self._how_many[reason] += 1
+        names = self._left_out.setdefault(reason, [])
+        if len(names) < _SHOWN:
+            names.append(path)
+
+    def notes(self) -> tuple[str, ...]:
+        """Returns one sentence for each reason why something was left out."""
+        return tuple(
+            f"Left out ({reason}): {several(names, self._how_many[reason])}."
+            for reason, names in self._left_out.items()
+        )
+
+
+def _can_be_named(parts: Sequence[str]) -> bool:
+    try:
+        encoded = [os.fsencode(part) for part in parts]
+    except UnicodeEncodeError:
+        return False
+    return all(len(name) <= _LONGEST_NAME and b"\0" not in name for name in encoded)
+
+
+_NO_PERMISSION = "the grader may not read them"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a submission: where it goes in the copy, where it lies now, its size in bytes.
+
+    `place` is inside the folder that was surveyed, and not the place of a link.
+    """
+
+    parts: Parts
+    place: Parts
+    size: int
+
+
+class Copy(Protocol):
+    """Where files are copied to: a folder, an archive."""
+
+    def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
+        """Writes one file; False if its name cannot be used there."""
+        ...
+
+    def remove(self, parts: Sequence[str]) -> None:
+        """Takes out what there is of a file whose `chunks` raised."""
+        ...
+
+
+def survey(folder: OpenFolder, limits: CopyLimits) -> tuple[list[SourceFile], Admission]:
+    """Returns the files of a folder that would be copied, small ones first; opens none of them.
+
+    Raises Unreadable when the folder itself may not be read.
+    """
+    admission = Admission(limits)
+    walk = _Walk(folder, limits, admission)
+    files = sorted(walk.files(), key=lambda file: (file.size, file.parts))
+    return [file for file in files if admission.admits(file.parts, file.size)], admission
+
+
+def content(folder: OpenFolder, file: SourceFile) -> Iterator[bytes]:
+    """Yields the bytes of a file, no more than it had when it was surveyed.
+
+    OSError if it is gone.
+    """
+    with folder.open_file(file.place) as opened:
+        yield from chunks(opened, file.size)
+
+
+def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission:
+    """Copies what `survey` lets in; files that turn out unreadable are left out."""
+    files, admission = survey(folder, limits)
+    for file in files:
+        try:
+            written = copy.write(file.parts, content(folder, file))
+        except OSError:
+            copy.remove(file.parts)
+            admission.leave_out(_NO_PERMISSION, "/".join(file.parts))
+            continue
+        if not written:
+            admission.leave_out("names that this machine cannot hold", "/".join(file.parts))
+    return admission
+
+
+class _Walk:
+    """A walk through a folder, level by level, that opens no file."""
+
+    def __init__(self, folder: OpenFolder, limits: CopyLimits, admission: Admission) -> None:
+        self._folder = folder
+        self._limits = limits
+        self._admission = admission
+        self._entries_left = limits.entries
+
+    def files(self) -> Iterator[SourceFile]:
+        folders: deque[Parts] = deque([()])
+        while folders:
+            parts = folders.popleft()
+            items = self._list(parts)
+            if parts and any(item.name == "pyvenv.cfg" for item in items):
+                continue
+            for item in items:
+                place = (*parts, item.name)
+                if item.is_folder:
+                    if not is_clutter_folder(item.name):
+                        folders.append(place)
+                elif (file := self._file(place, item)) is not None:
+                    yield file
+
+    def _list(self, parts: Parts) -> list[FolderItem]:
+        """Returns the items of a folder, in order; past the limits, none."""
+        place = "/".join(parts)
+        if len(parts) >= self._limits.depth:
+            self._admission.leave_out(f"more than {self._limits.depth} folders deep", f"{place}/")
+            return []
+        try:
+            items = self._folder.listed(parts, self._entries_left + 1)
+        except OSError as error:
+            if not parts:
+                raise Unreadable(f"the folder cannot be read: {error.strerror}") from error
+            self._admission.leave_out(_NO_PERMISSION, f"{place}/")
+            return []
+        if len(items) > self._entries_left:
+            del items[self._entries_left :]
+            reason = f"beyond the first {self._limits.entries} files"
+            self._admission.leave_out(reason, f"the rest of {place or 'the folder'}")
+        self._entries_left -= len(items)
+        return sorted(items, key=lambda item: item.name)
+
+    def _file(self, parts: Parts, item: FolderItem) -> SourceFile | None:
+        """Returns the regular file that an item is or, inside the folder, leads to."""
+        place = parts
+        if item.is_link:
+            try:
+                place = self._folder.led_to(parts)
+                item = self._folder.item(place)
+            except (OSError, ValueError):  # a link to the top itself, or out of it
+                item = FolderItem(item.name, 0, 0)
+            if not item.is_file:
+                self._admission.leave_out("links to folders or out of it", "/".join(parts))
+                return None
+        if item.mode == 0:
+            self._admission.leave_out(_NO_PERMISSION, "/".join(parts))
+            return None
+        if not item.is_file:
+            kind = kind_in_words(item.mode)
+            self._admission.leave_out("neither files nor folders", f"{'/'.join(parts)} ({kind})")
+            return None
+        return SourceFile(parts, place, item.size)
+
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_MODE = 0o755
+_FILE_MODE = 0o644
+# What a submission's own names can bring about; everything else is the machine's doing.
+_NAME_ERRORS = {errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EILSEQ}
+
+
+# What no submission can bring about, whatever it holds.
+_MACHINE_ERRORS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+}
+
+
+class CopyFailed(Exception):
+    """The grader could not write its copy (a full disk, say): no submission is at fault."""
+
+
+def is_of_the_machine(problem: BaseException) -> bool:
+    """Returns whether something went wrong because of this machine, whatever was handed in."""
+    return isinstance(problem, OSError) and problem.errno in _MACHINE_ERRORS
+
+
+class PrivateCopy:
+    """The folder that a submission is copied into."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: set[tuple[str, ...]] = set()
+        self._make_folder(())
+
+    def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
+        """Writes one file; False if its name cannot be used here.
+
+        Whatever `chunks` raises passes through; CopyFailed when the machine refuses to write.
+        """
+        try:
+            descriptor = self._open(tuple(parts))
+        except OSError as error:
+            if error.errno in _NAME_ERRORS:
+                return False
+            raise CopyFailed(f"cannot write the private copy: {error.strerror}") from error
+        try:
+            for chunk in chunks:
+                _write_all(descriptor, chunk)
+        finally:
+            os.close(descriptor)
+        return True
+
+    def remove(self, parts: Sequence[str]) -> None:
+        """Takes one file out again."""
+        self._folder.joinpath(*parts).unlink()
+
+    def _open(self, parts: tuple[str, ...]) -> int:
+        self._make_folder(parts[:-1])
+        descriptor = os.open(self._folder.joinpath(*parts), _NEW_FILE, _FILE_MODE)
+        os.fchmod(descriptor, _FILE_MODE)  # whatever the umask
+        return descriptor
+
+    def _make_folder(self, parts: tuple[str, ...]) -> None:
+        if parts in self._made:
+            return
+        if parts:
+            self._make_folder(parts[:-1])
+        path = self._folder.joinpath(*parts)
+        path.mkdir()
+        path.chmod(_FOLDER_MODE)  # whatever the umask
+        self._made.add(parts)
+
+
+def _write_all(descriptor: int, chunk: bytes) -> None:
+    view = memoryview(chunk)
+    while view:
+        try:
+            written = os.write(descriptor, view)
+        except OSError as error:
+            raise CopyFailed(f"cannot write the private copy: {error.strerror}") from error
+        view = view[written:]

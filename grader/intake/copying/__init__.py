@@ -1,1 +1,0 @@
-"""The private copy of a submission: what of it is copied, and how."""

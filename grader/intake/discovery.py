@@ -1,0 +1,227 @@
+"""Which submissions there are: one for each entry of the folders that the instructor names.
+
+Each function in `_KINDS` recognises one kind of path and says what it holds, or passes (None);
+the first that does not pass decides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from grader.intake.archives import FOREIGN, READABLE
+from grader.intake.downloads import canvas_download, downloads_at, latest_of_each, moodle_download
+from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
+from grader.intake.gradescope import classroom_clones, gradescope_export
+from grader.intake.limits import (
+    CODE,
+    is_clutter,
+    is_clutter_folder,
+    natural_order,
+    printable,
+    several,
+)
+from grader.intake.open_folder import kind_in_words
+
+_SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))
+_PLATFORMS = (gradescope_export, canvas_download, moodle_download, classroom_clones)
+
+
+def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
+    """Finds the submissions in `paths`: downloads, folders of submissions, or submissions.
+
+    Of two submissions of one person the latest counts. Names are unique: where two submissions
+    have one name, the later one gets a number, and a note says so. Raises NothingToGrade for a path
+    that is missing or holds no submission.
+    """
+    found = [_in_a_line(_recognise(path, adapters)) for path in paths]
+    unique = {(entry.path, entry.pieces): entry for one in found for entry in one.entries}
+    latest = latest_of_each(list(unique.values()))
+    entries, notes = _named_apart(latest.entries)
+    return Discovery(
+        tuple(sorted(entries, key=lambda entry: (natural_order(entry.name), entry.name))),
+        (*(skipped for one in found for skipped in one.skipped), *latest.skipped),
+        (*(note for one in found for note in one.notes), *latest.notes, *notes),
+        tuple(kind for one in found for kind in one.kinds),
+    )
+
+
+def single(path: Path) -> Entry:
+    """Returns the one submission that lies at `path`, be it a folder or a file.
+
+    Raises NothingToGrade when there is none.
+    """
+    mode = _mode(path)
+    if not stat.S_ISDIR(mode) and not _is_submission_file(path.name, mode):
+        raise NothingToGrade(f"{_shown(path)} is {_no_submission(mode)}")
+    resolved = path.resolve()
+    named = path if path.name not in ("", "..") else resolved
+    return Entry(_name(named.name, mode), resolved)
+
+
+def _recognise(path: Path, adapters: str) -> Discovery:
+    for kind in _KINDS:
+        found = kind(path, adapters)
+        if found is not None:
+            return found
+    raise NothingToGrade(f"{_shown(path)} holds no submission")
+
+
+def _in_a_line(found: Discovery) -> Discovery:
+    """Returns a discovery without resubmitted work, and with its kind, if any, told in one line."""
+    latest = latest_of_each(found.entries)
+    skipped = (*found.skipped, *latest.skipped)
+    number, late = len(latest.entries), sum(entry.late for entry in latest.entries)
+    again = len({item.later for item in skipped if item.later})
+    said = f"{number} submission{'s' if number != 1 else ''}"
+    said += f", {late} late" if late else ""
+    said += f", {again} resubmitted: latest taken" if again else ""
+    lines = tuple(f"{kind}, {said}" for kind in found.kinds)
+    return Discovery(latest.entries, skipped, (*found.notes, *latest.notes), lines)
+
+
+def _download(path: Path, _adapters: str) -> Discovery | None:
+    """Returns the submissions of a platform's download, which is a folder or still zipped."""
+    _mode(path)
+    return _platforms_at(path)
+
+
+def _platforms_at(path: Path) -> Discovery | None:
+    for download in downloads_at(path):
+        for platform in _PLATFORMS:
+            found = platform(download)
+            if found is not None and found.entries:
+                return found
+    return None
+
+
+def _one_file(path: Path, _adapters: str) -> Discovery | None:
+    """Returns the submission that is an archive, a notebook or a Python file."""
+    if stat.S_ISDIR(_mode(path)):
+        return None
+    return Discovery((single(path),))
+
+
+def _one_folder(path: Path, adapters: str) -> Discovery | None:
+    """Returns the folder of a single submission: one whose adapters lie in it directly."""
+    if not _is_file(path / adapters):
+        return None
+    others = 0
+    for entry in _listed(path):
+        is_archive = entry.name.lower().endswith(READABLE) and entry.is_file()
+        others += is_archive or _is_file(Path(entry.path, adapters))
+    if others > 1:
+        return None
+    note = f"{_shown(path)} has {adapters} in it and is graded as one submission."
+    return Discovery((single(path),), notes=(note,))
+
+
+def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
+    """Returns the entries of a folder whose every entry is a submission or is skipped."""
+    folder = path.resolve()
+    entries: list[Entry] = []
+    skipped: list[Skipped] = []
+    for item in _listed(folder):
+        place = folder / item.name
+        mode = item.stat(follow_symlinks=False).st_mode
+        if is_clutter((item.name,)) or is_clutter_folder(item.name):
+            if item.name not in (".DS_Store", "__MACOSX"):
+                skipped.append(Skipped(place, "hidden, or made by a tool"))
+        elif stat.S_ISREG(mode) and not _is_submission_file(item.name, mode):
+            skipped.append(Skipped(place, _no_submission(mode)))
+        else:  # links and special files too: whoever takes them in says why they are not read
+            entries.append(Entry(_name(item.name, mode), place))
+    if not entries:
+        there = several([item.path.name for item in skipped])
+        raise NothingToGrade(
+            f"{_shown(path)} holds no submission, only {there}"
+            if there
+            else f"{_shown(path)} is empty; it should hold a folder or file for each submission"
+        )
+    notes = tuple(_looks_like_a_download(entries[0])) if len(entries) == 1 else ()
+    return Discovery(tuple(entries), tuple(skipped), notes, kinds=("folder",))
+
+
+def _looks_like_a_download(entry: Entry) -> Iterator[str]:
+    """Yields a sentence if a folder's one submission looks like a platform's download."""
+    if _platforms_at(entry.path) is not None:
+        yield (
+            f"{entry.name} looks like a platform's download and is graded as one submission; if it "
+            f"is a download, give its own path: {_shown(entry.path)}."
+        )
+
+
+_KINDS = (_download, _one_file, _one_folder, _folder_of_submissions)
+
+
+def _named_apart(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
+    """Returns the entries under names that differ, and a note for what was renamed."""
+    taken = Counter(entry.name for entry in entries)
+    first: dict[str, Entry] = {}
+    named: list[Entry] = []
+    notes: list[str] = []
+    for entry in entries:
+        if entry.name not in first:
+            first[entry.name] = entry
+            named.append(entry)
+            continue
+        number = 2
+        while (name := f"{entry.name}-{number}") in taken:
+            number += 1
+        taken[name] += 1
+        named.append(dataclasses.replace(entry, name=name, shares=entry.name))
+        notes.append(
+            f"The name {entry.name} was handed in more than once: it stands for "
+            f"{_shown(first[entry.name].path)}, and {name} for {_shown(entry.path)}."
+        )
+    return named, notes
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as scan:
+            return sorted(scan, key=lambda entry: (natural_order(entry.name), entry.name))
+    except OSError as error:
+        raise NothingToGrade(f"{_shown(folder)} cannot be read: {error.strerror}") from error
+
+
+def _mode(path: Path) -> int:
+    """Returns the mode of what lies at a path that the instructor gave, links followed."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise NothingToGrade(f"{_shown(path)} cannot be found; is the path right?") from error
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # in a folder that may not be looked into
+        return False
+
+
+def _is_submission_file(name: str, mode: int) -> bool:
+    return stat.S_ISREG(mode) and name.lower().endswith(_SUFFIXES)
+
+
+def _no_submission(mode: int) -> str:
+    if stat.S_ISREG(mode):
+        return "neither a folder nor an archive, a notebook or a Python file"
+    return f"{kind_in_words(mode)}, not a folder or file"
+
+
+def _name(file_name: str, mode: int) -> str:
+    """Returns a submission's name: that of its folder or file, without the format's suffix."""
+    if not stat.S_ISDIR(mode):
+        for suffix in _SUFFIXES:
+            if file_name.lower().endswith(suffix) and len(file_name) > len(suffix):
+                return printable(file_name[: -len(suffix)])
+    return printable(file_name)
+
+
+def _shown(path: Path) -> str:
+    return printable(os.fspath(path))

@@ -1,0 +1,393 @@
+"""A platform's download: its names, the latest of a person's submissions; Canvas's and Moodle's.
+
+Canvas's holds flat files, named for who handed them in: `<name>[_LATE]_<user id>_<attachment id>_
+<its name>`; of anonymous assignments `[LATE_]anon_<anonymous id>_<attachment id>_<its name>`. What
+was typed into Canvas ends in `_text.html`, a web address in `_link.html`, and neither has an
+attachment id. Source: `lib/content_zipper.rb` of canvas-lms.
+
+Moodle's holds folders `<full name>_<participant>_assignsubmission_<plugin>`; where the download was
+made without folders, every file begins with that and an underscore. A team has its own name and
+number, the default team and nothing else has no number. Source: `mod/assign/classes/downloader.php`
+of Moodle.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.core.submission import Author, Unreadable
+from grader.intake.archives import (
+    FOREIGN,
+    READABLE,
+    check_readable,
+    member_name,
+    opened_zip,
+    slashed,
+)
+from grader.intake.entry import Discovery, Entry, Piece, Skipped, compared
+from grader.intake.limits import (
+    CODE,
+    DOWNLOAD_LIMITS,
+    is_clutter,
+    is_clutter_folder,
+    printable,
+    several,
+)
+from grader.intake.open_folder import open_file, read_bounded
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The entries that count, those that do not, and a note on each that counts for some only."""
+
+    entries: tuple[Entry, ...]
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def latest_of_each(entries: Sequence[Entry]) -> Latest:
+    """Leaves to each person the submission that was handed in last, of equals the last one here.
+
+    A group's submission stays with those members who have no later one; one that stays with nobody
+    does not count. Whom only a name is known of is never taken for somebody else of that name.
+    """
+    last: dict[tuple[str, ...], Entry] = {}
+    for entry in sorted(entries, key=lambda entry: entry.order):
+        last |= {_key(author): entry for author in entry.authors if any(_key(author))}
+    kept: list[Entry] = []
+    skipped: list[Skipped] = []
+    notes: list[str] = []
+    for entry in entries:
+        later = {
+            author: last[_key(author)]
+            for author in entry.authors
+            if last.get(_key(author), entry) is not entry
+        }
+        staying = tuple(author for author in entry.authors if author not in later)
+        if later and not staying:
+            names = [other.name for other in later.values()]
+            reason = f"handed in again: {several(list(dict.fromkeys(names)))} counts"
+            skipped.append(Skipped(_place(entry), reason, names[0]))
+            continue
+        kept.append(dataclasses.replace(entry, authors=staying) if later else entry)
+        for author, other in later.items():
+            who = author.name or author.email or author.id
+            notes.append(
+                f"{who} handed in {entry.name} with others and {other.name} later: "
+                f"{other.name} counts for {who}."
+            )
+    return Latest(tuple(kept), tuple(skipped), tuple(notes))
+
+
+def _key(author: Author) -> tuple[str, ...]:
+    """Returns a key for a person; it is empty where no more than a name is known."""
+    if author.email:
+        return (compared(author.email),)
+    return (compared(author.id), compared(author.name)) if author.id else ()
+
+
+def _place(entry: Entry) -> Path:
+    return entry.path / entry.pieces[0].place if entry.pieces else entry.path
+
+
+# What `zipfile` and the decompressors raise of what is no zip, damaged or encrypted.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError)
+_SUBMISSIONS = (*CODE, *READABLE, *FOREIGN)
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadItem:
+    """A file or folder at the top of a download; `has_git` where it is a checkout."""
+
+    name: str
+    is_folder: bool
+    has_git: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A folder, or the folder `top` of a zip, and what lies in it: no clutter, and no links."""
+
+    path: Path
+    items: tuple[DownloadItem, ...]
+    top: str = ""
+
+    @property
+    def is_zip(self) -> bool:
+        """Returns whether it is still zipped."""
+        return not self.path.is_dir()
+
+    def consists_of(self, known: Set[DownloadItem]) -> bool:
+        """Returns whether these are most of the download's folders, archives and code files."""
+        rivals = [
+            item
+            for item in self.items
+            if item not in known and (item.is_folder or item.name.lower().endswith(_SUBMISSIONS))
+        ]
+        return len(known) > len(rivals)
+
+    def place(self, item: DownloadItem) -> str:
+        """Returns the path of an item inside `path`."""
+        return f"{self.top}{item.name}"
+
+    def read(self, item: DownloadItem, at_most: int) -> bytes:
+        """Returns the first `at_most` bytes of a file of the download.
+
+        Raises:
+            OSError, Unreadable: if it cannot be read.
+        """
+        if not self.is_zip:
+            return read_bounded(self.path / item.name, at_most)
+        with (
+            open_file(self.path) as file,
+            opened_zip(file, DOWNLOAD_LIMITS.entries) as archive,
+        ):
+            infos = {slashed(member_name(info)): info for info in archive.infolist()}
+            info = infos[self.place(item)]
+            check_readable(info)
+            try:
+                with archive.open(info) as member:
+                    return member.read(at_most)
+            except _DAMAGED as error:
+                raise Unreadable(f"it cannot be unpacked: {error}") from error
+
+
+def downloads_at(path: Path) -> Iterator[Download]:
+    """Yields possible downloads at a given path: the path itself, and the folder that a zip holds.
+
+    Items of a given folder are never downloads: each is somebody's submission, under any name.
+    """
+    download = _opened(path)
+    if download is None:
+        return
+    yield download
+    if download.is_zip and len(download.items) == 1:
+        yield from _inside_a_zip(download, *download.items)
+
+
+def _opened(path: Path) -> Download | None:
+    if path.is_dir():
+        return _folder(path.resolve())
+    return _zip(path.resolve()) if path.suffix.lower() == ".zip" else None
+
+
+def _inside_a_zip(download: Download, only: DownloadItem) -> Iterator[Download]:
+    inner = _zip(download.path, f"{only.name}/") if only.is_folder else None
+    if inner is not None:
+        yield inner
+
+
+def _folder(path: Path) -> Download | None:
+    try:
+        with os.scandir(path) as scan:
+            entries = [entry for entry in scan if not entry.is_symlink()]
+    except OSError:
+        return None
+    items = [
+        DownloadItem(
+            entry.name, entry.is_dir(), entry.is_dir() and os.path.lexists(f"{entry.path}/.git")
+        )
+        for entry in entries
+    ]
+    return Download(path, _without_clutter(items))
+
+
+def _zip(path: Path, top: str = "") -> Download | None:
+    """Opens a zip, or the folder `top` of one; returns None if no zip can be read."""
+    try:
+        with (
+            open_file(path) as file,
+            opened_zip(file, DOWNLOAD_LIMITS.entries) as archive,
+        ):
+            names = [slashed(member_name(info)) for info in archive.infolist()]
+    except (OSError, Unreadable, *_DAMAGED):
+        return None
+    kinds: dict[str, DownloadItem] = {}
+    for name in names:
+        if not name.startswith(top):
+            continue
+        first, slash, rest = name[len(top) :].partition("/")
+        known = kinds.get(first, DownloadItem(first, False))
+        has_git = known.has_git or rest.startswith(".git/")
+        kinds[first] = DownloadItem(first, known.is_folder or bool(slash), has_git)
+    return Download(path, _without_clutter(list(kinds.values())), top)
+
+
+def _without_clutter(items: list[DownloadItem]) -> tuple[DownloadItem, ...]:
+    wanted = (
+        item
+        for item in items
+        if item.name and not (is_clutter_folder(item.name) or is_clutter((item.name,)))
+    )
+    return tuple(sorted(wanted, key=lambda item: item.name))
+
+
+_CANVAS = r"_(?:(?P<attachment>[0-9]{1,18})_(?P<file>.+)|(?P<typed>text|link)\.html)"
+_NAMED = re.compile(r"(?P<name>.+?)(?P<late>_LATE)?_(?P<user>[0-9]+)" + _CANVAS, re.DOTALL)
+_ANONYMOUS = re.compile(
+    r"(?P<late>LATE_)?(?P<name>anon)_(?P<user>[0-9A-Za-z]+)" + _CANVAS, re.DOTALL
+)
+_TYPED = {"text": "text entry.html", "link": "web address.html"}
+# Of a file that was handed in again under its old name, Canvas calls the new one `name-1.py`.
+_AGAIN = re.compile(r"(?P<stem>.+?)-(?P<again>\d{1,3})(?P<suffix>(?:\.[A-Za-z][A-Za-z0-9]*)+)")
+_ARCHIVES = (*READABLE, *FOREIGN)
+_CODE = (*CODE, *_ARCHIVES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attachment:
+    """A file of a download; `name` is what it was called before Canvas numbered it."""
+
+    item: DownloadItem
+    person: str
+    is_anonymous: bool
+    user: str
+    late: bool
+    number: int
+    again: int
+    name: str
+
+
+def canvas_download(download: Download) -> Discovery | None:
+    """Returns the submissions of a Canvas download, or None if this is no such download.
+
+    All that one person handed in is one submission, called by the name and the number that Canvas
+    knows the person by: `doejane_123`.
+    """
+    attachments = [one for item in download.items if (one := _attachment(item)) is not None]
+    known = {one.item for one in attachments}
+    if not download.consists_of(known):
+        return None
+    by_user: dict[tuple[bool, str], list[_Attachment]] = {}
+    for one in attachments:
+        by_user.setdefault((one.is_anonymous, one.user), []).append(one)
+    entries: list[Entry] = []
+    skipped = [
+        Skipped(download.path / item.name, "not named as Canvas names submissions")
+        for item in download.items
+        if item not in known
+    ]
+    for own in by_user.values():
+        latest = _latest(own)
+        entry = _canvas_entry(download, latest)
+        entries.append(entry)
+        reason = f"handed in again: the latest of {entry.name} counts"
+        places = [download.path / one.item.name for one in own if one not in latest]
+        skipped += [Skipped(place, reason, entry.name) for place in places]
+    return Discovery(tuple(entries), tuple(skipped), kinds=("Canvas download",))
+
+
+def _attachment(item: DownloadItem) -> _Attachment | None:
+    anonymous = _ANONYMOUS.fullmatch(item.name)
+    found = anonymous or _NAMED.fullmatch(item.name)
+    if found is None:
+        return None
+    name, again = found["file"] or _TYPED[found["typed"]], 0
+    if name.lower().endswith(_CODE) and (numbered := _AGAIN.fullmatch(name)):
+        name, again = numbered["stem"] + numbered["suffix"], int(numbered["again"])
+    return _Attachment(
+        item=item,
+        person=found["name"],
+        is_anonymous=anonymous is not None,
+        user=found["user"],
+        late=found["late"] is not None,
+        number=int(found["attachment"] or 0),
+        again=again,
+        name=name,
+    )
+
+
+def _latest(own: Sequence[_Attachment]) -> list[_Attachment]:
+    """Returns a person's last files: the late ones if there are any, the last of each name.
+
+    Of several archives only the last one: two are two submissions.
+    """
+    if any(one.late for one in own):
+        own = [one for one in own if one.late]
+    own = [one for one in own if one.number] or own  # what was typed, only if there is no file
+    latest: dict[str, _Attachment] = {}
+    for one in sorted(own, key=lambda one: (one.again, one.number)):
+        latest[one.name] = one
+    archives = [one for one in latest.values() if one.name.lower().endswith(_ARCHIVES)]
+    last = max(archives, key=lambda one: one.number, default=None)
+    return [one for one in latest.values() if one not in archives or one is last]
+
+
+def _canvas_entry(download: Download, latest: Sequence[_Attachment]) -> Entry:
+    one = latest[0]
+    name = printable(f"{one.person}_{one.user}")
+    # The number of an anonymous person must not be taken for a user's.
+    author = Author(id=name) if one.is_anonymous else Author(printable(one.person), one.user)
+    return Entry(
+        name,
+        download.path,
+        tuple(Piece(download.place(each.item), each.name) for each in latest),
+        (author,),
+        one.late,
+        max(each.number for each in latest),
+    )
+
+
+_PLUGIN = r"(?:_(?P<number>[0-9]{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)"
+# A person may be called as if that had been added already: of a folder, its end is Moodle's.
+_MOODLE_FOLDER = re.compile(rf"(?P<name>.+?){_PLUGIN}(?P<file>)_?", re.DOTALL)
+_MOODLE = re.compile(rf"(?P<name>.+?){_PLUGIN}_(?P<file>.*)", re.DOTALL)
+_MARK = "_assignsubmission_"
+
+
+def moodle_download(download: Download) -> Discovery | None:
+    """Returns the submissions of a Moodle download, or None if this is no such download.
+
+    All that one person or team handed in is one submission, called by their name and the number
+    that stands in Moodle's grading worksheet: `Jane Doe_123`.
+    """
+    named = [(item, match) for item in download.items if (match := _moodle_match(item)) is not None]
+    known = {item for item, _ in named}
+    if not download.consists_of(known):
+        return None
+    by_owner: dict[tuple[str, str], list[tuple[DownloadItem, re.Match[str]]]] = {}
+    for item, match in named:
+        by_owner.setdefault((match["name"], match["number"] or ""), []).append((item, match))
+    skipped = [
+        Skipped(download.path / item.name, "not named as Moodle names submissions")
+        for item in download.items
+        if item not in known
+    ]
+    entries = [_moodle_entry(download, *owner, own) for owner, own in by_owner.items()]
+    return Discovery(tuple(entries), tuple(skipped), kinds=("Moodle download",))
+
+
+def _moodle_match(item: DownloadItem) -> re.Match[str] | None:
+    """Matches an item's name; matches no file whose name does not hold Moodle's mark exactly once.
+
+    Nobody can tell there where the person's name ends.
+    """
+    if item.is_folder:
+        return _MOODLE_FOLDER.fullmatch(item.name)
+    return _MOODLE.fullmatch(item.name) if item.name.count(_MARK) == 1 else None
+
+
+def _moodle_entry(
+    download: Download, name: str, number: str, own: Sequence[tuple[DownloadItem, re.Match[str]]]
+) -> Entry:
+    label = printable(f"{name}_{number}" if number else name)
+    author = Author(printable(name), number)
+    (first, _), *more = own
+    if first.is_folder and not more and not download.is_zip:
+        return Entry(label, download.path / first.name, authors=(author,))
+    pieces = [Piece(download.place(item), _moodle_name(item, match)) for item, match in own]
+    return Entry(label, download.path, tuple(pieces), (author,))
+
+
+def _moodle_name(item: DownloadItem, match: re.Match[str]) -> str:
+    """Returns a piece's name in the submission: typed text has a file of its own."""
+    if match["file"]:
+        return match["file"]
+    return "" if item.is_folder else f"{match['plugin']}.html"

@@ -1,0 +1,288 @@
+"""Gradescope's "Download Submissions", and the clones of GitHub Classroom.
+
+Gradescope's has a folder for each submission, and the authors in a YAML file.
+
+In that file, tags are not looked at, so that no file can ask for an object; what is not wanted is
+passed over event by event, so that its size and its nesting cost no memory; and an alias stands for
+a text only, so that no few lines can unfold to gigabytes.
+
+`submission_metadata.yml` has an entry for each folder; its keys are Ruby's symbols, with a colon
+in front. There is no official description: the keys are those that other readers of it agree on.
+
+GitHub Classroom's is one checkout for each student or team, `<assignment>-<user>`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice, takewhile
+from typing import Any
+
+import yaml
+
+from grader.core.submission import Author, Unreadable
+from grader.intake.downloads import Download, DownloadItem
+from grader.intake.entry import Discovery, Entry, Piece, Skipped
+from grader.intake.limits import MIB, printable, several, shortened
+
+Node = str | list[Any] | dict[str, Any]
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is ten times as fast
+_LONGEST_TEXT = 1000
+_MOST_ENTRIES = 100_000
+_MOST_EVENTS = 10_000_000  # a second for each million; a class's results are a tenth of it
+_DEEPEST_KEPT = 8
+_DEEPEST = 200  # libyaml's time grows with the square of the depth
+
+
+class BadYaml(ValueError):
+    """The file is no such YAML; the text says why."""
+
+
+def read_outline(content: bytes, wanted: Collection[str]) -> dict[str, Any]:
+    """Returns the file's mapping of names to mappings, of which only the keys `wanted` are kept.
+
+    Every scalar is a text; a symbol of Ruby (`:name`) is its name, and null is an empty text.
+
+    Raises:
+        BadYaml: if it is not YAML, or no mapping.
+    """
+    try:
+        return _Reader(yaml.parse(content, Loader=_LOADER), wanted).document()
+    except (yaml.YAMLError, UnicodeError, StopIteration, RecursionError, ValueError) as error:
+        raise BadYaml(_in_a_line(error)) from error
+
+
+class _Reader:
+    """Reads YAML's events, one value after another."""
+
+    def __init__(self, events: Iterator[Any], wanted: Collection[str]) -> None:
+        self._events = _bounded(events)
+        self._wanted = wanted
+        self._texts: dict[str, str] = {}
+        self._left = _MOST_ENTRIES
+
+    def document(self) -> dict[str, Any]:
+        """Returns the file's one mapping."""
+        start = next(self._events)
+        while isinstance(start, yaml.StreamStartEvent | yaml.DocumentStartEvent):
+            start = next(self._events)
+        if not isinstance(start, yaml.MappingStartEvent):
+            raise BadYaml("it holds no mapping")
+        entries = {}
+        for key, value in self._pairs():
+            if isinstance(value, yaml.MappingStartEvent):
+                entries[key] = self._entry()
+            else:
+                self._pass_over(value)
+        return entries
+
+    def _entry(self) -> dict[str, Node]:
+        entry = {}
+        for key, value in self._pairs():
+            if key in self._wanted:
+                entry[key] = self._value(value, 0)
+            else:
+                self._pass_over(value)
+        return entry
+
+    def _pairs(self) -> Iterator[tuple[str, Any]]:
+        """Yields the keys of the mapping that has begun, each with its value's first event."""
+        while not isinstance(key := next(self._events), yaml.MappingEndEvent):
+            self._left -= 1
+            if self._left < 0:
+                raise BadYaml(f"it has more than {_MOST_ENTRIES} entries")
+            name = self._value(key, _DEEPEST_KEPT)
+            yield name.removeprefix(":") if isinstance(name, str) else "", next(self._events)
+
+    def _value(self, event: Any, depth: int) -> Node:
+        if isinstance(event, yaml.ScalarEvent):
+            return self._text(event)
+        if isinstance(event, yaml.AliasEvent):
+            return self._texts.get(event.anchor or "", "")
+        if depth >= _DEEPEST_KEPT:
+            self._pass_over(event)
+            return ""
+        if isinstance(event, yaml.MappingStartEvent):
+            return {key: self._value(value, depth + 1) for key, value in self._pairs()}
+        items: list[Node] = []
+        while not isinstance(item := next(self._events), yaml.SequenceEndEvent):
+            items.append(self._value(item, depth + 1))
+            if len(items) > _MOST_ENTRIES:
+                raise BadYaml(f"it has more than {_MOST_ENTRIES} entries")
+        return items
+
+    def _text(self, event: Any) -> str:
+        is_null = event.implicit[0] and event.value in ("", "~", "null")
+        text = "" if is_null else event.value[:_LONGEST_TEXT]
+        if event.anchor and len(self._texts) < _MOST_ENTRIES:
+            self._texts[event.anchor] = text
+        return text
+
+    def _pass_over(self, event: Any) -> None:
+        """Reads on to the end of the value that begins with an event."""
+        depth = 0
+        while True:
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > _DEEPEST:
+                    raise BadYaml(f"it is nested more than {_DEEPEST} deep")
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif isinstance(event, yaml.ScalarEvent):
+                self._text(event)
+            if depth == 0:
+                return
+            event = next(self._events)
+
+
+def _bounded(events: Iterator[Any]) -> Iterator[Any]:
+    yield from islice(events, _MOST_EVENTS)
+    raise BadYaml(f"it holds more than {_MOST_EVENTS:,} values, or ends too early")
+
+
+def _in_a_line(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    what = getattr(error, "problem", None) or str(error).partition("\n")[0] or "it ends too early"
+    return shortened(f"line {mark.line + 1}: {what}" if mark else what)
+
+
+_METADATA = "submission_metadata.yml"
+_LARGEST_METADATA = 256 * MIB  # it holds every submission's earlier results
+_WANTED = frozenset({"submitters", "created_at"})
+_FOLDER = re.compile(r"submission_\d+")
+
+
+def gradescope_export(download: Download) -> Discovery | None:
+    """Returns the submissions of a Gradescope export, or None if this is no export.
+
+    A submission keeps its folder's name; its authors are all who are named for it.
+    """
+    metadata = next((item for item in download.items if item.name == _METADATA), None)
+    if metadata is None or metadata.is_folder:
+        return None
+    known, notes = _read(download, metadata)
+    folders = [
+        item
+        for item in download.items
+        if item.is_folder and (item.name in known or _FOLDER.fullmatch(item.name))
+    ]
+    there = {item.name for item in folders}
+    skipped = [
+        Skipped(download.path / item.name, "not a submission of the export")
+        for item in download.items
+        if item.name not in there and item is not metadata
+    ]
+    without_folder = [name for name in known if name not in there]
+    without_entry = [item.name for item in folders if item.name not in known]
+    if without_folder:
+        notes.append(f"{_METADATA} names submissions without a folder: {several(without_folder)}.")
+    if without_entry and known:
+        notes.append(f"{_METADATA} does not say whose these are: {several(without_entry)}.")
+    entries = [_entry(download, item, known.get(item.name, {})) for item in folders]
+    people = len({author for entry in entries for author in entry.authors})
+    kind = "Gradescope export" + (f" of {people} people" if people else "")
+    return Discovery(tuple(entries), tuple(skipped), tuple(notes), (kind,))
+
+
+def _read(download: Download, metadata: DownloadItem) -> tuple[Mapping[str, object], list[str]]:
+    """Returns the metadata of each submission, and notes on what is wrong with the metadata."""
+    # Most downloads are no exports, and the process that takes submissions in needs no YAML.
+
+    try:
+        content = download.read(metadata, _LARGEST_METADATA + 1)
+        if len(content) > _LARGEST_METADATA:
+            raise BadYaml(f"it is larger than {_LARGEST_METADATA // MIB} MB")
+        outline = read_outline(content, _WANTED)
+    except (OSError, Unreadable, BadYaml) as error:
+        reason = shortened(str(error))
+        return {}, [
+            f"{_METADATA} cannot be read, so that nobody knows whose the submissions are: {reason}."
+        ]
+    return {key: entry for key, entry in outline.items() if isinstance(entry, dict)}, []
+
+
+def _entry(download: Download, item: DownloadItem, said: object) -> Entry:
+    name = printable(item.name)
+    fields = said if isinstance(said, dict) else {}
+    submitters = fields.get("submitters")
+    people = submitters if isinstance(submitters, list) else []
+    authors = [_author(person) for person in people if isinstance(person, dict)]
+    known = tuple(author for author in dict.fromkeys(authors) if author != Author())
+    at = _moment(fields.get("created_at"))
+    order = at.timestamp() if at else 0
+    if download.is_zip:
+        pieces = (Piece(download.place(item), ""),)
+        return Entry(name, download.path, pieces, known, order=order, handed_in=at)
+    return Entry(name, download.path / item.name, authors=known, order=order, handed_in=at)
+
+
+def _author(person: Mapping[str, object]) -> Author:
+    return Author(*(_text(person.get(key)) for key in ("name", "sid", "email")))
+
+
+def _text(value: object) -> str:
+    return shortened(value.strip()) if isinstance(value, str) else ""
+
+
+def _moment(value: object) -> datetime | None:
+    """Returns the time of `2026-04-26 17:34:00.861687000 Z`; None of what is no time."""
+    text = re.sub(r"(\.\d{6})\d*", r"\1", _text(value)).replace(" UTC", "Z").replace(" Z", "Z")
+    try:
+        moment = datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment.timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return moment
+
+
+_FOLDER_SUFFIX = "-submissions"  # what `gh classroom clone student-repos` adds to the assignment
+
+
+def classroom_clones(download: Download) -> Discovery | None:
+    """Returns the submissions of a folder of clones, or None if the folder is none.
+
+    A submission keeps its folder's name; its author's id is the user's name on GitHub.
+    """
+    folders = [item for item in download.items if item.is_folder]
+    prefix = _common_prefix(download, folders)
+    if not prefix or 2 * sum(item.has_git for item in folders) <= len(folders):
+        return None
+    entries = [_clone(download, item, prefix) for item in folders]
+    skipped = [
+        Skipped(download.path / item.name, "not a clone")
+        for item in download.items
+        if not item.is_folder
+    ]
+    kind = f"GitHub Classroom clones of {printable(prefix[:-1])}"
+    return Discovery(tuple(entries), tuple(skipped), kinds=(kind,))
+
+
+def _common_prefix(download: Download, folders: list[DownloadItem]) -> str:
+    """Returns the common prefix of the clones' names, with its hyphen; empty if there is none.
+
+    Users may have hyphens in their names: the folder that Classroom's own command makes is
+    believed rather than what the names have in common.
+    """
+    names = [item.name for item in folders]
+    above = (download.top or download.path.name).removesuffix("/")
+    assignment = f"{above.removesuffix(_FOLDER_SUFFIX)}-"
+    if above.endswith(_FOLDER_SUFFIX) and all(name.startswith(assignment) for name in names):
+        return assignment
+    if len(names) < 2:
+        return ""
+    pairs = zip(min(names), max(names), strict=False)
+    common = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return common[: common.rfind("-") + 1]
+
+
+def _clone(download: Download, item: DownloadItem, prefix: str) -> Entry:
+    author = Author(id=printable(item.name.removeprefix(prefix)))
+    name = printable(item.name)
+    if download.is_zip:
+        pieces = (Piece(download.place(item), ""),)
+        return Entry(name, download.path, pieces, (author,))
+    return Entry(name, download.path / item.name, authors=(author,))

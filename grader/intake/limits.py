@@ -1,0 +1,176 @@
+"""How much of a submission is copied, what taking it in may cost, and names fit to print."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MIB = 1 << 20
+
+# What browsers make of names where a platform says that a file is text is code as well.
+PYTHON = (".py", ".py.txt")
+NOTEBOOKS = (".ipynb", ".ipynb.json", ".ipynb.txt")
+CODE = (*PYTHON, *NOTEBOOKS)
+_SOURCE_SUFFIXES = (*PYTHON, ".pyi", ".toml", ".cfg")
+_CLUTTER_FOLDERS = frozenset(
+    {"__pycache__", "__MACOSX", "venv", "site-packages", "node_modules", "lightning_logs", "mlruns"}
+)
+_CLUTTER_FILES = frozenset({"Thumbs.db", "desktop.ini", ".DS_Store"})
+_RUNS_OF_WANDB = ("run-", "offline-run-", "latest-run")
+
+
+class FileKind(enum.Enum):
+    """The purpose of a submission's file, as far as its name tells."""
+
+    SOURCE = "source"
+    NOTEBOOK = "notebook"
+    DATA = "data"
+
+
+@dataclass(frozen=True, slots=True)
+class FileAllowance:
+    """How many files of one kind are copied, and how many bytes of each and of all together."""
+
+    files: int
+    bytes_each: int
+    bytes_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class CopyLimits:
+    """The limits on the copy of one submission.
+
+    `entries` bounds how many files and folders are looked at, `depth` how many folders deep,
+    `folders` in how many folders copied files lie (a file at the end of its own costs them all),
+    `archive` the bytes of an archive as handed in, and `unpacked` the bytes that a tar may unpack
+    to, whether they are wanted or not (of a zip nothing is unpacked that is not wanted).
+    """
+
+    source: FileAllowance = FileAllowance(2_000, 2 * MIB, 32 * MIB)
+    notebooks: FileAllowance = FileAllowance(50, 32 * MIB, 64 * MIB)
+    data: FileAllowance = FileAllowance(2_000, 8 * MIB, 64 * MIB)
+    depth: int = 24
+    folders: int = 2_000
+    entries: int = 100_000
+    archive: int = 512 * MIB
+    unpacked: int = 512 * MIB
+
+    def allowance(self, kind: FileKind) -> FileAllowance:
+        """Returns how much is copied of files of one kind."""
+        return {
+            FileKind.SOURCE: self.source,
+            FileKind.NOTEBOOK: self.notebooks,
+            FileKind.DATA: self.data,
+        }[kind]
+
+
+DEFAULT_LIMITS = CopyLimits()
+_WHOLE = FileAllowance(DEFAULT_LIMITS.entries, DEFAULT_LIMITS.archive, DEFAULT_LIMITS.unpacked)
+# For one person's part of a platform's download, before it is looked into: it may be an archive.
+DOWNLOAD_LIMITS = CopyLimits(data=_WHOLE, entries=300_000)
+
+
+def kind_of(file_name: str) -> FileKind:
+    """Returns the kind of a file of this name."""
+    name = file_name.lower()
+    if name.endswith(_SOURCE_SUFFIXES):
+        return FileKind.SOURCE
+    return FileKind.NOTEBOOK if name.endswith(NOTEBOOKS) else FileKind.DATA
+
+
+def is_clutter(parts: Sequence[str]) -> bool:
+    """Returns whether a path lies in a folder that tools made, or is such a tool's file."""
+    *folders, name = parts
+    if name in _CLUTTER_FILES or name.startswith("._") or name.endswith((".pyc", ".pyo")):
+        return True
+    if any(is_clutter_folder(folder) for folder in folders):
+        return True
+    return any(
+        folder == "wandb" and name.startswith(_RUNS_OF_WANDB)
+        for folder, name in itertools.pairwise(parts)
+    )
+
+
+def is_clutter_folder(name: str) -> bool:
+    """Returns whether tools make folders of this name: environments, caches, histories."""
+    return name.startswith(".") or name in _CLUTTER_FOLDERS or name.endswith(".egg-info")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bytes of memory beyond what the process begins with, processor time, and time in all.
+
+    Times are whole seconds. `file` is the bytes of the largest file that may be written: an archive
+    that is a piece of a download.
+    """
+
+    memory: int = 768 * MIB
+    processor_seconds: int = 20
+    seconds: int = 120
+    file: int = DEFAULT_LIMITS.archive + MIB
+
+
+DEFAULT_BOUNDS = Bounds()
+
+
+_LONGEST = 120  # characters of one name in a sentence
+
+
+def printable(name: str) -> str:
+    """Returns the name with control characters and invalid UTF-8 escaped."""
+    if name.isprintable():
+        return name
+    return "".join(char if char.isprintable() else _escaped(char) for char in name)
+
+
+def name_as_written(name: str) -> str:
+    """Returns a file's name without a browser's additions, with the suffix in lower case."""
+    for suffix in sorted(CODE, key=len, reverse=True):
+        if name.lower().endswith(suffix) and len(name) > len(suffix):
+            return f"{name[: -len(suffix)]}{'.py' if suffix in PYTHON else '.ipynb'}"
+    return name
+
+
+def shortened(name: str) -> str:
+    """Returns the name, printable, its middle cut out if it is very long."""
+    text = printable(name)
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}"
+
+
+def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Returns a sort key that puts `group2` before `group10`."""
+    pieces = re.split(r"([0-9]+)", name)
+    return tuple(map(_in_order, filter(None, pieces)))
+
+
+def size_in_words(size: int) -> str:
+    """Returns a number of bytes as people say it."""
+    if size < 1024:
+        return f"{size} bytes"
+    return f"{size / 1024:.0f} kB" if size < MIB else f"{size / MIB:,.1f} MB".replace(".0 ", " ")
+
+
+def several(names: list[str], count: int | None = None, shown: int = 5) -> str:
+    """Returns the first few names, and how many more there are of `count` (default: of `names`)."""
+    more = (len(names) if count is None else count) - len(names[:shown])
+    text = ", ".join(shortened(name) for name in names[:shown])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def _in_order(piece: str) -> tuple[int, int, str]:
+    """Returns a number by its digits, of which there may be more than Python makes a number of."""
+    if not piece.isdecimal():
+        return 1, 0, piece.casefold()
+    digits = piece.lstrip("0")
+    return 0, len(digits), digits
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python carries a byte that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return char.encode("unicode_escape").decode("ascii")

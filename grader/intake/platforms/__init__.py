@@ -1,1 +1,0 @@
-"""Course platforms' downloads: who handed in what, and when."""

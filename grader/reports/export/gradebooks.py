@@ -1,0 +1,352 @@
+"""Gradebooks: an instructor's own file from Canvas or Moodle, with points put in.
+
+Canvas's may be new as well; `lib/gradebook_importer.rb` of canvas-lms reads it.
+
+Moodle's grading worksheet is in the language of whoever downloaded it, and Moodle reads back only
+the headers of that language: columns are therefore known by their English names, by their order and
+by what stands in them. Sources: `mod/assign/gradingtable.php`, which writes it, and
+`mod/assign/feedback/offline` of Moodle, which reads it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from grader.core.submission import Author
+from grader.core.text import one_line
+from grader.reports.export.filling import Choices, ColumnTarget, FillableSheet, fill
+from grader.reports.export.scores import ClassScores, Export, ExportRefused
+from grader.reports.export.sheet import PersonRow, Sheet, figure, harmless, number_in, row_text
+
+_POINTS = "Points Possible"
+_NEW_HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+_KEYS = ("ID", "SIS User ID", "SIS Login ID")
+_COMPUTED = re.compile(
+    "(Current|Final) (Score|Points|Grade)|Override (Score|Grade|Status)", re.IGNORECASE
+)
+_TITLE_AND_ID = re.compile(r"(?P<title>.*?)\s*\((?P<id>[0-9]+)\)", re.DOTALL)
+_NO_STUDENT = re.compile(r"\s*(Muted|Manual Posting.*)?\s*", re.IGNORECASE | re.DOTALL)
+
+
+def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> Export:
+    """Returns the instructor's gradebook with the points in the assignment's column.
+
+    Raises:
+        ExportRefused: if it is no gradebook, or the column is not sure.
+    """
+    header = gradebook.row(0) if len(gradebook) else []
+    section = next((i for i, title in enumerate(header) if i > 1 and "Section" in title), None)
+    if (places := _places(header)) is None or section is None:
+        raise ExportRefused(
+            "the template is no gradebook of Canvas, whose first row begins with Student and ID "
+            f"and has a Section: it begins with {one_line(', '.join(header[:5])) or 'nothing'!r}"
+        )
+    columns = {
+        column: title
+        for column, title in enumerate(header)
+        if column > section and title.strip() and not _COMPUTED.search(title)
+    }
+    possible = next((n for n in range(1, len(gradebook)) if _POINTS in gradebook.cell(n, 0)), None)
+    targets = [
+        ColumnTarget(
+            column, columns[column], _worth_of(gradebook, possible, column), ours, exercise
+        )
+        for column, ours, exercise in _chosen(columns, scores, choices)
+    ]
+    rows = [*_students(gradebook, *places, possible)]
+    locked = {
+        row.number: "excused"
+        for row in rows
+        for target in targets
+        if gradebook.cell(row.number, target.column).strip().upper() == "EX"
+    }
+    return fill(FillableSheet(gradebook, rows, targets, locked, excused="EX"), scores, choices)
+
+
+def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
+    """Returns a gradebook of the class whose columns Canvas offers as new assignments.
+
+    Raises:
+        ExportRefused: if Canvas would not take a column's title for an assignment's.
+    """
+    worth: list[tuple[str | None, float | None]] = [(None, scores.max_score)]
+    if choices.by_exercise:
+        worth = [*scores.exercises.items()]
+    titles = [exercise or choices.column or scores.assignment for exercise, _ in worth]
+    computed = next((title for title in titles if _COMPUTED.search(title)), None)
+    if computed is not None:
+        raise ExportRefused(
+            f"Canvas takes no column called {computed!r} for an assignment's: "
+            "name another title with --column"
+        )
+    if not choices.absent_zero:
+        # A row that holds nothing says nothing.
+        excused = tuple(person for person in scores.absentees if person in scores.excused)
+        scores = dataclasses.replace(scores, absentees=excused)
+    students = _new_students(scores)
+    possible = ["" if ours is None else figure(ours) for _, ours in worth]
+    lines = [
+        [*_NEW_HEADER, *map(harmless, titles)],
+        [f"    {_POINTS}", "", "", "", "", *possible],
+        *([*map(harmless, cells), *[""] * len(titles)] for cells in students.values()),
+    ]
+    rows = [
+        PersonRow(number, name or sis_id or email, (canvas_id, sis_id, email), (name,))
+        for number, (name, canvas_id, sis_id, email, _) in enumerate(students.values(), 2)
+    ]
+    targets = [
+        ColumnTarget(column, title, None, ours, exercise)
+        for column, (title, (exercise, ours)) in enumerate(
+            zip(titles, worth, strict=True), len(_NEW_HEADER)
+        )
+    ]
+    sheet = Sheet("".join(map(row_text, lines)))
+    return fill(FillableSheet(sheet, rows, targets, excused="EX"), scores, choices)
+
+
+def _new_students(scores: ClassScores) -> dict[str, Sequence[str]]:
+    """Returns name, id, SIS id, login and section of each person, by what tells them from others.
+
+    A number that ends a submission's name is the one in Canvas's download; any other comes from
+    elsewhere, and Canvas would take it for another student's.
+    """
+    students: dict[str, Sequence[str]] = {}
+    for score in scores.scores:
+        for person in score.people:
+            canvas_id = score.submission.endswith(f"_{person.id}") and person.id.isdecimal()
+            ids = (person.id, "") if canvas_id else ("", person.id)
+            login = person.email or (person.name if "@" in person.name else "")
+            students.setdefault(_identity(person), (person.name, *ids, login, ""))
+    for person in scores.absentees:
+        students.setdefault(_identity(person), (person.name, "", person.id, person.email, ""))
+    return students
+
+
+def _identity(person: Author) -> str:
+    return (person.id or person.email or person.name).casefold()
+
+
+def _places(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]] | None:
+    """Returns where names and keys stand, the first name before the last.
+
+    Returns none if it is no gradebook.
+    """
+    if len(header) > 3 and "Student" in header[0] and "ID" in header[1]:
+        names: tuple[int, ...] = (0,)
+    elif len(header) > 4 and [*header[:2]] == ["LastName", "FirstName"] and "ID" in header[2]:
+        names = (1, 0)
+    else:
+        return None
+    return names, {title: column for column, title in enumerate(header) if title in _KEYS}
+
+
+def _worth_of(gradebook: Sheet, possible: int | None, column: int) -> float | None:
+    """Returns the points that an assignment is worth, if the gradebook says so.
+
+    Raises: ExportRefused: if Canvas reads no points from the column.
+    """
+    said = "" if possible is None else gradebook.cell(possible, column)
+    if "read only" in said:
+        title = gradebook.cell(0, column)
+        raise ExportRefused(f"Canvas does not read the column {title!r}: it is marked read only")
+    return number_in(said)
+
+
+def _students(
+    gradebook: Sheet, names: Sequence[int], keys: Mapping[str, int], possible: int | None
+) -> Iterator[PersonRow]:
+    """Yields the rows of students: neither the points nor what Canvas says of hidden grades."""
+    for number in range(1, len(gradebook)):
+        cells = gradebook.row(number)
+        if number == possible or all(map(_NO_STUDENT.fullmatch, cells)):
+            continue
+        name = " ".join(gradebook.cell(number, column) for column in names).strip()
+        known = tuple(gradebook.cell(number, keys[key]) if key in keys else "" for key in _KEYS)
+        label = name or next(filter(None, known), f"row {number + 1}")
+        yield PersonRow(number, label, known, (name,))
+
+
+def _chosen(
+    columns: Mapping[int, str], scores: ClassScores, choices: Choices
+) -> Iterator[tuple[int, float | None, str | None]]:
+    """Yields the columns to fill, with what they are worth here and whose points they take."""
+    if not choices.by_exercise:
+        yield _column(columns, scores.assignment, choices.column), scores.max_score, None
+        return
+    missing = [exercise for exercise in scores.exercises if not _called(columns, exercise)]
+    if missing:
+        raise ExportRefused(
+            f"the template has no column for {', '.join(missing)}: "
+            "make these assignments in Canvas and export the gradebook again, or give the total"
+        )
+    for exercise, ours in scores.exercises.items():
+        yield _column(columns, scores.assignment, exercise), ours, exercise
+
+
+def _column(columns: Mapping[int, str], assignment: str, wanted: str | None) -> int:
+    """Returns the column called `wanted`; if none is wanted, the assignment's, or the only one."""
+    if wanted is not None:
+        found = _called(columns, wanted)
+    else:
+        found = _called(columns, assignment) or [
+            column for column, title in columns.items() if _TITLE_AND_ID.fullmatch(title)
+        ]
+    if len(found) == 1:
+        return found[0]
+    titles = ", ".join(repr(title) for title in columns.values()) or "no assignment's column"
+    what = "no column is surely the assignment's"
+    if wanted is not None:
+        what = f"{len(found) or 'no'} columns are called {wanted!r}"
+    raise ExportRefused(
+        f"{what}: name one with --column, by its whole title; the template has {titles}"
+    )
+
+
+def _called(columns: Mapping[int, str], wanted: str) -> list[int]:
+    """Returns the columns with this title, its number in Canvas, or both."""
+    found = []
+    for column, header in columns.items():
+        parts = _TITLE_AND_ID.fullmatch(header.strip())
+        forms = {header.strip(), *(parts.groups() if parts else ())}
+        if wanted.strip().casefold() in {form.casefold() for form in forms}:
+            found.append(column)
+    return found
+
+
+# What stands in the first column: "Participant 1234", in any language.
+_IDENTIFIER = re.compile(r"(?P<called>.*\D)?(?P<number>[0-9]+)", re.DOTALL)
+_MAXIMUM = "maximum grade"
+_FEEDBACK = "feedback comments"
+_NO = {
+    *("no", "nein", "non", "não", "nee", "nej", "nei", "nie", "ne", "nem", "nu", "ez", "ei"),
+    *("нет", "ні", "не", "όχι", "hayır", "لا", "לא", "いいえ", "否", "아니오", "아니요"),
+}
+_YES = {
+    *("yes", "ja", "oui", "sí", "si", "sì", "sim", "tak", "ano", "igen", "da", "bai", "kyllä"),
+    *("да", "так", "ναι", "evet", "نعم", "כן", "はい", "是", "예"),
+}
+
+
+def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> Export:
+    """Returns the instructor's worksheet with the points in its column of grades.
+
+    Raises:
+        ExportRefused: if it is no worksheet, or one without points.
+    """
+    people = [n for n in range(1, len(worksheet)) if any(map(str.strip, worksheet.row(n)))]
+    if not people or not all(_identifier(worksheet, number) for number in people):
+        raise ExportRefused(
+            "the template is no grading worksheet of Moodle, whose first column holds "
+            '"Participant 1234" and the like: download it once more ("Download grading worksheet")'
+        )
+    grade, maximum = _grade_and_maximum(worksheet, people, choices.column)
+    target = ColumnTarget(
+        grade,
+        worksheet.cell(0, grade),
+        _maximum_of(worksheet, people, maximum) if maximum is not None else None,
+        scores.max_score,
+    )
+    form = FillableSheet(
+        worksheet,
+        [_row(worksheet, number, grade) for number in people],
+        [target],
+        _locked(worksheet, people, grade),
+        _feedback(worksheet, people, grade) if choices.feedback else None,
+    )
+    return fill(form, scores, choices)
+
+
+def _row(worksheet: Sheet, number: int, grade: int) -> PersonRow:
+    """Returns a participant's number, then the other columns between name and grade."""
+    identifier, *others = worksheet.row(number)[:grade]
+    parts = _identifier(worksheet, number)
+    assert parts is not None
+    name = others[0] if others else ""
+    label = f"{identifier} ({name})" if name.strip() else identifier
+    keys = (parts["number"], *others[1:])
+    return PersonRow(number, label, keys, (name, parts["called"] or ""), tuple(others[1:]))
+
+
+def _identifier(worksheet: Sheet, number: int) -> re.Match[str] | None:
+    return _IDENTIFIER.fullmatch(worksheet.cell(number, 0).strip())
+
+
+def _grade_and_maximum(
+    worksheet: Sheet, people: Sequence[int], wanted: str | None
+) -> tuple[int, int | None]:
+    """Returns the columns of the grade and of its maximum, which stands behind it."""
+    header = [title.strip().casefold() for title in worksheet.row(0)]
+    if wanted is not None:
+        found = [at for at, title in enumerate(header) if title == wanted.strip().casefold()]
+        if len(found) != 1:
+            raise ExportRefused(
+                f"{len(found) or 'no'} columns are called {wanted!r}: "
+                f"the template has {_titles(worksheet)}"
+            )
+        behind = found[0] + 1
+        has_maximum = _is_maximum(worksheet, people, behind)
+        return found[0], behind if has_maximum else None
+    named = [at for at, title in enumerate(header) if title == _MAXIMUM and at > 1]
+    told = named or [at for at in range(2, len(header)) if _is_maximum(worksheet, people, at)]
+    if len(told) != 1:
+        raise ExportRefused(
+            "the column of grades is not sure, or grades are no points but words of a scale: "
+            f"name it with --column; the template has {_titles(worksheet)}"
+        )
+    return told[0] - 1, told[0]
+
+
+def _is_maximum(worksheet: Sheet, people: Sequence[int], column: int) -> bool:
+    """Returns whether a column holds one number throughout, after grades or blanks."""
+    numbers = {number_in(worksheet.cell(number, column)) for number in people}
+    before = [worksheet.cell(number, column - 1).strip() for number in people]
+    grades = all(cell in {"", "-"} or number_in(cell) is not None for cell in before)
+    return len(numbers) == 1 and None not in numbers and grades
+
+
+def _maximum_of(worksheet: Sheet, people: Sequence[int], maximum: int) -> float:
+    said = {worksheet.cell(number, maximum).strip() for number in people}
+    numbers = {number_in(text) for text in said}
+    worth = next(iter(numbers))
+    if len(numbers) != 1 or not worth:
+        raise ExportRefused(
+            f"the assignment in Moodle is not graded in points: {worksheet.cell(0, maximum)!r} "
+            f"says {one_line(', '.join(sorted(said)))!r}"
+        )
+    return worth
+
+
+def _locked(worksheet: Sheet, people: Sequence[int], grade: int) -> Mapping[int, str]:
+    """Returns the rows whose grade Moodle does not let change."""
+    for column in range(grade + 1, len(worksheet.row(0))):
+        cells = {number: worksheet.cell(number, column).strip().casefold() for number in people}
+        if set(cells.values()) <= _YES | _NO:
+            title = worksheet.cell(0, column)
+            return {number: f"{title}: {cell}" for number, cell in cells.items() if cell in _NO}
+    return {}
+
+
+def _feedback(worksheet: Sheet, people: Sequence[int], grade: int) -> int:
+    """Returns the column of comments: so called, or the last one if nobody's date stands there."""
+    header = worksheet.row(0)
+    for column, title in enumerate(header):
+        if title.strip().casefold() == _FEEDBACK:
+            return column
+    last = len(header) - 1
+    english = any(title.strip().casefold() == _MAXIMUM for title in header)
+    if english or last < grade + 5 or any(_is_dated(worksheet, number, last) for number in people):
+        raise ExportRefused(
+            "the template has no column for feedback: switch feedback comments on in the "
+            "assignment's settings in Moodle, or leave out --feedback"
+        )
+    return last
+
+
+def _is_dated(worksheet: Sheet, number: int, column: int) -> bool:
+    return worksheet.cell(number, column).strip() == "-"
+
+
+def _titles(worksheet: Sheet) -> str:
+    return ", ".join(repr(title) for title in worksheet.row(0))

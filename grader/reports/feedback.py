@@ -1,0 +1,305 @@
+"""A class's feedback in one of the forms that platforms take back, written whole or not at all.
+
+Canvas takes a zip back with *Re-Upload Submissions*. It knows whose a file is by its name, the one
+that it gave it in the download: of the parts between underscores the first two that are whole
+numbers are the user's and the attachment's id (`Assignment#infer_comment_context_from_filename` of
+canvas-lms). The file becomes an attachment of a comment, under the name that the attachment was
+handed in with.
+
+Moodle takes a zip back with *Upload multiple feedback files in a zip*. A file is called
+`<full name>_<participant>_assignsubmission_file_<its name>`, as in a download without folders;
+Moodle reads the participant's number and nothing else
+(`mod/assign/feedback/file/importziplib.php`). It is then a feedback file of that name.
+
+Gradescope takes no feedback back but an autograder's. This one runs nothing: it holds the results
+of each submission under the number that its folder has in the export, which is the `id` in the
+metadata that an autograder is given; running it for all puts the feedback of a class up. Who handed
+in again since gets none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from grader.core.text import Refusal
+from grader.reports.export.gradescope import Display, results
+from grader.reports.export.sheet import harmless
+from grader.reports.letter import Content, LeftOut, Letter, Printer, add, letters, wrapped
+from grader.reports.pages.rendering import whole_folder
+from grader.results.decisions.settling import Settling
+from grader.results.results import Results
+
+_CANVAS_FILE = "canvas.zip"
+_CANVAS_HOW = (
+    "In Canvas, open the assignment, choose *Re-Upload Submissions* on the right and give it "
+    "canvas.zip, zipped as it is. Each student finds a comment with a file that has the name of "
+    "their submission. A zip holds a page and a text, a notebook a cell of text, a Python file "
+    "lines of comments."
+)
+_NUMBER = re.compile(r"[0-9]+")
+_CANVAS = re.compile(r".+?(?:_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
+# Of several files that were handed in, the one in whose form there is most room.
+_LIKED = (".zip", ".html", ".pdf", ".gz", ".tgz", ".tar", ".ipynb", ".txt", ".md", ".py")
+
+
+def add_canvas_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> str:
+    """Adds a submission's feedback; why that cannot be, if so."""
+    names = [name for name in letter.downloaded_as if _CANVAS.fullmatch(name)]
+    if not names:
+        return "no file that was downloaded from Canvas, or of an anonymous assignment"
+    taken = [name for name in names if _is_understood(name)]
+    if not taken:
+        return "its name has numbers before the user's, so that Canvas takes it for another's"
+    name = _best(taken)
+    held = wrapped(content, name)
+    if held is None:
+        suffix = name.rpartition(".")[2]
+        printed = ": --pdf prints it" if suffix.lower() == "pdf" else ""
+        return f"handed in as .{suffix}, a kind of file that feedback is not written in{printed}"
+    add(archive, name, held)
+    return ""
+
+
+def _is_understood(name: str) -> bool:
+    """Returns whether Canvas reads off a name what it wrote into it."""
+    found = _CANVAS.fullmatch(name)
+    numbers = [part for part in name.split("_") if _NUMBER.fullmatch(part)]
+    return found is not None and numbers[:2] == [found["user"], found["attachment"]]
+
+
+def _best(names: Iterable[str]) -> str:
+    ranks = {suffix: rank for rank, suffix in enumerate(_LIKED)}
+    return min(names, key=lambda name: ranks.get(f".{name.lower().rpartition('.')[2]}", len(ranks)))
+
+
+_GRADESCOPE_FILE = "gradescope.zip"
+_GRADESCOPE_HOW = (
+    "In Gradescope, open *Configure Autograder* of the assignment, upload gradescope.zip and build "
+    "it; then choose *Regrade All Submissions* where submissions are managed. It runs no code of "
+    "a submission: each gets the results that were reached here. Submissions after the export "
+    "fail there: grade them first."
+)
+_FOLDER = re.compile(r"submission_(?P<number>\d+)")
+_SETUP = """\
+#!/usr/bin/env bash
+set -e
+command -v python3 || (apt-get update && apt-get install -y --no-install-recommends python3)
+"""
+_RUN = """\
+#!/usr/bin/env python3
+# Gives a submission the results that were reached elsewhere, and opens no others.
+import json
+import os
+import pathlib
+import shutil
+import sys
+
+root = pathlib.Path(os.environ.get("AUTOGRADER_ROOT", "/autograder"))
+number = int(json.loads((root / "submission_metadata.json").read_text())["id"])
+results = root / "source" / "results" / f"{number}.json"
+if not results.exists():
+    sys.exit(f"submission {number} was not among those that were graded")
+(root / "results").mkdir(exist_ok=True)
+shutil.copyfile(results, root / "results" / "results.json")
+"""
+
+
+def add_scripts(archive: zipfile.ZipFile) -> None:
+    """Adds what an autograder has beside results."""
+    add(archive, "setup.sh", _SETUP.encode(), 0o755)
+    add(archive, "run_autograder", _RUN.encode(), 0o755)
+
+
+def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter, _content: Content) -> str:
+    """Adds a submission's feedback; why that cannot be, if so."""
+    found = next(filter(None, map(_FOLDER.fullmatch, letter.downloaded_as)), None)
+    if found is None:
+        return "no folder of an export from Gradescope"
+    shown = results(letter.grade, Display())
+    if letter.told:
+        shown["output"] = "\n".join([*letter.told, "", shown["output"]])
+        shown["score"] = letter.settled.final or 0.0
+    content = json.dumps(shown, ensure_ascii=False)
+    add(archive, f"results/{found['number']}.json", content.encode())
+    return ""
+
+
+_MAIL_FILE = "mail.csv"
+_MAIL_HOW = (
+    "mail.csv has a row for each person: give it to your mail program's mail merge, with the "
+    "fields email, subject and body."
+)
+_HEADER = ("name", "email", "subject", "body")
+
+
+class Mails:
+    """Writes the rows."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._rows = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        self._rows.writerow(_HEADER)
+
+    def add_letter(self, letter: Letter) -> str:
+        """Adds a row for each person of a submission; who gets none, if somebody does not."""
+        for person in letter.people:
+            if person.email:
+                self._rows.writerow([*_row(person.name, person.email, letter)])
+        if all(person.email for person in letter.people):
+            return ""
+        return "an address is not known: a roster tells it (grader batch --roster)"
+
+
+def _row(name: str, email: str, letter: Letter) -> Iterator[str]:
+    subject = letter.text.partition("\n")[0]
+    return map(harmless, (name, email, subject, letter.text))
+
+
+_MOODLE_FILE = "moodle.zip"
+_MOODLE_HOW = (
+    "In the assignment's settings switch *Feedback files* on. Then open its submissions, choose "
+    "*Upload multiple feedback files in a zip* and give it moodle.zip. Each student finds a "
+    "feedback file. For an assignment that teams hand in, Moodle takes no feedback files: the "
+    "numbers in its download are those of teams."
+)
+_MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<number>\d{1,18})_assignsubmission_", re.DOTALL)
+
+
+def add_moodle_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> str:
+    """Adds a submission's feedback; why that cannot be, if so."""
+    found = next(filter(None, map(_MOODLE.match, letter.downloaded_as)), None)
+    if found is None:
+        return "not downloaded from Moodle, or by nobody whose number its name tells"
+    suffix = "pdf" if content.pdf else "html"
+    name = f"{found['name']}_{found['number']}_assignsubmission_file_feedback.{suffix}"
+    add(archive, name, content.pdf or content.page.encode())
+    return ""
+
+
+README = "README.txt"
+_FIRST_LINE = "Feedback written by grader."
+_FOLDERS = (
+    "A folder for each submission, with the feedback as a page and as text. A page needs no other "
+    "file, and can be attached to a mail."
+)
+_OTHERS = re.compile(r"[^\w.@ -]+")
+_LONGEST = 100
+# Adds the feedback of a submission to what is being written; says why it cannot, if so.
+_Add = Callable[[Letter, Content], str]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFeedback:
+    """The feedback that was written: the file or folder, how many got feedback, and who did not."""
+
+    place: Path
+    written: int
+    left_out: tuple[LeftOut, ...]
+
+
+class NothingToHandBack(Refusal):
+    """Nobody would get anything; the text is one sentence that says why."""
+
+
+def write_feedback(
+    results: Results, settling: Settling, form: str, folder: Path, pdf: bool = False
+) -> WrittenFeedback:
+    """Writes the feedback of a class into `folder`, in place of what was written there before.
+
+    Raises:
+        NotWritten: if something else lies there, or the disk refuses.
+        NothingToHandBack: if there is nobody whose feedback can go up in that form.
+        NoBrowser: if it is wanted as PDF, and nothing prints it.
+        StoreError: if results cannot be read.
+    """
+    printer = Printer() if pdf else None
+    opened, how = FORMS[form]
+    left_out: list[LeftOut] = []
+    written = 0
+    with whole_folder(folder, README, _FIRST_LINE.encode(), "feedback") as partial:
+        (partial / README).write_text(f"{_FIRST_LINE}\n\n{how}\n", encoding="utf-8")
+        with opened(partial) as add:
+            for letter in letters(results, settling, form in _APART, form == "mail"):
+                if isinstance(letter, LeftOut):
+                    left_out.append(letter)
+                    continue
+                printed = printer.printed(letter.page) if printer else None
+                why = add(letter, Content(letter.page, letter.text, printed))
+                written += not why
+                left_out += [LeftOut(letter.submission, why)] * bool(why)
+        if not written:
+            why = left_out[0].reason if left_out else "there is no submission"
+            raise NothingToHandBack(f"nobody's feedback can be written for {form}: {why}")
+    place = next((folder / name for name in _FILES if (folder / name).exists()), folder)
+    return WrittenFeedback(place, written, tuple(left_out))
+
+
+@contextlib.contextmanager
+def _canvas(folder: Path) -> Iterator[_Add]:
+    with zipfile.ZipFile(folder / _CANVAS_FILE, "w") as archive:
+        yield lambda letter, content: add_canvas_letter(archive, letter, content)
+
+
+@contextlib.contextmanager
+def _moodle(folder: Path) -> Iterator[_Add]:
+    with zipfile.ZipFile(folder / _MOODLE_FILE, "w") as archive:
+        yield lambda letter, content: add_moodle_letter(archive, letter, content)
+
+
+@contextlib.contextmanager
+def _gradescope(folder: Path) -> Iterator[_Add]:
+    with zipfile.ZipFile(folder / _GRADESCOPE_FILE, "w") as archive:
+        add_scripts(archive)
+        yield lambda letter, content: add_gradescope_letter(archive, letter, content)
+
+
+@contextlib.contextmanager
+def _mail(folder: Path) -> Iterator[_Add]:
+    with (folder / _MAIL_FILE).open("w", encoding="utf-8", newline="") as file:
+        mails = Mails(file)
+        yield lambda letter, _content: mails.add_letter(letter)
+
+
+@contextlib.contextmanager
+def _folders(folder: Path) -> Iterator[_Add]:
+    taken: set[str] = set()
+
+    def add(letter: Letter, content: Content) -> str:
+        name = _free(letter.submission, taken)  # of a group, perhaps the second one of that name
+        (folder / name).mkdir()
+        for file, data in content.files().items():
+            (folder / name / file).write_bytes(data)
+        return ""
+
+    yield add
+
+
+def _free(submission: str, taken: set[str]) -> str:
+    """Returns a folder's name that every file system takes, after a submission's."""
+    name = _OTHERS.sub("_", submission).strip(" .")[:_LONGEST] or "submission"
+    free, number = name, 1
+    while free.casefold() in taken or free == README:
+        number += 1
+        free = f"{name}-{number}"
+    taken.add(free.casefold())
+    return free
+
+
+_Opened = Callable[[Path], contextlib.AbstractContextManager[_Add]]
+FORMS: dict[str, tuple[_Opened, str]] = {
+    "folders": (_folders, _FOLDERS),
+    "canvas": (_canvas, _CANVAS_HOW),
+    "moodle": (_moodle, _MOODLE_HOW),
+    "gradescope": (_gradescope, _GRADESCOPE_HOW),
+    "mail": (_mail, _MAIL_HOW),
+}
+# Of the others a file goes up for all who handed it in.
+_APART = ("folders", "mail")
+_FILES = (_CANVAS_FILE, _MOODLE_FILE, _GRADESCOPE_FILE, _MAIL_FILE)

@@ -1,0 +1,293 @@
+"""The letter to the people behind one submission, about nobody else, and the files that hold it.
+
+A letter is a page and a text; a browser prints pages as PDF. A platform that takes a file back
+shows it under the name of what was handed in, and a page that is called `attention.zip` could not
+be opened: feedback is therefore wrapped in the form that the name promises.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import textwrap
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.core.points import points_of
+from grader.core.submission import Author
+from grader.core.text import Refusal, one_line, plain, points
+from grader.core.verdict import Grade, GradeStatus
+from grader.reports.pages.graded import Graded
+from grader.reports.pages.submission_page import submission_page
+from grader.reports.standing import ExerciseStanding, Standing, feedback, notes, shortened
+from grader.results.decisions.settlement import Settlement
+from grader.results.decisions.settling import Settling, common
+from grader.results.results import Results
+
+_STRETCH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A submission's feedback; `downloaded_as` are the names of what its platform gave of it.
+
+    `settled` is what its people get; `told` is what was decided and said to them, in sentences.
+    """
+
+    submission: str
+    people: tuple[Author, ...]
+    downloaded_as: tuple[str, ...]
+    grade: Grade
+    settled: Settlement
+    told: tuple[str, ...]
+    text: str
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A submission whose feedback is not in what was written, and why, in a few words."""
+
+    submission: str
+    reason: str
+
+
+def letters(
+    results: Results, settling: Settling, apart: bool, to_people: bool = False
+) -> Iterator[Letter | LeftOut]:
+    """Yields the feedback of each submission, in the order of the class, one at a time.
+
+    Members of a group who get different points have letters `apart`, or one that says what they
+    have in common. Where they go `to_people`, and not back to where a platform has what was handed
+    in, nobody gets one of which it is not certain whose it is.
+
+    Raises:
+        StoreError: if results cannot be read.
+    """
+    downloads = results.downloads()
+    names = [outline.submission for outline in results.outlines()]
+    for first in range(0, len(names), _STRETCH):
+        for grade in results.grades_of(names[first : first + _STRETCH], whole=True):
+            graded, settled = Graded.of(grade), settling.settle(grade)
+            together = common(settled)
+            if together is None:
+                yield LeftOut(grade.submission, "another submission was taken instead")
+                continue
+            if to_people and grade.submission in settling.unsure:
+                yield LeftOut(grade.submission, "its author is not certain")
+                continue
+            named = downloads.get(grade.submission, ())
+            for one in settled if apart else (together,):
+                if one.has_points or one.excused:
+                    yield _letter(results.assignment, graded, one, named)
+                else:
+                    yield LeftOut(grade.submission, "not graded yet")
+
+
+def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[str, ...]) -> Letter:
+    grade = graded.grade
+    told = tuple(plain(text) for text in (*settled.comments, *settled.sentences()))
+    return Letter(
+        submission=grade.submission,
+        people=settled.people,
+        downloaded_as=named,
+        grade=grade,
+        settled=settled,
+        told=told,
+        text=_text(assignment, graded, settled, told),
+        page=submission_page(assignment, graded, grade.evidence, (settled,)),
+    )
+
+
+def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[str]) -> str:
+    """Returns the feedback as plain text: points, decisions, and why exercises are wrong.
+
+    Those of which nothing is to be said come last, in a line. It names no test: `feedback` does
+    not.
+    """
+    grade, worth = graded.grade, points(points_of(settled.worth))
+    score = "excused" if settled.final is None else f"{points(settled.final)} of {worth} points"
+    parts = [f"{one_line(assignment)}: {score}"]
+    if told:
+        parts.append("\n".join(told))
+    if grade.message:
+        parts.append(shortened(plain(grade.message)))
+    if grade.status is GradeStatus.UNREADABLE:
+        return "\n\n".join([*parts, "Nothing could be graded."]) + "\n"
+    right = []
+    for each in graded.exercises if graded.complete else ():
+        name, score = one_line(each.exercise), _points_of(each, settled)
+        tests = graded.tests[each.exercise]
+        if each.standing is Standing.FULL and not notes(tests):
+            right.append(f"{name} ({score})")
+            continue
+        indented = textwrap.indent(feedback(tests, graded.causes), "  ")
+        parts.append(f"{name}: {score}\n{indented}")
+    if right:
+        parts.append(f"Right: {', '.join(right)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
+    """Returns the points that an exercise gives in the end, as the sum has them."""
+    own = settled.exercises.get(each.exercise)
+    if own is None:
+        return f"{points(each.score)} of {points(each.max_score)}"
+    return f"{points(points_of(own.final))} of {points(points_of(own.worth))}"
+
+
+_TIME = (1980, 1, 1, 0, 0, 0)
+_PAGES = (".html", ".htm")
+_TEXTS = (".txt", ".md", ".rst", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".log", ".tex")
+_TARS = {".tar": "", ".tar.gz": "gz", ".tgz": "gz", ".tar.bz2": "bz2", ".tbz2": "bz2"}
+_TARS |= {".tar.xz": "xz", ".txz": "xz"}
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The same feedback as a page, as text and, where there was a browser, as PDF."""
+
+    page: str
+    text: str
+    pdf: bytes | None = None
+
+    def files(self) -> dict[str, bytes]:
+        """Returns its files, by their names."""
+        found = {"feedback.html": self.page.encode(), "feedback.txt": self.text.encode()}
+        return found | ({"feedback.pdf": self.pdf} if self.pdf else {})
+
+
+def wrapped(content: Content, name: str) -> bytes | None:
+    """Returns the feedback as the content of a file of this name.
+
+    Returns None if it fits into none of its kind.
+    """
+    suffix, compression = f".{name.lower().rpartition('.')[2]}", _tar(name)
+    if suffix == ".zip":
+        return zipped(content.files())
+    if compression is not None:
+        return _tarred(content.files(), compression)
+    if suffix == ".ipynb":
+        return _notebook(content.text).encode()
+    if suffix == ".py":
+        return "".join(f"# {line}".rstrip() + "\n" for line in content.text.splitlines()).encode()
+    if suffix in _PAGES:
+        return content.page.encode()
+    if suffix == ".pdf":
+        return content.pdf
+    return content.text.encode() if suffix in _TEXTS or "." not in name else None
+
+
+def _tar(name: str) -> str | None:
+    """Returns how a tar of this name is compressed; None if it is called like none."""
+    return next((how for ends, how in _TARS.items() if name.lower().endswith(ends)), None)
+
+
+def _tarred(files: dict[str, bytes], compression: str) -> bytes:
+    """Returns a tar of these files."""
+    buffer = io.BytesIO()
+    with tarfile.open(mode="w", fileobj=buffer) as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    packed = {"gz": lambda data: gzip.compress(data, mtime=0), "bz2": bz2.compress}
+    packed |= {"xz": lzma.compress, "": bytes}
+    return packed[compression](buffer.getvalue())
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    """Returns a zip of these files, the same bytes for the same content."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            add(archive, name, content)
+    return buffer.getvalue()
+
+
+def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
+    """Adds a file to a zip, without the time at which that was."""
+    info = zipfile.ZipInfo(name, _TIME)
+    info.external_attr = mode << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(info, content)
+
+
+def _notebook(text: str) -> str:
+    """Returns a notebook with one cell, in which nothing of the text is Markdown."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    cell = {
+        "cell_type": "markdown",
+        "id": "feedback",
+        "metadata": {},
+        "source": f"{fence}text\n{text}{fence}\n",
+    }
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_FLAGS = ("--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer")
+_SECONDS = 60
+
+
+class NoBrowser(Refusal):
+    """There is no browser that prints, or it does not print; the text says what to do."""
+
+
+class Printer:
+    """Prints pages, one at a time.
+
+    A page holds all it needs and loads nothing, so that the browser reaches no network for it.
+    """
+
+    def __init__(self) -> None:
+        """Finds a browser.
+
+        Raises:
+            NoBrowser: if there is none.
+        """
+        found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+        if found is None:
+            raise NoBrowser(
+                "a PDF is printed by Chromium or Chrome, which this machine has not: install one, "
+                "or leave out --pdf"
+            )
+        # A browser that root starts refuses to work in its own sandbox.
+        self._command = [found, *_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+
+    def printed(self, page: str) -> bytes:
+        """Returns the page as PDF.
+
+        Raises:
+            NoBrowser: if the browser fails.
+        """
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            source, target = folder / "page.html", folder / "page.pdf"
+            source.write_text(page, encoding="utf-8")
+            command = [
+                *self._command,
+                f"--user-data-dir={folder / 'profile'}",
+                f"--print-to-pdf={target}",
+                source.as_uri(),
+            ]
+            try:
+                subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
+                return target.read_bytes()
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise NoBrowser(
+                    f"{self._command[0]} printed no PDF: leave out --pdf, or see what it says"
+                ) from error

@@ -1,0 +1,379 @@
+"""Finds the control groups that this process may make, and removes abandoned ones.
+
+A ground belongs to the process that found it and is used by that or by those it forks; it must not
+outlive it: finding one also removes those of processes that are gone (`sweep`). Find it *before*
+the fork server is started: where systemd grants it, this process moves into a scope, of which only
+what it starts from then on is part too; an ordinary user cannot bring in anybody else.
+
+Version 1 has a hierarchy of folders for each controller. Version 2 has one hierarchy: whoever is
+handed a part of it rules there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import mmap
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.sandbox.cgroups import (
+    Ground,
+    Group,
+    GroupBounds,
+    Hierarchy,
+    NoGround,
+    entry,
+    hierarchies,
+    is_abandoned,
+    is_of_a_grader,
+    kill_all,
+    new_name,
+    number,
+    remove_all,
+    words,
+    write,
+)
+
+_SECONDS = 10.0
+_MANAGER = (
+    "org.freedesktop.systemd1",
+    "/org/freedesktop/systemd1",
+    "org.freedesktop.systemd1.Manager",
+    "StartTransientUnit",
+    "ssa(sv)a(sa(sv))",
+)
+
+
+def enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy | NoGround:
+    """Moves this process into a new scope; the hierarchy as it looks from there.
+
+    An ordinary user may bring nobody into their groups from outside: whoever is to start workers
+    must itself be inside. What it starts later is too. The scope vanishes with the last in it.
+    """
+    around = hierarchy.own.relative_to(hierarchy.mount).parts
+    refusal = _why_not_from(around)
+    if refusal:
+        return NoGround(refusal)
+    asked = _ask(name, around)
+    if asked:
+        return NoGround(asked)
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
+        for here in hierarchies():
+            if here.mount == hierarchy.mount and here.own.name == name:
+                return _step_aside(here)
+        time.sleep(0.002)
+    return NoGround("systemd did not start the scope that it was asked for")
+
+
+def scopes(hierarchy: Hierarchy) -> list[Path]:
+    """Returns the folders in which scopes of this user's processes are."""
+    around = [hierarchy.own, *hierarchy.own.parents]
+    slices = [folder for folder in around if folder.suffix == ".slice"]
+    user = os.geteuid()
+    of_user = [folder for folder in slices if folder.name == f"user-{user}.slice"]
+    managers = [folder / f"user@{user}.service" for folder in of_user]
+    return [*slices, *managers, *(manager / "app.slice" for manager in managers)]
+
+
+def _why_not_from(around: tuple[str, ...]) -> str | None:
+    """Returns why systemd cannot be asked for a control group, or None if it can."""
+    # One that is only mounted into a container takes process ids for those of other processes.
+    if words(Path("/proc/1/comm")) != ["systemd"]:
+        return "there is no systemd to ask for a control group"
+    if not all(Path(name).suffix in (".slice", ".scope", ".service") for name in around):
+        return f"this process is in a control group of another's making ({'/'.join(around)})"
+    user = os.geteuid()
+    if user and f"user-{user}.slice" not in around:
+        return f"this process is not in a session of its user ({'/'.join(around)})"
+    return None
+
+
+def _ask(name: str, around: tuple[str, ...]) -> str | None:
+    """Asks the service manager for a scope with this process in it; what went wrong."""
+    busctl = shutil.which("busctl")
+    if busctl is None:
+        return "there is no busctl to ask systemd with"
+    slices = [part for part in around if part.endswith(".slice")]
+    # Root's scope stays within the bounds that root's processes have here.
+    in_slice = ["Slice", "s", slices[-1]] if os.geteuid() == 0 and slices else []
+    properties = [
+        *("PIDs", "au", "1", str(os.getpid())),
+        *("Delegate", "b", "true"),
+        *("CollectMode", "s", "inactive-or-failed"),
+        *in_slice,
+    ]
+    count = 4 if in_slice else 3
+    command = [
+        *(busctl, "--system" if os.geteuid() == 0 else "--user", "--quiet", "call", *_MANAGER),
+        *(name, "fail", str(count), *properties, "0"),
+    ]
+    try:
+        done = subprocess.run(
+            command,
+            env=_with_bus(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"systemd could not be asked for a scope ({error})"
+    if done.returncode:
+        return f"systemd grants no scope ({done.stderr.strip() or 'it does not say why'})"
+    return None
+
+
+def _with_bus() -> dict[str, str]:
+    """Returns the environment, with the way to the user's service manager where nobody set it."""
+    return {"XDG_RUNTIME_DIR": f"/run/user/{os.geteuid()}", **os.environ}
+
+
+def _step_aside(here: Hierarchy) -> Hierarchy | NoGround:
+    """Moves this process into a group within its scope: one with members hands nothing down."""
+    leaf = here.own / "grader"
+    try:
+        leaf.mkdir()
+        write(leaf / "cgroup.procs", os.getpid())
+    except OSError as error:
+        return NoGround(f"the scope of systemd may not be divided ({error})")
+    return Hierarchy(here.version, here.controllers, here.mount, leaf)
+
+
+_NEEDED = ("memory", "pids")
+# A share of the processor for the group as a whole.
+_WANTED = ("cpu",)
+# No single request that is refused is larger. (Not all versions of the kernel count refusals.)
+_AT_ONCE = 64 * mmap.PAGESIZE
+
+
+class GroupV1(Group):
+    """A group with a folder in each hierarchy."""
+
+    def limit(self, bounds: GroupBounds) -> None:
+        memory = bounds.memory // mmap.PAGESIZE * mmap.PAGESIZE
+        write(self._file("memory.limit_in_bytes"), memory)
+        if (with_swap := self._file("memory.memsw.limit_in_bytes")).exists():
+            write(with_swap, memory)
+        else:
+            write(self._file("memory.swappiness"), 0)
+        write(self._file("pids.max"), bounds.tasks)
+        kept = number(self._file("memory.limit_in_bytes")), number(self._file("pids.max"))
+        if kept != (memory, bounds.tasks):
+            raise OSError(errno.EINVAL, f"the kernel keeps {kept} instead of {bounds}")
+
+    def killed_for_memory(self) -> int:
+        peaks = ("memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes")
+        most = max(number(self._file(name)) or 0 for name in peaks)
+        bound = number(self._file("memory.limit_in_bytes")) or 0
+        was_reached = most + _AT_ONCE > bound
+        return entry(self._file("memory.oom_control"), "oom_kill") if was_reached else 0
+
+    def _file(self, name: str) -> Path:
+        """Returns a control file, in the folder of the hierarchy that has it."""
+        files = [folder / name for folder in self.folders]
+        return next((file for file in files if file.exists()), files[0])
+
+
+def parents_v1(found: list[Hierarchy]) -> list[Path] | NoGround:
+    """Returns this process's own groups: one of the kernel's hierarchies each."""
+    own = {controller: each.own for each in reversed(found) for controller in each.controllers}
+    missing = [controller for controller in _NEEDED if controller not in own]
+    if missing:
+        return NoGround(f"there is no hierarchy of control groups for {' and '.join(missing)}")
+    return list(dict.fromkeys(own[name] for name in (*_NEEDED, *_WANTED) if name in own))
+
+
+def new_ground_v1(found: list[Hierarchy], name: str) -> Ground | NoGround:
+    """Returns a folder for groups below this process's own groups; only root is granted one."""
+    below = parents_v1(found)
+    if isinstance(below, NoGround):
+        return below
+    ground = Ground("v1", tuple(parent / name for parent in below), GroupV1)
+    try:
+        for folder in ground.folders:
+            folder.mkdir()
+    except OSError as error:
+        ground.close()
+        return NoGround(f"no control group may be made ({error.strerror}: {error.filename})")
+    return ground
+
+
+# What systemd marks the units with whose insides it leaves to others.
+_MARKS = ("user.delegate", "trusted.delegate")
+_REFUSED = {
+    errno.EBUSY: "its processes would have to be in groups within it",
+    errno.ENOENT: "its own memory and tasks are not accounted for",
+}
+
+
+class GroupV2(Group):
+    """A group with one folder."""
+
+    def limit(self, bounds: GroupBounds) -> None:
+        memory = bounds.memory // mmap.PAGESIZE * mmap.PAGESIZE
+        write(self._file("memory.max"), memory)
+        write(self._file("pids.max"), bounds.tasks)
+        with contextlib.suppress(FileNotFoundError):  # a kernel that does not swap
+            write(self._file("memory.swap.max"), 0)
+        kept = number(self._file("memory.max")), number(self._file("pids.max"))
+        if kept != (memory, bounds.tasks):
+            raise OSError(errno.EINVAL, f"the kernel keeps {kept} instead of {bounds}")
+
+    def killed_for_memory(self) -> int:
+        events = self._file("memory.events")
+        return entry(events, "oom_kill") if entry(events, "oom") > 0 else 0
+
+    def _file(self, name: str) -> Path:
+        return self.folders[0] / name
+
+
+def new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground | NoGround:
+    """Returns a folder for groups below the nearest group that was handed to this process."""
+    because = "this process's control group is another's to divide"
+    for parent in parents_v2(hierarchy):
+        ground = Ground(version, (parent / name,), GroupV2)
+        try:
+            _hand_down(parent)
+            ground.folders[0].mkdir()
+            _hand_down(ground.folders[0])
+        except OSError as error:
+            ground.close()
+            because = f"no control group may be made in {parent} ({error.strerror})"
+        else:
+            return ground
+    return NoGround(because)
+
+
+def parents_v2(hierarchy: Hierarchy) -> Iterator[Path]:
+    """Yields this process's own group and those around it, as far as they are nobody else's.
+
+    Systemd marks the units whose insides are not its own; what is around them is.
+    """
+    around = [hierarchy.own, *hierarchy.own.parents]
+    within = around[: around.index(hierarchy.mount) + 1]
+    units = [folder for folder in within if folder.suffix in (".scope", ".service", ".slice")]
+    if not units:
+        yield from within
+    elif _is_delegated(units[0]):
+        yield from within[: within.index(units[0]) + 1]
+
+
+def _is_delegated(unit: Path) -> bool:
+    """Returns whether a group is marked as delegated; graders' own scopes all count.
+
+    The manager of an ordinary user may not be able to mark one.
+    """
+    if is_of_a_grader(unit.name):
+        return True
+    for mark in _MARKS:
+        with contextlib.suppress(OSError):
+            if os.getxattr(unit, mark) == b"1":
+                return True
+    return False
+
+
+def _hand_down(folder: Path) -> None:
+    """Lets the groups in a folder have controllers.
+
+    Raises:
+        OSError: if they have not got those that are needed.
+    """
+    for controller in (*_NEEDED, *_WANTED):
+        if controller not in words(folder / "cgroup.subtree_control"):
+            try:
+                write(folder / "cgroup.subtree_control", f"+{controller}")
+            except OSError as error:
+                if controller in _NEEDED:
+                    why = _REFUSED.get(error.errno or 0, error.strerror or "")
+                    raise OSError(error.errno, why) from error
+
+
+def sweep() -> None:
+    """Removes this user's grounds whose processes are gone, killing who is left in them."""
+    for folder in _grounds():
+        if is_abandoned(folder.name):
+            kill_all([folder])
+            remove_all([folder])
+
+
+def _grounds() -> Iterator[Path]:
+    """Yields this user's folders where grounds are made."""
+    found = hierarchies()
+    own = parents_v1(found)
+    parents = [] if isinstance(own, NoGround) else own
+    for hierarchy in found:
+        if hierarchy.version == 2:
+            parents += [*parents_v2(hierarchy), *scopes(hierarchy)]
+    for parent in dict.fromkeys(parents):
+        with contextlib.suppress(OSError), os.scandir(parent) as entries:
+            for entry in entries:
+                if entry.is_dir() and entry.stat().st_uid == os.geteuid():
+                    yield Path(entry.path)
+
+
+_TRIAL = GroupBounds(memory=64 << 20, tasks=16)
+
+
+def find_ground() -> Ground | NoGround:
+    """Returns a ground of this process's own, in which a group was made, filled, killed, removed.
+
+    A machine whose memory is accounted for by version 1 has that, whatever else is mounted.
+    Grounds of processes that were killed are removed.
+    """
+    sweep()
+    found = hierarchies()
+    if any("memory" in each.controllers for each in found):
+        return _tried(new_ground_v1(found, new_name()))
+    for hierarchy in found:
+        if hierarchy.version == 2:
+            return _ground_v2(hierarchy)
+    return NoGround("no control groups are mounted here")
+
+
+def _ground_v2(hierarchy: Hierarchy) -> Ground | NoGround:
+    """Returns a ground in this process's own group, or else in a scope of systemd."""
+    ground = _tried(new_ground_v2(hierarchy, new_name()))
+    if isinstance(ground, Ground):
+        return ground
+    inside = enter_scope(hierarchy, f"{new_name()}.scope")
+    if isinstance(inside, NoGround):
+        return NoGround(f"{ground.because}; {inside.because}")
+    return _tried(new_ground_v2(inside, new_name(), "v2, scope of systemd"))
+
+
+def _tried(ground: Ground | NoGround) -> Ground | NoGround:
+    """Returns the ground, if it does all that it is for."""
+    if isinstance(ground, NoGround):
+        return ground
+    because = _what_fails(ground)
+    if because is None:
+        return ground
+    ground.close()
+    return NoGround(because)
+
+
+def _what_fails(ground: Ground) -> str | None:
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE
+    ) as waiting:
+        try:
+            group = ground.new("trial", _TRIAL)
+            group.add(waiting.pid)
+            if not group.kill() or waiting.wait(_SECONDS) != -signal.SIGKILL:
+                return "a process in a control group could not be killed"
+            if not group.remove():
+                return "a control group could not be removed"
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"no process can be held in a control group ({error})"
+        finally:
+            waiting.kill()
+    return None

@@ -1,0 +1,138 @@
+"""A worker's claims as others read them: exceptions and uses of forbidden names.
+
+Exceptions lose the folders of this machine and have refusals explained. Uses are bounded and
+checked; the check is no matter of security: code that wants to hide a call can.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import site
+import sys
+import sysconfig
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from grader.core.wire.calls import MAX_USES, Raised, Use
+from grader.core.wire.scripts import GIVEN
+from grader.worker.observing.lines import WORKPLACE
+
+
+class Uses:
+    """The uses that one submission's worker told of; `root` holds the submission's files.
+
+    `at_import` are those of its import, which is no exercise's doing; `called` those of the calls
+    of each exercise's adapter.
+    """
+
+    def __init__(self, forbidden: Collection[str], root: Path) -> None:
+        self.forbidden = forbidden
+        self._root = root
+        self.at_import: dict[Use, None] = {}
+        self.called: dict[str, dict[Use, None]] = {}
+
+    def note_import(self, uses: Iterable[Use]) -> None:
+        """Keeps what was used while the submission was imported."""
+        self._keep(self.at_import, uses)
+
+    def note_call(self, exercise: str, uses: Iterable[Use]) -> None:
+        """Keeps what was used while a test called an exercise's adapter."""
+        kept = self.called.setdefault(exercise, {})
+        self._keep(kept, uses)
+        if not kept:
+            del self.called[exercise]
+
+    def _keep(self, kept: dict[Use, None], uses: Iterable[Use]) -> None:
+        """Adds what can be true: a forbidden name, in a file of the submission."""
+        for use in uses:
+            if len(kept) < MAX_USES and use.name in self.forbidden and self._is_own(use.file):
+                kept[use] = None
+
+    def _is_own(self, file: str) -> bool:
+        path = PurePosixPath(file)
+        if path.is_absolute() or ".." in path.parts:
+            return False
+        try:
+            return (self._root / path).is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            return False
+
+
+_RULE = (
+    " (while it is graded, a submission reads its own files, writes to its temporary folder, and "
+    "starts no other program and no connection)"
+)
+_NO_NETWORK = " (there is no network while a submission is graded: hand in what it needs)"
+_UNREACHED = re.compile(
+    r"name resolution|Name or service not known|nodename nor servname|Failed to resolve"
+    r"|Network is unreachable|getaddrinfo failed|Max retries exceeded|[Cc]ouldn't connect to '?http"
+)
+# The folder of a file that a test made (`grader/worker/marshalling.py`).
+_GIVEN = re.compile(rf"[^\s'\"=]*{GIVEN}\w+/\d+/")
+_ENGINE = Path(__file__).resolve().parents[2]
+
+
+def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
+    """Returns what the submission raised, without this machine's paths in the texts."""
+    rule = _RULE if _is_refusal(raised) else ""
+    rule = rule or (_NO_NETWORK if _UNREACHED.search(raised.message) else "")
+    operands = tuple(
+        dataclasses.replace(operand, words=without_places(operand.words, root, scratch))
+        for operand in raised.operands
+    )
+    return dataclasses.replace(
+        raised,
+        message=without_places(raised.message + rule, root, scratch),
+        operands=operands,
+        printed=without_places(raised.printed, root, scratch),
+    )
+
+
+def without_places(text: str, root: Path, scratch: Path) -> str:
+    """Returns the text without the places of this machine.
+
+    A path below `root` becomes the submission's own, one below `scratch` says so, packages and
+    the standard library keep what follows their folder, files that a test made their name.
+    """
+    names = _names(root, scratch)
+    for folder in sorted(names, key=len, reverse=True):
+        text = text.replace(f"{folder}/", names[folder]).replace(folder, names[folder] or ".")
+    return _GIVEN.sub("…/", _without_beginning(text, scratch))
+
+
+def _without_beginning(text: str, folder: Path) -> str:
+    """Drops the beginning of a folder's path in which a text was cut."""
+    shortest = len(str(Path(*folder.parts[:3])))
+    for length in range(len(str(folder)), shortest - 1, -1):
+        if text.endswith(str(folder)[:length]):
+            return f"{text[:-length]}…"
+    return text
+
+
+def _is_refusal(raised: Raised) -> bool:
+    """Returns whether it is what Python raises when the confinement refuses something."""
+    refusals = ("Operation not permitted", "Read-only file system")
+    return raised.kind == "PermissionError" or any(one in raised.message for one in refusals)
+
+
+def _names(root: Path, scratch: Path) -> Mapping[str, str]:
+    """Returns the text that stands for each folder, by the folder's path."""
+    paths = sysconfig.get_paths()
+    names = {str(Path.home()): "~/", str(_ENGINE): "grader/", sys.prefix: "", sys.base_prefix: ""}
+    names |= dict.fromkeys((*site.getsitepackages(), paths["stdlib"], paths["platstdlib"]), "")
+    return names | {str(scratch): "scratch/", str(scratch / WORKPLACE): "", str(root): ""}
+
+
+_ABSENCES = ("NameError", "ModuleNotFoundError", "ImportError", "FileNotFoundError", "KeyError")
+_SHOWN = 3
+
+
+def with_what_was_missed(raised: Raised, missed: Sequence[str]) -> Raised:
+    """Returns the exception, with the skipped commands that may define what is missing."""
+    is_absent = raised.kind in _ABSENCES or (raised.missing and not raised.frames)
+    if not missed or not is_absent:
+        return raised
+    more = f" and {len(missed) - _SHOWN} more" if len(missed) > _SHOWN else ""
+    shown = ", ".join(missed[:_SHOWN])
+    return dataclasses.replace(raised, not_run=f"Not run while it is graded: {shown}{more}.")

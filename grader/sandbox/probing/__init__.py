@@ -1,1 +1,0 @@
-"""Tries each layer of confinement for real: attempts that must be refused."""

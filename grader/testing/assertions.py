@@ -1,0 +1,333 @@
+"""The assertions that tests make; their messages are what a student reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy
+import torch
+
+from grader.core.evidence import LARGEST_PICTURE, Picture, in_six_digits
+from grader.core.verdict import Status, Where
+from grader.core.wire.calls import Traced
+from grader.core.wire.records import Line
+from grader.core.wire.values import Elsewhere, Value
+from grader.testing.comparison import Comparison, Tolerance, compare, single_number, tolerance_for
+from grader.testing.differences import (
+    RESULT,
+    Conversion,
+    as_before,
+    difference_in_words,
+    dropout_in_words,
+    nearness_in_words,
+    overflow_in_words,
+    worst_in_a_table,
+)
+from grader.testing.handles.handle import Reference, Student
+from grader.testing.outcome import (
+    StudentFault,
+    axes_of,
+    known_of,
+    looking,
+    measured,
+    name_of,
+    note,
+    place_in_words,
+    precision_of,
+    shows_expected,
+    where_of,
+)
+from grader.testing.structure import differences, explanation, side_by_side
+
+_MORE_OPERATIONS = 1.5
+# Messages of torch where a GPU would go on: it has values, and its own generators.
+_TAKES_VALUES = re.compile(r"item\(\) cannot be called on meta tensors|not an accelerator")
+_LARGER_TENSORS = 4
+# What a tensor can be compared with number by number.
+_NUMBERS = (torch.Tensor, numpy.ndarray, int, float, list, tuple)
+
+
+class WrongForm(AssertionError):
+    """A result of another shape or dtype than it must have, and the line that made it so.
+
+    Its text may tell of what a test asked: it is for who asks on inputs that everybody has.
+    """
+
+    def __init__(self, said: str, line: Line | None) -> None:
+        told = [] if line is None else [f"It becomes so in {place_in_words(line)}"]
+        super().__init__("\n".join([said, *told]))
+        self.where = where_of(line)
+
+
+class WrongParts(AssertionError):
+    """A value other than was expected: the part that differs; `in_full` both, shortened."""
+
+    def __init__(self, said: str, actual: Value, expected: Value, place: str) -> None:
+        super().__init__(said)
+        got, wanted = side_by_side(actual, expected, place)
+        shown = [f"    expected  {wanted}"] if shows_expected() else []
+        self.in_full = "\n".join([said, *shown, f"    got       {got}"])
+
+
+class WrongNumbers(AssertionError):
+    """An answer differs from what was expected; its text says how, for who asks for it.
+
+    Whether the text holds expected values is settled when it is raised.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        comparison: Comparison,
+        axes: Sequence[str],
+        conversion: Conversion | None = None,
+        untouched: str = "",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.comparison = comparison
+        self.axes = axes
+        self._conversion = conversion
+        self._untouched = untouched
+        self._dtype = dtype
+        self._shows_expected = shows_expected()
+
+    def __str__(self) -> str:
+        """Returns the sentences, and a table of the worst numbers."""
+        if self._untouched:
+            return self.words
+        table = worst_in_a_table(self.comparison, self._shows_expected)
+        return "\n".join([self.words, *table])
+
+    @property
+    def words(self) -> str:
+        """Returns how many numbers are wrong, by how much and where; a sentence on each line."""
+        if self._untouched:
+            return as_before(self.what, self._untouched)
+        words = difference_in_words(self.what, self.comparison, self.axes)
+        words += dropout_in_words(self.comparison)
+        words += overflow_in_words(self.comparison, self._dtype)
+        if self._conversion is None:
+            return "\n".join([*words, *nearness_in_words(self.comparison)])
+        converted = self._conversion.in_words(self.what)
+        is_first = self._conversion.explains
+        return "\n".join([*converted, *words] if is_first else [*words, *converted])
+
+    @property
+    def where(self) -> Where | None:
+        """Returns the line that made the numbers coarser, if nothing else is wrong with them."""
+        conversion = self._conversion
+        return where_of(conversion.line) if conversion and conversion.explains else None
+
+    def pictures(self, test: str) -> Iterator[Picture]:
+        """Yields a picture of expected and actual values, unless they are too many to look at."""
+        expected, got = self.comparison.want, self.comparison.got
+        if 0 < expected.numel() <= LARGEST_PICTURE:
+            yield Picture(
+                test,
+                self.what,
+                tuple(self.axes),
+                tuple(expected.shape),
+                in_six_digits(expected.flatten().tolist()),
+                in_six_digits(got.flatten().tolist()),
+            )
+
+
+def assert_matches(
+    actual: Any, expected: Any, tolerance: Tolerance | None = None, what: str | None = None
+) -> None:
+    """Asserts that an answer equals what was expected, within a tolerance fit for its dtype.
+
+    Of values in others, the first that is another one is told, by key and index. `what` is what
+    messages call the answer; without it "the result", or the method that gave it.
+    """
+    __tracebackhide__ = True
+    with looking():
+        _compare(actual, expected, tolerance, what or name_of(actual) or RESULT)
+
+
+def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str) -> None:
+    __tracebackhide__ = True
+    if isinstance(actual, torch.Tensor) and isinstance(expected, _NUMBERS):
+        expected = torch.as_tensor(expected)
+        if actual.shape != expected.shape:
+            raise _of_another_shape(actual, expected, what)
+    else:
+        expected = single_number(expected)
+    for part in differences(actual, expected):
+        name = f"{what}{part.place}" if part.place.startswith((".", "[")) else what
+        if part.tensors is None:
+            wanted_words = part.expected if shows_expected() else "something else was expected"
+            shown = f": {wanted_words}" if part.expected else ""
+            raise WrongParts(f"{name} {part.words}{shown}", actual, expected, part.place)
+        got, wanted = part.tensors
+        comparison = compare(got, wanted, tolerance or tolerance_for(precision_of(got)))
+        measured(comparison.measurement)
+        if not comparison.ok:
+            known = known_of(got)
+            form = Conversion.of(got, wanted), known.untouched if known is not None else ""
+            raise WrongNumbers(name, comparison, axes_of(got), *form, dtype=got.dtype)
+
+
+def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> WrongForm:
+    """Returns the fault for a shape that no annotation tells in advance."""
+    said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"]
+    names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
+    if len(names) == wanted.ndim:
+        said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape), {})])
+    known = known_of(actual)
+    line = known.trace(Traced.SHAPE) if known is not None else None
+    return WrongForm("\n".join(said), line)
+
+
+def assert_gradients_match(
+    student: Student,
+    reference: Reference,
+    cotangent: torch.Tensor,
+    wrt: tuple[str, ...],
+    tolerance: Tolerance | None = None,
+    **inputs: Value,
+) -> None:
+    """Asserts that gradients with respect to the named inputs are those of the reference."""
+    __tracebackhide__ = True
+    expected = reference.gradients(cotangent, wrt=wrt, **inputs)
+    actual = student.gradients(cotangent, wrt=wrt, **inputs)
+    for name in wrt:
+        assert_matches(actual[name], expected[name], tolerance, f"the gradient of {name}")
+
+
+def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> None:
+    """Asserts that a call leaves its inputs as they were."""
+    __tracebackhide__ = True
+    arguments = student.adapter.bind(args, kwargs)
+    answer = student.ask(arguments, watch_inputs=True)
+    student.result(answer, arguments)
+    changed = ", ".join(answer.changed_inputs)
+    assert not changed, (
+        f"{student.adapter.name} changes its input {changed}\n"
+        "These change the caller's tensor: x -= ..., x[...] = ..., and operations that end in _."
+    )
+
+
+def assert_same_answer_twice(student: Student, *args: Value, **kwargs: Value) -> None:
+    """Asserts that two equal calls have equal results."""
+    __tracebackhide__ = True
+    first, second = student(*args, **kwargs), student(*args, **kwargs)
+    assert _equal(first, second), (
+        f"{student.adapter.name} returns something else when it is called again with the same "
+        "inputs: is dropout on, a tensor uninitialised (torch.empty), or something kept between "
+        "calls?"
+    )
+
+
+def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
+    """Asserts that a result has the dtype of the inputs."""
+    __tracebackhide__ = True
+    wanted, got = (str(kind).removeprefix("torch.") for kind in (dtype, actual.dtype))
+    if got == wanted:
+        return
+    known = known_of(actual)
+    line = known.trace(Traced.DTYPE) if known is not None else None
+    raise WrongForm(f"with {wanted} inputs the result must be {wanted}, not {got}", line)
+
+
+def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:
+    """Asserts that a call stays on the device of its inputs, which is not the CPU.
+
+    torch's meta device plays the GPU: it computes shapes, and refuses tensors of other devices. It
+    has no values: code that looks at one (`bool(x.any())`) cannot be tried, and passes.
+    Code that forgets `device=` only where the default device would be another one gets a note.
+    """
+    __tracebackhide__ = True
+    arguments = student.adapter.bind(args, kwargs)
+    forgotten: StudentFault | None = None
+    takes_values = False
+    try:
+        value = _elsewhere(student, arguments, default_device=False)
+        if value is not None and value.device == "meta":
+            return
+        takes_values = value is None
+    except StudentFault as fault:
+        forgotten = fault
+    # What fails on the CPU as well is no matter of the device.
+    student.result(student.ask(arguments), arguments)
+    value = None if takes_values else _elsewhere(student, arguments, default_device=True)
+    if value is None:
+        return
+    assert value.device == "meta", (
+        f"{student.adapter.name} returns its result on the {value.device}; it must lie on the "
+        "device of its inputs"
+    )
+    if forgotten is not None:
+        place = f" ({forgotten.where.file}:{forgotten.where.line})" if forgotten.where else ""
+        note(f"This may fail on a GPU: pass device=x.device when you create tensors{place}.")
+
+
+def assert_work_does_not_grow(
+    student: Student,
+    reference: Reference,
+    small: Mapping[str, Value],
+    large: Mapping[str, Value],
+) -> None:
+    """Asserts that longer inputs take as many torch operations, and no needlessly large tensors.
+
+    A table or mask that is as large for the small input is of a fixed size.
+    """
+    __tracebackhide__ = True
+    allowed = reference.count_work(**large).largest * _LARGER_TENSORS
+    few, many = student.count_work(**small), student.count_work(**large)
+    assert many.operations <= few.operations * _MORE_OPERATIONS, (
+        f"{student.adapter.name} makes more torch operations for a larger input: "
+        f"{many.operations}, and {few.operations} for a small one\n"
+        "A Python loop over tokens or over the batch can be one operation on the whole tensor."
+    )
+    assert many.largest <= max(allowed, few.largest), (
+        f"{student.adapter.name} makes a tensor of {many.largest} elements on the way, "
+        f"where {allowed // _LARGER_TENSORS} are enough"
+    )
+
+
+def _elsewhere(
+    student: Student, arguments: Mapping[str, Value], default_device: bool
+) -> Elsewhere | None:
+    """Returns the result of a call with inputs on the meta device; None if it takes their values.
+
+    Raises:
+        StudentFault: if there is none.
+    """
+    observe = {"device": "meta", "default_device": default_device}
+    answer = student.attempt(arguments, **observe)
+    if answer.raised is not None:
+        if _TAKES_VALUES.search(answer.raised.message):
+            return None
+        fault = student.failure(answer.raised, arguments, **observe)
+        if fault.status is not Status.ERROR:
+            raise fault
+        raise StudentFault(
+            Status.FAILED,
+            f"with inputs on torch's meta device, a stand-in for a GPU: {fault.message}",
+            fault.where,
+        )
+    value = student.result(answer, arguments)
+    if isinstance(value, Elsewhere):
+        return value
+    if not isinstance(value, torch.Tensor):
+        raise StudentFault(Status.FAILED, f"{student.adapter.name} must return a tensor")
+    return Elsewhere(str(value.dtype), tuple(value.shape), "cpu")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Returns whether two values are the same; those of two kinds never are, whatever they are."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.shape == other.shape and _alike(one, other)
+    one, other = single_number(one), single_number(other)
+    found = differences(one, other)
+    return not any(part.tensors is None or not _alike(*part.tensors) for part in found)
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    same = (one == other) | (one.isnan() & other.isnan())
+    return one.dtype == other.dtype and bool(same.all())

@@ -1,1 +1,0 @@
-"""The assertions that tests make, and the words for what they find."""

@@ -1,0 +1,380 @@
+"""The adapters' contract, read from the annotations of `adapters.py`."""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+import io
+import itertools
+import os
+import pathlib
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import torch
+
+from grader.core.assignment import BadAssignment
+from grader.core.names import is_adapter
+from grader.core.wire.values import Value, in_words
+from grader.testing.kinds import (
+    Anything,
+    Choice,
+    DictType,
+    Kind,
+    ListType,
+    NamedType,
+    OneOf,
+    PlainType,
+    SetType,
+    Sizes,
+    TensorType,
+    TupleType,
+    is_lead,
+)
+from grader.testing.object_kinds import (
+    MODULE,
+    OBJECT,
+    OPTIMIZER,
+    PARAMETERS,
+    PATH,
+    STREAM,
+    TEXT,
+    ClassType,
+    GivenType,
+    IterableType,
+    IteratorType,
+    ObjectType,
+    ParameterType,
+    Signature,
+)
+
+_PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype, torch.device)
+_CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
+_LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
+_GIVEN: dict[Any, Kind] = {
+    torch.nn.Module: GivenType(MODULE, (OBJECT,)),
+    torch.optim.Optimizer: GivenType(OPTIMIZER, (OBJECT,)),
+    **dict.fromkeys((pathlib.Path, pathlib.PurePath, os.PathLike), GivenType(PATH)),
+    **dict.fromkeys(
+        (typing.BinaryIO, typing.IO[bytes], io.BytesIO, io.BufferedReader, io.BufferedWriter),
+        GivenType(STREAM),
+    ),
+    **dict.fromkeys((typing.TextIO, typing.IO[str], io.TextIOWrapper), GivenType(TEXT)),
+    **dict.fromkeys((typing.IO, typing.IO[Any]), GivenType(STREAM, (TEXT,))),
+}
+_DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+_SETS = (set, frozenset, collections.abc.Set)
+_ITERATORS = (collections.abc.Iterator, collections.abc.Generator)
+_SPECIAL = ("__init__", "__call__", "__len__")
+_INSTEAD = (
+    "write numbers, str, bytes, None, tensors, numpy arrays, or lists, tuples, dicts, sets and "
+    "NamedTuples of them. A test may also make torch.nn.Parameter, torch.nn.Module, "
+    "torch.optim.Optimizer, a path or an open file. An object that stays with the submission is a "
+    "typing.Protocol that declares its methods"
+)
+
+
+class CannotCross(Exception):
+    """An annotation asks for what no submission can be handed, or can answer with."""
+
+
+def kind_of(annotation: Any) -> Kind:
+    """Returns the kind of value that an annotation asks for.
+
+    Raises:
+        CannotCross: if there is none; the text says what to write instead.
+    """
+    if annotation in (Any, object):
+        return Anything()
+    if annotation is None:
+        return PlainType(type(None))
+    if isinstance(annotation, collections.abc.Hashable) and annotation in _GIVEN:
+        return _GIVEN[annotation]
+    if hasattr(annotation, "dim_str"):
+        return _tensor(annotation)
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(arguments)
+    if origin is typing.Annotated:
+        return kind_of(arguments[0])
+    if origin is typing.Literal:
+        return Choice(arguments)
+    if origin is not None:
+        return _several(annotation, origin, arguments)
+    return _single(annotation)
+
+
+def _single(annotation: Any) -> Kind:
+    if annotation in _PLAIN:
+        return PlainType(annotation)
+    if annotation is torch.nn.Parameter:
+        return ParameterType()
+    if getattr(annotation, "_is_protocol", False):
+        return _object(annotation)
+    if annotation is torch.Tensor:
+        return TensorType("numeric", ("...",))
+    if annotation is numpy.ndarray:
+        return TensorType("numeric", ("...",), is_array=True)
+    if annotation in (*_LISTS, *_DICTS, *_SETS, tuple):
+        return _several(annotation, annotation, ())
+    if isinstance(annotation, type) and issubclass(annotation, tuple):
+        fields = typing.get_type_hints(annotation)
+        if hasattr(annotation, "_fields") and set(annotation._fields) == set(fields):
+            return NamedType(
+                annotation, {name: kind_of(fields[name]) for name in annotation._fields}
+            )
+    raise _refused(annotation)
+
+
+def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
+    if origin is type:
+        made = kind_of(arguments[0])
+        if isinstance(made, ObjectType):
+            return ClassType(made)
+        raise CannotCross(
+            f"type[{_said(arguments[0])}] cannot cross to a submission: declare what its objects "
+            "can do in a typing.Protocol in adapters.py, and write type[…] of that"
+        )
+    if origin is os.PathLike:
+        return GivenType(PATH)
+    if origin in _ITERATORS:
+        return IteratorType(_item(arguments))
+    if origin is collections.abc.Iterable:
+        return _gone_through(ListType(_item(arguments)))
+    if origin is numpy.ndarray:
+        return TensorType("numeric", ("...",), is_array=True)
+    if origin in _LISTS:
+        return ListType(_item(arguments))
+    if origin in _SETS:
+        return SetType(_item(arguments), frozenset if origin is frozenset else set)
+    if origin in _DICTS:
+        key, value = arguments or (Any, Any)
+        return DictType(kind_of(key), kind_of(value))
+    if origin is tuple:
+        if not arguments or arguments[-1] is Ellipsis:
+            return TupleType((_item(arguments[:1]),), open=True)
+        return TupleType(tuple(map(kind_of, arguments)))
+    raise _refused(annotation)
+
+
+def _gone_through(several: ListType) -> Kind:
+    """Returns a list, or what else gives such items: a text file lines, a module parameters."""
+    if several.item == PlainType(str):
+        return IterableType(several, (TEXT,))
+    if several.item == ParameterType():
+        return IterableType(several, (PARAMETERS,))
+    return several
+
+
+def _item(arguments: tuple[Any, ...]) -> Kind:
+    return kind_of(arguments[0]) if arguments else Anything()
+
+
+def _one_of(arguments: tuple[Any, ...]) -> Kind:
+    return OneOf(tuple(map(kind_of, arguments)))
+
+
+def _tensor(annotation: Any) -> TensorType:
+    category = next(
+        (kind for dtype, kind in _CATEGORIES.items() if dtype in annotation.dtypes), "numeric"
+    )
+    if set(_CATEGORIES) <= set(annotation.dtypes):
+        category = "numeric"
+    axes = tuple(axis.lstrip("#?") for axis in annotation.dim_str.split())
+    return TensorType(category, axes, annotation.array_type is numpy.ndarray)
+
+
+def _object(declared: type) -> ObjectType:
+    methods = {
+        name: signature_of(function, bound=True)
+        for name, function in vars(declared).items()
+        if inspect.isfunction(function) and (name[0] != "_" or name in _SPECIAL)
+    }
+    if "_no_init" in vars(declared).get("__init__", _object).__name__:
+        del methods["__init__"]
+    hints = typing.get_type_hints(declared)
+    return ObjectType(
+        declared.__name__, methods, {n: _returned(n, hint) for n, hint in hints.items()}
+    )
+
+
+def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature:
+    """Returns the kinds of a function's parameters, without the first if `bound`, and result.
+
+    Raises:
+        CannotCross: if one of them cannot cross; the text says which.
+    """
+    hints = typing.get_type_hints(inspect.unwrap(function))
+    parameters = list(inspect.signature(function).parameters.values())[bound:]
+    kinds = {
+        one.name: _kind_at(one.name, hints.get(one.name, Any))
+        for one in parameters
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    }
+    return Signature(kinds, _returned("its result", hints.get("return", Any)))
+
+
+def _returned(what: str, annotation: Any) -> Kind:
+    """Returns the kind of what an adapter or a method returns, or an attribute holds."""
+    kind = _kind_at(what, annotation)
+    given = next((one for one in _kinds_in(kind) if isinstance(one, GivenType)), None)
+    if given is not None:
+        raise CannotCross(f"{what}: {given} can be given, and not come back: {_INSTEAD}")
+    return kind
+
+
+def _kinds_in(kind: Kind) -> Iterator[Kind]:
+    """Yields a kind, and those that it is made of."""
+    yield kind
+    if isinstance(kind, ListType | SetType | IteratorType):
+        yield from _kinds_in(kind.item)
+    elif isinstance(kind, DictType):
+        yield from _kinds_in(kind.value)
+    elif isinstance(kind, TupleType):
+        yield from itertools.chain(*map(_kinds_in, kind.items))
+    elif isinstance(kind, OneOf):
+        yield from itertools.chain(*map(_kinds_in, kind.kinds))
+    elif isinstance(kind, NamedType):
+        yield from itertools.chain(*map(_kinds_in, kind.fields.values()))
+
+
+def _kind_at(what: str, annotation: Any) -> Kind:
+    try:
+        return kind_of(annotation)
+    except CannotCross as problem:
+        raise CannotCross(f"{what}: {problem}") from None
+
+
+def _refused(annotation: Any) -> CannotCross:
+    return CannotCross(f"{_said(annotation)} cannot cross to a submission: {_INSTEAD}")
+
+
+def _said(annotation: Any) -> str:
+    return getattr(annotation, "__qualname__", None) or str(annotation)
+
+
+_COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """One adapter: the kinds of its parameters, in order, and of its result.
+
+    What an iterator gives `is_item`: it is read, and takes nothing.
+    """
+
+    name: str
+    kinds: Mapping[str, Kind]
+    result: Kind
+    is_item: bool = False
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Returns the names of the parameters."""
+        return tuple(self.kinds)
+
+    @property
+    def tensors(self) -> Mapping[str, TensorType]:
+        """Returns the type of each parameter that takes, or may take, a tensor or an array."""
+        found = {name: _tensor_in(kind) for name, kind in self.kinds.items()}
+        return {name: kind for name, kind in found.items() if kind is not None}
+
+    def bind(self, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> dict[str, Value]:
+        """Returns the arguments by name, as an adapter is always called.
+
+        Raises:
+            TypeError: if they are not those that the adapter takes.
+        """
+        named = dict(zip(self.parameters, args, strict=False)) | dict(kwargs)
+        unknown = set(named) - set(self.parameters)
+        if unknown or len(args) > len(self.parameters):
+            raise TypeError(f"{self.name} has no parameter for {sorted(unknown) or args[-1]!r}")
+        for name, value in named.items():
+            misfit = next(self.kinds[name].misfits(value, Sizes({})), None)
+            if misfit is not None:
+                raise TypeError(
+                    f"{self.name}: {name}{misfit.place} must be {misfit.wanted}, not "
+                    f"{in_words(misfit.value)}"
+                )
+        return named
+
+    def expected_shape(self, arguments: Mapping[str, Value]) -> tuple[int, ...] | None:
+        """Returns the shape that the result must have; None if the annotations do not tell."""
+        if not isinstance(self.result, TensorType):
+            return None
+        return self.result.shape(self.sizes(arguments))
+
+    def sizes(self, arguments: Mapping[str, Value]) -> Sizes:
+        """Returns the sizes of the arguments' named axes, and their broadcast leading axes."""
+        sizes = {name: value for name, value in arguments.items() if type(value) is int}
+        leads: list[tuple[int, ...]] = []
+        for name, tensor_type in self.tensors.items():
+            value = arguments.get(name)
+            if isinstance(value, torch.Tensor | numpy.ndarray):
+                own, lead = _sizes(tensor_type, tuple(value.shape))
+                sizes |= own
+                leads.append(lead)
+        # torch's own would load the packages for symbolic sizes first.
+        return Sizes(sizes, numpy.broadcast_shapes(*leads) if leads else None)
+
+
+def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:
+    """Returns every adapter of a module, by name.
+
+    Raises:
+        BadAssignment: if one of them takes or returns what cannot cross to a submission.
+    """
+    return {
+        name: _adapter(name, function)
+        for name, function in vars(adapters).items()
+        if is_adapter(name) and callable(function)
+    }
+
+
+def _adapter(name: str, function: Callable[..., Any]) -> Adapter:
+    try:
+        signature = signature_of(function)
+    except CannotCross as problem:
+        raise BadAssignment(f"adapters.py, {name}, {problem}") from None
+    return Adapter(name, signature.kinds, signature.result)
+
+
+def _tensor_in(kind: Kind) -> TensorType | None:
+    if isinstance(kind, OneOf):
+        return next(filter(None, map(_tensor_in, kind.kinds)), None)
+    return kind if isinstance(kind, TensorType) else None
+
+
+def _sizes(
+    tensor_type: TensorType, shape: tuple[int, ...]
+) -> tuple[dict[str, int], tuple[int, ...]]:
+    """Returns the sizes of the named axes of a shape that fits, and its leading axes."""
+    named = [axis for axis in tensor_type.axes if not is_lead(axis)]
+    split = len(shape) - len(named)
+    trailing = shape[split:] if split >= 0 else ()
+    sizes = {axis: size for axis, size in zip(named, trailing, strict=False) if axis.isidentifier()}
+    return sizes, shape[:split] if split > 0 else ()
+
+
+def axis_names(wanted: TensorType, rank: int) -> tuple[str, ...]:
+    """Returns names for a result's axes: the annotation's, and numbers for leading ones.
+
+    >>> axis_names(TensorType("floating-point", ("...", "queries", "d_v")), 4)
+    ('the first leading axis', 'the second leading axis', 'queries', 'd_v')
+    """
+    named = [axis for axis in wanted.axes if not is_lead(axis)]
+    leading = rank - len(named)
+    if not named:
+        return tuple(f"axis {place}" for place in range(rank))
+    if leading == 1:
+        return ("the leading axis", *named)
+    return (*(f"the {counted(place)} leading axis" for place in range(leading)), *named)
+
+
+def counted(place: int) -> str:
+    """Returns `first` for 0, `second` for 1, …"""
+    return _COUNTED[place] if place < len(_COUNTED) else f"{place + 1}th"

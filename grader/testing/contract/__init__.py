@@ -1,1 +1,0 @@
-"""The adapters' contract: which kind of value each annotation asks for."""

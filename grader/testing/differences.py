@@ -1,0 +1,368 @@
+"""Says in words how an answer differs from what was expected: how much, where, and the worst.
+
+The headline of a failure says without numbers what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from grader.core.wire.calls import Traced
+from grader.core.wire.records import Line
+from grader.testing.comparison import (
+    Comparison,
+    all_within,
+    place_of,
+    place_of_largest,
+    tolerance_for,
+)
+from grader.testing.outcome import known_of, place_in_words
+
+# The name of an answer that nobody gave a name.
+RESULT = "the result"
+# Fewer values fit a pattern by chance.
+_PATTERN = 4
+# By so many tolerances the expected values differ from each other, at least.
+_SPREAD = 100.0
+
+
+def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
+    """Returns the headline of a wrong answer: "wrong from index 1 of seq on"."""
+    of = "" if what == RESULT else f" of {what}"
+    if bool(comparison.strange.any()):
+        return f"{_some(comparison.strange, of)} {_kinds(comparison)}"
+    wrong = comparison.ratio > 1
+    if comparison.boolean:
+        return _opposite(of, wrong, comparison)
+    if not comparison.got.ndim:
+        return f"{what} is wrong"
+    pattern = _pattern(comparison) if bool(wrong.all()) else ""
+    if pattern:
+        return f"every value{of} {pattern}"
+    if _is_reordered(comparison):
+        return f"the values{of} are right but in the wrong places"
+    where = next(_where_in_short(wrong, axes), "")
+    if where:
+        return f"wrong {where}" if not of else f"{what} is wrong {where}"
+    return f"{_some(wrong, of)} wrong"
+
+
+def wrong_places(
+    wrong: torch.Tensor, axes: Sequence[str]
+) -> Iterator[tuple[str, Sequence[int], int]]:
+    """Yields the axes that have right places: the name, the wrong places, and the size."""
+    for place, axis in enumerate(axes):
+        others = [other for other in range(wrong.ndim) if other != place]
+        along = wrong.any(dim=others) if others else wrong
+        places = [int(i) for i in along.nonzero().flatten()]
+        if 0 < len(places) < len(along):
+            yield axis, places, len(along)
+
+
+def _where_in_short(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
+    """Yields the wrong part of an axis, where every value of that part's places may be wrong."""
+    for axis, places, size in wrong_places(wrong, axes):
+        first, last = places[0], places[-1]
+        if size < 3 or len(places) != last - first + 1:
+            continue
+        if last == size - 1:
+            yield f"from index 1 of {axis} on" if first == 1 else f"at the end of {axis}"
+        elif first == 0:
+            yield f"at index 0 of {axis}" if last == 0 else f"at the start of {axis}"
+
+
+def _some(wrong: torch.Tensor, of: str) -> str:
+    if bool(wrong.all()):
+        return f"every value{of} is"
+    return f"some values{of} are" if int(wrong.sum()) > 1 else f"one value{of} is"
+
+
+def _kinds(comparison: Comparison) -> str:
+    strange, got = comparison.strange, comparison.got
+    kinds = [("NaN", got.isnan()), ("infinite", got.isinf())]
+    return " or ".join(name for name, which in kinds if bool((strange & which).any()))
+
+
+def _opposite(of: str, wrong: torch.Tensor, comparison: Comparison) -> str:
+    if bool(wrong.all()):
+        return f"every value{of} is the opposite of what it must be"
+    kinds = [
+        (f"{one} where {other} is expected", bool((wrong & (comparison.got == number)).any()))
+        for one, other, number in (("True", "False", 1), ("False", "True", 0))
+    ]
+    said = " and ".join(words for words, is_there in kinds if is_there)
+    return f"some values{of} are {said}"
+
+
+def _pattern(comparison: Comparison) -> str:
+    """Returns what is wrong with all values in the same way, or nothing."""
+    got, want = comparison.got.flatten(), comparison.want.flatten()
+    if not _is_spread(comparison):
+        return ""
+    if bool((got == 0).all()):
+        return "is 0"
+    if bool((got == got[0]).all()):
+        return "is the same"
+    if float((got + want).abs().max()) <= _ROUNDED * float(want.abs().max()):
+        return "has the wrong sign"
+    factors = got / want
+    if (
+        bool(factors.isfinite().all())
+        and float(factors.min()) > 0
+        and _is_one(factors, factors - 1)
+    ):
+        return f"is too {'large' if float(factors.mean()) > 1 else 'small'} by the same factor"
+    return "is off by the same amount" if _is_one(got - want, got - want) else ""
+
+
+def _is_one(numbers: torch.Tensor, scale: torch.Tensor) -> bool:
+    """Returns whether numbers are one, but for a small share of the largest on a scale."""
+    spread = float(numbers.max() - numbers.min())
+    return spread <= _ROUNDED * float(scale.abs().max())
+
+
+def _is_spread(comparison: Comparison) -> bool:
+    """Returns whether the expected values are several, and far from each other."""
+    want = comparison.want
+    if want.numel() < _PATTERN or not bool(want.isfinite().all()):
+        return False
+    allowed = comparison.measurement.atol + comparison.measurement.rtol * float(want.abs().max())
+    return float(want.max() - want.min()) > _SPREAD * allowed
+
+
+def _is_reordered(comparison: Comparison) -> bool:
+    """Returns whether the answer holds the expected values, and each of these once."""
+    got, want = (one.flatten().sort().values for one in (comparison.got, comparison.want))
+    if not _is_spread(comparison) or not bool(got.isfinite().all()):
+        return False
+    allowed = comparison.measurement.atol + comparison.measurement.rtol * want.abs()
+    is_distinct = int((want.diff() > allowed[1:]).sum()) >= want.numel() // 2
+    return is_distinct and bool(((got - want).abs() <= allowed).all())
+
+
+_ROWS = 5
+# Of dropped numbers and of others; how far values and factors may be apart that are one.
+_TELLING = 3
+_ROUNDED = 1e-2
+_DIGITS = {torch.float16: 3, torch.bfloat16: 2}
+_UNWRITTEN = "A tensor of torch.empty also holds such values until you fill it."
+_NAN = (
+    "NaN can come from 0 / 0, inf - inf, the root or logarithm of a negative number, or a softmax "
+    f"over only -inf. {_UNWRITTEN}"
+)
+_INFINITE = (
+    "Infinity can come from a division by 0, or from values too large for the dtype, like exp(89) "
+    f"in float32. {_UNWRITTEN}"
+)
+# Of tolerances, and of the largest number: what strays less is right but for its numbers.
+_NEAR_TIMES, _NEAR = 5000, 5e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A result of another dtype than the inputs: which, at which line, and what it accounts for.
+
+    It `explains` an answer that is as near as numbers of that dtype can be.
+    """
+
+    dtype: torch.dtype
+    asked_in: torch.dtype
+    line: Line | None
+    explains: bool
+    by_inputs: bool = True
+
+    @classmethod
+    def of(cls, actual: torch.Tensor, expected: torch.Tensor) -> Conversion | None:
+        """Returns the conversion to an answer's dtype; None if it is that of the inputs."""
+        known = known_of(actual)
+        if known is None or not actual.is_floating_point() or actual.dtype is known.asked_in:
+            return None
+        explains = all_within(actual, expected, tolerance_for(actual.dtype))
+        line = known.trace(Traced.DTYPE)
+        return cls(actual.dtype, known.asked_in, line, explains, known.by_inputs)
+
+    def in_words(self, what: str) -> Iterator[str]:
+        """Yields sentences on both dtypes and on the line where the dtype changes."""
+        dtype, asked = (str(kind).removeprefix("torch.") for kind in (self.dtype, self.asked_in))
+        digits = _DIGITS.get(self.dtype)
+        coarse = f" {dtype} holds {digits} digits of a number." if digits else ""
+        must = f"and the inputs are {asked}: it must stay" if self.by_inputs else "and must be"
+        yield f"{what} is {dtype}, {must} {asked}.{coarse}"
+        if self.line is not None:
+            yield f"It becomes {dtype} in {place_in_words(self.line)}"
+
+
+def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:
+    """Returns what is wrong in words, then how many values and by how much; a sentence each."""
+    lines = [headline(what, comparison, axes)]
+    if bool(comparison.got.isnan().all()) and bool(comparison.strange.all()):
+        lines.append(_NAN)
+    elif bool(comparison.strange.any()):
+        lines.append(f"{_amount(what, comparison)}: {_strange(comparison)}")
+        lines += _rows_without_a_number(comparison, axes)
+    elif comparison.boolean:
+        lines.append(f"{_amount(what, comparison)}: {_untrue(comparison)}")
+    elif not comparison.got.ndim:
+        lines.append(f"{what} is {_number(float(comparison.got))}; it{_farthest(comparison)}")
+    else:
+        lines.append(f"{_amount(what, comparison)}; the worst{_farthest(comparison)}")
+    return [*lines, *_where(comparison.ratio > 1, axes)]
+
+
+def nearness_in_words(comparison: Comparison) -> Iterator[str]:
+    """Yields how near an almost right answer is, and the possible reasons."""
+    got, want = comparison.got, comparison.want
+    times = comparison.measurement.error_over_tolerance
+    if comparison.boolean or times > _NEAR_TIMES or not is_near(got, want):
+        return
+    share = 100 * float((got - want).abs().max() / want.abs().max())
+    one, of = ("It is", "") if want.numel() == 1 else ("All are", " of the largest at most")
+    yield (
+        f"{one} near: off by {share:.2g} %{of}. Rounded numbers, a constant or a dtype on the way "
+        "may be why."
+    )
+
+
+def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:
+    """Returns whether all numbers are right but for a small share of the largest."""
+    if got.shape != want.shape or not want.numel():
+        return False
+    off = (got.to(torch.float64) - want.to(torch.float64)).abs().max()
+    return bool(off <= _NEAR * want.to(torch.float64).abs().max())
+
+
+def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
+    """Yields why all wrong answers in half precision are 0, infinite or NaN."""
+    got, wrong = comparison.got, comparison.ratio > 1
+    if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
+        yield (
+            "float16 holds no number above 65504: does a square or a sum on the way become "
+            "infinite? Compute in float32 (x.float()), and give only the result the input's dtype."
+        )
+
+
+def dropout_in_words(comparison: Comparison) -> Iterator[str]:
+    """Yields that inverted dropout is on, if zeros and one common factor show it."""
+    got, want = comparison.got, comparison.want
+    dropped, kept = int(((got == 0) & (want != 0)).sum()), got != 0
+    factors = got[kept] / want[kept]
+    if dropped < _TELLING or len(factors) < _TELLING or not bool(factors.isfinite().all()):
+        return
+    least = float(factors.min())
+    if least > 1 + _ROUNDED and float(factors.max()) < least * (1 + _ROUNDED):
+        yield f"{dropped} of them are 0, and all others are too large by one factor: is dropout on?"
+
+
+def as_before(what: str, kind: str) -> str:
+    """Returns that a parameter or gradient is unchanged which a step should have changed."""
+    is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
+    return (
+        f"{is_it} was before the step: nothing was written into it "
+        "(p = … makes a new tensor, p.add_(…) or p.copy_(…) change it)"
+    )
+
+
+def _amount(what: str, comparison: Comparison) -> str:
+    measurement = comparison.measurement
+    return f"{measurement.wrong} of {measurement.total} values in {what} are wrong"
+
+
+def _farthest(comparison: Comparison) -> str:
+    worst = comparison.measurement.worst
+    off = float((comparison.got[worst] - comparison.want[worst]).abs())
+    at = f" at index {list(worst)}" if worst else ""
+    times = _times(comparison.measurement.error_over_tolerance)
+    return f"{at} is off by {off:.3g}, {times} the tolerance"
+
+
+def _untrue(comparison: Comparison) -> str:
+    """Returns how many are True that must not be, and how many False."""
+    if comparison.measurement.wrong == comparison.measurement.total:
+        return "each is the opposite of what it must be"
+    wrong = comparison.ratio > 1
+    untrue, unfalse = (int((wrong & (comparison.got == kind)).sum()) for kind in (1, 0))
+    counted = [(untrue, "True and must be False"), (unfalse, "False and must be True")]
+    return ", ".join(f"{count} are {which}" for count, which in counted if count)
+
+
+def _strange(comparison: Comparison) -> str:
+    """Returns how many numbers are NaN, and how many infinite."""
+    strange, got = comparison.strange, comparison.got
+    kinds = [
+        (int((strange & got.isnan()).sum()), "NaN"),
+        (int((strange & got.isinf()).sum()), "infinite"),
+    ]
+    first = place_of_largest(strange.int())
+    told = " and ".join(f"{count} are {kind}" for count, kind in kinds if count)
+    return f"{told}, the first at index {list(first)}" if first else told
+
+
+def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
+    """Yields whether the numbers that are none fill whole rows, and from which on."""
+    nan = comparison.strange & comparison.got.isnan()
+    if not bool(nan.any()):
+        if bool(comparison.strange.any()):
+            yield _INFINITE
+        return
+    if nan.ndim and nan.shape[-1] > 1 and torch.equal(nan.any(-1), nan.all(-1)):
+        rows = nan.all(-1)
+        first = list(place_of_largest(rows.int()))
+        count = int(rows.sum())
+        are = "1 whole row is" if count == 1 else f"{count} whole rows are"
+        yield f"{are} NaN, all along {axes[-1]}, the first of them {first}."
+    yield _NAN
+
+
+def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
+    """Yields the axes along which wrong numbers keep to a few places."""
+    said = []
+    for axis, places, size in wrong_places(wrong, axes):
+        words = _simply(places, size)
+        if words:
+            said.append(f"{axis} = {words} (of {size})")
+    if said:
+        yield f"All of them are at {', '.join(said)}; the rest is right."
+
+
+def _simply(places: Sequence[int], size: int) -> str | None:
+    """Returns `0`, `2 to 4` or `1, 3, 5, …`; None if no short form fits."""
+    first, last = places[0], places[-1]
+    if first == last:
+        return str(first)
+    if list(places) == list(range(first, last + 1)):
+        return f"{first} to {last}"
+    if size > 3 and list(places) == list(range(first % 2, size, 2)):
+        return ", ".join([*map(str, places[:3]), *(["…"] if len(places) > 3 else [])])
+    return None
+
+
+def worst_in_a_table(comparison: Comparison, shows_expected: bool) -> Iterator[str]:
+    """Yields the worst few, if they are numbers: index, perhaps what was expected, got, off by."""
+    if comparison.boolean or bool(comparison.strange.any()):
+        return
+    header = ["index", *(["expected"] if shows_expected else []), "got", "off by"]
+    rows = [header]
+    order = comparison.ratio.reshape(-1).argsort(descending=True, stable=True)
+    for number in order[: min(_ROWS, comparison.measurement.wrong)]:
+        place = place_of(number, comparison.ratio.shape)
+        want, got = float(comparison.want[place]), float(comparison.got[place])
+        off = abs(got - want)
+        shown = [_number(want)] if shows_expected else []
+        rows.append([str(list(place)), *shown, _number(got), _number(off, 3)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for index, *numbers in rows:
+        aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        yield "    " + "  ".join([index.ljust(widths[0]), *aligned])
+
+
+def _number(value: float, digits: int = 6) -> str:
+    # Added to zero, -0.0 is 0.0.
+    return f"{value + 0.0:.{digits}g}" if math.isfinite(value) else str(value)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"

@@ -1,0 +1,364 @@
+"""Kinds: what an annotation says of a value that crosses, and whether a value is of that kind.
+
+A kind is read from an annotation of `adapters.py` once. Whether an answer is of its kind is asked
+of data that a stranger sent: nothing here does more than look at types, sizes and shapes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy
+import torch
+
+from grader.core.wire.values import Elsewhere, Local, Named, Value, in_words
+
+# A handle that stands for a str: where a file is.
+TEXT_PATH = "the path of a file"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The sizes of the named axes and of the leading axes, as the arguments of a call give them.
+
+    `lead` is None where leading axes may be any: in the members of a list, a dict or a set, which
+    have each their own.
+    """
+
+    named: Mapping[str, int]
+    lead: tuple[int, ...] | None = None
+
+    def of_members(self) -> Sizes:
+        """Returns the same for the members of a collection."""
+        return self if self.lead is None else Sizes(self.named)
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A part of a value that is not of its kind: `place` says where, as in Python (`[2]['name']`).
+
+    `absent` and `beyond` are keys, fields or a number of elements that are missing or too much;
+    without these `value` itself is of another kind.
+    """
+
+    place: str
+    wanted: Kind
+    value: Value
+    absent: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
+
+
+class Kind(Protocol):
+    """The kind of value that an annotation asks for; as text: "a list of ints"."""
+
+    def misfits(self, value: Value, sizes: Sizes, place: str = "", /) -> Iterator[Misfit]:
+        """Returns the parts of a value that are not of this kind, in order."""
+
+    def taken(self, value: Value, /) -> Any:
+        """Returns a value of this kind as tests see it."""
+
+
+class _AsItIs:
+    """Kinds whose values are seen as they came."""
+
+    __slots__ = ()
+
+    def taken(self, value: Value) -> Any:
+        """Returns the value itself."""
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType(_AsItIs):
+    """A jaxtyping annotation: the category of its dtype and its axes, as written.
+
+    An axis is a name, a number, a product such as `heads*d_head`, or `...` for any leading axes.
+    `is_array` if it is numpy's.
+    """
+
+    category: str
+    axes: tuple[str, ...]
+    is_array: bool = False
+
+    def shape(self, sizes: Sizes) -> tuple[int, ...] | None:
+        """Returns the shape for known sizes of the axes; None if a size is not known."""
+        shape: list[int] = []
+        for axis in self.axes:
+            if is_lead(axis):
+                if sizes.lead is None:
+                    return None
+                shape += sizes.lead
+                continue
+            factors = [_size(factor, sizes.named) for factor in axis.split("*")]
+            if None in factors:
+                return None
+            shape.append(math.prod(factor for factor in factors if factor is not None))
+        return tuple(shape)
+
+    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields the value, if it is no tensor of this category and shape."""
+        kinds = (numpy.ndarray,) if self.is_array else (torch.Tensor, Elsewhere)
+        if not isinstance(value, kinds) or self.category not in ("numeric", category_of(value)):
+            yield Misfit(place, self, value)
+            return
+        shape = self.shape(sizes)
+        if shape is not None and tuple(value.shape) != shape:
+            yield Misfit(place, self, value)
+
+    def __str__(self) -> str:
+        kind = "numpy array" if self.is_array else "tensor"
+        return with_article(f"{self.category} {kind} ({' '.join(self.axes)})")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainType(_AsItIs):
+    """A type of Python's or torch's own: an int is a float as well, a bool is no int."""
+
+    type: type
+
+    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields the value, if it is of another type."""
+        is_number = self.type is float and type(value) is int
+        if self.type is str and isinstance(value, Local) and value.kind == TEXT_PATH:
+            return
+        if type(value) is not self.type and not is_number:
+            yield Misfit(place, self, value)
+
+    def taken(self, value: Value) -> Any:
+        """Returns a float, where an int stands for one."""
+        return float(value) if self.type is float and isinstance(value, int) else value
+
+    def __str__(self) -> str:
+        if self.type in (bytes, type(None)):
+            return "bytes" if self.type is bytes else "None"
+        return with_article(self.type.__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    """A list of one kind."""
+
+    item: Kind
+
+    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields the value if it is no list, or its elements that are of another kind."""
+        if not isinstance(value, list):
+            yield Misfit(place, self, value)
+            return
+        for number, element in enumerate(value):
+            yield from self.item.misfits(element, sizes.of_members(), f"{place}[{number}]")
+
+    def taken(self, value: Value) -> Any:
+        """Returns the list, of elements as tests see them."""
+        return [self.item.taken(one) for one in value] if isinstance(value, list) else value
+
+    def __str__(self) -> str:
+        return f"a list of {plural(self.item)}"
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """A tuple of so many values, each of its kind; or, `open`, of any number of one kind."""
+
+    items: tuple[Kind, ...]
+    open: bool = False
+
+    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields the value if it is no such tuple, or its elements that are of another kind."""
+        if not isinstance(value, tuple) or not (self.open or len(value) == len(self.items)):
+            yield Misfit(place, self, value)
+            return
+        items = self.items * len(value) if self.open else self.items
+        for number, (item, element) in enumerate(zip(items, value, strict=True)):
+            yield from item.misfits(element, sizes, f"{place}[{number}]")
+
+    def taken(self, value: Value) -> Any:
+        """Returns the tuple, of elements as tests see them."""
+        if not isinstance(value, tuple):
+            return value
+        items = self.items * len(value) if self.open else self.items
+        return tuple(item.taken(one) for item, one in zip(items, value, strict=True))
+
+    def __str__(self) -> str:
+        if self.open:
+            return f"a tuple of {plural(self.items[0])}"
+        return f"a tuple ({', '.join(map(str, self.items))})"
+
+
+@dataclass(frozen=True, slots=True)
+class DictType:
+    """A dict from keys of one kind to values of another."""
+
+    key: Kind
+    value: Kind
+
+    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields the value if it is no dict, or its keys and values that are of another kind."""
+        if not isinstance(value, dict):
+            yield Misfit(place, self, value)
+            return
+        sizes = sizes.of_members()
+        for key, own in value.items():
+            said = in_words(key)
+            yield from self.key.misfits(key, sizes, f"the key {said} of {place or 'it'}")
+            yield from self.value.misfits(own, sizes, f"{place}[{said}]")
+
+    def taken(self, value: Value) -> Any:
+        """Returns the dict, of keys and values as tests see them."""
+        if not isinstance(value, dict):
+            return value
+        return {self.key.taken(key): self.value.taken(own) for key, own in value.items()}
+
+    def __str__(self) -> str:
+        return f"a dict from {plural(self.key)} to {plural(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SetType:
+    """A set of one kind."""
+
+    item: Kind
+    type: type
+
+    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields the value if it is no set, or its elements that are of another kind."""
+        if not isinstance(value, set | frozenset):
+            yield Misfit(place, self, value)
+            return
+        for element in value:
+            name = f"an element of {place or 'it'}"
+            yield from self.item.misfits(element, sizes.of_members(), name)
+
+    def taken(self, value: Value) -> Any:
+        """Returns the set, of elements as tests see them."""
+        taken = map(self.item.taken, value) if isinstance(value, set | frozenset) else ()
+        return self.type(taken)
+
+    def __str__(self) -> str:
+        return f"a set of {plural(self.item)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedType:
+    """A named tuple of the assignment's: its fields, each of its kind."""
+
+    type: type
+    fields: Mapping[str, Kind]
+
+    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields the value if it is no such tuple, or its fields that are of another kind."""
+        if isinstance(value, tuple) and len(value) == len(self.fields):
+            value = Named(self.type.__name__, dict(zip(self.fields, value, strict=True)))
+        if not isinstance(value, Named):
+            yield Misfit(place, self, value)
+            return
+        absent = tuple(name for name in self.fields if name not in value.fields)
+        beyond = tuple(name for name in value.fields if name not in self.fields)
+        if absent or beyond:
+            yield Misfit(place, self, value, absent, beyond)
+            return
+        for name, kind in self.fields.items():
+            yield from kind.misfits(value.fields[name], sizes, f"{place}.{name}")
+
+    def taken(self, value: Value) -> Any:
+        """Returns an instance of the assignment's class."""
+        if isinstance(value, Named):
+            return self.type(**{n: kind.taken(value.fields[n]) for n, kind in self.fields.items()})
+        assert isinstance(value, tuple)
+        kinds = zip(self.fields.values(), value, strict=True)
+        return self.type(*(kind.taken(own) for kind, own in kinds))
+
+    def __str__(self) -> str:
+        return f"a {self.type.__name__} ({', '.join(self.fields)})"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Any of several kinds."""
+
+    kinds: tuple[Kind, ...]
+
+    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields nothing if it is of one of them; else what misfits the nearest one."""
+        found = [list(kind.misfits(value, sizes, place)) for kind in self.kinds]
+        if all(found):
+            inside = [own for own in found if own[0].place != place]
+            yield from inside[0] if inside else [Misfit(place, self, value)]
+
+    def taken(self, value: Value) -> Any:
+        """Returns the value as the first kind that fits takes it."""
+        nothing_known = Sizes({})
+        for kind in self.kinds:
+            if not any(kind.misfits(value, nothing_known)):
+                return kind.taken(value)
+        return value
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(_AsItIs):
+    """One of some values that are written out."""
+
+    values: tuple[Any, ...]
+
+    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields the value, if it is none of them."""
+        if not any(type(value) is type(own) and value == own for own in self.values):
+            yield Misfit(place, self, value)
+
+    def __str__(self) -> str:
+        return " or ".join(map(repr, self.values))
+
+
+@dataclass(frozen=True, slots=True)
+class Anything(_AsItIs):
+    """The kind that every value fits which can cross between processes."""
+
+    def misfits(self, _value: Value, _sizes: Sizes, _place: str = "") -> Iterator[Misfit]:
+        """Yields nothing."""
+        yield from ()
+
+    def __str__(self) -> str:
+        return "anything"
+
+
+def plural(kind: Kind) -> str:
+    """Returns several of a kind: "ints", "floating-point tensors (seq)", "lists of strs"."""
+    words = str(kind)
+    if isinstance(kind, OneOf):
+        return " or ".join(map(plural, kind.kinds))
+    article, _, rest = words.partition(" ")
+    if article not in ("a", "an"):
+        return words
+    head, mark, tail = rest.partition(" of " if " of " in rest else " (")
+    return f"{head}s{mark}{tail}"
+
+
+def with_article(noun: str) -> str:
+    """Returns a noun with "a" or "an" before it."""
+    return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
+
+
+def category_of(value: torch.Tensor | Elsewhere | numpy.ndarray[Any, Any]) -> str:
+    """Returns `floating-point`, `boolean`, `integer`, or the name of another dtype."""
+    dtype = value.dtype if isinstance(value, Elsewhere) else str(value.dtype)
+    dtype = dtype.removeprefix("torch.")
+    if dtype == "bool":
+        return "boolean"
+    if dtype.startswith(("float", "bfloat")):
+        return "floating-point"
+    return "integer" if dtype.startswith(("int", "uint")) else dtype
+
+
+def is_lead(axis: str) -> bool:
+    """Returns whether it stands for any leading axes."""
+    return axis.startswith(("...", "*"))
+
+
+def _size(factor: str, sizes: Mapping[str, int]) -> int | None:
+    return int(factor) if factor.isdecimal() else sizes.get(factor)

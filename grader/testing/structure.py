@@ -1,0 +1,369 @@
+"""Sentences on a wrong structure: the first place where two values differ, and wrong shapes."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import torch
+
+from grader.core.wire.values import Value, in_words
+from grader.testing.contract import Adapter, axis_names, counted
+from grader.testing.kinds import TensorType, with_article
+
+_SHOWN = 3
+_AROUND = 12
+_NEAR = 6
+_INDEX = re.compile(r"\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A part of a value that is not as expected: where it is, as in Python, and how it differs.
+
+    Of two tensors of one shape the numbers are still to be compared. `words` tell nothing of what
+    was expected beyond its type and size, `expected` does.
+    """
+
+    place: str
+    words: str = ""
+    expected: str = ""
+    tensors: tuple[torch.Tensor, torch.Tensor] | None = None
+
+
+def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Difference]:
+    """Yields the parts in which two values differ, or may.
+
+    Tensors of one shape always are among them.
+    """
+    if isinstance(actual, numpy.ndarray) and isinstance(expected, numpy.ndarray | torch.Tensor):
+        actual, expected = torch.as_tensor(actual), torch.as_tensor(expected)
+    both = actual, expected
+    if isinstance(actual, torch.Tensor) and isinstance(expected, torch.Tensor):
+        yield _of_tensors(actual, expected, place)
+    elif isinstance(actual, float) and isinstance(expected, int | float):
+        wanted = torch.tensor(float(expected), dtype=torch.float64)
+        yield Difference(place, tensors=(torch.tensor(actual, dtype=torch.float64), wanted))
+    elif type(actual) is not type(expected):
+        yield Difference(place, f"is {_kind(actual)}, where {_kind(expected)} was wanted")
+    elif isinstance(actual, dict) and isinstance(expected, dict):
+        yield from _of_dicts(actual, expected, place)
+    elif isinstance(actual, tuple) and hasattr(actual, "_fields"):
+        for name in actual._fields:
+            yield from differences(
+                getattr(actual, name), getattr(expected, name), f"{place}.{name}"
+            )
+    elif _is_short(actual) and _is_short(expected):
+        if actual != expected:
+            yield Difference(place, f"is {actual!r}", f"{expected!r} was expected")
+    elif isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
+        yield from _of_sequences(actual, expected, place)
+    elif isinstance(actual, set | frozenset) and isinstance(expected, set | frozenset):
+        yield from _of_sets(actual, expected, place)
+    elif isinstance(actual, str | bytes) and actual != expected:
+        yield _of_texts(*both, place)  # type: ignore[arg-type]
+    elif actual != expected:
+        yield Difference(place, f"is {in_words(actual)}", f"{in_words(expected)} was expected")
+
+
+def side_by_side(actual: Value, expected: Value, place: str) -> tuple[str, str]:
+    """Returns two values in a line each, shortened to the place that differs."""
+    found = _INDEX.match(place)
+    if found:
+        at = int(found[1])
+    else:
+        at = min((len(one) for one in (actual, expected) if isinstance(one, list)), default=0)
+    return _around(actual, at), _around(expected, at)
+
+
+def _around(value: Value, at: int) -> str:
+    if not isinstance(value, list):
+        return in_words(value)
+    start, end = max(at - _NEAR, 0), at + _NEAR + 1
+    before, after = ["…"] * (start > 0), ["…"] * (end < len(value))
+    return f"[{', '.join([*before, *map(in_words, value[start:end]), *after])}]"
+
+
+def _of_tensors(actual: torch.Tensor, expected: torch.Tensor, place: str) -> Difference:
+    if actual.shape != expected.shape:
+        shapes = list(actual.shape), list(expected.shape)
+        return Difference(place, f"has shape {shapes[0]}, where {shapes[1]} was wanted")
+    return Difference(place, tensors=(actual, expected))
+
+
+def _of_dicts(
+    actual: dict[Any, Value], expected: dict[Any, Value], place: str
+) -> Iterator[Difference]:
+    absent = [key for key in expected if key not in actual]
+    beyond = [key for key in actual if key not in expected]
+    if absent or beyond:
+        yield _of_members("key", absent, beyond, len(actual), len(expected), place)
+        return
+    for key, own in expected.items():
+        yield from differences(actual[key], own, f"{place}[{in_words(key)}]")
+
+
+def _of_sets(actual: Iterable[Any], expected: Iterable[Any], place: str) -> Iterator[Difference]:
+    one, other = set(actual), set(expected)
+    absent, beyond = sorted(other - one, key=in_words), sorted(one - other, key=in_words)
+    if absent or beyond:
+        yield _of_members("element", absent, beyond, len(one), len(other), place)
+
+
+def _of_members(
+    noun: str, absent: list[Any], beyond: list[Any], got: int, wanted: int, place: str
+) -> Difference:
+    words = [f"has {_counted(got, noun)}, where {wanted} were wanted"] if got != wanted else []
+    if beyond:
+        words.append(f"{_listed(beyond)} {_is(beyond)} too much")
+    if absent and not words:
+        words.append(f"lacks {_counted(len(absent), noun)}")
+    missing = f"{_listed(absent)} {_is(absent)} missing" if absent else ""
+    return Difference(place, "; ".join(words), missing)
+
+
+def _of_sequences(
+    actual: list[Value] | tuple[Value, ...], expected: list[Value] | tuple[Value, ...], place: str
+) -> Iterator[Difference]:
+    shared = min(len(actual), len(expected))
+    for number in range(shared):
+        yield from differences(actual[number], expected[number], f"{place}[{number}]")
+    if len(actual) != len(expected):
+        words = f"has {_counted(len(actual), 'element')}, where {len(expected)} were wanted"
+        if len(actual) > shared:
+            yield Difference(
+                place, f"{words}: {in_words(actual[shared])} at [{shared}] is too much"
+            )
+        else:
+            missing = f"{in_words(expected[shared])} at [{shared}] is missing"
+            yield Difference(place, words, missing)
+
+
+def _is_short(value: Value) -> bool:
+    """Returns whether a value is a few short texts, which are said together: a merge, a key."""
+    if not isinstance(value, tuple) or not 0 < len(value) <= _SHOWN:
+        return False
+    return all(isinstance(one, str | bytes) and len(one) <= 2 * _AROUND for one in value)
+
+
+def _of_texts(actual: str | bytes, expected: str | bytes, place: str) -> Difference:
+    shared = next(
+        (at for at, (a, b) in enumerate(zip(actual, expected, strict=False)) if a != b),
+        min(len(actual), len(expected)),
+    )
+    start = max(shared - _AROUND, 0)
+    got, wanted = (f"{text[start : shared + _AROUND]!r}" for text in (actual, expected))
+    noun = "byte" if isinstance(actual, bytes) else "character"
+    if max(len(actual), len(expected)) <= 2 * _AROUND:
+        return Difference(place, f"is {actual!r}", f"{expected!r} was expected")
+    words = f"is right up to its {noun} {shared}, where it goes on with {got}"
+    return Difference(place, words, f"there {wanted} was expected")
+
+
+def _kind(value: Value) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, torch.Tensor | numpy.ndarray):
+        return f"a tensor of shape {list(value.shape)}"
+    return "bytes" if isinstance(value, bytes) else with_article(type(value).__name__)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(members: list[Any]) -> str:
+    words = ", ".join(in_words(one) for one in members[:_SHOWN])
+    more = len(members) - _SHOWN
+    return f"{words} and {more} more" if more > 0 else words
+
+
+def _is(members: list[Any]) -> str:
+    return "is" if len(members) == 1 else "are"
+
+
+Shape = tuple[int, ...]
+
+_MOST_AXES = 6
+
+
+def wrong_shape(
+    adapter: Adapter, wanted: TensorType, arguments: Mapping[str, Value], shape: Shape, got: Shape
+) -> list[str]:
+    """Returns lines on the wanted and the actual shape, with axis names and a known explanation.
+
+    `shape` is the right one for these arguments.
+    """
+    known = adapter.sizes(arguments)
+    sizes, lead = dict(known.named), known.lead or ()
+    axes = dict.fromkeys(" ".join(wanted.axes).replace("*", " ").split())
+    named = ", ".join(f"{axis}={sizes[axis]}" for axis in axes if axis in sizes)
+    said = (
+        f"{adapter.name} must return shape ({' '.join(wanted.axes)}), which is {list(shape)}"
+        f"{' with ' + named if named else ''}, not {list(got)}"
+    )
+    others = sizes | {f"leading axis {place}": size for place, size in enumerate(lead)}
+    why = explanation(axis_names(wanted, len(shape)), shape, got, others)
+    return [said, why] if why else [said]
+
+
+def explanation(
+    names: Sequence[str], wanted: Shape, got: Shape, sizes: Mapping[str, int]
+) -> str | None:
+    """Returns the one thing that makes the shape that came of the one that was wanted.
+
+    Returns None if not one.
+    """
+    if max(len(wanted), len(got)) > _MOST_AXES:
+        return None
+    found = [
+        *_reordered(names, wanted, got),
+        *_one_less(names, wanted, got),
+        *_one_more(wanted, got),
+        *_merged(names, wanted, got),
+        *_apart(names, wanted, got),
+        *_of_another_length(names, wanted, got, sizes),
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _reordered(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
+    if sorted(wanted) != sorted(got):
+        return
+    places = range(len(wanted))
+    swaps = [
+        (one, other)
+        for one, other in itertools.combinations(places, 2)
+        if got == _swapped(wanted, one, other)
+    ]
+    if len(swaps) == 1:
+        one, other = (names[place] for place in swaps[0])
+        yield f"{_as_subjects(one, other)} are swapped."
+        return
+    orders = [
+        order
+        for order in itertools.permutations(places)
+        if tuple(wanted[place] for place in order) == got
+    ]
+    if len(orders) == 1:
+        yield f"Its axes are all there, in the order {', '.join(names[at] for at in orders[0])}."
+
+
+def _swapped(shape: Shape, one: int, other: int) -> Shape:
+    sizes = list(shape)
+    sizes[one], sizes[other] = sizes[other], sizes[one]
+    return tuple(sizes)
+
+
+def _one_less(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
+    if not got and len(wanted) > 1:
+        yield "It is a single number: was everything summed up?"
+        return
+    missing = [place for place in range(len(wanted)) if _without(wanted, place) == got]
+    sizes = {wanted[place] for place in missing}
+    if sizes == {1}:
+        which = (
+            f"{_as_subject(names[missing[0]])}, 1 long here," if len(missing) == 1 else "An axis"
+        )
+        length = "" if len(missing) == 1 else " of length 1"
+        yield f"{which}{length} is missing: squeeze() drops every axis that is 1 long."
+    elif len(missing) == 1:
+        (place,) = missing
+        yield (
+            f"{_as_subject(names[place])}, {wanted[place]} long here, is missing: was it summed "
+            "up, or one of it picked?"
+        )
+
+
+def _one_more(wanted: Shape, got: Shape) -> Iterator[str]:
+    extra = [place for place in range(len(got)) if _without(got, place) == wanted]
+    sizes = {got[place] for place in extra}
+    if len(extra) == 1:
+        yield f"Its {counted(extra[0])} axis, {got[extra[0]]} long, is one too many."
+    elif len(sizes) == 1:
+        yield f"An axis of length {sizes.pop()} is one too many."
+
+
+def _without(shape: Shape, place: int) -> Shape:
+    return shape[:place] + shape[place + 1 :]
+
+
+def _merged(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
+    """Yields the sentence that two neighbouring axes have become one."""
+    merged = [
+        place
+        for place in range(len(wanted) - 1)
+        if min(wanted[place : place + 2]) > 1
+        and (*wanted[:place], wanted[place] * wanted[place + 1], *wanted[place + 2 :]) == got
+    ]
+    if len(merged) == 1:
+        (place,) = merged
+        one, other = names[place : place + 2]
+        both = _as_subjects(one, other) if one != other else f"The two axes {one}"
+        yield f"{both} have become one axis, {got[place]} long."
+
+
+def _apart(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
+    """Yields explanations where one axis is still two, perhaps with others between them."""
+    if len(got) != len(wanted) + 1:
+        return
+    pairs = set()
+    for one, other in itertools.combinations(range(len(got)), 2):
+        rest = [size for place, size in enumerate(got) if place not in (one, other)]
+        for place, size in enumerate(wanted):
+            whole = min(got[one], got[other]) > 1 and got[one] * got[other] == size
+            if whole and rest == list(_without(wanted, place)):
+                pairs.add((one, other, place))
+    if len(pairs) == 1:
+        ((one, other, place),) = pairs
+        yield (
+            f"Its {counted(one)} and {counted(other)} axes, {got[one]} and {got[other]} long, are "
+            f"still apart: together they would be {names[place]}, {wanted[place]} long."
+        )
+
+
+def _of_another_length(
+    names: Sequence[str], wanted: Shape, got: Shape, sizes: Mapping[str, int]
+) -> Iterator[str]:
+    """Yields explanations where an axis has the length of something else in the call."""
+    if len(wanted) != len(got) or sorted(wanted) == sorted(got):
+        return
+    other = [place for place in range(len(wanted)) if wanted[place] != got[place]]
+    if len(other) != 1:
+        return
+    (place,) = other
+    name, length = names[place], got[place]
+    if wanted[place] == 1:
+        yield (
+            f"{_as_subject(name)} is 1 long here, and came back {length} long: was something "
+            "broadcast?"
+        )
+        return
+    alike = [one for one, size in sizes.items() if size == length and one != name]
+    if len(alike) == 1:
+        yield f"{_as_subject(name)} is as long as {alike[0]} ({length})."
+    shares = [one for one, size in sizes.items() if length > 1 and size * length == wanted[place]]
+    if not alike and len(shares) == 1:
+        yield f"{_as_subject(name)} is as long as {name} / {shares[0]} ({length})."
+    elif not alike and not shares and 2 * length == wanted[place]:
+        yield f"{_as_subject(name)} is {length} long, half of what it should be."
+    elif not alike and length == 2 * wanted[place]:
+        yield f"{_as_subject(name)} is {length} long, twice what it should be."
+
+
+def _as_subjects(one: str, other: str) -> str:
+    """Returns two names as the beginning of a sentence."""
+    if any(name.startswith(("the ", "axis ")) for name in (one, other)):
+        return f"{_as_subject(one)} and {other}"
+    return f"The axes {one} and {other}"
+
+
+def _as_subject(name: str) -> str:
+    """Returns a name at the beginning of a sentence."""
+    if name.startswith(("the ", "axis ")):
+        return f"{name[0].upper()}{name[1:]}"
+    return f"The axis {name}"

@@ -1,0 +1,380 @@
+"""The suite as a pytest plugin: collects an assignment's tests once, then runs them one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NoReturn, cast
+
+import pytest
+import torch
+from _pytest.runner import runtestprotocol
+
+from grader.core.assignment import Assignment, BadAssignment, meant
+from grader.core.points import hundredths, points_of, shared_out, total
+from grader.core.text import plain
+from grader.core.verdict import Aspect, Measurement, Status, Verdict, Visibility, Where
+from grader.testing.assertions import WrongNumbers
+from grader.testing.contract import Adapter
+from grader.testing.course import (
+    Foundations,
+    course_code,
+    load_contract,
+    load_foundations,
+    load_references,
+)
+from grader.testing.exercise import Membership, membership
+from grader.testing.going_on import GoingOn
+from grader.testing.handles.bench import Bench
+from grader.testing.outcome import Observations, Plainly, StudentFault, observing
+from grader.testing.plugin import BENCH
+
+_Tests = dict[Aspect, list[str]]
+
+
+def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dict[str, float]:
+    """Returns the points that each test carries, by its id.
+
+    Those of an exercise's tests add up to its.
+
+    They go to the aspects that it has tests for, in the assignment's proportions, and within an
+    aspect to its tests by their weights. Of a few hundredths, some of many tests carry none.
+
+    Raises:
+        BadAssignment: if a test is of an exercise without points, or nothing of it weighs anything.
+    """
+    by_exercise: dict[str, _Tests] = defaultdict(lambda: defaultdict(list))
+    for test, member in tests.items():
+        by_exercise[member.exercise][member.aspect].append(test)
+    for exercise in by_exercise:
+        if exercise not in assignment.points:
+            raise BadAssignment(
+                f"tests of {exercise} were found, but [tool.grader.exercises] gives it no points"
+            )
+    points: dict[str, float] = {}
+    for exercise, of_exercise in by_exercise.items():
+        of_aspects = _of_aspects(assignment, exercise, [*of_exercise])
+        for aspect, names in of_exercise.items():
+            weights = [tests[name].weight for name in names]
+            if min(weights) < 0 or not 0 < sum(weights) < float("inf"):
+                raise BadAssignment(f"the weights of {exercise}'s tests of {aspect} share nothing")
+            parts = shared_out(of_aspects[aspect], weights)
+            points |= dict(zip(names, map(points_of, parts), strict=True))
+    return points
+
+
+def _of_aspects(
+    assignment: Assignment, exercise: str, tested: Sequence[Aspect]
+) -> dict[Aspect, int]:
+    """Returns the hundredths of each aspect that an exercise has tests of."""
+    shares = {aspect: assignment.aspects.get(aspect, 0.0) for aspect in Aspect if aspect in tested}
+    if not any(shares.values()):
+        raise BadAssignment(
+            f"every test of {exercise} is of an aspect that [tool.grader] gives no share"
+        )
+    whole = hundredths(assignment.points[exercise])
+    return dict(zip(shares, shared_out(whole, [*shares.values()]), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """The facts on a test that every verdict repeats; `about` is a sentence for its readers."""
+
+    id: str
+    exercise: str
+    aspect: Aspect
+    points: float
+    visibility: Visibility
+    about: str
+
+    @staticmethod
+    def is_outcome(raised: BaseException | None) -> bool:
+        """Returns whether what a test raised, if anything, is of the kind with which tests end."""
+        kinds = StudentFault | AssertionError | pytest.fail.Exception
+        return raised is None or isinstance(raised, kinds)
+
+    def ended(self, raised: BaseException | None, observed: Observations) -> Verdict:
+        """Returns the verdict on a test that was run, in words that are not the submission's.
+
+        What is no outcome of a test is the grader's own fault. How far off wrong numbers are would
+        tell what is right.
+        """
+        match raised:
+            case None:
+                notes = "; ".join(observed.notes) or None
+                return self.verdict(Status.PASSED, notes, observed.worst)
+            case StudentFault():
+                return self.verdict(raised.status, raised.message)
+            case WrongNumbers():
+                return self.verdict(Status.FAILED, f"wrong numbers: {self.about}")
+            case _ if self.is_outcome(raised):
+                return self.verdict(Status.FAILED, f"does not hold: {self.about}")
+        message = f"the grader's own fault, not the submission's: {raised!r}"
+        return self.verdict(Status.NOT_GRADED, message)
+
+    def again(self, verdict: Verdict) -> Verdict:
+        """Returns an earlier verdict on this test, as it would be reached now."""
+        return verdict._replace(
+            score=self.points if verdict.status is Status.PASSED else 0.0,
+            max_score=self.points,
+            visibility=self.visibility,
+            aspect=self.aspect,
+        )
+
+    def verdict(
+        self,
+        status: Status,
+        message: str | None,
+        measurement: Measurement | None = None,
+        where: Where | None = None,
+    ) -> Verdict:
+        """Returns a verdict on this test."""
+        return Verdict(
+            id=self.id,
+            exercise=self.exercise,
+            aspect=self.aspect,
+            status=status,
+            score=self.points if status is Status.PASSED else 0.0,
+            max_score=self.points,
+            visibility=self.visibility,
+            message=None if message is None else plain(message),
+            measurement=measurement,
+            where=where,
+        )
+
+
+_QUIET = (
+    "cacheprovider debugging doctest faulthandler junitxml logging pastebin setuponly setupplan "
+    "stepwise terminal threadexception unraisableexception warnings"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a test that was run ended: what it raised, if anything, and what it observed."""
+
+    raised: BaseException | None
+    observed: Observations
+
+
+class Suite:
+    """An assignment's tests, of some `exercises` or (none: of) all.
+
+    While it is `open`, each can be run as often as one likes, at any bench.
+    """
+
+    def __init__(self, assignment: Assignment, exercises: Sequence[str] = ()) -> None:
+        self.assignment = assignment
+        self.contract: Mapping[str, Adapter] = {}
+        self.references: Mapping[str, Callable[..., Any]] = {}
+        self.foundations = Foundations()
+        self._exercises = frozenset(exercises)
+        self._serve: Callable[[Suite], None] = lambda _: None
+        self._items: dict[str, pytest.Item] = {}
+        self._tests: dict[str, Test] = {}
+        self._problem: Exception | None = None
+        self._observed = Observations()
+        self._raised: BaseException | None = None
+        self._going_on: GoingOn | None = None
+
+    def open(self, serve: Callable[[Suite], None]) -> None:
+        """Collects the tests, then has `serve` do what is to be done with them.
+
+        Raises:
+            BadAssignment: if the tests or the references cannot be used as they are.
+        """
+        assignment, root = self.assignment, self.assignment.root
+        wanted = (assignment.public_tests, assignment.hidden_tests)
+        folders = [str(folder) for folder in wanted if folder.is_dir()]
+        if not folders:
+            raise BadAssignment(f"{root} has no tests: put some into tests/public and tests/hidden")
+        self._serve = serve
+        self._load()
+        arguments = [
+            *folders,
+            f"--rootdir={root}",
+            f"--config-file={root / 'pyproject.toml'}",
+            "--override-ini=addopts=",
+            "--import-mode=importlib",
+            "--assert=plain",
+            "--capture=no",
+            # Other people's plugins have no business in a grade.
+            "--disable-plugin-autoload",
+            "-pgrader.testing.plugin",
+            *(f"-pno:{name}" for name in _QUIET.split()),
+        ]
+        # One thread: sums come out alike on every machine, and judges do not fight for cores.
+        torch.set_num_threads(1)
+        code = pytest.main(arguments, plugins=[self])
+        if self._problem is not None:
+            raise self._problem
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            raise BadAssignment(
+                f"the assignment's tests could not be run: pytest ended with {int(code)}, and says "
+                "above why"
+            )
+
+    @property
+    def tests(self) -> Mapping[str, Test]:
+        """Returns the tests by their ids, in the order in which they are to be run."""
+        return self._tests
+
+    @property
+    def max_score(self) -> float:
+        """Returns the points that all tests carry."""
+        return total(test.points for test in self._tests.values())
+
+    def run(self, test: str, bench: Bench) -> Ended:
+        """Runs a test at a bench, to its first failure."""
+        item = self._items[test]
+        item.config.stash[BENCH] = bench
+        self._raised, self._observed = None, Observations()
+        # Whatever it has set up is torn down: nobody knows which test is the next to be run.
+        runtestprotocol(item, log=False, nextitem=None)
+        ended = Ended(self._raised, self._observed)
+        # Tracebacks hold answers.
+        self._raised, self._observed = None, Observations()
+        return ended
+
+    def run_on(self, test: str, bench: Bench) -> Ended:
+        """Runs a test at a bench past what fails in it, so that it makes all of its calls."""
+        if self._going_on is None:
+            assignment = self.assignment
+            self._going_on = GoingOn((assignment.public_tests, assignment.hidden_tests))
+        with self._going_on.exchanged():
+            return self.run(test, bench)
+
+    def unexamined(
+        self, status: Status, message: str, where: Where | None = None
+    ) -> Iterator[Verdict]:
+        """Yields the same verdict of every test, for a submission that cannot be examined."""
+        for test in self._tests.values():
+            yield test.verdict(status, message, where=where)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Keeps the bench of a student's own machine away: whoever runs a test brings one."""
+        config.stash[BENCH] = _nobodys(self)
+
+    @pytest.hookimpl
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Refuses a test module that cannot be imported: every grade would be wrong."""
+        if report.failed:
+            last = str(report.longrepr).strip().splitlines()[-1].removeprefix("E ").strip()
+            with self._stopping():
+                raise BadAssignment(f"{report.nodeid} cannot be collected: {last}")
+
+    @pytest.hookimpl
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Shares out the points, and selects the exercises that were asked for."""
+        with self._stopping():
+            members = {item.nodeid: _membership(item) for item in session.items}
+            points = share_points(self.assignment, members)
+            tests = {
+                item.nodeid: self._test(item, members[item.nodeid], points[item.nodeid])
+                for item in session.items
+            }
+            self._tests = {test.id: test for test in self._selected(tests.values())}
+            self._items = {item.nodeid: item for item in session.items}
+
+    @pytest.hookimpl
+    def pytest_runtestloop(self) -> bool:
+        """Serves in place of pytest's single pass over the tests."""
+        with self._stopping():
+            self._serve(self)
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Keeps what the test measures and notes; a hidden one does not tell what it expects."""
+        with observing(shows_expected=self._is_public(item)) as observations:
+            self._observed = observations
+            return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> pytest.TestReport:
+        """Keeps the exception that decides the verdict: the first. No traceback is rendered."""
+        if call.excinfo is not None and self._raised is None:
+            self._raised = call.excinfo.value
+        outcome: Literal["passed", "failed"] = "passed" if call.excinfo is None else "failed"
+        phase = cast(Literal["setup", "call", "teardown"], call.when)
+        return pytest.TestReport(
+            item.nodeid, item.location, {}, outcome, None, phase, duration=call.duration
+        )
+
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        """Ends pytest quietly at an exception, which `open` raises again."""
+        try:
+            yield
+        except Exception as problem:
+            self._problem = self._problem or problem
+            pytest.exit("the suite stopped", returncode=pytest.ExitCode.INTERNAL_ERROR)
+
+    def _load(self) -> None:
+        root = self.assignment.root
+        with course_code("adapters.py", root):
+            self.contract = load_contract(root)
+        self.references = load_references(root)
+        self.foundations = load_foundations(root, [*self.assignment.points])
+        self._require("adapters.py", self.contract)
+        self._require("solutions/__init__.py", self.references)
+
+    def _require(self, place: str, functions: Iterable[str]) -> None:
+        """Refuses an exercise without an adapter or a reference."""
+        known = tuple(functions)
+        for exercise in self.assignment.points:
+            if exercise not in known:
+                raise BadAssignment(
+                    f"{place} has no {exercise}, which [tool.grader.exercises] lists: "
+                    f"{meant(exercise, known) if known else 'write it'}"
+                )
+
+    def _selected(self, tests: Iterable[Test]) -> list[Test]:
+        known = list(tests)
+        tested = {test.exercise for test in known}
+        untested = sorted(set(self.assignment.points) - tested)
+        if untested:
+            raise BadAssignment(f"[tool.grader.exercises] lists {untested[0]}, but no test of it")
+        wanted = self._exercises or tested
+        order = list(self.assignment.points)
+        chosen = [test for test in known if test.exercise in wanted]
+
+        def place(test: Test) -> tuple[int, bool]:
+            """Returns the order of a test: by exercise, with the values first."""
+            return order.index(test.exercise), test.aspect is not Aspect.VALUES
+
+        return sorted(chosen, key=place)
+
+    def _test(self, item: pytest.Item, member: Membership, points: float) -> Test:
+        visibility = Visibility.PUBLIC if self._is_public(item) else Visibility.HIDDEN
+        return Test(item.nodeid, member.exercise, member.aspect, points, visibility, _about(item))
+
+    def _is_public(self, item: pytest.Item) -> bool:
+        return not Path(item.path).is_relative_to(self.assignment.hidden_tests)
+
+
+def _nobodys(suite: Suite) -> Bench:
+    """Returns a bench at which nothing can be asked."""
+
+    def refuse(_: object) -> NoReturn:
+        raise RuntimeError("a test was run outside of its suite")
+
+    return Bench(suite.contract, refuse, suite.references, refuse, 0, Plainly())
+
+
+def _membership(item: pytest.Item) -> Membership:
+    found = membership(item)
+    if found is None:
+        raise BadAssignment(f"{item.nodeid} has no @exercise(...): to whom should it count?")
+    return found
+
+
+def _about(item: pytest.Item) -> str:
+    docstring = getattr(getattr(item, "function", None), "__doc__", None) or item.name
+    return str(docstring).strip().splitlines()[0]

@@ -1,1 +1,0 @@
-"""An assignment's tests: collected once, then run again and again, at whoever's bench."""

@@ -1,1 +1,0 @@
-"""A call in the worker: its arguments, its steps, its answer."""

@@ -1,0 +1,223 @@
+"""A seccomp program: the instructions and numbers by which the kernel decides.
+
+The kernel hands over an argument as two words of 32 bits. Only the lower one is ever read here, as
+the kernel itself does with descriptors, flags, commands and process ids: a bit above it changes
+nothing. (libseccomp compares all 64, and knows no "everything but these".)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import struct
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+# Loaded before the fork: it looks for libseccomp with the help of other programs.
+try:
+    import pyseccomp
+except (ImportError, RuntimeError, OSError):  # another system than Linux, or no libseccomp
+    pyseccomp = None
+
+_UNKNOWN = -1
+# Names that an older libseccomp does not know; the numbers are the same on every architecture.
+_NEWER = {
+    "pidfd_send_signal": 424,
+    "io_uring_setup": 425,
+    "io_uring_enter": 426,
+    "io_uring_register": 427,
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fspick": 433,
+    "pidfd_open": 434,
+    "clone3": 435,
+    "close_range": 436,
+    "openat2": 437,
+    "pidfd_getfd": 438,
+    "faccessat2": 439,
+    "process_madvise": 440,
+    "epoll_pwait2": 441,
+    "mount_setattr": 442,
+    "quotactl_fd": 443,
+    "memfd_secret": 447,
+    "process_mrelease": 448,
+    "futex_waitv": 449,
+    "fchmodat2": 452,
+    "map_shadow_stack": 453,
+    "futex_wake": 454,
+    "futex_wait": 455,
+    "futex_requeue": 456,
+    "mseal": 462,
+    "setxattrat": 463,
+    "getxattrat": 464,
+    "listxattrat": 465,
+    "removexattrat": 466,
+    "open_tree_attr": 467,
+    "file_getattr": 468,
+    "file_setattr": 469,
+}
+
+
+class UnknownCall(Exception):
+    """libseccomp knows no system call of this name."""
+
+
+def native_architecture() -> int | None:
+    """Returns the architecture of this machine, as audit names it; None without libseccomp."""
+    return None if pyseccomp is None else int(pyseccomp.system_arch())
+
+
+def number_of(name: str, architecture: int) -> int | None:
+    """Returns the number of a system call; None where the architecture has no such call.
+
+    Raises:
+        UnknownCall: if no architecture is known to have it.
+    """
+    number = int(pyseccomp.resolve_syscall(architecture, name))
+    if number == _UNKNOWN:
+        if name not in _NEWER:
+            raise UnknownCall(name)
+        return _NEWER[name]
+    return number if number >= 0 else None
+
+
+# Actions (linux/seccomp.h).
+ALLOW = 0x7FFF0000
+KILL = 0x80000000
+_ERRNO = 0x00050000
+# Instructions (linux/bpf_common.h): load a word, and, jump always, if equal, if not less, return.
+_LOAD, _AND, _JUMP, _IF_EQUAL, _IF_NOT_LESS, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
+_INSTRUCTION = struct.Struct("=HBBI")
+_LONGEST_JUMP = 255
+# Where `struct seccomp_data` holds the call's number, the architecture, an argument's lower word.
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16 if sys.byteorder == "little" else 20
+# Calls of x86's x32 ABI have this bit; on no architecture are numbers as high.
+_FOREIGN = 0x40000000
+_WORD = 0xFFFFFFFF
+_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
+
+OWN_PROCESS = -1
+"""Stands, among the values of a check, for the id of the process that the program is loaded in."""
+
+
+def refuse(error: int) -> int:
+    """Returns the action that fails a call with this `errno`; 0 feigns success."""
+    return _ERRNO | error
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An action for calls one of whose arguments, under a mask, is (or is not) among values."""
+
+    argument: int
+    values: tuple[int, ...]
+    action: int
+    mask: int = _WORD
+    among: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The ruling on a system call: the action of the first check that holds, or `otherwise`."""
+
+    otherwise: int
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FilterProgram:
+    """Instructions, and at which of them the id of the process is to be written."""
+
+    instructions: bytes
+    own: tuple[int, ...]
+
+    def load(self, pid: int) -> None:
+        """Confines this process, for good, all its threads to come included.
+
+        Raises:
+            OSError: if the kernel takes no such program.
+        """
+        code = bytearray(self.instructions)
+        for position in self.own:
+            struct.pack_into("=I", code, (position + 1) * _INSTRUCTION.size - 4, pid)
+        libc = ctypes.CDLL(None, use_errno=True)
+        held = ctypes.create_string_buffer(bytes(code), len(code))
+        told = _Told(len(code) // _INSTRUCTION.size, ctypes.addressof(held))
+        libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(told), 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "the kernel takes no filter of system calls")
+
+
+class _Told(ctypes.Structure):
+    """`struct sock_fprog` (seccomp(2))."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def compiled(architecture: int, calls: Mapping[int, Ruling], default: Ruling) -> FilterProgram:
+    """Returns the program for an architecture (as audit names it): decisions by a call's number.
+
+    A call of any other architecture ends the process.
+    """
+    code = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_IF_EQUAL, 1, 0, architecture),
+        (_RETURN, 0, 0, KILL),
+        (_LOAD, 0, 0, _NUMBER),
+        *_search(_ranges(calls, default)),
+    ]
+    own = tuple(place for place, (*_, value) in enumerate(code) if value == OWN_PROCESS)
+    instructions = b"".join(
+        _INSTRUCTION.pack(*jumps, 0 if value == OWN_PROCESS else value) for *jumps, value in code
+    )
+    return FilterProgram(instructions, own)
+
+
+_Code = list[tuple[int, int, int, int]]
+
+
+def _ranges(calls: Mapping[int, Ruling], default: Ruling) -> list[tuple[int, Ruling]]:
+    """Returns from which number on which decision holds, in order; neighbours differ."""
+    return [
+        next(alike) for _, alike in itertools.groupby(_starts(calls, default), lambda it: it[1])
+    ]
+
+
+def _starts(calls: Mapping[int, Ruling], default: Ruling) -> Iterator[tuple[int, Ruling]]:
+    following = 0
+    for number in sorted(calls):
+        if number > following:
+            yield following, default
+        yield number, calls[number]
+        following = number + 1
+    yield following, default
+    yield _FOREIGN, Ruling(KILL)
+
+
+def _search(ranges: list[tuple[int, Ruling]]) -> _Code:
+    """Finds the range of a number by halves."""
+    if len(ranges) == 1:
+        return _decide(ranges[0][1])
+    middle = len(ranges) // 2
+    lower, upper = _search(ranges[:middle]), _search(ranges[middle:])
+    least = ranges[middle][0]
+    if len(lower) <= _LONGEST_JUMP:
+        return [(_IF_NOT_LESS, len(lower), 0, least), *lower, *upper]
+    return [(_IF_NOT_LESS, 0, 1, least), (_JUMP, 0, 0, len(lower)), *lower, *upper]
+
+
+def _decide(decision: Ruling) -> _Code:
+    code: _Code = []
+    for check in decision.checks:
+        code.append((_LOAD, 0, 0, _ARGUMENTS + 8 * check.argument))
+        if check.mask != _WORD:
+            code.append((_AND, 0, 0, check.mask))
+        for left in range(len(check.values) - 1, -1, -1):
+            hit, miss = (left, int(left == 0)) if check.among else (left + 1, 0)
+            code.append((_IF_EQUAL, hit, miss, check.values[-1 - left]))
+        code.append((_RETURN, 0, 0, check.action))
+    return [*code, (_RETURN, 0, 0, decision.otherwise)]

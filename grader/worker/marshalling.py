@@ -1,0 +1,419 @@
+"""Turns what crossed into what a submission's functions take, and their results into what can.
+
+It also makes what tests want beside a submission, and looks at it afterwards: parameters, modules
+and optimizers of torch's own; files and folders in a folder of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import os
+import shutil
+import stat
+import tempfile
+import weakref
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy
+import torch
+
+from grader.core.wire.frames import ARRAY_DTYPES, MAX_DEPTH
+from grader.core.wire.scripts import GIVEN, module_of
+from grader.core.wire.values import (
+    MAX_AXES,
+    MAX_PAYLOAD,
+    NAMES,
+    Elsewhere,
+    Foreign,
+    Named,
+    Value,
+    mapped,
+)
+from grader.worker.observing.expression import foreign
+
+_INTEGERS = 1 << 63
+_TOO_DEEP = Foreign(f"something in more than {MAX_DEPTH} others")
+_LEFT_OUT = Foreign("one value more than may be handed over")
+MAX_VALUES = 100_000
+_LONGEST = 40
+
+
+def arrived(value: Value, device: str = "cpu") -> Any:
+    """Returns a value as a submission gets it: tensors on `device`, named tuples by fields."""
+
+    def put(one: Any) -> Any:
+        return one.to(device) if isinstance(one, torch.Tensor) and device != "cpu" else one
+
+    return _with_fields(mapped(value, put))
+
+
+def _with_fields(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_fields(own) for key, own in value.items()}
+    if isinstance(value, Named):
+        made: Callable[..., Any] = namedtuple(value.name, value.fields)  # type: ignore[misc]
+        return made(*map(_with_fields, value.fields.values()))
+    if isinstance(value, list | tuple):
+        return type(value)(map(_with_fields, value))
+    return value
+
+
+def holds_tensor(value: Value) -> bool:
+    """Returns whether there is a tensor in a value, however deep."""
+    if isinstance(value, dict | Named):
+        owned = value.values() if isinstance(value, dict) else value.fields.values()
+        return any(map(holds_tensor, owned))
+    if isinstance(value, list | tuple):
+        return any(map(holds_tensor, value))
+    return isinstance(value, torch.Tensor)
+
+
+def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -> Value:
+    """Returns a result as it can cross to the judge: plain data, or a description in its place.
+
+    A tensor crosses from the `device` of the call; from the CPU also where `may_be_on_cpu`, as
+    the inputs of the call are on no device.
+    """
+    handing = _HandingOver(device, may_be_on_cpu)
+    value = handing.value(result, 0)
+    if handing.is_too_much:
+        kind = type(result).__name__[:_LONGEST]
+        return Foreign(f"a {kind} of more than {MAX_VALUES} values, too large to be an answer")
+    return value
+
+
+def _of_odd_making(tensor: torch.Tensor) -> str:
+    """Returns a tensor that cannot cross, in words."""
+    if tensor.layout is not torch.strided:
+        return f"a tensor of layout {tensor.layout}"
+    return f"a tensor of dtype {tensor.dtype}"
+
+
+class _HandingOver:
+    """Goes through one result, and stops at the bounds of what may cross."""
+
+    def __init__(self, device: str, may_be_on_cpu: bool) -> None:
+        self._kinds = {device.partition(":")[0], *(["cpu"] if may_be_on_cpu else [])} - {"meta"}
+        self._left = MAX_VALUES
+        self._bytes = MAX_PAYLOAD
+
+    @property
+    def is_too_much(self) -> bool:
+        """Returns whether values had to be left out."""
+        return self._left < 0
+
+    def value(self, result: object, depth: int) -> Value:
+        self._left -= 1
+        if depth >= MAX_DEPTH or self._left < 0:
+            return _TOO_DEEP if depth >= MAX_DEPTH else _LEFT_OUT
+        if result.__class__ is not type(result):
+            return foreign(result)  # it only says that it is one of those below
+        if result is None or isinstance(result, bool | int | float | str | bytes | numpy.generic):
+            return self._plain(result)
+        if isinstance(result, torch.Tensor):
+            return self._tensor(result)
+        if isinstance(result, numpy.ndarray):
+            return self._array(result)
+        if isinstance(result, torch.dtype):
+            return result if result in NAMES else foreign(result)
+        if isinstance(result, torch.device | Named):
+            return result
+        return self._several(result, depth)
+
+    def _plain(self, result: object) -> Value:
+        """Returns a value of a plain type; for a class that inherits from one, its value."""
+        if isinstance(result, numpy.generic):
+            result = result.item()
+        if result is None or isinstance(result, bool):
+            return result
+        if isinstance(result, int):
+            whole = int.__int__(result)
+            return whole if abs(whole) < _INTEGERS else Foreign("an int of more than 64 bits")
+        if isinstance(result, float):
+            return float.__float__(result)
+        if isinstance(result, str):
+            return self._of_length("text", str.__str__(result))
+        if isinstance(result, bytes):
+            return self._of_length("bytes", bytes.__bytes__(result))
+        return foreign(result)
+
+    def _of_length(self, kind: str, result: str | bytes) -> Value:
+        self._bytes -= len(result)
+        if self._bytes < 0:
+            return Foreign(f"{kind} of length {len(result)}, too large to be an answer")
+        return result
+
+    def _several(self, result: object, depth: int) -> Value:
+        if isinstance(result, dict):
+            pairs = dict.items(result)
+            return {self._key(key, depth + 1): self.value(own, depth + 1) for key, own in pairs}
+        if isinstance(result, tuple) and isinstance(fields := getattr(result, "_fields", 0), tuple):
+            values = self._each(result, depth)
+            return Named(type(result).__name__, dict(zip(map(str, fields), values, strict=False)))
+        if isinstance(result, list):
+            return list(self._each(result, depth))
+        if isinstance(result, tuple):
+            return tuple(self._each(result, depth))
+        if isinstance(result, set | frozenset):
+            kind = set if isinstance(result, set) else frozenset
+            return kind(self._key(one, depth + 1) for one in result)
+        return foreign(result)
+
+    def _each(self, values: Iterable[object], depth: int) -> Iterable[Value]:
+        for value in values:
+            yield self.value(value, depth + 1)
+            if self._left < 0:
+                return
+
+    def _key(self, key: object, depth: int) -> Any:
+        """Returns a key as it crosses: what cannot is described, and stays a key."""
+        value = self.value(key, depth)
+        try:
+            hash(value)
+        except TypeError:
+            return foreign(key)
+        return value
+
+    def _tensor(self, tensor: torch.Tensor) -> Value:
+        with torch._C.DisableTorchFunctionSubclass():
+            shape, kind = tuple(tensor.shape), tensor.device.type
+            if len(shape) > MAX_AXES:
+                return Foreign(f"a tensor of {len(shape)} axes")
+            if kind not in self._kinds:
+                if max(shape, default=0) > MAX_PAYLOAD:
+                    return Foreign(f"a tensor of shape {list(shape)}, on {tensor.device}")
+                dtype = str(tensor.dtype).removeprefix("torch.")
+                return Elsewhere(dtype, shape, str(tensor.device))
+            if tensor.dtype not in NAMES or tensor.layout is not torch.strided:
+                return Foreign(_of_odd_making(tensor))
+            self._bytes -= math.prod(size or 1 for size in shape) * tensor.element_size()
+            if self._bytes < 0:
+                return Foreign(f"a tensor of shape {list(shape)}, too large to be an answer")
+            return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+
+    def _array(self, array: numpy.ndarray[Any, Any]) -> Value:
+        dtype, shape = str(array.dtype), array.shape
+        self._bytes -= math.prod(size or 1 for size in shape) * array.itemsize
+        if dtype not in ARRAY_DTYPES or len(shape) > MAX_AXES or self._bytes < 0:
+            return foreign(array)
+        return numpy.ascontiguousarray(array).reshape(shape)
+
+
+def differing(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[str, ...]:
+    """Returns the names whose values are no longer what they were."""
+    return tuple(name for name, value in before.items() if not same_values(value, after[name]))
+
+
+def copied(value: Any) -> Any:
+    """Returns a copy that shares no tensor and no list with the value."""
+    return mapped(value, _copy)
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    return value.copy() if isinstance(value, numpy.ndarray) else value
+
+
+def same_values(before: object, after: object) -> bool:
+    """Returns whether two values are the same, to the last number."""
+    if type(before) is not type(after):
+        return False
+    if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
+        if before.shape != after.shape or before.dtype != after.dtype:
+            return False
+        return bool(((before == after) | (before.ne(before) & after.ne(after))).all())
+    if isinstance(before, numpy.ndarray) and isinstance(after, numpy.ndarray):
+        return before.shape == after.shape and before.tobytes() == after.tobytes()
+    if isinstance(before, Named) and isinstance(after, Named):
+        return before.name == after.name and same_values(dict(before.fields), dict(after.fields))
+    if isinstance(before, dict) and isinstance(after, dict):
+        return list(before) == list(after) and all(
+            same_values(before[key], after[key]) for key in before
+        )
+    if isinstance(before, list | tuple) and isinstance(after, list | tuple):
+        return len(before) == len(after) and all(map(same_values, before, after))
+    return before is after or before == after
+
+
+MAX_FILE = 32 << 20
+MAX_ENTRIES = 10_000
+# The step that hands a file on to who has nothing else.
+ANEW = "anew"
+# What is said in place of a file's content, or a folder's entries.
+ABSENT, IRREGULAR, TOO_LARGE, TOO_MANY = "absent", "irregular", "too large", "too many"
+
+
+class ScriptFiles:
+    """Where one script's files lie, and what was opened of them."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._removal: Callable[[], object] | None = None
+        self._streams: list[IO[Any]] = []
+        self._numbers = itertools.count()
+
+    def make(self, name: str, positional: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Makes the thing that a step asks for by this name."""
+        self.flush()
+        return _MAKERS[name](self, *positional, **keywords)
+
+    def new_place(self, name: str) -> Path:
+        """Returns a path that nothing else of the script has, in a folder that exists."""
+        if self._folder is None:
+            # A job's temporary files go into its scratch folder, which outlives no killed job.
+            self._folder = Path(tempfile.mkdtemp(prefix=GIVEN))
+            self._removal = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        folder = self._folder / str(next(self._numbers))
+        folder.mkdir()
+        return folder / name
+
+    def opened(self, stream: IO[Any]) -> IO[Any]:
+        """Returns the same stream, which is flushed before its file is looked at."""
+        self._streams.append(stream)
+        return stream
+
+    def flush(self) -> None:
+        """Has what was written into streams arrive in their files."""
+        for stream in self._streams:
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+
+    def close(self) -> None:
+        """Removes what was made; what stands in the way stays."""
+        for stream in self._streams:
+            with contextlib.suppress(OSError, ValueError):
+                stream.close()
+        self._streams.clear()
+        if self._removal is not None:
+            self._removal()
+        self._folder = self._removal = None
+
+
+def _parameter(
+    _shop: ScriptFiles, numbers: torch.Tensor, grad: torch.Tensor | None, requires_grad: bool
+) -> torch.nn.Parameter:
+    parameter = torch.nn.Parameter(numbers.clone(), requires_grad)
+    parameter.grad = None if grad is None else grad.clone()
+    return parameter
+
+
+def _module(_shop: ScriptFiles, outline: Mapping[str, Any]) -> torch.nn.Module:
+    return module_of(outline)
+
+
+def _optimizer(
+    _shop: ScriptFiles, name: str, parameters: Any, options: Mapping[str, Any]
+) -> torch.optim.Optimizer:
+    is_module = isinstance(parameters, torch.nn.Module)
+    made: torch.optim.Optimizer = getattr(torch.optim, name)(
+        parameters.parameters() if is_module else parameters, **options
+    )
+    return made
+
+
+def _file(shop: ScriptFiles, name: str, content: bytes | None) -> Path:
+    path = shop.new_place(name)
+    if content is not None:
+        path.write_bytes(content)
+    return path
+
+
+def _folder(shop: ScriptFiles, name: str, entries: Mapping[str, bytes]) -> Path:
+    folder = shop.new_place(name)
+    folder.mkdir()
+    for own, content in entries.items():
+        path = folder / own
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def _within(_shop: ScriptFiles, folder: Path, name: str) -> Path:
+    return folder / name
+
+
+def _as_str(_shop: ScriptFiles, path: Path) -> str:
+    return str(path)
+
+
+def _as_stream(shop: ScriptFiles, path: Path) -> IO[bytes]:
+    return shop.opened(path.open("r+b" if path.exists() else "w+b"))
+
+
+def _as_text(shop: ScriptFiles, path: Path) -> IO[str]:
+    return shop.opened(path.open(encoding="utf-8"))
+
+
+def _anew(shop: ScriptFiles, path: Path, name: str) -> Path:
+    copy = shop.new_place(name)
+    content = _content(shop, path)
+    if isinstance(content, bytes):
+        copy.write_bytes(content)
+    return copy
+
+
+def _content(_shop: ScriptFiles, path: Path) -> bytes | str:
+    """Returns the content of a file, or why there is none."""
+    try:
+        # Whatever took the file's place: no link is followed, and nobody is waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return ABSENT
+    except OSError:
+        return IRREGULAR
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return IRREGULAR
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(MAX_FILE + 1)
+    return content if len(content) <= MAX_FILE else TOO_LARGE
+
+
+def _exists(_shop: ScriptFiles, path: Path) -> bool:
+    return os.path.lexists(path)
+
+
+def _entries(_shop: ScriptFiles, folder: Path) -> list[str] | str:
+    """Returns the files below a folder, or a word that says why they cannot be listed."""
+    if not folder.is_dir() or folder.is_symlink():
+        return ABSENT if not os.path.lexists(folder) else IRREGULAR
+    found = list(itertools.islice(_below(str(folder)), MAX_ENTRIES + 1))
+    if len(found) > MAX_ENTRIES:
+        return TOO_MANY
+    return sorted(Path(path).relative_to(folder).as_posix() for path in found if path)
+
+
+def _below(folder: str) -> Iterator[str]:
+    """Yields the paths of what lies below a folder; of each folder in it an empty text."""
+    left = [folder]
+    while left:
+        with os.scandir(left.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    left.append(entry.path)
+                    yield ""
+                else:
+                    yield entry.path
+
+
+_MAKERS: Mapping[str, Callable[..., Any]] = {
+    "parameter": _parameter,
+    "module": _module,
+    "optimizer": _optimizer,
+    "file": _file,
+    "folder": _folder,
+    "within": _within,
+    "as_str": _as_str,
+    "as_stream": _as_stream,
+    "as_text": _as_text,
+    ANEW: _anew,
+    "content": _content,
+    "exists": _exists,
+    "entries": _entries,
+}

@@ -1,0 +1,323 @@
+"""A small `get_ipython()`: magics do what they do to names, files and the environment, no more.
+
+Cells are run in order; an error in one does not keep the others from running.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import asyncio
+import builtins
+import contextlib
+import functools
+import inspect
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from grader.worker.notebook_magics import (
+    Captured,
+    ImportedNotebooks,
+    Lines,
+    NotebookModules,
+    Nothing,
+    WrittenFiles,
+    environment,
+    repeated,
+    run_file,
+    timed,
+    written,
+)
+from grader.worker.trials.trials import Alarm, TooLong
+
+_ADAPTER = re.compile(r"^(?:async +)?def +(run_\w+)|^(run_\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+# So many times as long may a cell take that does nothing.
+_WAITING = 2
+_NUMBER = re.compile(r"\d+")
+
+
+class TookTooLong(Exception):
+    """A cell was ended, so that what the others define is graded."""
+
+
+class Cells:
+    """Runs cells; `seconds` are what all of them may take together.
+
+    Each may take half of what is left, so that none uses up the others' time. `failed` has what
+    they raised, by their places; `current` is the place of the cell that runs now.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._is_timed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.failed: dict[str, BaseException] = {}
+        self.current = ""
+
+    def run(self, namespace: dict[str, Any], notebook: Path) -> None:
+        """Runs all cells of the notebook in that folder.
+
+        Raises:
+            BaseException: what the first cell raised that did, if no adapter is defined.
+        """
+        flags = 0
+        failed: dict[Path, BaseException] = {}
+        for cell in sorted(notebook.iterdir(), key=_number):
+            place, earlier = f"{notebook.name}/{cell.name}", self.current
+            self.current = place
+            try:
+                code = _compiled(cell, flags)
+                # A future import holds for the later cells too, as in a notebook.
+                flags |= code.co_flags & __future__.annotations.compiler_flag
+                self._timed(functools.partial(eval, code, namespace))
+            except (Exception, SystemExit) as error:
+                failed[cell] = self.failed[place] = error
+            finally:
+                self.current = earlier
+        if failed and not any(name.startswith("run_") for name in namespace):
+            raise next(iter(failed.values()))
+        for cell, raised in failed.items():
+            for name in _adapters(cell):
+                namespace.setdefault(name, _undefined(name, cell.name, raised))
+
+    def _timed(self, run: Callable[[], Any]) -> None:
+        """Runs a cell, no longer than it may take; one within another cell is part of that."""
+        if self._is_timed:
+            self._finish(run())
+            return
+        alarm, seconds, self._is_timed = Alarm(_WAITING), self._left / 2, True
+        computed, began = time.process_time(), time.monotonic()
+        try:
+            with alarm.held():
+                alarm.set(seconds)
+                self._finish(run())
+        except TooLong as ended:
+            said = f"it took longer than {seconds:.3g} seconds and was ended"
+            raise TookTooLong(said).with_traceback(ended.__traceback__) from None
+        finally:
+            self._is_timed = False
+            waited = (time.monotonic() - began) / _WAITING
+            self._left -= min(max(time.process_time() - computed, waited), seconds)
+
+    def _finish(self, result: Any) -> None:
+        """Awaits what a cell with an `await` of its own comes to."""
+        if inspect.iscoroutine(result):
+            self._loop = self._loop or asyncio.new_event_loop()
+            asyncio.set_event_loop(self._loop)
+            self._loop.run_until_complete(result)
+
+
+def _compiled(cell: Path, flags: int) -> CodeType:
+    flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    # As text: a cell declares no encoding, and what is shown of it is what runs.
+    code: CodeType = compile(cell.read_text("utf-8"), str(cell), "exec", flags, dont_inherit=True)
+    return code
+
+
+def _number(cell: Path) -> int:
+    found = _NUMBER.search(cell.name)
+    return int(found[0]) if found else 0
+
+
+def _adapters(cell: Path) -> list[str]:
+    """Returns the adapters that a cell would have defined."""
+    source = cell.read_text("utf-8", "replace")
+    return sorted({one or other for one, other in _ADAPTER.findall(source)})
+
+
+def _undefined(name: str, cell: str, error: BaseException) -> Callable[..., None]:
+    """Returns an adapter that raises what kept its cell from defining it."""
+
+    def adapter(*_args: object, **_options: object) -> None:
+        if isinstance(error, SyntaxError):
+            place = (error.filename, error.lineno, error.offset, error.text)
+            raise SyntaxError(f"{error.msg}, so {name} is not defined", place)
+        reason = f"{cell} raised {type(error).__name__}: {error}, so {name} is not defined"
+        raise NameError(reason).with_traceback(error.__traceback__)
+
+    return adapter
+
+
+MOST_NOT_RUN, _LONGEST = 20, 80
+_ENGINE = str(Path(__file__).with_suffix(""))
+_NAMED = re.compile(r"\{([^{}]+)\}|\$(\w+)")
+# What these do is to show something, or to hold for those who type.
+_FOR_SHOW = frozenset({
+    "autoreload", "load_ext", "reload_ext", "unload_ext", "config", "matplotlib", "precision",
+    "pinfo", "pinfo2", "pdoc", "pdef", "psearch", "psource", "pfile", "pycat", "page", "who",
+    "whos", "lsmagic", "magic", "quickref", "history", "hist", "colors", "xmode", "pprint",
+    "automagic", "autocall", "pdb", "doctest_mode", "autoawait", "logstart", "logstop", "logon",
+    "logoff", "logstate", "connect_info", "gui", "dhist", "html", "HTML", "javascript", "js",
+    "latex", "markdown", "svg", "SVG", "load_line_profiler", "memit", "lprun", "mprun", "tb",
+    "watermark", "clear", "cls", "less", "more", "man", "subplots", "tensorboard",
+})  # fmt: skip
+
+
+class Shell:
+    """The shell that `get_ipython()` returns where cells are run.
+
+    `not_run` are the magics and commands that were not run, each with its place, of which those in
+    `missed` may have been to define something.
+    """
+
+    def __init__(self, cells: Cells, files: WrittenFiles) -> None:
+        self._cells = cells
+        self._files = files
+        self._not_run: dict[str, bool] = {}
+        self.config: dict[str, Any] = {}
+        self.user_ns: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Nothing:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Nothing(f"get_ipython().{name}")
+
+    def __repr__(self) -> str:
+        return "<the shell of a notebook>"
+
+    @property
+    def not_run(self) -> tuple[str, ...]:
+        """Returns the magics and commands that were not run, in order, each once."""
+        return tuple(self._not_run)
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Returns those of them that may have been to define something."""
+        return tuple(said for said, is_missed in self._not_run.items() if is_missed)
+
+    def run_main(self, namespace: dict[str, Any], notebook: str) -> None:
+        """Runs the cells of the notebook that was handed in, beside the module of a namespace."""
+        sys.modules["__main__"] = sys.modules[namespace["__name__"]]
+        namespace["__name__"] = "__main__"
+        self.user_ns = namespace
+        self.run_notebook(namespace, Path(namespace["__file__"]).with_name(notebook))
+
+    def run_notebook(self, namespace: dict[str, Any], notebook: Path) -> None:
+        """Runs the cells of a notebook in a namespace."""
+        self._cells.run(namespace, notebook)
+
+    def run_line_magic(self, name: str, line: str = "", _stack_depth: int = 1) -> Any:
+        """Does what a line's magic does; the value that it has."""
+        caller = _caller()
+        match name:
+            case "time" | "prun":
+                return timed(line, caller)
+            case "timeit":
+                return repeated("", line, caller)
+            case "%capture":
+                words = [word for word in line.split() if not word.startswith("-")]
+                caller.f_globals.update(dict.fromkeys(words[:1], Captured()))
+            case "%time" | "%prun":
+                return None
+            case "env" | "set_env":
+                return environment(_expanded(line, caller))
+            case "pwd":
+                return str(Path.cwd())
+            case "cd":
+                folder = _expanded(line, caller).removeprefix("-q ").strip("'\" ")
+                try:
+                    os.chdir(Path(folder or "~").expanduser())
+                except OSError:  # IPython prints it and goes on
+                    self._skip(f"%cd {line}", True, caller)
+            case "run":
+                run_file(_expanded(line, caller), caller.f_globals, self.run_notebook)
+            case "sx" | "system":
+                return self.getoutput(line)
+            case _:
+                self._skip(f"%{name} {line}".strip(), name not in _FOR_SHOW, caller)
+        return None
+
+    def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
+        """Does what a cell's magic does; the value that it has."""
+        caller = _caller()
+        if name in ("writefile", "file"):
+            self._files.note(written(_expanded(line, caller), cell))
+        elif name == "timeit":
+            repeated(line, cell, caller)
+        elif name in ("time", "prun", "capture"):
+            self.run_line_magic(f"%{name}", line)
+            exec(compile(cell, caller.f_code.co_filename, "exec"), caller.f_globals)
+        else:
+            self._skip(f"%%{name} {line}".strip(), name not in _FOR_SHOW, caller)
+        return None
+
+    def magic(self, line: str) -> Any:
+        """Does what a line's magic does, told in one text."""
+        name, _, rest = line.lstrip("%").partition(" ")
+        return self.run_line_magic(name, rest)
+
+    def system(self, command: str) -> None:
+        """Runs no command."""
+        self._skip(f"!{command.strip()}", True, _caller())
+
+    def getoutput(self, command: str, *_args: object, **_options: object) -> Lines:
+        """Runs no command, which has no output."""
+        self._skip(f"!{command.strip()}", True, _caller())
+        return Lines()
+
+    def run_cell(self, cell: str, *_args: object, **_options: object) -> None:
+        """Runs Python in the notebook's namespace."""
+        exec(cell, self.user_ns)
+
+    ex = run_cell
+
+    def ev(self, expression: str) -> Any:
+        """Returns the value of an expression in the notebook's namespace."""
+        return eval(expression, self.user_ns)
+
+    def push(self, names: dict[str, Any], **_options: object) -> None:
+        """Adds names to the notebook's."""
+        self.user_ns.update(names)
+
+    def _skip(self, what: str, is_missed: bool, caller: FrameType) -> None:
+        """Notes that something was not run."""
+        if len(self._not_run) < MOST_NOT_RUN:
+            shown = " ".join(what.split())
+            shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+            self._not_run[f"{shown} ({_place(caller, self._cells.current)})"] = is_missed
+
+
+def install(seconds: float, root: Path, place: Path) -> tuple[Shell, Cells]:
+    """Puts a shell where notebooks find it; what cells may take together are so many seconds.
+
+    `root` is what was handed in, `place` the likeness of it in which can be written.
+    """
+    cells, files = Cells(seconds), WrittenFiles(root, place)
+    shell = Shell(cells, files)
+    vars(builtins).update(get_ipython=lambda: shell, display=_display)
+    sys.meta_path[:0] = [NotebookModules(shell), files]
+    sys.meta_path.append(ImportedNotebooks(shell.run_notebook))
+    return shell, cells
+
+
+def _display(*_values: object, **_options: object) -> None:
+    """Stands for the notebook's own: nobody looks here."""
+
+
+def _caller() -> FrameType:
+    """Returns the innermost frame outside of this package: a line of the submission."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_ENGINE):
+        frame = frame.f_back
+    return frame
+
+
+def _place(caller: FrameType, cell: str) -> str:
+    return cell or f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
+
+
+def _expanded(line: str, caller: FrameType) -> str:
+    """Returns a magic's line with the values of those variables that it names and has."""
+
+    def value(found: Any) -> str:
+        with contextlib.suppress(Exception):
+            return str(eval(found[1] or found[2], caller.f_globals, caller.f_locals))
+        return str(found[0])
+
+    return _NAMED.sub(value, line)

@@ -1,1 +1,0 @@
-"""Running the cells of notebooks one by one, beside a small `get_ipython()`."""

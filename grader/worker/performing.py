@@ -1,0 +1,316 @@
+"""Makes one call of an adapter and observes it, or carries out a script; decides nothing.
+
+The objects of a script live here, and what is done with them is done where they live.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+from grader.core.wire.calls import Answer, Call, Raised, Work
+from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.values import Foreign, Local, mapped
+from grader.worker.exceptions.raising import describe_exception
+from grader.worker.marshalling import (
+    ScriptFiles,
+    arrived,
+    copied,
+    differing,
+    holds_tensor,
+    portable,
+    same_values,
+)
+from grader.worker.observing.lines import LineCounter, WorkCounter
+from grader.worker.observing.recording import Recorder
+from grader.worker.observing.tracing import Tracer
+
+Seed = Callable[[int], None]
+Functions = Mapping[str, Callable[..., Any]]
+# Returns what an adapter hands back for its arguments.
+CallAdapter = Callable[[Callable[..., Any], Mapping[str, Any]], Any]
+
+
+class NoAdapter(Exception):
+    """A step asks an adapter that there is not; its name is the text."""
+
+
+class Living:
+    """The objects that the latest call made, for a call whose script continues it.
+
+    `functions` are the adapters that steps may ask; `called` is what was called last.
+    Adapters are called by `call`.
+    """
+
+    def __init__(
+        self, functions: Functions | None = None, call: CallAdapter = lambda one, own: one(**own)
+    ) -> None:
+        self._functions = functions or {}
+        self._call_adapter = call
+        self._call: Call | None = None
+        self._made: list[Any] = []
+        self._workshop = ScriptFiles()
+        self.called: Callable[..., Any] | None = None
+
+    def __enter__(self) -> Living:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.forget()
+
+    def result(
+        self,
+        function: Callable[..., Any],
+        arguments: Mapping[str, Any],
+        call: Call,
+        seed: Seed | None = None,
+    ) -> Any:
+        """Returns the result of a call with all of its steps; steps taken before are not repeated.
+
+        Each step has its own seed, whether others were taken just before or not.
+
+        Raises:
+            NoAdapter: if a step asks an adapter that there is not.
+        """
+        before, then = self._left(call)
+        self._call = None
+        self._take(before, call.device, seed)
+        if call.adapter and len(self._made) == len(call.before):
+            self._seed(seed)
+            own = _found(arguments, self._made) if call.before else arguments
+            self._made.append(self._asked(function, own))
+        self._take(then, call.device, seed)
+        self._call = call
+        return self._made[-1]
+
+    def forget(self) -> None:
+        """Lets go of what was made, and removes its files."""
+        self._call, self._made = None, []
+        self._workshop.close()
+
+    def _take(self, steps: Sequence[Step], device: str, seed: Seed | None) -> None:
+        for step in steps:
+            self._seed(seed)
+            self._made.append(self._done(step, device))
+
+    def _asked(self, adapter: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        self.called = adapter
+        return self._call_adapter(adapter, arguments)
+
+    def _seed(self, seed: Seed | None) -> None:
+        if seed is not None:
+            seed(len(self._made))
+
+    def _left(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]]:
+        """Returns the steps before a call and after it that are still to be taken."""
+        left = self._goes_on(call)
+        if left is None:
+            self.forget()
+            return call.before, call.then
+        return left
+
+    def _goes_on(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]] | None:
+        """Returns the same; None if nothing was done yet of what a call wants."""
+        if self._call is None or not call.is_script or not _are_of_one(self._call, call):
+            return None
+        done, wanted = _all_steps(self._call), _all_steps(call)
+        if not done or len(done) > len(wanted) or not all(map(_alike, done[:-1], wanted)):
+            return None
+        last, now = done[-1], wanted[len(done) - 1]
+        if not _alike(replace(last, times=now.times), now) or last.times > now.times:
+            return None
+        rest = list(wanted[len(done) :])
+        if last.times < now.times:
+            self._made.pop()
+            rest.insert(0, replace(now, times=now.times - last.times))
+        first = max(0, len(call.before) - len(self._made))
+        asks = bool(call.adapter) and len(self._made) <= len(call.before)
+        return rest[:first], rest[first + asks :]
+
+    def _done(self, step: Step, device: str) -> Any:
+        positional = _found(arrived(list(step.positional), device), self._made)
+        keywords = _found(arrived(dict(step.keywords), device), self._made)
+        if step.doing is Doing.MAKE:
+            return self._workshop.make(step.name, positional, keywords)
+        self._workshop.flush()
+        if step.doing is Doing.ASK:
+            if step.name not in self._functions:
+                raise NoAdapter(step.name)
+            return self._asked(self._functions[step.name], keywords)
+        thing = self._made[step.on]
+        if step.doing is Doing.WRITE:
+            return setattr(thing, step.name, positional[0])
+        if step.doing is Doing.ITERATE:
+            return iter(thing)
+        if step.doing is Doing.NEXT:
+            return _next(thing, step.times)
+        self.called = None
+        own = getattr(thing, step.name) if step.name else thing
+        if step.doing is not Doing.CALL:
+            return own
+        self.called = own
+        return own(*positional, **keywords)
+
+
+def _are_of_one(one: Call, other: Call) -> bool:
+    heads = [(call.seed, call.device, call.default_device) for call in (one, other)]
+    return heads[0] == heads[1]
+
+
+def _all_steps(call: Call) -> Sequence[Step]:
+    """Returns the steps of a call, itself among them."""
+    asked = [Step(0, Doing.ASK, call.adapter, (), call.arguments)] if call.adapter else []
+    return [*call.before, *asked, *call.then]
+
+
+def _alike(one: Step, other: Step) -> bool:
+    if one is other:
+        return True
+    heads = [(step.on, step.doing, step.name, step.times) for step in (one, other)]
+    values = [[*step.positional, dict(step.keywords)] for step in (one, other)]
+    return heads[0] == heads[1] and same_values(*values)
+
+
+def _next(items: Iterator[Any], times: int) -> Any:
+    for _ in range(times - 1):
+        next(items)
+    return next(items)
+
+
+def _found(value: Any, made: Sequence[Any]) -> Any:
+    """Returns the value with what earlier steps made where it says so."""
+    return mapped(value, lambda one: made[one.number] if isinstance(one, Local) else one)
+
+
+_NUMPY_SEEDS = 1 << 32
+
+
+def perform(
+    function: Callable[..., object],
+    call: Call,
+    root: Path,
+    functions: Functions | None = None,
+    living: Living | None = None,
+) -> Answer:
+    """Calls an adapter as `call` says; whatever it raises becomes part of the answer.
+
+    Frames of what was raised are those of files below `root`. Steps may ask other `functions`.
+    `living` is what the call before made, if this one may go on with it.
+    """
+    goes_on = living is not None and call.is_plain and not call.record
+    with contextlib.ExitStack() as leaving:
+        if living is None or not goes_on:
+            living = leaving.enter_context(Living(functions))
+        return _performed(function, call, root, living)
+
+
+def _performed(function: Callable[..., object], call: Call, root: Path, living: Living) -> Answer:
+    counter = WorkCounter() if call.count_work else None
+    lines = LineCounter() if call.count_lines else None
+    numbers = not any(map(holds_tensor, call.arguments.values()))
+    recorder = Recorder(root, follow_numbers=numbers) if call.record else None
+    tracer = Tracer(root) if call.trace is not None else None
+    try:
+        arguments = {name: arrived(value, call.device) for name, value in call.arguments.items()}
+        watched = {name: copied(own) for name, own in arguments.items() if call.watch_inputs}
+        wanted = {name: _differentiable(arguments[name]) for name in call.wrt}
+        with contextlib.ExitStack() as observed:
+            if call.default_device:
+                observed.enter_context(torch.device(call.device))
+            for onlooker in (counter, recorder, tracer, lines):
+                if onlooker is not None:
+                    observed.enter_context(onlooker)
+            result = living.result(function, arguments, call, lambda step: seed(call, step))
+        value = portable(result, call.device, may_be_on_cpu=numbers)
+        # Where nothing is encoded, later steps would change what was answered.
+        value = copied(value) if call.is_script else value
+        if not call.is_script and (not isinstance(value, Foreign) or torch.is_tensor(result)):
+            # Data is no object that somebody goes on with.
+            living.forget()
+        return Answer(
+            value=value,
+            gradients=_gradients(result, wanted, call.cotangent),
+            changed_inputs=differing(watched, arguments),
+            work=_work(counter, lines),
+            records=tuple(recorder.records) if recorder is not None else (),
+            unloaded=recorder.loads.unloaded() if recorder is not None else (),
+            origin=tracer.origin(result, call.trace) if tracer and call.trace else None,
+        )
+    except NoAdapter as lacking:
+        return absent(str(lacking))
+    except BaseException as exception:  # a submission may raise anything at all
+        return Answer(raised=describe_exception(exception, root, living.called))
+
+
+def _work(counter: WorkCounter | None, lines: LineCounter | None) -> Work | None:
+    if counter is None and lines is None:
+        return None
+    operations, largest = (counter.operations, counter.largest) if counter is not None else (0, 0)
+    return Work(operations, largest, lines.lines if lines is not None else 0)
+
+
+def seed(call: Call, step: int) -> None:
+    """Seeds all that draws random numbers, for one step of a call."""
+    number = call.seed + step
+    # torch.manual_seed would also note for devices that are not there who asked for it.
+    torch.default_generator.manual_seed(number)
+    if call.device.startswith("cuda"):
+        torch.cuda.manual_seed(number)
+    random.seed(number)
+    if "numpy.random" in sys.modules:
+        numpy.random.seed(number % _NUMPY_SEEDS)
+
+
+def absent(adapter: str) -> Answer:
+    """Returns the answer to a call of an adapter that the submission does not have."""
+    return Answer(raised=Raised("NameError", f"there is no function {adapter}", missing=True))
+
+
+def _differentiable(value: object) -> torch.Tensor:
+    if not isinstance(value, torch.Tensor):
+        raise TypeError("a gradient is wanted with respect to something that is no tensor")
+    return value.requires_grad_()
+
+
+def _gradients(
+    result: object, wanted: Mapping[str, torch.Tensor], cotangent: torch.Tensor | None
+) -> dict[str, torch.Tensor]:
+    """Returns the products that exist; an input that the result does not depend on has none."""
+    if not wanted or not isinstance(result, torch.Tensor) or not result.requires_grad:
+        return {}
+    if cotangent is None or cotangent.shape != result.shape or not _is_readable(result):
+        return {}
+    products = vector_jacobian_products(result, wanted, cotangent.to(result))
+    return {name: product.cpu().contiguous() for name, product in products.items()}
+
+
+def _is_readable(result: torch.Tensor) -> bool:
+    """Returns whether a tensor is of real numbers that lie in its storage: none was resized."""
+    furthest = sum(
+        (size - 1) * step for size, step in zip(result.shape, result.stride(), strict=True)
+    )
+    needed = (result.storage_offset() + furthest + 1) * result.element_size()
+    return result.is_floating_point() and result.untyped_storage().nbytes() >= needed
+
+
+def vector_jacobian_products(
+    result: torch.Tensor, wanted: Mapping[str, torch.Tensor], cotangent: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    """Returns the product for each wanted tensor that the result depends on.
+
+    The sum is derived, as autograd loads sympy to check a cotangent: a second for nothing.
+    """
+    with torch.enable_grad():  # which a call may have switched off
+        total = (result * cotangent).sum()
+    products = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
+    return {
+        name: product for name, product in zip(wanted, products, strict=True) if product is not None
+    }

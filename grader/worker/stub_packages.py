@@ -1,0 +1,413 @@
+"""Stubs for the names of an absent package, and stand-ins for joblib, progress bars and logbooks.
+
+During the import of a submission every operation on a stub has no effect: attributes, decorators,
+compiled patterns, loggers. Afterwards every operation raises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from opcode import opmap
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+from grader.worker.multiprocessing.processes import inherited
+
+_UNDONE = (
+    *("call", "getitem", "setitem", "iter", "next", "len", "contains", "bool", "enter", "exit"),
+    *("add", "radd", "sub", "rsub", "mul", "rmul", "matmul", "truediv", "rtruediv", "neg", "pow"),
+    *("lt", "le", "gt", "ge", "or", "ror", "and", "invert", "int", "float", "index", "await"),
+)
+
+
+_EXCEPTIONS = ("Error", "Exception", "Timeout", "Warning")
+
+
+class Phase:
+    """Whether the submission is still being imported: only then nothing comes of what is done."""
+
+    def __init__(self) -> None:
+        self.is_importing = True
+
+
+class Stub:
+    """A name of an absent package; `dotted` is the whole name."""
+
+    def __init__(self, dotted: str, phase: Phase) -> None:
+        vars(self).update(__name__=dotted, __qualname__=dotted, _phase=phase)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return _used(self, f"{_name(self)}.{name}", lambda: _part(self, name))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        _used(self, f"{_name(self)}.{name}", lambda: vars(self).__setitem__(name, value))
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        is_first = all(isinstance(base, Stub) for base in bases) and bases[0] is self
+        return (type("Absent", (AbsentBase,), {"_stand_in": self}),) if is_first else ()
+
+    def __instancecheck__(self, _instance: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, _subclass: type) -> bool:
+        return False
+
+    def __format__(self, _form: str) -> str:
+        said: str = _used(self, _name(self), lambda: "")
+        return said
+
+    def __repr__(self) -> str:
+        return f"<{_name(self)}, which is not installed>"
+
+
+class AbsentBase:
+    """The base of a submission's class whose only bases are absent."""
+
+    _stand_in: Stub
+
+    def __init_subclass__(cls, **_: object) -> None:
+        """Takes whatever the absent class would have taken."""
+        super().__init_subclass__()
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        if args or kwargs:
+            _used(self._stand_in, _name(self._stand_in), lambda: None)
+
+
+def _operator(operation: str) -> Callable[..., Any]:
+    def operate(self: Stub, *args: Any, **kwargs: Any) -> Any:
+        if operation == "iter":
+            parts = _unpacked(sys._getframe(1))
+            return _used(self, _name(self), lambda: iter([_result(self, "", (), {})] * parts))
+        return _used(self, _name(self), lambda: _result(self, operation, args, kwargs))
+
+    operate.__name__ = operate.__qualname__ = f"__{operation}__"
+    return operate
+
+
+for _operation in _UNDONE:
+    setattr(Stub, f"__{_operation}__", _operator(_operation))
+
+
+class StubModule(ModuleType):
+    """An absent package, or a module of one, that can be imported; some names of it may work."""
+
+    def __init__(self, name: str, phase: Phase, working: Mapping[str, Any]) -> None:
+        super().__init__(name)
+        vars(self).update(working)
+        self.__path__: list[str] = []
+        self.__all__: list[str] = []
+        self.__version__ = "0.0.0"
+        self._phase = phase
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        # To take a name is to use nothing yet: an import inside a function takes it then.
+        dotted = f"{self.__name__}.{name}"
+        return absent_exception(dotted) if names_exception(name) else Stub(dotted, self._phase)
+
+
+def names_exception(name: str) -> bool:
+    """Returns whether a name is called as exceptions are: `except` wants a class of these."""
+    return name[:1].isupper() and name.endswith(_EXCEPTIONS)
+
+
+@functools.cache
+def absent_exception(dotted: str) -> type[Exception]:
+    """Returns the exception of an absent package, which nobody raises but the submission itself."""
+    package, _, name = dotted.rpartition(".")
+    return type(name, (Exception,), {"__module__": package})
+
+
+def _name(stand_in: Stub) -> str:
+    return str(vars(stand_in)["__name__"])
+
+
+def _part(stand_in: Stub, name: str) -> Stub | type[Exception]:
+    if names_exception(name):
+        return absent_exception(f"{_name(stand_in)}.{name}")
+    return Stub(f"{_name(stand_in)}.{name}", vars(stand_in)["_phase"])
+
+
+def _used(stand_in: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
+    """Does what is harmless while the submission is imported.
+
+    Raises:
+        ModuleNotFoundError: afterwards; its name is that of the package.
+    """
+    if vars(stand_in)["_phase"].is_importing:
+        return harmlessly()
+    package = what.partition(".")[0]
+    said = f"No module named {package!r}, neither handed in nor installed, and {what} is used here"
+    raise ModuleNotFoundError(said, name=package)
+
+
+def _unpacked(frame: FrameType) -> int:
+    """Returns into how many names a frame unpacks what it just goes through; 0 if into none.
+
+    `one, other = split(key)` wants two parts, a loop needs none.
+    """
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at + 1] if code[at] == opmap["UNPACK_SEQUENCE"] else 0
+
+
+def _result(stand_in: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if operation == "next":
+        return iter(())
+    if operation in ("len", "int", "index", "exit", "contains", "bool"):
+        return 0 if operation in ("len", "int", "index") else operation == "bool"
+    if operation == "float":
+        return 0.0
+    is_decorating = operation == "call" and len(args) == 1 and not kwargs
+    if is_decorating and isinstance(args[0], FunctionType | type | staticmethod | classmethod):
+        return args[0]
+    return Stub(_name(stand_in), vars(stand_in)["_phase"])
+
+
+Delayed = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+def delayed(function: Callable[..., Any]) -> Callable[..., Delayed]:
+    """Notes calls of a function, as `joblib.delayed`."""
+
+    @functools.wraps(function)
+    def noted(*args: Any, **kwargs: Any) -> Delayed:
+        return function, args, kwargs
+
+    return noted
+
+
+class Parallel:
+    """Does calls that were noted, as `joblib.Parallel`."""
+
+    def __init__(self, n_jobs: int | None = None, *_: Any, **options: Any) -> None:
+        self.n_jobs = n_jobs
+        self._gives = options.get("return_as", "list")
+        self._copies = n_jobs not in (None, 1) and options.get("backend") != "threading"
+
+    def __call__(self, iterable: Iterable[Delayed]) -> Any:
+        results = map(self._done, iterable)
+        return list(results) if self._gives == "list" else results
+
+    def _done(self, call: Delayed) -> Any:
+        function, args, kwargs = inherited(call) if self._copies else call
+        return function(*args, **kwargs)
+
+    def __enter__(self) -> Parallel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Does nothing: there is nothing to end."""
+
+
+def cpu_count(*_: object, **__: object) -> int:
+    """Returns how many processors there are."""
+    return os.cpu_count() or 1
+
+
+def effective_n_jobs(n_jobs: int = -1) -> int:
+    """Returns one: nothing is done beside anything else."""
+    del n_jobs
+    return 1
+
+
+@contextlib.contextmanager
+def parallel_config(*_: object, **__: object) -> Iterator[None]:
+    """Changes nothing, as nothing is done in parallel."""
+    yield
+
+
+parallel_backend = parallel_config
+WORKING = {
+    own.__name__: own for own in (Parallel, delayed, cpu_count, effective_n_jobs, parallel_config)
+} | {"parallel_backend": parallel_backend}
+
+
+# `tqdm.auto.tqdm` goes through its items, whether `tqdm.auto` was imported or not.
+_MODULES_OF_BARS = ("asyncio", "auto", "autonotebook", "concurrent", "contrib", "notebook", "std")
+
+
+class Progress:
+    """A progress bar that goes through its items and shows nothing (as `tqdm.tqdm`)."""
+
+    def __init__(self, iterable: Iterable[Any] | None = None, *_: Any, **options: Any) -> None:
+        self.iterable = iterable
+        self.n = 0
+        own = len(iterable) if isinstance(iterable, Sized) else None
+        self.total = options.get("total", own)
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self.iterable if self.iterable is not None else ():
+            yield item
+            self.n += 1
+
+    def __len__(self) -> int:
+        return len(self.iterable) if isinstance(self.iterable, Sized) else self.total or 0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def update(self, n: float = 1) -> None:
+        """Counts, and shows nothing."""
+        self.n += int(n)
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _nothing
+
+    @classmethod
+    def set_lock(cls, lock: object) -> None:
+        """Keeps nothing: nothing is written that could be mixed up."""
+
+    @classmethod
+    def get_lock(cls) -> Any:
+        """Returns a lock that nobody else has."""
+        return threading.RLock()
+
+    @classmethod
+    def write(cls, *_: object, **__: object) -> None:
+        """Writes nothing."""
+
+    @classmethod
+    def pandas(cls, *_: object, **__: object) -> None:
+        """Changes nothing."""
+
+
+class Silent:
+    """Takes every name and every call, and does nothing: a logger, a run, a writer.
+
+    Nothing is an instance of it; a class may be derived from it; saved, it is empty.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return absent_exception(name) if names_exception(name) else Silent()
+
+    def __setattr__(self, _name: str, _value: object) -> None:
+        return None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType | type):
+            return args[0]
+        return Silent()
+
+    def __getitem__(self, _key: object) -> Silent:
+        return Silent()
+
+    def __setitem__(self, _key: object, _value: object) -> None:
+        return None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __or__(self, _other: object) -> Silent:
+        return self
+
+    __ror__ = __or__
+
+    def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
+        return (SilentBase,)
+
+    def __instancecheck__(self, _instance: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, _subclass: type) -> bool:
+        return False
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        # Whoever loads it need not have this class; `torch.load` takes this one by default.
+        return OrderedDict, ()
+
+    def __enter__(self) -> Silent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class SilentBase:
+    """The base of a submission's class that derives from a class of an absent package."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Silent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Silent()
+
+
+class SilentModule(ModuleType):
+    """A package of which every name does nothing; those of progress bars go through their items.
+
+    Its `run` is None until `init` is called and after `finish`, as that of wandb.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.run: Silent | None = None
+        self.__path__: list[str] = []
+        self.__all__: list[str] = []
+        self.__version__ = "0.0.0"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        if name in _PROGRESS:
+            return _PROGRESS[name]
+        if name in _MODULES_OF_BARS:
+            return SilentModule(f"{self.__name__}.{name}")
+        if names_exception(name):
+            return absent_exception(f"{self.__name__}.{name}")
+        if name in ("init", "finish"):
+            return functools.partial(self._set_run, Silent() if name == "init" else None)
+        return Silent()
+
+    def _set_run(self, run: Silent | None, *_: object, **__: object) -> Silent | None:
+        self.run = run
+        return run
+
+
+def _counting(*bounds: int, **options: Any) -> Progress:
+    return Progress(range(*bounds), **options)
+
+
+def _mapped(function: Callable[..., Any], *iterables: Iterable[Any], **_: object) -> list[Any]:
+    return [function(*items) for items in zip(*iterables, strict=False)]
+
+
+def _zipped(*iterables: Iterable[Any], **_: object) -> Iterator[Any]:
+    return zip(*iterables, strict=False)
+
+
+def _numbered(iterable: Iterable[Any], start: int = 0, **_: object) -> Iterator[Any]:
+    return enumerate(iterable, start)
+
+
+_PROGRESS: Mapping[str, Callable[..., Any]] = {
+    **dict.fromkeys(("tqdm", "tqdm_notebook"), Progress),
+    **dict.fromkeys(("trange", "tnrange"), _counting),
+    **dict.fromkeys(("process_map", "thread_map", "tmap"), _mapped),
+    **{"tenumerate": _numbered, "tzip": _zipped},
+}
+
+
+def _nothing(*_: object, **__: object) -> None:
+    return None
