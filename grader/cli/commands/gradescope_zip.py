@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from grader.authoring.gradescope.archive import (
+from grader.authoring.gradescope_zip import (
     EXPLAIN_TIMEOUT,
     MEMORY_MB,
     TIMEOUT,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.authoring.new.layout import lay_out_assignment
+from grader.authoring.new_assignment import lay_out_assignment
 from grader.cli.options import FOLDER
 
 

@@ -112,7 +112,7 @@ def verify_command(
 
 def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> int:
     """Tries edits, prints what came of them, and returns how the command is to end."""
-    from grader.authoring.mutation.mutation import (
+    from grader.authoring.mutation import (
         in_words,
         mutate,  # torch takes a second to load
     )

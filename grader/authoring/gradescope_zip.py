@@ -75,7 +75,7 @@ def autograder_zip(assignment: Assignment, autograder: Autograder) -> bytes:
 
 
 def _files(assignment: Assignment, autograder: Autograder) -> Iterator[tuple[str, bytes]]:
-    here = Path(__file__).parent
+    here = Path(__file__).with_name("autograder")
     setup, run = ((here / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     run = run.replace("@SECONDS@", str(autograder.seconds))
     yield "setup.sh", setup.encode()

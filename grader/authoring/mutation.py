@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.authoring.forked_tasks import Children
-from grader.authoring.mutation.outcomes import Candidate, Fate, MutantRunner, MutationOutcome
-from grader.authoring.mutation.solutions import Reach, RightPrograms, reach_of, statement_lines
+from grader.authoring.mutated_solutions import Reach, RightPrograms, reach_of, statement_lines
+from grader.authoring.mutation_outcomes import Candidate, Fate, MutantRunner, MutationOutcome
 from grader.core.assignment import Assignment, BadAssignment
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.generation import edits_of

@@ -28,7 +28,7 @@ def lay_out_assignment(folder: Path, name: str | None = None) -> str:
     try:
         if folder.exists() and any(entry.name != ".git" for entry in folder.iterdir()):
             raise BadAssignment(f"{folder} is not empty: name a new folder for the assignment")
-        for path, text in _template(files("grader.authoring.new") / "template"):
+        for path, text in _template(files("grader.authoring") / "template"):
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(_filled_in(text, name), encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from grader.authoring.mutation.solutions import REFERENCES, Functions, Reach, RightPrograms, Role
+from grader.authoring.mutated_solutions import REFERENCES, Functions, Reach, RightPrograms, Role
 from grader.authoring.verification import Functions as Examinee
 from grader.core.assignment import CPU
 from grader.core.verdict import Status

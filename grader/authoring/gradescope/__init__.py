@@ -1,1 +1,0 @@
-"""Gradescope's autograder: a zip with the engine, the assignment and two scripts."""

@@ -1,1 +1,0 @@
-"""A fresh assignment that passes its own tests at once."""
