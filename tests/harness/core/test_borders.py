@@ -22,7 +22,6 @@ LOADED_IN_WORKERS = {
     "grader.core.processes",
     "grader.core.wire",
     "grader.core.wire.calls",
-    "grader.core.wire.delta",
     "grader.core.wire.frames",
     "grader.core.wire.records",
     "grader.core.wire.scripts",
