@@ -59,6 +59,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.stub_packages",
     "grader.worker.stubs",
     "grader.worker.trials",
+    "grader.worker.trials.alarm",
     "grader.worker.trials.exchange",
     "grader.worker.trials.memory",
     "grader.worker.trials.trials",
