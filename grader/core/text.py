@@ -94,7 +94,8 @@ def source_text(content: bytes) -> str:
     content = _with_plain_line_ends(content)
     name = _declared(content) or "utf-8-sig"
     try:
-        return codecs.decode(content, name) if _is_of_text(name) else _as_utf8(content)
+        is_of_text = isinstance(codecs.decode(b"", name), str)
+        return codecs.decode(content, name) if is_of_text else _as_utf8(content)
     except (LookupError, ValueError):
         return _as_utf8(content)
 
@@ -122,10 +123,6 @@ def _declared(content: bytes) -> str | None:
     lines = [first, rest.partition(b"\n")[0]] if _BLANK_OR_COMMENT.match(first) else [first]
     found = next(filter(None, map(_DECLARED.match, lines)), None)
     return None if found is None else found[1].decode("ascii", "replace")
-
-
-def _is_of_text(name: str) -> bool:
-    return isinstance(codecs.decode(b"", name), str)
 
 
 def _as_utf8(content: bytes) -> str:

@@ -282,7 +282,7 @@ def questions(
 ) -> list[ExplanationTask]:
     """Returns those of the submissions that are among `names`, as questions."""
     return [
-        ExplanationTask(entry, _grade_of(store, entry.name))
+        ExplanationTask(entry, functools.partial(_read, store, entry.name))
         for entry in entries
         if entry.name in names
     ]
@@ -381,10 +381,6 @@ def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[En
         for entry in discover([Path(path) for path in store.paths()], adapters).entries
         if entry.name in lacking and fingerprint(entry) == hashes.get(entry.name)
     ]
-
-
-def _grade_of(store: Store, submission: str) -> Callable[[], Grade]:
-    return functools.partial(_read, store, submission)
 
 
 def _read(store: Store, submission: str) -> Grade:

@@ -15,8 +15,7 @@ import jaxtyping
 
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.points import CourseWorth, hundredths
-from grader.core.wire.calls import Answer, Call, Raised, Use
-from grader.core.wire.delta import Receiving, Sending
+from grader.core.wire.calls import Answer, Call, Raised, Receiving, Sending, Use
 from grader.core.wire.frames import receive
 from grader.core.wire.values import Value
 from grader.explain.answers import InFull

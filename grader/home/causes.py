@@ -34,7 +34,7 @@ from grader.home.time_limit import Limit, is_debugged
 from grader.testing.cases import FrozenModule, FrozenTest
 from grader.testing.exercise import membership
 from grader.testing.outcome import Observation, Prediction, Question
-from grader.worker.trials.trials import TooLong
+from grader.worker.trials.alarm import TooLong
 
 _RIGHT = ""
 

@@ -29,7 +29,8 @@ from grader.explain.repair.questions import CheckedCall, telling
 from grader.explain.repair.search import FileEdit, Search, SearchBounds, Workbench
 from grader.explain.repair.sources import EditableSources
 from grader.home.reimport import CannotCopy, Reimport
-from grader.worker.trials.trials import TooLong, Trying
+from grader.worker.trials.alarm import TooLong
+from grader.worker.trials.trials import Trying
 
 _ADAPTERS = "adapters.py"
 _MEMORY = 1 << 30

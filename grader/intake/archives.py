@@ -311,7 +311,8 @@ def _files(
         parts = member_parts(name)
         if not parts or name.endswith(("/", "\\")):
             continue
-        if info.create_system == _MADE_ON_UNIX and _is_special(info.external_attr >> 16):
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if info.create_system == _MADE_ON_UNIX and kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             admission.leave_out("links and special files in the archive", "/".join(parts))
             continue
         if parts in files:
@@ -328,10 +329,6 @@ def member_name(info: zipfile.ZipInfo) -> str:
         return info.filename.encode("cp437").decode("utf-8")
     except UnicodeError:
         return info.filename
-
-
-def _is_special(mode: int) -> bool:
-    return stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR)
 
 
 def check_readable(info: zipfile.ZipInfo) -> None:

@@ -209,7 +209,11 @@ def _entry(download: Download, item: DownloadItem, said: object) -> Entry:
     fields = said if isinstance(said, dict) else {}
     submitters = fields.get("submitters")
     people = submitters if isinstance(submitters, list) else []
-    authors = [_author(person) for person in people if isinstance(person, dict)]
+    authors = [
+        Author(*(_text(person.get(key)) for key in ("name", "sid", "email")))
+        for person in people
+        if isinstance(person, dict)
+    ]
     known = tuple(author for author in dict.fromkeys(authors) if author != Author())
     at = _moment(fields.get("created_at"))
     order = at.timestamp() if at else 0
@@ -217,10 +221,6 @@ def _entry(download: Download, item: DownloadItem, said: object) -> Entry:
         pieces = (Piece(download.place(item), ""),)
         return Entry(name, download.path, pieces, known, order=order, handed_in=at)
     return Entry(name, download.path / item.name, authors=known, order=order, handed_in=at)
-
-
-def _author(person: Mapping[str, object]) -> Author:
-    return Author(*(_text(person.get(key)) for key in ("name", "sid", "email")))
 
 
 def _text(value: object) -> str:

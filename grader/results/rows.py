@@ -193,7 +193,9 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
     if wrong is not None:
         errors = (largest, relative, rtol, atol, ratio)
         if None in errors:
-            largest, relative, rtol, atol, ratio = map(_infinite_if_null, errors)
+            largest, relative, rtol, atol, ratio = (
+                math.inf if error is None else error for error in errors
+            )
         index = _index(worst)
         measurement = Measurement(largest, relative, rtol, atol, ratio, wrong, total, index)
     return Verdict(
@@ -230,10 +232,6 @@ def _diagnosis_row(diagnosis: Diagnosis) -> tuple[Any, ...]:
 def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:
     place = _place(measurement.worst)
     return (*measurement.as_json().values(), measurement.wrong, measurement.total, place)
-
-
-def _infinite_if_null(error: float | None) -> float:
-    return math.inf if error is None else error
 
 
 @functools.lru_cache(maxsize=4096)

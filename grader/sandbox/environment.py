@@ -100,7 +100,11 @@ class Environment:
         wanting = (t for t in tests if t.status is Status.ERROR)
         is_error = Status.ERROR in statuses or not self._has_adapters
         is_nothing = is_error and statuses <= {Status.ERROR, Status.MISSING}
-        return bool(self._absent) and is_nothing and all(map(_wants_a_module, wanting))
+        return (
+            bool(self._absent)
+            and is_nothing
+            and all((test.message or "").endswith("raised ModuleNotFoundError") for test in wanting)
+        )
 
     @property
     def absence(self) -> str:
@@ -142,10 +146,6 @@ class Environment:
     def _own_names(self) -> set[str]:
         """Returns the names of the submission's files and folders: each call may lack another."""
         return {name for _, folders, files in os.walk(self._root) for name in (*folders, *files)}
-
-
-def _wants_a_module(test: Verdict) -> bool:
-    return (test.message or "").endswith("raised ModuleNotFoundError")
 
 
 def in_words(package: str) -> str:

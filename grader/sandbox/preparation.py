@@ -16,7 +16,6 @@ from pathlib import Path
 import torch
 
 from grader.core.assignment import CPU, Assignment, BadAssignment
-from grader.core.replies import Unremarkable, opened
 from grader.core.scratch import PASSABLE, removed_afterwards
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
@@ -29,6 +28,7 @@ from grader.sandbox.fork_server import ForkServer, ForkServerLost, ForkServers
 from grader.sandbox.limits import Allowance, Patience
 from grader.sandbox.session import Session, SessionLimits
 from grader.sandbox.worker import Worker, WorkerLost
+from grader.testing.memory import Unremarkable, opened
 from grader.testing.outcome import Wording
 
 _TRIAL = "def run_trial(x):\n    return x + x\n"

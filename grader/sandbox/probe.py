@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.replies import opened
 from grader.core.scratch import PASSABLE, new_scratch, removed_afterwards
 from grader.core.submission import Submission, Unreadable
 from grader.core.wire.calls import Call
@@ -22,6 +21,7 @@ from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServer, ForkServers, warm_zygote
 from grader.sandbox.limits import Allowance, Patience
 from grader.sandbox.worker import Worker, WorkerLost
+from grader.testing.memory import opened
 
 _ADAPTERS = "def run_nothing(): ...\n"
 _CELLS, _KEYS = 100_000, 16_000

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from grader.core.assignment import CPU, WALL_FACTOR
 from grader.core.causes import NOT_CALLED, USED_UP
-from grader.core.replies import Reply, Sealed, Unremarkable, opened
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised
@@ -25,6 +24,7 @@ from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import PRICE_OF_JUDGE, Allowance, Patience
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
+from grader.testing.memory import Reply, Sealed, Unremarkable, opened
 from grader.testing.outcome import StudentFault, Wording
 
 _LOSSES = 2

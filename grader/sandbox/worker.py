@@ -20,11 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.processes import is_alive
-from grader.core.replies import Reply, Sealed
 from grader.core.submission import Submission
 from grader.core.verdict import Status
-from grader.core.wire.calls import Call, ImportReport, decode_answer
-from grader.core.wire.delta import Sending
+from grader.core.wire.calls import Call, ImportReport, Sending, decode_answer
 from grader.core.wire.frames import (
     ANSWER,
     ANY_FRAME,
@@ -43,6 +41,7 @@ from grader.sandbox.cgroups import GroupBounds
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import Allowance, Clock, Exceeded, Late, Patience, Taken
 from grader.sandbox.usage_watch import UsageWatch, Watched, out_of_memory
+from grader.testing.memory import Reply, Sealed
 
 _WATCH_MILLISECONDS = 20
 _PRINTED = 4096

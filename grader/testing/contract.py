@@ -98,7 +98,7 @@ def kind_of(annotation: Any) -> Kind:
         return _tensor(annotation)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
-        return _one_of(arguments)
+        return OneOf(tuple(map(kind_of, arguments)))
     if origin is typing.Annotated:
         return kind_of(arguments[0])
     if origin is typing.Literal:
@@ -172,10 +172,6 @@ def _gone_through(several: ListType) -> Kind:
 
 def _item(arguments: tuple[Any, ...]) -> Kind:
     return kind_of(arguments[0]) if arguments else Anything()
-
-
-def _one_of(arguments: tuple[Any, ...]) -> Kind:
-    return OneOf(tuple(map(kind_of, arguments)))
 
 
 def _tensor(annotation: Any) -> TensorType:

@@ -334,22 +334,6 @@ def _folder(shop: ScriptFiles, name: str, entries: Mapping[str, bytes]) -> Path:
     return folder
 
 
-def _within(_shop: ScriptFiles, folder: Path, name: str) -> Path:
-    return folder / name
-
-
-def _as_str(_shop: ScriptFiles, path: Path) -> str:
-    return str(path)
-
-
-def _as_stream(shop: ScriptFiles, path: Path) -> IO[bytes]:
-    return shop.opened(path.open("r+b" if path.exists() else "w+b"))
-
-
-def _as_text(shop: ScriptFiles, path: Path) -> IO[str]:
-    return shop.opened(path.open(encoding="utf-8"))
-
-
 def _anew(shop: ScriptFiles, path: Path, name: str) -> Path:
     copy = shop.new_place(name)
     content = _content(shop, path)
@@ -373,10 +357,6 @@ def _content(_shop: ScriptFiles, path: Path) -> bytes | str:
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(MAX_FILE + 1)
     return content if len(content) <= MAX_FILE else TOO_LARGE
-
-
-def _exists(_shop: ScriptFiles, path: Path) -> bool:
-    return os.path.lexists(path)
 
 
 def _entries(_shop: ScriptFiles, folder: Path) -> list[str] | str:
@@ -408,12 +388,12 @@ _MAKERS: Mapping[str, Callable[..., Any]] = {
     "optimizer": _optimizer,
     "file": _file,
     "folder": _folder,
-    "within": _within,
-    "as_str": _as_str,
-    "as_stream": _as_stream,
-    "as_text": _as_text,
+    "within": lambda _shop, folder, name: folder / name,
+    "as_str": lambda _shop, path: str(path),
+    "as_stream": lambda shop, path: shop.opened(path.open("r+b" if path.exists() else "w+b")),
+    "as_text": lambda shop, path: shop.opened(path.open(encoding="utf-8")),
     ANEW: _anew,
     "content": _content,
-    "exists": _exists,
+    "exists": lambda _shop, path: os.path.lexists(path),
     "entries": _entries,
 }

@@ -34,7 +34,7 @@ from grader.worker.notebook_magics import (
     timed,
     written,
 )
-from grader.worker.trials.trials import Alarm, TooLong
+from grader.worker.trials.alarm import Alarm, TooLong
 
 _ADAPTER = re.compile(r"^(?:async +)?def +(run_\w+)|^(run_\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 # So many times as long may a cell take that does nothing.

@@ -16,8 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from grader.core.wire.calls import Answer, Call, ImportReport, Raised, encode_answer
-from grader.core.wire.delta import Receiving
+from grader.core.wire.calls import Answer, Call, ImportReport, Raised, Receiving, encode_answer
 from grader.core.wire.frames import decode, encode, receive
 from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, as_plain, slow_imports
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in

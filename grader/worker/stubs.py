@@ -90,15 +90,14 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return False
         if top in sys.modules or importlib.machinery.PathFinder.find_spec(top) is not None:
             return False  # a module that an installed package does not have
-        if top not in KNOWN_PACKAGES and self._is_misspelt(top):
+        if top not in KNOWN_PACKAGES and difflib.get_close_matches(
+            top, self._own_names, 1, _MISSPELT
+        ):
             return False
         importer = _importer(sys._getframe(1))
         if importer is None or own_file(importer.f_code.co_filename, self._root) is None:
             return False
         return importer.f_lineno not in _plain_lines(importer.f_code.co_filename)
-
-    def _is_misspelt(self, top: str) -> bool:
-        return bool(difflib.get_close_matches(top, self._own_names, 1, _MISSPELT))
 
 
 class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):

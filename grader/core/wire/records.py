@@ -256,14 +256,10 @@ def believed_imports(told: Sequence[tuple[str, float]], at_most: float) -> dict[
     for name, taken in told:
         if not 0 <= taken < math.inf:
             raise BadFrame("an import does not take a time that can be")
-        if _is_dotted(name):
+        if len(name) <= _LONGEST and all(part.isidentifier() for part in name.split(".")):
             left = at_most - sum(seconds.values())
             seconds[name] = round(min(taken, max(left, 0.0)), 4)
     return seconds
-
-
-def _is_dotted(name: str) -> bool:
-    return len(name) <= _LONGEST and all(part.isidentifier() for part in name.split("."))
 
 
 # Tell where you are as soon as Python looks for signals, as it does at home; or wherever that is.

@@ -13,7 +13,6 @@ from itertools import filterfalse
 
 from grader.core.evidence import Evidence, StepWalk
 from grader.core.explanation import Told, Words, WrongAnswers
-from grader.core.replies import opened
 from grader.core.text import plain
 from grader.core.verdict import Aspect, Status, Visibility, Where
 from grader.core.wire.calls import Call
@@ -34,6 +33,7 @@ from grader.explain.repair.earlier_calls import AGAIN, Dependence, noting
 from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
+from grader.testing.memory import opened
 from grader.testing.outcome import Observation, Question, where_of
 from grader.testing.suite import Suite, Test
 

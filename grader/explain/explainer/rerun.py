@@ -11,7 +11,6 @@ from pathlib import Path
 from grader.core.causes import NOT_CALLED
 from grader.core.evidence import Picture
 from grader.core.explanation import Told
-from grader.core.replies import Reply
 from grader.core.text import plain
 from grader.core.verdict import Status, Visibility, Where
 from grader.core.wire.calls import Answer, Call
@@ -23,7 +22,7 @@ from grader.sandbox.session import Session
 from grader.testing.assertions import WrongNumbers
 from grader.testing.cases import SEED, HomeCases
 from grader.testing.handles.bench import Bench
-from grader.testing.memory import Memory, RememberedSession
+from grader.testing.memory import Memory, RememberedSession, Reply
 from grader.testing.outcome import Observation, Question, StudentFault
 from grader.testing.suite import Suite, Test
 

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import TypeVar
 
 from grader.core.evidence import Repair
-from grader.core.replies import Reply
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call
@@ -35,6 +34,7 @@ from grader.explain.repair.sources import EditableSources
 from grader.sandbox.session import Session
 from grader.sandbox.session import TrialWorker as Opened
 from grader.sandbox.worker import WorkerLost
+from grader.testing.memory import Reply
 
 # Which edit ended a worker is told by nobody: what was lost is tried again in so many parts.
 _PARTS = 8

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Protocol
 
 from grader.core.assignment import CPU
-from grader.core.replies import Reply
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.carry_forward import CarryForward, Paid, gated, ungated
@@ -17,7 +16,7 @@ from grader.grading.judge.variants import Variants
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
-from grader.testing.memory import AnsweredCall, FailedTests, Memory, RememberedSession
+from grader.testing.memory import AnsweredCall, FailedTests, Memory, RememberedSession, Reply
 from grader.testing.outcome import Plainly
 from grader.testing.suite import Ended, Suite, Test
 from grader.worker.performing import perform

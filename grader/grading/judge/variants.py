@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-from grader.core.replies import opened
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.values import as_tensor
@@ -16,7 +15,7 @@ from grader.testing.cases import Case
 from grader.testing.comparison import all_within, tolerance_for
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import call_in_float64
-from grader.testing.memory import AnsweredCall, Ask, RememberedSession
+from grader.testing.memory import AnsweredCall, Ask, RememberedSession, opened
 from grader.testing.outcome import Plainly, StudentFault
 from grader.testing.suite import Suite
 from grader.worker.performing import perform

@@ -311,16 +311,12 @@ def _of_note(note: str, verdicts: Sequence[Verdict]) -> Annotation:
 
 
 def _of_the_whole(grade: Grade, sources: SourcePaths) -> Annotation:
-    title = _headline_of_none(grade)
+    title = "not graded, by the machine's fault or the grader's"
+    if grade.is_complete:
+        title = "nothing could be graded"
     where = next((verdict.where for verdict in grade.tests if verdict.where), None)
     file, line = sources.place(where, "") if where and grade.is_complete else (None, None)
     return Annotation("error", title, shortened(grade.message or title), file, line)
-
-
-def _headline_of_none(grade: Grade) -> str:
-    if grade.is_complete:
-        return "nothing could be graded"
-    return "not graded, by the machine's fault or the grader's"
 
 
 def _tops(folder: Path) -> Iterator[Path]:

@@ -336,16 +336,16 @@ def _feedback(worksheet: Sheet, people: Sequence[int], grade: int) -> int:
             return column
     last = len(header) - 1
     english = any(title.strip().casefold() == _MAXIMUM for title in header)
-    if english or last < grade + 5 or any(_is_dated(worksheet, number, last) for number in people):
+    if (
+        english
+        or last < grade + 5
+        or "-" in (worksheet.cell(number, last).strip() for number in people)
+    ):
         raise ExportRefused(
             "the template has no column for feedback: switch feedback comments on in the "
             "assignment's settings in Moodle, or leave out --feedback"
         )
     return last
-
-
-def _is_dated(worksheet: Sheet, number: int, column: int) -> bool:
-    return worksheet.cell(number, column).strip() == "-"
 
 
 def _titles(worksheet: Sheet) -> str:

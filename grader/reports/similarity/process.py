@@ -234,7 +234,8 @@ def _read(folder: Path, given: frozenset[str], texts: bool) -> Any:
         digest = hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()
         if digest in given or not text.strip():
             continue
-        if len(text) > left or len(chosen) == MOST_FILES or _has_a_long_line(text):
+        has_a_long_line = any(len(line) > LONGEST_LINE for line in text.split("\n"))
+        if len(text) > left or len(chosen) == MOST_FILES or has_a_long_line:
             partly = True
             continue
         left -= len(text)
@@ -265,10 +266,6 @@ def _sources(folder: Path) -> Iterator[tuple[str, str]]:
         except Unreadable:
             continue
         yield from ((f"{name}/cell {n}", cell) for n, cell in enumerate(cells, 1))
-
-
-def _has_a_long_line(text: str) -> bool:
-    return any(len(line) > LONGEST_LINE for line in text.split("\n"))
 
 
 def _hash(window: str) -> int:

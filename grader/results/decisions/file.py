@@ -10,6 +10,7 @@ Each table has a form; what breaks it is a fault, told with its line.
 from __future__ import annotations
 
 import datetime
+import functools
 import math
 import re
 import secrets
@@ -60,17 +61,13 @@ class TableForm:
         return tuple(dict.fromkeys((*own, *_OF_ALL)))
 
 
-def _bonus(**fields: Any) -> Decision:
-    return TakenOut(**fields, bonus=True)
-
-
 FORMS: Mapping[str, TableForm] = {
     "points": TableForm(PointsChanged, ("person", "reason"), ("to", "by"), ("test", "exercise")),
     "comment": TableForm(Comment, ("person", "text")),
     "excused": TableForm(Excused, ("person",), at_most_one=("exercise",)),
     "extension": TableForm(Extension, ("person",), ("until", "days")),
     "taken_out": TableForm(TakenOut, ("reason",), ("test", "exercise")),
-    "bonus": TableForm(_bonus, ("reason",), ("test", "exercise")),
+    "bonus": TableForm(functools.partial(TakenOut, bonus=True), ("reason",), ("test", "exercise")),
     "taken_instead": TableForm(TakenInstead, ("person", "submission")),
     "whose": TableForm(Whose, ("submission", "person")),
     "late_days": TableForm(LateDays, ("person", "left")),

@@ -301,10 +301,6 @@ def _unwrapped(value: object) -> object:
     return inspect.unwrap(value) if callable(value) else None
 
 
-def _unbound(value: object) -> object:
-    return value.__func__ if isinstance(value, staticmethod) else value
-
-
 def _default_swaps(old: object, new: object) -> Iterator[Swap]:
     if isinstance(old, FunctionType) and isinstance(new, FunctionType):
         for name in ("__defaults__", "__kwdefaults__"):
@@ -318,7 +314,8 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
     for name, value in vars(new).items():
         held = vars(old).get(name)
         if isinstance(value, staticmethod):  # as `__new__` is, which is made for a named tuple
-            yield from _default_swaps(_unbound(held), value.__func__)
+            unbound = held.__func__ if isinstance(held, staticmethod) else held
+            yield from _default_swaps(unbound, value.__func__)
         elif isinstance(value, FunctionType):
             yield from _default_swaps(held, value)
             yield from _made_swaps(held, value)

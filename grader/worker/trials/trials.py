@@ -1,21 +1,13 @@
-"""Has edited programs answer calls, each from the state after the import.
-
-Calls that take too long are ended by an exception in them. What counts is what they take of a
-processor: a busy machine makes no call too long.
-"""
+"""Has edited programs answer calls, each from the state after the import."""
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import functools
 import itertools
 import os
-import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -28,108 +20,9 @@ from grader.core.wire.values import Elsewhere, Foreign, as_tensor
 from grader.worker.marshalling import arrived, copied, portable
 from grader.worker.observing.lines import LineFollower, Onlooker, OwnLines
 from grader.worker.performing import Living, seed
+from grader.worker.trials.alarm import Alarm
 from grader.worker.trials.exchange import CannotExchange, LoadedSource, Swap, functions_below
 from grader.worker.trials.memory import State, StateChange, modules_below
-
-# It rings again, should what is called take no notice, or have been kept waiting.
-_AGAIN_SECONDS = 0.05
-# So many times as long may a call that does nothing take.
-_WAITING = 4
-_HAS_TIMERS = hasattr(signal, "setitimer")
-# Where there are none, a thread says that a signal has come which nobody sends.
-_SIGNAL = signal.SIGALRM if _HAS_TIMERS else signal.SIGTERM
-
-_OURS = f"{Path(__file__).parent}{os.sep}"
-
-
-class TooLong(BaseException):
-    """A call takes too long."""
-
-
-class Alarm:
-    """Raises in the main thread, while it is held, once it was set.
-
-    A call that does nothing may take `waiting` times as long. What is called may
-    take any exception for its own, that of Ctrl-C as well: `go_on` raises it again.
-    """
-
-    def __init__(self, waiting: float = _WAITING) -> None:
-        self._waiting = waiting
-        self._over: tuple[float, float] | None = None
-        self._seconds = 0.0
-        self._modules = 0
-        self._interrupted = False
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Has the alarm raise where it rings."""
-        self._interrupted = False
-        with contextlib.ExitStack() as undone:
-            earlier = signal.signal(_SIGNAL, self._ring)
-            undone.callback(signal.signal, _SIGNAL, earlier)
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                signal.signal(signal.SIGINT, self._interrupt)
-                undone.callback(signal.signal, signal.SIGINT, signal.default_int_handler)
-            if not _HAS_TIMERS:
-                ended = threading.Event()
-                undone.callback(ended.set)
-                threading.Thread(target=self._watch, args=[ended], daemon=True).start()
-            undone.callback(self.set, 0)
-            yield
-
-    def set(self, seconds: float) -> None:
-        """Rings after so many seconds of a processor, and again; after none, no more.
-
-        Those in which modules are imported do not count: one that is ended in its midst would stay
-        as far as it came.
-        """
-        self._begin(seconds)
-        if _HAS_TIMERS:
-            signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS if seconds else 0)
-
-    def _begin(self, seconds: float) -> None:
-        taken, now = time.process_time(), time.monotonic()
-        self._over = (taken + seconds, now + self._waiting * seconds) if seconds else None
-        self._seconds, self._modules = seconds, len(sys.modules)
-
-    def go_on(self) -> None:
-        """Does nothing.
-
-        Raises:
-            KeyboardInterrupt: if Ctrl-C was pressed, whatever became of that.
-        """
-        if self._interrupted:
-            raise KeyboardInterrupt
-
-    def _watch(self, ended: threading.Event) -> None:
-        while not ended.wait(_AGAIN_SECONDS):
-            if self._is_due:
-                _thread.interrupt_main(_SIGNAL)
-
-    @property
-    def _is_due(self) -> bool:
-        over = self._over
-        return over is not None and (time.process_time() >= over[0] or time.monotonic() >= over[1])
-
-    def _ring(self, _number: int, frame: FrameType | None) -> None:
-        if self._is_due and len(sys.modules) > self._modules:
-            self._begin(self._seconds)
-        elif self._is_due and not _is_ours(frame):
-            raise TooLong
-
-    def _interrupt(self, _number: int, frame: FrameType | None) -> None:
-        self._interrupted = True
-        if not _is_ours(frame):
-            raise KeyboardInterrupt
-
-
-def _is_ours(frame: FrameType | None) -> bool:
-    """Returns whether it is not the call that was met, but what makes it: that must put all back.
-
-    Python looks for signals where a function begins, often the one that comes after the call.
-    """
-    return frame is None or frame.f_code.co_filename.startswith(_OURS)
-
 
 Place = tuple[str, int]
 

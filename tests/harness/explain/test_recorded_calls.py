@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from grader.core.assignment import find_assignment
-from grader.core.replies import Reply
 from grader.core.wire.calls import Call
 from grader.explain.deadline import NEVER
 from grader.explain.explainer.explainer import Explainer
@@ -16,6 +15,7 @@ from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.mistakes import load_mistakes
 from grader.grading.judge.judge import Judge
 from grader.sandbox.session import Session, SessionLimits
+from grader.testing.memory import Reply
 from grader.testing.suite import Suite
 from tests.harness.conftest import write_files
 from tests.harness.explain.test_lines import ATTEND, ROOT, SDPA, astray

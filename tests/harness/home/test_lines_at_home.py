@@ -13,7 +13,7 @@ import torch
 
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import TextChange, Trials
-from grader.worker.trials import trials
+from grader.worker.trials import alarm
 from grader.worker.trials.trials import Trying
 from tests.harness.conftest import TINY, write_files
 
@@ -306,8 +306,8 @@ def test_ctrl_c_ends_it_whatever_the_program_makes_of_that(at_home):
 @pytest.mark.unit
 def test_where_there_are_no_timers_a_thread_ends_a_call(tmp_path, monkeypatch):
     """On Windows."""
-    monkeypatch.setattr(trials, "_HAS_TIMERS", False)
-    monkeypatch.setattr(trials, "_SIGNAL", signal.SIGTERM)
+    monkeypatch.setattr(alarm, "_HAS_TIMERS", False)
+    monkeypatch.setattr(alarm, "_SIGNAL", signal.SIGTERM)
     monkeypatch.syspath_prepend(str(tmp_path))
     text = "def double(x):\n    n = 0\n    while n < 3:\n        n += 1\n    return n * x\n"
     (tmp_path / "windowless.py").write_text(text)

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.replies import opened
 from grader.core.scratch import PASSABLE, new_scratch
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
@@ -26,6 +25,7 @@ from grader.grading.fingerprints import hashes_by_test
 from grader.sandbox.fork_server import ForkServer, warm_zygote
 from grader.sandbox.limits import Allowance, Patience
 from grader.sandbox.worker import Worker
+from grader.testing.memory import opened
 from grader.worker.confinement.seccomp import (
     allowed_names,
     denied_names,

@@ -8,14 +8,12 @@ import itertools
 import pytest
 import torch
 
-from grader.core.replies import Reply
-from grader.core.wire.calls import Answer, Call, encode_call
-from grader.core.wire.delta import Receiving, Sending
+from grader.core.wire.calls import Answer, Call, Receiving, Sending, encode_call
 from grader.core.wire.frames import receive
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
 from grader.testing.handles.scripts import call_of
-from grader.testing.memory import AnsweredCall, RememberedSession
+from grader.testing.memory import AnsweredCall, RememberedSession, Reply
 
 pytestmark = pytest.mark.unit
 

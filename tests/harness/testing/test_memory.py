@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from grader.core.evidence import Evidence
-from grader.core.replies import Sealed
 from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call, encode_answer
 from grader.core.wire.frames import receive
@@ -18,6 +17,7 @@ from grader.testing.memory import (
     FailedTests,
     Memory,
     RememberedSession,
+    Sealed,
 )
 from grader.testing.outcome import StudentFault
 
