@@ -21,6 +21,8 @@ from grader.worker.calls.marshalling import portable
 SEED = HOME_SEED
 
 FIXTURES = "fixtures"
+# The rules and the words by which lines are found at home.
+SLIPS = "slips.json"
 
 # A mistake is told from others by a few numbers of its answer.
 SAMPLE = 32
@@ -126,6 +128,7 @@ def remove_frozen(folder: Path) -> None:
     for file in folder.glob("*.safetensors"):
         if _is_frozen(file):
             file.unlink()
+    (folder / SLIPS).unlink(missing_ok=True)
 
 
 def _is_frozen(file: Path) -> bool:

@@ -7,18 +7,22 @@ import warnings
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from grader.core.assignment import BadAssignment
 from grader.explain.rewriting.combined import Combination, together
 from grader.explain.rewriting.edit import Draft, Edit, Replacement
 from grader.explain.rewriting.finishing import Finished, Finishing
-from grader.explain.rewriting.patterns import rewritten
+from grader.explain.rewriting.patterns import Table, rewritten
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.signatures import Signatures
 from grader.explain.rewriting.program.source import Program, Statement
+from grader.explain.rewriting.program.vocabulary import speaking
 from grader.explain.rewriting.rows import ROWS
 from grader.explain.rewriting.rules import FAMILIES, OF_VALUES
+from grader.explain.rewriting.slips import NO_SLIPS, Slips
 
+_ROWS = Table(ROWS)
 _FEWEST = 120
 _MOST_OF_A_LINE = 320
 # The most edits for a program that was written to cost much.
@@ -30,29 +34,50 @@ def edits_of(
     lines: Collection[int] | None = None,
     elsewhere: Sequence[str] = (),
     users: Sequence[str] = (),
+    slips: Slips = NO_SLIPS,
 ) -> list[Edit]:
     """Returns the small edits of a program, or those that change statements on the given lines.
 
     The likeliest edits come first. All edits keep the program well formed, and no two make the
     same one. A program that does not parse has none. `elsewhere` holds the texts of files that the
-    program may import. `users` holds the texts of files that may import the program. Where there
-    are far more edits than any program of a course has, the later statements have none.
+    program may import. `users` holds the texts of files that may import the program. `slips` are
+    the assignment's rules and words. Where there are far more edits than any program of a course
+    has, the later statements have none.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), speaking(slips.vocabulary):
         warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
         try:
             program = Program(source)
-            made = _Generation(program, Signatures(program.tree, elsewhere, users))
+            made = _Generation(program, Signatures(program.tree, elsewhere, users), slips)
             return made.edits(None if lines is None else set(lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
 
 
+def check_examples(slips: Slips) -> None:
+    """Tries the example of each row of an assignment.
+
+    Raises:
+        BadAssignment: if no edit makes the second line of an example from its first.
+    """
+    for one in slips.examples:
+        source = one.program(one.before)
+        made = edits_of(source, slips=slips)
+        if ast.dump(ast.parse(one.program(one.after))) not in (
+            ast.dump(ast.parse(edit.applied(source))) for edit in made
+        ):
+            raise BadAssignment(
+                f"{one.place}: no edit makes {one.after!r} of {one.before!r}; check where and at, "
+                "and whether [words.kinds] knows the names in the example"
+            )
+
+
 class _Generation:
     """The making of one program's edits."""
 
-    def __init__(self, program: Program, signatures: Signatures) -> None:
+    def __init__(self, program: Program, signatures: Signatures, slips: Slips) -> None:
         self._program = program
+        self._tables = (_ROWS, slips.table)
         scopes = Scopes(program)
         self._setting = Setting(program, scopes, signatures, ProgramIndex(program, scopes))
         self._finishing = Finishing(program)
@@ -86,7 +111,8 @@ class _Generation:
         for node in statement.nodes:
             for family in FAMILIES.get(type(node), ()):
                 yield from family(self._setting, node)
-            yield from rewritten(ROWS, self._setting, node)
+            for table in self._tables:
+                yield from rewritten(table, self._setting, node)
             if isinstance(node, ast.expr) and _is_read(node):
                 for family in OF_VALUES:
                     yield from family(self._setting, node)

@@ -64,7 +64,6 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Name: (
         names.variables,
         names.targets,
-        constants.shares,
     ),
     ast.Attribute: (
         members.of_instances,

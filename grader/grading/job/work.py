@@ -27,6 +27,7 @@ from grader.core.scratch import new_scratch
 from grader.core.settings import Settings
 from grader.explain.explainer.service import ExplainerService, bound_this_process
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
+from grader.explain.rewriting.slips import Slips, load_slips
 from grader.grading.job.lines import LineChannel, Role
 from grader.grading.judge.service import JudgeService, memory_bound
 from grader.intake.client import IntakeClient
@@ -45,6 +46,7 @@ class Collected:
     settings: Settings
     suite: Suite
     mistakes: KnownMistakes
+    slips: Slips
     zygote: Zygote
 
 
@@ -129,7 +131,9 @@ class Job:
             # It makes and drops syntax trees by the thousand: to look for cycles in them as often
             # as usual takes a sixth of its time.
             gc.set_threshold(_ALLOCATED)
-            self._explain(ExplainerService(suite, collected.mistakes, settings, *shared))
+            self._explain(
+                ExplainerService(suite, collected.mistakes, collected.slips, settings, *shared)
+            )
 
     def _judge(self, service: JudgeService) -> None:
         service.prepare()
@@ -171,7 +175,8 @@ class Jobs:
 
     def _fork_all(self, suite: Suite) -> None:
         mistakes = load_mistakes(suite.assignment.root, suite.references)
-        collected = Collected(self._settings, suite, mistakes, self._zygote)
+        slips = load_slips(suite.assignment.root)
+        collected = Collected(self._settings, suite, mistakes, slips, self._zygote)
         gc.freeze()
         gc.enable()
         running = {self._fork(collected, end): end for end in self._ends}

@@ -17,7 +17,8 @@ from grader.explain.rewriting.edit import (
     wrap,
 )
 from grader.explain.rewriting.program.setting import Setting, callee
-from grader.explain.rewriting.program.value_kinds import Nature, nature_of_parameter
+from grader.explain.rewriting.program.value_kinds import nature_of_parameter
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _MOST = 3
 _NEVER_USED = "`{}`, which is never used"
@@ -229,7 +230,7 @@ def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields `causal and n == m` for `causal`, where two lengths are read nowhere or little."""
+    """Yields `flag and n == m` for `flag`, where two lengths are read nowhere or little."""
     if setting.scopes.nature(node) is not Nature.FLAG or not isinstance(node, ast.Name):
         return
     sizes = [one for one in setting.seen.variables(node) if one.nature is Nature.SIZE]

@@ -11,7 +11,7 @@ from grader.explain.rewriting.program.setting import (
     callee,
     is_axis,
 )
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 
 # The text before, the text after, and whether the factor only scales.
 _FACTORS = (

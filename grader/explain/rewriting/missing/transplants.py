@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
 from grader.explain.rewriting.program.elsewhere import LIBRARIES, Around
-from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, callee
-from grader.explain.rewriting.program.value_kinds import Nature, nature_of_parameter
+from grader.explain.rewriting.program.value_kinds import nature_of_parameter
+from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST_TRANSPLANTS = 8
 _MOST_CALLABLES = 4

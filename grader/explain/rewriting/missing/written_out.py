@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, put
 from grader.explain.rewriting.missing.handed_on import recipes
-from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, argument_of, integer
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST = 5
 _MOST_HOLDERS = 2

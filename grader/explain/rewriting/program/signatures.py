@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,10 +18,10 @@ from grader.explain.rewriting.program.declarations import (
     declarations,
     declared_in,
 )
+from grader.explain.rewriting.program.vocabulary import Nature, suits
 
 _MOST_ATTRIBUTES = 20
 _DEEPEST = 8
-_MASKING = re.compile(r"mask|causal|triang|allowed|future|visible")
 
 
 class Signatures:
@@ -109,7 +108,7 @@ class Signatures:
             name
             for name, signature in self.functions.items()
             if sum(one.default is None for one in signature.positional) == 1
-            and _MASKING.search(name.lower())
+            and suits(name.lower(), Nature.MASK)
             and not name[:1].isupper()
         ]
 

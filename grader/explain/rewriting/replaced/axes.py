@@ -1,4 +1,4 @@
-"""Layout: transpositions changed, moved, missing; heads that are split or merged otherwise."""
+"""Layout: other transpositions, none, and axes that are split otherwise."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 
 
 def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Heads split in another order, then brought into place; or so that they are in place."""
+    """Yields an axis split in another order, with or without a transposition after it."""
     name, sizes = callee(node), _sizes(node)
     count = len(sizes)
     is_whole = _is_listed_whole(node)

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting, argument_of, callee
 from grader.explain.rewriting.program.source import Program
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _MOST_ENTRIES = 6
 _JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack", "sum", "prod", "zip"})

@@ -16,9 +16,8 @@ from grader.explain.rewriting.edit import (
     put,
 )
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
-from grader.explain.rewriting.program.name_similarity import kinship, words
 from grader.explain.rewriting.program.setting import Setting, callee, with_axes
-from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
+from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, words
 
 _MOST = 8
 _MOST_INDICES = 4

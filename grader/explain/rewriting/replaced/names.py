@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, Replacement, put
-from grader.explain.rewriting.program.name_similarity import kinship, words
 from grader.explain.rewriting.program.setting import Setting, is_axis
 from grader.explain.rewriting.program.source import Scope, Span
-from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, Nature
+from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
+from grader.explain.rewriting.program.vocabulary import Nature, kinship, words
 
 _MOST = 8
 _MOST_FOR_CONSTANTS = 4
@@ -64,7 +64,7 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def instead_of_sizes(setting: Setting, node: ast.Call | ast.Subscript) -> Iterator[Draft]:
-    """Yields a name of a size in the place of the size asked for: `d` for `len(heads)`."""
+    """Yields a name of a size in the place of the size asked for: `d` for `len(parts)`."""
     if not _asks_for_a_size(node) or setting.scopes.nature(node) is not Nature.SIZE:
         return
     parent = setting.parent(node)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, keep, put
 from grader.explain.rewriting.program.setting import Setting, argument_of, callee, integer
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 
 
 def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:

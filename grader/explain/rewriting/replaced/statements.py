@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
-from grader.explain.rewriting.program.name_similarity import comes_first, kinship
 from grader.explain.rewriting.program.setting import Setting, callee
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature, comes_first, kinship
 
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
