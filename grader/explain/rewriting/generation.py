@@ -5,12 +5,18 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from grader.core.assignment import BadAssignment
 from grader.explain.rewriting.combined import Combination, together
 from grader.explain.rewriting.edit import Draft, Edit, Replacement
 from grader.explain.rewriting.finishing import Finished, Finishing
+from grader.explain.rewriting.missing import (
+    forgotten,
+    handed_on,
+    transplants,
+)
 from grader.explain.rewriting.patterns import Table, rewritten
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
@@ -18,8 +24,17 @@ from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.signatures import Signatures
 from grader.explain.rewriting.program.source import Program, Statement
 from grader.explain.rewriting.program.vocabulary import speaking
+from grader.explain.rewriting.replaced import (
+    arguments,
+    calls,
+    constants,
+    entries,
+    names,
+    operators,
+    slices,
+    statements,
+)
 from grader.explain.rewriting.rows import ROWS
-from grader.explain.rewriting.rules import FAMILIES, OF_VALUES
 from grader.explain.rewriting.slips import NO_SLIPS, Slips
 
 _ROWS = Table(ROWS)
@@ -194,3 +209,95 @@ def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
         else:
             found |= set(range(first, first + len(old)))
     return found
+
+
+Family = Callable[[Setting, Any], Iterator[Draft]]
+OF_VALUES: tuple[Family, ...] = (
+    operators.tests,
+    transplants.factors,
+    forgotten.values,
+    forgotten.conditions,
+    transplants.transplanted,
+    transplants.callables,
+    transplants.with_unread,
+)
+FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
+    ast.Constant: (
+        constants.constants,
+        entries.patterns,
+        names.instead_of_constants,
+        forgotten.values,
+        forgotten.literals,
+        constants.other_words,
+    ),
+    ast.UnaryOp: (
+        constants.negatives,
+        operators.signs,
+        names.instead_of_constants,
+    ),
+    ast.BinOp: (operators.operations,),
+    ast.Compare: (operators.comparisons,),
+    ast.BoolOp: (operators.logic,),
+    ast.IfExp: (operators.choices,),
+    ast.Name: (
+        names.variables,
+        names.targets,
+    ),
+    ast.Attribute: (
+        names.of_instances,
+        constants.attributes,
+        names.variables,
+        slices.untransposed,
+        names.attributes,
+    ),
+    ast.Call: (
+        calls.functions,
+        calls.dropped,
+        calls.options,
+        arguments.arguments,
+        slices.turned,
+        slices.split,
+        forgotten.options,
+        handed_on.arguments,
+        arguments.strides,
+        names.cut_out,
+        slices.mirrored,
+        statements.elements_as_neighbours,
+    ),
+    ast.Tuple: (
+        arguments.elements,
+        statements.elements_as_neighbours,
+    ),
+    ast.List: (
+        arguments.elements,
+        statements.elements_as_neighbours,
+    ),
+    ast.JoinedStr: (entries.patterns,),
+    ast.Dict: (arguments.entries,),
+    ast.Slice: (slices.slices,),
+    ast.Subscript: (
+        slices.indices,
+        names.entries,
+        forgotten.elements,
+    ),
+    ast.AugAssign: (
+        statements.statements,
+        statements.names_exchanged,
+        names.likes,
+    ),
+    ast.Assign: (
+        statements.statements,
+        names.renamed,
+        statements.assignments,
+        statements.names_exchanged,
+        entries.on_both_sides,
+        statements.as_neighbours,
+        names.likes,
+    ),
+    ast.Expr: (
+        statements.statements,
+        statements.results,
+        statements.as_neighbours,
+    ),
+    ast.Return: (statements.names_exchanged, names.likes),
+}

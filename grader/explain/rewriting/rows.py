@@ -33,6 +33,31 @@ ROWS: tuple[Row, ...] = (
     ),
     *rows("what a sign belongs to", CHANGE, ("-($x ** $a)", "$x ** -$a")),
     *rows(
+        "which term has the minus sign",
+        SLIP,
+        ("($a, -$b)", "(-$a, $b)"),
+        ("(-$a, $b)", "($a, -$b)"),
+        ("[$a, -$b]", "[-$a, $b]"),
+        ("[-$a, $b]", "[$a, -$b]"),
+    ),
+    *rows(
+        "how far a condition reaches",
+        CHANGE,
+        *(
+            (f"$a {sign} $b if $c else $d", f"$a {sign} ($b if $c else $d)")
+            for sign in ("+", "-", "*", "/")
+        ),
+    ),
+    *rows(
+        "what a call is given",
+        CHANGE,
+        *(
+            (f"{module}.softmax($x, $*axis) {sign} $y", f"{module}.softmax($x {sign} $y, $*axis)")
+            for module in ("torch", "F")
+            for sign in ("+", "-", "*", "/")
+        ),
+    ),
+    *rows(
         "what belongs together in an expression",
         SLIP,
         *(

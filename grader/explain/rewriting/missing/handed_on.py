@@ -16,9 +16,9 @@ from grader.explain.rewriting.edit import (
     Replacement,
     place_of_arguments,
 )
-from grader.explain.rewriting.program.declarations import CallSignature, Parameter
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.signatures import CallSignature, Parameter
 from grader.explain.rewriting.program.value_kinds import nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name
 

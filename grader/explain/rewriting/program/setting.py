@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.declarations import CallSignature
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
-from grader.explain.rewriting.program.signatures import Signatures
+from grader.explain.rewriting.program.signatures import CallSignature, Signatures
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature

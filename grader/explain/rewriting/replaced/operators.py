@@ -1,4 +1,4 @@
-"""Operators: exchanged, their operands exchanged, dropped, grouped otherwise."""
+"""Operators and calls: exchanged, dropped, grouped or nested otherwise."""
 
 from __future__ import annotations
 
