@@ -15,6 +15,7 @@ from grader.authoring.mutation_outcomes import Candidate, Fate, MutantRunner, Mu
 from grader.core.assignment import Assignment, BadAssignment
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.generation import edits_of
+from grader.explain.rewriting.slips import Slips, load_slips
 from grader.grading.judge.judge import Judge
 from grader.testing.cases import SEED
 from grader.testing.suite import Suite
@@ -132,7 +133,8 @@ def _mutations(
     programs = RightPrograms(suite.assignment.root)
     judge = Judge(suite, SEED)
     reach, right = reach_of(suite, programs, judge, _FURTHER, exercises)
-    candidates = list(_candidates(programs, reach))
+    slips = load_slips(suite.assignment.root)
+    candidates = list(_candidates(programs, reach, slips))
     examination = MutantRunner(suite, judge, programs, right, reach)
     children = Children(examination.examine, jobs, _SECONDS, examination.may_take)
     outcomes: dict[int, MutationOutcome] = {}
@@ -150,13 +152,13 @@ def _mutations(
     return Mutations(tuple(trials), tuple(stale))
 
 
-def _candidates(programs: RightPrograms, reach: Reach) -> Iterator[Candidate]:
+def _candidates(programs: RightPrograms, reach: Reach, slips: Slips) -> Iterator[Candidate]:
     """Yields the edits of all lines that are run to answer calls, or when modules are imported."""
     everywhere = {role for lines in reach.roles.values() for own in lines.values() for role in own}
     for module in programs.files:
         source = programs.source(module)
         statements = statement_lines(source)
-        for edit in edits_of(source):
+        for edit in edits_of(source, slips=slips):
             if edit.function is None:
                 roles = everywhere
             else:

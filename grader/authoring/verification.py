@@ -21,6 +21,8 @@ from grader.core.wire.scripts import Doing
 from grader.explain.explainer.explainer import Explainer
 from grader.explain.mistakes.diagnosis import TELLING_CASES
 from grader.explain.mistakes.mistakes import load_mistakes
+from grader.explain.rewriting.generation import check_examples
+from grader.explain.rewriting.slips import load_slips
 from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
 from grader.testing.cases import SEED
@@ -183,8 +185,9 @@ def verify(assignment: Assignment) -> Verification:
     `solutions.variants.VARIANTS`, each with a `name` and its `functions` by exercise.
 
     Raises:
-        BadAssignment: if the tests cannot be run.
+        BadAssignment: if the tests cannot be run, or a row of `solutions/slips.toml` is wrong.
     """
+    check_examples(load_slips(assignment.root))
     found: list[Verification] = []
     Suite(assignment).open(lambda suite: found.append(_verification(suite)))
     return found[0]

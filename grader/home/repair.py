@@ -28,6 +28,7 @@ from grader.explain.repair.exercises import ExerciseRepair
 from grader.explain.repair.questions import CheckedCall, telling
 from grader.explain.repair.search import FileEdit, Search, SearchBounds, Workbench
 from grader.explain.repair.sources import EditableSources
+from grader.explain.rewriting.slips import load_slips
 from grader.home.reimport import CannotCopy, Reimport
 from grader.worker.trials.alarm import TooLong
 from grader.worker.trials.trials import Trying
@@ -146,7 +147,7 @@ class HomeBench:
             self._copy = Reimport(root)
             self.functions, modules = self._copy.functions, self._copy.modules
             self._trying = Trying(self.functions, root, modules, time.monotonic)
-        self.sources = EditableSources.of(root, self._copy.files)
+        self.sources = EditableSources.of(root, self._copy.files, load_slips(root))
         if any(_CRASHING in text for text in self.sources.texts):
             raise CannotCopy
         self.seconds = 0.0

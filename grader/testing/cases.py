@@ -168,6 +168,8 @@ def _nearly_normal(shape: tuple[int, ...], generator: torch.Generator) -> torch.
 SEED = HOME_SEED
 
 FIXTURES = "fixtures"
+# The rules and the words by which lines are found at home.
+SLIPS = "slips.json"
 
 # A mistake is told from others by a few numbers of its answer.
 SAMPLE = 32
@@ -273,6 +275,7 @@ def remove_frozen(folder: Path) -> None:
     for file in folder.glob("*.safetensors"):
         if _is_frozen(file):
             file.unlink()
+    (folder / SLIPS).unlink(missing_ok=True)
 
 
 def _is_frozen(file: Path) -> bool:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
-from grader.explain.rewriting.generation import edits_of
+from grader.explain.rewriting import generation
+from grader.explain.rewriting.slips import load_slips
+
+ATTENTION = load_slips(Path(__file__).parents[2])
+# The edits of a program of the root assignment.
+edits_of = partial(generation.edits_of, slips=ATTENTION)
 
 
 def table_of(slips: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, str, str, str]]:

@@ -17,10 +17,12 @@ from grader.explain.answers import InFull
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, WATCHED_ASPECTS
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
 from grader.explain.mistakes.prediction import row_of
+from grader.explain.rewriting.slips import handed_out
 from grader.home.bench import DirectCalls
 from grader.testing.cases import (
     FIXTURES,
     SEED,
+    SLIPS,
     Answers,
     Case,
     FrozenModule,
@@ -96,7 +98,7 @@ def _write(assignment: Assignment, reference_run: ReferenceRun, into: Path) -> l
         )
         exercises[module][test.exercise] = None
     remove_frozen(into / FIXTURES)
-    written = []
+    written = _write_slips(assignment, into / FIXTURES)
     for module in tests:
         place = (assignment.root / module).relative_to(assignment.public_tests)
         rows = {exercise: _rows(mistakes, exercise) for exercise in exercises[module]}
@@ -107,6 +109,16 @@ def _write(assignment: Assignment, reference_run: ReferenceRun, into: Path) -> l
         freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors))
         written.append(file)
     return written
+
+
+def _write_slips(assignment: Assignment, folder: Path) -> list[Path]:
+    """Writes the slips of the assignment, if it has some, as students get them."""
+    slips = handed_out(assignment.root)
+    if slips is None:
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SLIPS).write_text(slips, encoding="utf-8")
+    return [folder / SLIPS]
 
 
 def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:

@@ -71,7 +71,8 @@ def verify_command(
     Exits with 1 if a reference or a right variant fails a test, if a mistake passes all of them or
     is given another's name, if there is a test that nothing wrong fails, or one of values that
     remembered answers pass, if an exercise is said to build on one with which it shares no mistake,
-    or if a forbidden name does not exist.
+    or if a forbidden name does not exist. Tries the examples of solutions/slips.toml first, and
+    exits with 2 if one does not work.
 
     With --edits, the wrong programs are small edits of the references and of the right variants,
     one at a time. Prints those that pass all tests and yet answer otherwise, as differences, and

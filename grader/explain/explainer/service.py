@@ -27,6 +27,7 @@ from grader.explain.explainer.rerun import LOST, REPEATED, LostTests, hang_told
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.forbidden_names import find_mentions
 from grader.explain.mistakes.mistakes import KnownMistakes
+from grader.explain.rewriting.slips import Slips
 from grader.intake.client import IntakeClient
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
@@ -49,6 +50,7 @@ class ExplainerService:
         self,
         suite: Suite,
         mistakes: KnownMistakes,
+        slips: Slips,
         settings: Settings,
         servers: ForkServers,
         intake: IntakeClient,
@@ -57,6 +59,7 @@ class ExplainerService:
         assignment = suite.assignment
         self._suite = suite
         self._mistakes = mistakes
+        self._slips = slips
         self._settings = settings
         self._explainer = Explainer(suite, mistakes)
         self._cache = ExplanationCache()
@@ -127,7 +130,7 @@ class ExplainerService:
         if problem is not None:
             yield self._of_import(submission.root, job, statuses, problem, losses.line())
             return
-        words, workshop = Words(), RepairWorkshop(session, submission)
+        words, workshop = Words(), RepairWorkshop(session, submission, self._slips)
         for found in self._explainer.explain(
             session.ask, statuses, deadline, job["lost"], workshop, losses
         ):

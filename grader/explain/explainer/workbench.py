@@ -31,6 +31,7 @@ from grader.explain.repair.exercises import (
 from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import FileEdit, Search, Workbench
 from grader.explain.repair.sources import EditableSources
+from grader.explain.rewriting.slips import Slips
 from grader.sandbox.session import Session
 from grader.sandbox.session import TrialWorker as Opened
 from grader.sandbox.worker import WorkerLost
@@ -156,9 +157,10 @@ class RepairWorkshop:
     `ignored` says, by exercise that nothing mends, what the code takes and never uses.
     """
 
-    def __init__(self, session: Session, submission: Submission) -> None:
+    def __init__(self, session: Session, submission: Submission, slips: Slips) -> None:
         self._session = session
         self._submission = submission
+        self._slips = slips
         self._seconds = 0.0
         self._losses = WorkerLosses(_MOST_LOST)
         self.mendings: list[Repair] = []
@@ -166,7 +168,7 @@ class RepairWorkshop:
 
     @functools.cached_property
     def _sources(self) -> EditableSources:
-        return EditableSources.below(self._submission.root)
+        return EditableSources.below(self._submission.root, self._slips)
 
     def dependence(
         self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]

@@ -1,7 +1,7 @@
 """How likely an edit that mends is to undo a slip: its cost, and the signs in its favour.
 
 Several edits often mend one program. The way the program reads tells them apart. A slip makes it
-odd (a name that is computed and never used, queries after keys), and undoing the slip makes it
+odd (a name that is never used, the second before the first), and undoing the slip makes it
 plain.
 """
 
@@ -13,29 +13,12 @@ from collections import Counter
 from collections.abc import Collection
 from functools import cached_property
 
+from grader.core.names import is_adapter
 from grader.explain.repair.search import FileEdit
 from grader.explain.repair.sources import EditableSources
-from grader.explain.rewriting.program.name_similarity import words
-from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name
 from grader.explain.rewriting.program.variables import asked_for_none
+from grader.explain.rewriting.program.vocabulary import Nature, Vocabulary, words
 
-# Names that are written in this order wherever nothing speaks against it.
-_FAMILIES = (
-    ("q", "k", "v", "o"),
-    ("query", "key", "value", "output"),
-    ("queries", "keys", "values", "outputs"),
-    ("even", "odd"),
-    ("first", "second"),
-    ("real", "imag"),
-    ("left", "right"),
-)
-_OF_ONE_KIND, _INPUTS = 3, 0
-_PLACES = {
-    word: (0 if number < _OF_ONE_KIND else number, place)
-    for number, family in enumerate(_FAMILIES)
-    for place, word in enumerate(family)
-}
-_WORD = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"[^\W\d]\w*")
 # A text holds no name, but the braces of a formatted text may.
 _TEXT = re.compile(r"(?<![fF])(?:\"[^\"\n]*\"|'[^'\n]*')")
@@ -50,8 +33,8 @@ _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
 # The order in which names stand elsewhere weighs as well.
 _AS_USUAL, _UNUSUAL = -0.4, 0.4
-# An exchange of queries and keys that stand in order makes up for a fault elsewhere.
-_KEYS_FIRST = 1.6
+# An exchange of names that stand in order makes up for a fault elsewhere.
+_OUT_OF_ORDER = 1.6
 _USES_WHAT_IS_UNUSED = -1.0
 _LEAVES_UNUSED = 1.0
 # A variable that is set to itself, or to another one: something is missing there.
@@ -88,8 +71,6 @@ _WITH_TWINS = 0.1
 # A line that gives several variables in turn the same value is less likely as well.
 _WITH_LIKES = 0.35
 _FORGOTTEN = "forgotten"
-# Functions whose parameters the assignment names, used or not.
-_ADAPTER = "run_"
 
 
 class EditRanking:
@@ -98,13 +79,14 @@ class EditRanking:
     def __init__(self, sources: EditableSources, adapters: str) -> None:
         self._sources = sources
         self._adapters = adapters
+        self._vocabulary = sources.slips.vocabulary
 
     def weight(self, made: FileEdit) -> float:
         """Returns the cost of an edit, and what speaks for and against it."""
         edit, source = made.edit, self._sources.text(made.file)
         before, after = _changed_lines(source, edit.applied(source), edit.lines)
         weight: float = edit.cost
-        weight += _by_order(before, after) or self._as_usual(made)
+        weight += self._by_order(before, after) or self._as_usual(made)
         if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
             weight += _MENDS_WHAT_IS_IDLE
         words_before, words_after = (
@@ -130,7 +112,7 @@ class EditRanking:
                     weight += _USES_WHAT_IS_UNUSED
                 if (names - others) & (function.bound - used) and not function.is_adapter:
                     weight += _LEAVES_UNUSED
-            if edit.kind == _FORGOTTEN and any(map(_is_flag, added)):
+            if edit.kind == _FORGOTTEN and any(map(self._is_flag, added)):
                 weight += 0.0 if _ASKED.match(before) else _CHOOSES_BY_FLAG
             elif edit.kind == _FORGOTTEN and _PRODUCT.search(before):
                 weight += _SCALES_A_PRODUCT
@@ -152,6 +134,16 @@ class EditRanking:
         gained = self._sources.orders.gained(source, made.edit.applied(source), made.edit.lines)
         return _AS_USUAL if gained > 0 else _UNUSUAL if gained < 0 else 0.0
 
+    def _by_order(self, before: str, after: str) -> float:
+        """Returns the weight of a change in the order of names."""
+        was, is_now = (disorder(text, self._vocabulary) for text in (before, after))
+        if is_now > was and _names_in(before) == _names_in(after):
+            return _OUT_OF_ORDER
+        return _MORE_ORDERLY if is_now < was else _LESS_ORDERLY if is_now > was else 0.0
+
+    def _is_flag(self, name: str) -> bool:
+        return self._vocabulary.nature_of(name) is Nature.FLAG
+
     def _function(self, file: str, line: int) -> _Function | None:
         found = self._sources.node(file, line)
         return None if found is None else _Function(found)
@@ -166,7 +158,7 @@ class _Function:
     @property
     def is_adapter(self) -> bool:
         """Returns whether the grader calls it."""
-        return self._node.name.startswith(_ADAPTER)
+        return is_adapter(self._node.name)
 
     @cached_property
     def _values(self) -> list[tuple[int, str]]:
@@ -213,15 +205,6 @@ class _Function:
         }
 
 
-def _by_order(before: str, after: str) -> float:
-    """Returns the weight of a change in the order of names."""
-    was, is_now = disorder(before), disorder(after)
-    if is_now[_INPUTS] > was[_INPUTS] and _names_in(before) == _names_in(after):
-        return _KEYS_FIRST
-    order = is_now.total() - was.total()
-    return 0.0 if not order else _MORE_ORDERLY if order < 0 else _LESS_ORDERLY
-
-
 def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> float:
     """Returns the weight of a change in how far a value's names resemble its variable."""
     target = _SET.match(before)
@@ -243,31 +226,14 @@ def _is_short_for(one: str, other: str) -> bool:
     return shorter == longer or (len(shorter) >= _ABBREVIATED and longer.startswith(shorter))
 
 
-def _is_flag(name: str) -> bool:
-    return nature_of_name(name) is Nature.FLAG
-
-
 def _names_in(text: str) -> list[str]:
     return sorted(_NAME.findall(text))
 
 
-def disorder(text: str) -> Counter[int]:
-    """Returns, by family, how often a name stands right after one it usually stands before."""
-    count: Counter[int] = Counter()
-    for part in _COMPARED.split(_TURNED.sub("", text)):
-        last: dict[int, int] = {}
-        for name in _NAME.findall(part):
-            for family, place in _families_of(name).items():
-                count[family] += place < last.get(family, place)
-                last[family] = place
-    return count
-
-
-def _families_of(name: str) -> dict[int, int]:
-    """Returns the families of a name's words, and its place in them."""
-    words = [one.lower() for one in _WORD.findall(name.replace("_", " "))]
-    found = [_PLACES[word] for word in words if word in _PLACES]
-    return dict(found) if len(found) == 1 else {}
+def disorder(text: str, vocabulary: Vocabulary) -> int:
+    """Returns how often a name stands right after one it usually stands before."""
+    parts = _COMPARED.split(_TURNED.sub("", text))
+    return sum(vocabulary.disorder(_NAME.findall(part)) for part in parts)
 
 
 def _changed_lines(source: str, edited: str, lines: Collection[int]) -> tuple[str, str]:

@@ -127,7 +127,7 @@ def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdi
         if len(found) > _MOST_FOUND:
             break
         elsewhere, users = sources.elsewhere(file), sources.users(file)
-        edits = edits_of(sources.text(file), lines, elsewhere, users)
+        edits = edits_of(sources.text(file), lines, elsewhere, users, sources.slips)
         found += (FileEdit(file, edit) for edit in edits if _size(edit) <= _LONGEST)
     found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
     return found

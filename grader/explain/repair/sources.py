@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from grader.core.wire.trials import Passed
-from grader.explain.rewriting.program.name_similarity import kinship, words
+from grader.explain.rewriting.program.vocabulary import Vocabulary, words
+from grader.explain.rewriting.slips import NO_SLIPS, Slips
 
 _ALIKE = 2
 # Neither of two places that differ from each other is the usual one.
@@ -25,8 +26,9 @@ _Pair = tuple[str, str]
 class Orders:
     """The orders that are usual in some files."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self, texts: Iterable[str], vocabulary: Vocabulary) -> None:
         own = list(texts)
+        self._vocabulary = vocabulary
         self._together = frozenset(pair for text in own for pair in _unpacked(text))
         self._known = {text: list(self._pairs(text)) for text in own}
         self._usual = Counter(pair for pairs in self._known.values() for _, pair in pairs)
@@ -52,7 +54,7 @@ class Orders:
                 first, second = _name(one), _name(other)
                 if first == second or not first or not second:
                     continue
-                if kinship(first, second) == _ALIKE:
+                if self._vocabulary.kinship(first, second) == _ALIKE:
                     differing = zip(words(first), words(second), strict=True)
                     pair = next((two for two in differing if two[0] != two[1]), None)
                     if pair is not None:
@@ -128,18 +130,20 @@ class EditableSources:
     """The Python sources below a submission's root; only these can be edited.
 
     The grader believes a worker's report of passed lines only if the lines are in one of them.
+    `slips` are the rules and the words by which they are edited.
     """
 
-    def __init__(self, files: Mapping[str, EditableFile]) -> None:
+    def __init__(self, files: Mapping[str, EditableFile], slips: Slips = NO_SLIPS) -> None:
         self._files = files
+        self.slips = slips
 
     @classmethod
-    def below(cls, root: Path) -> EditableSources:
+    def below(cls, root: Path, slips: Slips = NO_SLIPS) -> EditableSources:
         """Returns all sources below a root that are small enough to be read."""
-        return cls.of(root, filter(_is_source, _files_below(root)))
+        return cls.of(root, filter(_is_source, _files_below(root)), slips)
 
     @classmethod
-    def of(cls, root: Path, paths: Iterable[Path]) -> EditableSources:
+    def of(cls, root: Path, paths: Iterable[Path], slips: Slips = NO_SLIPS) -> EditableSources:
         """Returns the sources at the given paths."""
         files: dict[str, EditableFile] = {}
         for path in paths:
@@ -151,7 +155,7 @@ class EditableSources:
                 if path.stat().st_size <= _LONGEST:
                     text = path.read_text(encoding="utf-8-sig")
                     files[name] = EditableFile(name, text, tuple(ast.parse(text).body))
-        return cls(files)
+        return cls(files, slips)
 
     @property
     def texts(self) -> list[str]:
@@ -161,7 +165,7 @@ class EditableSources:
     @functools.cached_property
     def orders(self) -> Orders:
         """Returns the orders in which the sources name things that go together."""
-        return Orders(self.texts)
+        return Orders(self.texts, self.slips.vocabulary)
 
     def text(self, file: str) -> str:
         """Returns the text of one of the files."""

@@ -5,20 +5,39 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
 
+from grader.core.assignment import BadAssignment
 from grader.explain.rewriting.combined import Combination, together
 from grader.explain.rewriting.edit import Draft, Edit, Replacement
 from grader.explain.rewriting.finishing import Finished, Finishing
-from grader.explain.rewriting.patterns import rewritten
+from grader.explain.rewriting.missing import (
+    forgotten,
+    handed_on,
+    transplants,
+)
+from grader.explain.rewriting.patterns import Table, rewritten
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.signatures import Signatures
 from grader.explain.rewriting.program.source import Program, Statement
+from grader.explain.rewriting.program.vocabulary import speaking
+from grader.explain.rewriting.replaced import (
+    arguments,
+    calls,
+    constants,
+    entries,
+    names,
+    operators,
+    slices,
+    statements,
+)
 from grader.explain.rewriting.rows import ROWS
-from grader.explain.rewriting.rules import FAMILIES, OF_VALUES
+from grader.explain.rewriting.slips import NO_SLIPS, Slips
 
+_ROWS = Table(ROWS)
 _FEWEST = 120
 _MOST_OF_A_LINE = 320
 # The most edits for a program that was written to cost much.
@@ -30,29 +49,50 @@ def edits_of(
     lines: Collection[int] | None = None,
     elsewhere: Sequence[str] = (),
     users: Sequence[str] = (),
+    slips: Slips = NO_SLIPS,
 ) -> list[Edit]:
     """Returns the small edits of a program, or those that change statements on the given lines.
 
     The likeliest edits come first. All edits keep the program well formed, and no two make the
     same one. A program that does not parse has none. `elsewhere` holds the texts of files that the
-    program may import. `users` holds the texts of files that may import the program. Where there
-    are far more edits than any program of a course has, the later statements have none.
+    program may import. `users` holds the texts of files that may import the program. `slips` are
+    the assignment's rules and words. Where there are far more edits than any program of a course
+    has, the later statements have none.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), speaking(slips.vocabulary):
         warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
         try:
             program = Program(source)
-            made = _Generation(program, Signatures(program.tree, elsewhere, users))
+            made = _Generation(program, Signatures(program.tree, elsewhere, users), slips)
             return made.edits(None if lines is None else set(lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
 
 
+def check_examples(slips: Slips) -> None:
+    """Tries the example of each row of an assignment.
+
+    Raises:
+        BadAssignment: if no edit makes the second line of an example from its first.
+    """
+    for one in slips.examples:
+        source = one.program(one.before)
+        made = edits_of(source, slips=slips)
+        if ast.dump(ast.parse(one.program(one.after))) not in (
+            ast.dump(ast.parse(edit.applied(source))) for edit in made
+        ):
+            raise BadAssignment(
+                f"{one.place}: no edit makes {one.after!r} of {one.before!r}; check where and at, "
+                "and whether [words.kinds] knows the names in the example"
+            )
+
+
 class _Generation:
     """The making of one program's edits."""
 
-    def __init__(self, program: Program, signatures: Signatures) -> None:
+    def __init__(self, program: Program, signatures: Signatures, slips: Slips) -> None:
         self._program = program
+        self._tables = (_ROWS, slips.table)
         scopes = Scopes(program)
         self._setting = Setting(program, scopes, signatures, ProgramIndex(program, scopes))
         self._finishing = Finishing(program)
@@ -86,7 +126,8 @@ class _Generation:
         for node in statement.nodes:
             for family in FAMILIES.get(type(node), ()):
                 yield from family(self._setting, node)
-            yield from rewritten(ROWS, self._setting, node)
+            for table in self._tables:
+                yield from rewritten(table, self._setting, node)
             if isinstance(node, ast.expr) and _is_read(node):
                 for family in OF_VALUES:
                     yield from family(self._setting, node)
@@ -168,3 +209,95 @@ def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
         else:
             found |= set(range(first, first + len(old)))
     return found
+
+
+Family = Callable[[Setting, Any], Iterator[Draft]]
+OF_VALUES: tuple[Family, ...] = (
+    operators.tests,
+    transplants.factors,
+    forgotten.values,
+    forgotten.conditions,
+    transplants.transplanted,
+    transplants.callables,
+    transplants.with_unread,
+)
+FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
+    ast.Constant: (
+        constants.constants,
+        entries.patterns,
+        names.instead_of_constants,
+        forgotten.values,
+        forgotten.literals,
+        constants.other_words,
+    ),
+    ast.UnaryOp: (
+        constants.negatives,
+        operators.signs,
+        names.instead_of_constants,
+    ),
+    ast.BinOp: (operators.operations,),
+    ast.Compare: (operators.comparisons,),
+    ast.BoolOp: (operators.logic,),
+    ast.IfExp: (operators.choices,),
+    ast.Name: (
+        names.variables,
+        names.targets,
+    ),
+    ast.Attribute: (
+        names.of_instances,
+        constants.attributes,
+        names.variables,
+        slices.untransposed,
+        names.attributes,
+    ),
+    ast.Call: (
+        calls.functions,
+        calls.dropped,
+        calls.options,
+        arguments.arguments,
+        slices.turned,
+        slices.split,
+        forgotten.options,
+        handed_on.arguments,
+        arguments.strides,
+        names.cut_out,
+        slices.mirrored,
+        statements.elements_as_neighbours,
+    ),
+    ast.Tuple: (
+        arguments.elements,
+        statements.elements_as_neighbours,
+    ),
+    ast.List: (
+        arguments.elements,
+        statements.elements_as_neighbours,
+    ),
+    ast.JoinedStr: (entries.patterns,),
+    ast.Dict: (arguments.entries,),
+    ast.Slice: (slices.slices,),
+    ast.Subscript: (
+        slices.indices,
+        names.entries,
+        forgotten.elements,
+    ),
+    ast.AugAssign: (
+        statements.statements,
+        statements.names_exchanged,
+        names.likes,
+    ),
+    ast.Assign: (
+        statements.statements,
+        names.renamed,
+        statements.assignments,
+        statements.names_exchanged,
+        entries.on_both_sides,
+        statements.as_neighbours,
+        names.likes,
+    ),
+    ast.Expr: (
+        statements.statements,
+        statements.results,
+        statements.as_neighbours,
+    ),
+    ast.Return: (statements.names_exchanged, names.likes),
+}

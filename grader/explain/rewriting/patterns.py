@@ -3,7 +3,7 @@
 `$x` stands for any expression, the same one wherever it stands, and `$name` for a variable.
 `$*x` stands for all further arguments, by position and by keyword. A replacement keeps the source
 text of what they stand for.
-`$x` that stands in the replacement alone is a variable nearby: of its nature, or of its name.
+`$x` that stands in the replacement alone is a variable nearby: of its nature, or of a name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grader.explain.rewriting.edit import PRIMARY, Draft, put, wrap
 from grader.explain.rewriting.positions import Position, nearest
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _HOLE = re.compile(r"\$(\*?)(\w+)")
 _STANDS_FOR = "stands_for_"
@@ -36,28 +36,56 @@ _FREE: Mapping[type[ast.AST], Sequence[str]] = {
 }
 _READ = ast.Load()
 _Bound = dict[str, list[ast.AST]]
-# The patterns of a table by the kind of their outermost node; None for those of any expression.
-_Patterns = Mapping[type[ast.AST] | None, Sequence[tuple[ast.AST, int]]]
+# What a part of a row must be: of a nature, or one of several variables.
+Wanted = Nature | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A rewrite rule: a pattern, what it becomes, and its cost.
 
-    `subject` says to a student what is changed. `where` holds the natures that parts must have,
-    and `at` the places of which the expression stands at one, if not anywhere.
+    `subject` says to a student what is changed. `where` tells what parts must be, and `at` the
+    places of which the expression stands at one, if not anywhere.
     """
 
     before: str
     after: str
     cost: float
     subject: str
-    where: Mapping[str, Nature] = field(default_factory=dict)
+    where: Mapping[str, Wanted] = field(default_factory=dict)
     at: Sequence[Position] = ()
+
+    @property
+    def problem(self) -> str | None:
+        """Returns why the row can never apply; None if it can."""
+        for text in (self.before, self.after):
+            try:
+                _parsed(text)
+            except (SyntaxError, ValueError, IndexError):
+                return f"{text!r} is no expression or statement with gaps like $x"
+        names = {name.strip("$*") for text in (self.before, self.after) for name in _holes(text)}
+        strange = [name for name in self.where if name not in names]
+        return f"where names ${strange[0]}, which is no gap of the row" if strange else None
+
+
+class Table:
+    """Rows by the kind of their patterns' outermost nodes; None for those of any expression."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows: dict[type[ast.AST] | None, list[tuple[ast.AST, Row]]] = {}
+        for row in rows:
+            tree = _parsed(row.before)
+            kind = None if _hole(tree) else type(tree)
+            self._rows.setdefault(kind, []).append((tree, row))
+
+    def of(self, node: ast.AST) -> Iterator[tuple[ast.AST, Row]]:
+        """Yields the patterns that may match a node, and their rows."""
+        yield from self._rows.get(type(node), ())
+        yield from self._rows.get(None, ())
 
 
 def rows(
-    subject: str, cost: float, *pairs: tuple[str, str], at: Sequence[Position] = (), **where: Nature
+    subject: str, cost: float, *pairs: tuple[str, str], at: Sequence[Position] = (), **where: Wanted
 ) -> list[Row]:
     """Returns a row for each pair of what is written and what was meant."""
     return [Row(before, after, cost, subject, where, at) for before, after in pairs]
@@ -68,15 +96,14 @@ def with_text(before: str, *added: str) -> list[tuple[str, str]]:
     return [(before, f"{before}{text}") for text in added]
 
 
-def rewritten(table: Sequence[Row], setting: Setting, node: ast.AST) -> Iterator[Draft]:
+def rewritten(table: Table, setting: Setting, node: ast.AST) -> Iterator[Draft]:
     """Yields the draft of each row whose pattern a node matches."""
     if not isinstance(node, ast.expr | ast.stmt):
         return
     if not isinstance(getattr(node, "ctx", _READ), ast.Load):
         return
-    known = _by_type(tuple(row.before for row in table))
-    for pattern, number in (*known.get(type(node), ()), *known.get(None, ())):
-        one, bound = table[number], _Bound()
+    for pattern, one in table.of(node):
+        bound = _Bound()
         if not _matches(pattern, node, bound) or not _are_such(setting, bound, one.where):
             continue
         if one.at and not any(place.holds(setting, node) for place in one.at):
@@ -110,18 +137,9 @@ def _ingredients(
 ) -> Iterator[Mapping[str, str]]:
     """Yields variables nearby for what stands in a row's replacement alone."""
     free = dict.fromkeys(name[1:] for name in _holes(row.after) if name.strip("$*") not in bound)
-    choices = [nearest(setting, node, one, row.where.get(one)) for one in free]
+    choices = [nearest(setting, node, row.where.get(one, (one,))) for one in free]
     for chosen in itertools.product(*choices):
         yield dict(zip(free, chosen, strict=True))
-
-
-@functools.lru_cache(maxsize=8)
-def _by_type(patterns: tuple[str, ...]) -> _Patterns:
-    found: dict[type[ast.AST] | None, list[tuple[ast.AST, int]]] = {}
-    for number, text in enumerate(patterns):
-        tree = _parsed(text)
-        found.setdefault(None if _hole(tree) else type(tree), []).append((tree, number))
-    return found
 
 
 @functools.lru_cache(maxsize=512)
@@ -178,12 +196,18 @@ def _alike(one: object, other: object, bound: _Bound) -> bool:
     return type(one) is type(other) and one == other
 
 
-def _are_such(setting: Setting, bound: _Bound, where: Mapping[str, Nature]) -> bool:
+def _are_such(setting: Setting, bound: _Bound, where: Mapping[str, Wanted]) -> bool:
     return all(
-        isinstance(one, ast.expr) and setting.scopes.nature(one) is nature
-        for name, nature in where.items()
+        isinstance(one, ast.expr) and _is_such(setting, one, wanted)
+        for name, wanted in where.items()
         for one in bound.get(name, ())
     )
+
+
+def _is_such(setting: Setting, node: ast.expr, wanted: Wanted) -> bool:
+    if isinstance(wanted, tuple):
+        return isinstance(node, ast.Name) and node.id in wanted
+    return setting.scopes.nature(node) is wanted
 
 
 def _filled(program: Program, after: str, bound: _Bound) -> str:

@@ -17,7 +17,7 @@ from grader.explain.rewriting.program.setting import (
     known,
     meets_softmax,
 )
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _PRODUCTS = ("matmul", "bmm", "mm")
 _BOUNDED = ("arange", "range", "linspace")
@@ -42,6 +42,8 @@ class Position(Enum):
     COUNT = "a number that is no axis"
     PRODUCT = "a matrix product of two tensors"
     WEIGHED = "what a softmax is taken of"
+    ROOT = "what a root or a power is taken of"
+    HANDED_ON = "an argument of a function whose parameters are known"
 
     def holds(self, setting: Setting, node: ast.AST) -> bool:
         """Returns whether a node stands at such a place."""
@@ -118,6 +120,21 @@ def _is_bound(setting: Setting, node: ast.expr) -> bool:
     return is_bound and integer(node) is None
 
 
+def _is_root(setting: Setting, node: ast.expr) -> bool:
+    match setting.parent(node):
+        case ast.BinOp(left=left, op=ast.Pow()):
+            return left is node
+        case ast.Call() as call:
+            return callee(call) == "sqrt" and node in call.args
+        case _:
+            return False
+
+
+def _is_handed_on(setting: Setting, node: ast.expr) -> bool:
+    given = argument_of(setting, node)
+    return given is not None and setting.signature(given[0]) is not None
+
+
 _TESTS: dict[Position, Callable[[Setting, ast.expr], bool]] = {
     Position.STORED: _is_stored,
     Position.RETURNED: lambda setting, node: isinstance(setting.parent(node), ast.Return),
@@ -134,22 +151,25 @@ _TESTS: dict[Position, Callable[[Setting, ast.expr], bool]] = {
     Position.COUNT: lambda setting, node: integer(node) is None and not is_axis(setting, node),
     Position.PRODUCT: is_product,
     Position.WEIGHED: meets_softmax,
+    Position.ROOT: _is_root,
+    Position.HANDED_ON: _is_handed_on,
 }
 
 
 def nearest(
-    setting: Setting, node: ast.expr | ast.stmt, name: str, nature: Nature | None
+    setting: Setting, node: ast.expr | ast.stmt, wanted: Nature | Sequence[str]
 ) -> Sequence[str]:
-    """Returns the variables that may stand for an ingredient; without a nature, that of its name.
+    """Returns the variables that may stand for an ingredient: of a nature, or one of some names.
 
     Tensors come from the expression, what it is made of, and its statement, and the function's
     first one is among them. Otherwise the latest come first.
     """
-    if nature is None:
-        return [name] if name in setting.seen.visible(node) else []
-    if nature is not Nature.TENSOR:
-        own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        return [one for one in known(setting, node, nature) if one not in own][:_MOST]
+    own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    if not isinstance(wanted, Nature):
+        visible = setting.seen.visible(node) - own
+        return [name for name in wanted if name in visible][:1]
+    if wanted is not Nature.TENSOR:
+        return [one for one in known(setting, node, wanted) if one not in own][:_MOST]
     found = list(dict.fromkeys(_tensors(setting, node)))
     return [*found[:_MOST_TENSORS], *found[_MOST_TENSORS:][-1:]]
 

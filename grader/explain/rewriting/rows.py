@@ -9,40 +9,14 @@ from __future__ import annotations
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP
 from grader.explain.rewriting.missing.rows import MISSING
 from grader.explain.rewriting.patterns import Row, rows
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _SLICES = ("$a:$b", "$a:", ":$b")
 _TURNS = (".transpose($*axes)", ".mT", ".T")
 _COPY = '__import__("copy").deepcopy'
-_PAIRED = "$x.repeat_interleave(2, dim=-1)"
-_HALVED = "torch.cat(($x, $x), dim=-1)"
 
 ROWS: tuple[Row, ...] = (
     *MISSING,
-    *rows(
-        "how two halves of the features are put together",
-        CHANGE,
-        ("torch.cat($*given)", "torch.stack($*given).flatten(-2)"),
-        ("torch.cat($parts)", "torch.stack($parts, dim=-1).flatten(-2)"),
-        ("torch.concat($*given)", "torch.stack($*given).flatten(-2)"),
-        ("torch.stack($*given).flatten($*axes)", "torch.cat($*given)"),
-    ),
-    *rows(
-        "the order of the two halves",
-        CHANGE,
-        ("$x.chunk($*given)", "($x[..., 0::2], $x[..., 1::2])"),
-        ("$k < $n // 2", "$k % 2 == 0"),
-        ("$k >= $n // 2", "$k % 2 == 1"),
-    ),
-    *rows(
-        "how features are repeated",
-        CHANGE,
-        ("torch.cat(($x, $x), $*axis)", _PAIRED),
-        ("torch.cat([$x, $x], $*axis)", _PAIRED),
-        ("torch.cat([$x] * 2, $*axis)", _PAIRED),
-        *((f"$x.{name}($*given)", _PAIRED) for name in ("repeat", "tile", "repeat_interleave")),
-        *((f"$x.{name}($*given)", _HALVED) for name in ("repeat", "tile", "repeat_interleave")),
-    ),
     *rows(
         "how far an exponent reaches",
         SLIP,
@@ -58,6 +32,31 @@ ROWS: tuple[Row, ...] = (
         *((f"$a{turn} @ $b", f"$a @ $b{turn}") for turn in _TURNS),
     ),
     *rows("what a sign belongs to", CHANGE, ("-($x ** $a)", "$x ** -$a")),
+    *rows(
+        "which term has the minus sign",
+        SLIP,
+        ("($a, -$b)", "(-$a, $b)"),
+        ("(-$a, $b)", "($a, -$b)"),
+        ("[$a, -$b]", "[-$a, $b]"),
+        ("[-$a, $b]", "[$a, -$b]"),
+    ),
+    *rows(
+        "how far a condition reaches",
+        CHANGE,
+        *(
+            (f"$a {sign} $b if $c else $d", f"$a {sign} ($b if $c else $d)")
+            for sign in ("+", "-", "*", "/")
+        ),
+    ),
+    *rows(
+        "what a call is given",
+        CHANGE,
+        *(
+            (f"{module}.softmax($x, $*axis) {sign} $y", f"{module}.softmax($x {sign} $y, $*axis)")
+            for module in ("torch", "F")
+            for sign in ("+", "-", "*", "/")
+        ),
+    ),
     *rows(
         "what belongs together in an expression",
         SLIP,
@@ -86,8 +85,6 @@ ROWS: tuple[Row, ...] = (
         "what is counted",
         CHANGE,
         ("sum($shape)", "math.prod($shape)"),
-        ("4 * $a * $b", "3 * $a * $b + $a * $a"),
-        ("4 * $a * $b", "3 * $a * $b + $b * $b"),
         ("len(list($x))", "sum(one.numel() for one in $x)"),
         *(
             (f"sum({size} for $p in $x)", "sum($p.numel() for $p in $x)")
@@ -133,11 +130,6 @@ ROWS: tuple[Row, ...] = (
         *((f"$w[{part}, :]", f"$w[:, {part}].T") for part in _SLICES),
         *((f"$w[:, {part}]", f"$w[{part}].T") for part in _SLICES),
         w=Nature.WEIGHT,
-    ),
-    *rows(
-        "how weights come from scores",
-        CHANGE,
-        ("$x / $x.sum(dim=$d, keepdim=True)", "torch.softmax($x, dim=$d)"),
     ),
     *rows("where `vmap` puts its axis", WRAP, ("vmap($*given)", "vmap($*given, out_dims=-2)")),
 )

@@ -47,18 +47,20 @@ class Collected:
 
 
 class Explaining:
-    """The known mistakes, and the modules of the engine that explain.
+    """The known mistakes and rewrite rules, and the modules of the engine that explain.
 
     Raises:
-        BadAssignment: if the known mistakes cannot be used as they are.
+        BadAssignment: if the mistakes or the rules cannot be used as they are.
     """
 
     def __init__(self, suite: Suite) -> None:
         from grader.explain.explainer import service
         from grader.explain.mistakes.mistakes import load_mistakes
+        from grader.explain.rewriting.slips import load_slips
 
         self.service = service
         self.mistakes = load_mistakes(suite.assignment.root, suite.references)
+        self.slips = load_slips(suite.assignment.root)
 
 
 def work(collected: Collected, lines: LineChannel) -> None:
@@ -150,7 +152,8 @@ class Job:
             # as usual takes a sixth of its time.
             gc.set_threshold(_ALLOCATED)
             new = explaining.service.ExplainerService
-            self._explain(new(suite, explaining.mistakes, settings, *shared))
+            mistakes, slips = explaining.mistakes, explaining.slips
+            self._explain(new(suite, mistakes, slips, settings, *shared))
 
     def _judge(self, service: JudgeService) -> None:
         service.prepare()

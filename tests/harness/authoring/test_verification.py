@@ -103,6 +103,17 @@ def test_an_edit_may_be_argued_away(grader, weakly_tested):
     )
 
 
+def test_a_slip_whose_example_does_not_work_is_told_at_once(grader, weakly_tested):
+    """Its author reads which row it is, and waits for no test."""
+    (weakly_tested / "solutions/slips.toml").write_text(
+        '[[slip]]\nsubject = "a factor"\nbefore = "3 * $x"\nafter = "2 * $x"\n'
+        'example = ["return 4 * x", "return 2 * y"]\n'
+    )
+    done = grader("verify", "--assignment", weakly_tested)
+    assert done.returncode == 2
+    assert "solutions/slips.toml, slip 1 (3 * $x -> 2 * $x): no edit makes" in done.stderr
+
+
 def test_an_edit_without_effect_is_told_from_one_that_is_missed(grader, tmp_path):
     """Nobody is to write a test for `x` in the place of `x.clone()`."""
     files = {**TINY, "solutions/__init__.py": WITHOUT_EFFECT}

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from grader.explain.rewriting.edit import Edit
-from grader.explain.rewriting.generation import edits_of
 from tests.harness.marks import rest_slow
+from tests.harness.undoing import edits_of
 
 pytestmark = pytest.mark.unit
 

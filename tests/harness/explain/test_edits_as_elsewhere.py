@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.explain.rewriting.generation import edits_of
-from tests.harness.undoing import assert_undone, table_of, tree
+from tests.harness.undoing import assert_undone, edits_of, table_of, tree
 
 pytestmark = pytest.mark.unit
 

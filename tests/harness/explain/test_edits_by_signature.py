@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.explain.rewriting.generation import edits_of
-from tests.harness.undoing import assert_undone, table_of
+from tests.harness.undoing import assert_undone, edits_of, table_of
 
 pytestmark = pytest.mark.unit
 
@@ -105,30 +104,12 @@ def evaluated(layer, x):
     layer.eval()
     return layer(x)
 """
-HIDDEN = """\
-    hidden = torch.where(mask, scores, float("-inf"))
-    return torch.softmax(hidden, dim=-1)"""
 SLIPS = {
-    "the order of two steps": [
-        (
-            HIDDEN,
-            "    hidden = torch.softmax(scores, dim=-1)\n    return torch.where(mask, hidden, 0.0)",
-            "    hidden = torch.softmax(scores, dim=-1)\n"
-            '    return torch.softmax(torch.where(mask, scores, float("-inf")), dim=-1)',
-        ),
-    ],
     "a parameter where one of a class's own is written": [
         ("return chosen(policy)", "return chosen(Policy.CAUSAL)"),
     ],
     "a default of a class's own": [
         ("policy: Policy = Policy.FULL", "policy: Policy = Policy.CAUSAL"),
-    ],
-    "what was set just before": [
-        (
-            "    if at is None:\n        at = torch.arange(x.shape[-2])",
-            "    at = torch.arange(x.shape[-2])",
-            "    at = torch.arange(x.shape[-2]) if at is None else at",
-        ),
     ],
     "what a function around holds": [
         ("return x * beta", "return x"),

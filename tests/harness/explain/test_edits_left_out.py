@@ -7,9 +7,8 @@ import ast
 import pytest
 
 from benchmarks.slips_archive import styles, submission
-from grader.explain.rewriting.generation import edits_of
 from tests.harness.marks import rest_slow
-from tests.harness.undoing import assert_undone, table_of
+from tests.harness.undoing import assert_undone, edits_of, table_of
 
 pytestmark = pytest.mark.unit
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.explain.repair.ranking import disorder
-from grader.explain.rewriting.generation import edits_of
-from tests.harness.undoing import assert_undone, table_of
+from tests.harness.undoing import ATTENTION, assert_undone, edits_of, table_of
 
 pytestmark = pytest.mark.unit
 
@@ -114,5 +113,5 @@ def test_an_argument_that_is_missing_is_looked_for_where_its_call_is_named():
 
 def test_what_is_compared_is_in_no_order():
     """`key <= query` reads as well as `query >= key`."""
-    assert not disorder("keys <= queries").total()
-    assert disorder("attend(keys, queries)").total() == 1
+    assert not disorder("keys <= queries", ATTENTION.vocabulary)
+    assert disorder("attend(keys, queries)", ATTENTION.vocabulary) == 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.explain.rewriting.generation import edits_of
 from tests.harness.corpus.programs import slips, texts
 from tests.harness.marks import rest_slow
+from tests.harness.undoing import edits_of
 
 pytestmark = pytest.mark.unit
 

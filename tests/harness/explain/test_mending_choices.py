@@ -15,8 +15,8 @@ from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit
 from grader.explain.repair.sources import EditableSources
-from grader.explain.rewriting.generation import edits_of
 from grader.testing.outcome import Question
+from tests.harness.undoing import ATTENTION, edits_of
 
 pytestmark = pytest.mark.unit
 
@@ -82,7 +82,7 @@ FIRST, SECOND = frozenset({"run_a"}), frozenset({"run_b"})
 @pytest.fixture(name="sources")
 def _sources(tmp_path):
     (tmp_path / FILE).write_text(PROGRAM)
-    return EditableSources.below(tmp_path)
+    return EditableSources.below(tmp_path, ATTENTION)
 
 
 def mends(*wanted: str, exercises: frozenset[str] = FIRST) -> list[RepairEdit]:

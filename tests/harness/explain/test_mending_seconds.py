@@ -17,9 +17,9 @@ from grader.core.wire.trials import MAX_EDITS, Outcomes, TextChange, Trials
 from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import Search, SearchBounds
 from grader.explain.repair.sources import EditableSources
-from grader.explain.rewriting.generation import edits_of
 from grader.testing.outcome import Question
 from grader.worker.trials.trials import Trying
+from tests.harness.undoing import ATTENTION, edits_of
 
 pytestmark = pytest.mark.unit
 
@@ -80,7 +80,7 @@ def test_time_goes_to_the_likely_edits_in_their_order_until_it_is_over(function,
     question = Question("test", 0, Aspect.VALUES, CALL)
     asked = [CheckedCall("run_sum", question, right=False)]
     search = Search(Unanswerable(), new_bench, "run_sum", asked, bounds=SearchBounds(seconds=9.0))
-    sources = EditableSources.below(tmp_path)
+    sources = EditableSources.below(tmp_path, ATTENTION)
     assert search.mends(sources, lambda _found: False) == []
     in_order = [
         {f"{NAME}.py": [TextChange(one.start, one.end, one.text) for one in edit.replacements]}

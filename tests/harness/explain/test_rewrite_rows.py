@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from grader.explain.rewriting.generation import edits_of
 from grader.explain.rewriting.patterns import Row
 from grader.explain.rewriting.positions import Position
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 from grader.explain.rewriting.rows import ROWS
+from tests.harness.undoing import edits_of
 
 pytestmark = pytest.mark.unit
 
@@ -33,6 +33,8 @@ LINES = {
     Position.COUNT: "return made({})",
     Position.PRODUCT: "return {}",
     Position.WEIGHED: "return torch.softmax({}, dim=-1)",
+    Position.ROOT: "return math.sqrt({})",
+    Position.HANDED_ON: "return f({})",
 }
 ANNOTATIONS = {
     Nature.TENSOR: "Tensor",

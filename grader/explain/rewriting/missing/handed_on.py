@@ -16,11 +16,11 @@ from grader.explain.rewriting.edit import (
     Replacement,
     place_of_arguments,
 )
-from grader.explain.rewriting.program.declarations import CallSignature, Parameter
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
-from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, callee
-from grader.explain.rewriting.program.value_kinds import Nature, nature_of_name, nature_of_parameter
+from grader.explain.rewriting.program.signatures import CallSignature, Parameter
+from grader.explain.rewriting.program.value_kinds import nature_of_parameter
+from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name
 
 _MOST_PARAMETERS = 5
 _MOST_NAMES = 6

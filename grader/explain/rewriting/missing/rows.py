@@ -5,13 +5,11 @@ from __future__ import annotations
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP
 from grader.explain.rewriting.patterns import Row, rows, with_text
 from grader.explain.rewriting.positions import Position
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _CALL = "$function($*given)"
 _LOWEST = 'float("-inf")'
 _MASKED = (f".masked_fill($mask == 0, {_LOWEST})", f".masked_fill($mask != 0, {_LOWEST})")
-_SEEN = "torch.ones({0}, {0}, dtype=torch.bool).tril()"
-_OF_KEYS, _OF_SCORES = _SEEN.format("$of.shape[-2]"), _SEEN.format("$name.shape[-1]")
 _SHAPED = ("view", "reshape", "unflatten")
 _TURNED = ("transpose", "swapaxes", "permute", "movedim")
 _AXES = (".transpose(1, 2)", ".transpose(-3, -2)", ".transpose(-2, -1)")
@@ -39,50 +37,6 @@ MISSING: tuple[Row, ...] = (
         at=(Position.STORED,),
     ),
     *rows(
-        "a logarithm that is missing",
-        WRAP,
-        ("$theta", "torch.log(torch.tensor($theta))"),
-        at=(Position.DIVISOR, Position.DIVIDED),
-        theta=_NUMBER,
-    ),
-    *rows(
-        "a logarithm that is missing",
-        WRAP,
-        ("-$theta / $d", "-torch.log(torch.tensor($theta)) / $d"),
-        theta=_NUMBER,
-    ),
-    *rows(
-        "a factor that is missing",
-        SLIP,
-        ("$x", "$x / $of.shape[-1] ** 0.5"),
-        at=(Position.PRODUCT,),
-        of=_TENSOR,
-    ),
-    *rows(
-        "a factor that is missing",
-        SLIP + 0.25,
-        ("$x", "$x / $of.shape[-1] ** 0.5"),
-        ("$x", "$x / $d ** 0.5"),
-        at=(Position.WEIGHED,),
-        of=_TENSOR,
-        d=_SIZE,
-    ),
-    *rows(
-        "a factor that is missing",
-        CHANGE,
-        ("$x", "$x / $d ** 0.5"),
-        at=(Position.PRODUCT,),
-        d=_SIZE,
-    ),
-    *rows(
-        "a factor that is missing",
-        WRAP,
-        ("$x", "$x * $of.shape[-1] ** 0.5"),
-        ("$x", "$x / $of.shape[-1]"),
-        at=(Position.PRODUCT, Position.WEIGHED),
-        of=_TENSOR,
-    ),
-    *rows(
         "a factor that is missing",
         CHANGE,
         ("$x", "$x / (1 - $p)"),
@@ -98,21 +52,14 @@ MISSING: tuple[Row, ...] = (
         x=_TENSOR,
         p=_NUMBER,
     ),
-    *(
-        row
-        for nature in (_SIZE, _NUMBER)
-        for row in rows(
-            "a factor",
-            WRAP,
-            ("$d", "$of.shape[-1] ** 0.5"),
-            ("$d", "$of.shape[-1] ** -0.5"),
-            at=(Position.DIVISOR,),
-            d=nature,
-            of=_TENSOR,
-        )
-    ),
     *rows("a root that is missing", SLIP, ("$d", "$d ** 0.5"), at=(Position.DIVISOR,), d=_SIZE),
-    *rows("a root that is missing", CHANGE, ("$d", "$d ** 0.5"), at=(Position.STORED,), d=_SIZE),
+    *rows(
+        "a root that is missing",
+        CHANGE,
+        ("$d", "$d ** 0.5"),
+        at=(Position.STORED, Position.HANDED_ON),
+        d=_SIZE,
+    ),
     *rows("a factor that is missing", CHANGE, ("$d", "$d ** 2"), at=(Position.STORED,), d=_SIZE),
     *rows(
         "a number of one part only",
@@ -186,34 +133,6 @@ MISSING: tuple[Row, ...] = (
         ("$x /= $y", "$x *= $y"),
     ),
     # --- Masks ---
-    *rows(
-        "a mask that is missing",
-        CHANGE,
-        ("$x", f"$x.masked_fill(~$mask, {_LOWEST})"),
-        at=(Position.PRODUCT, Position.WEIGHED),
-        mask=_MASK,
-    ),
-    *rows(
-        "a mask that is missing",
-        WRAP,
-        ("$x", f"$x.masked_fill($mask, {_LOWEST})"),
-        at=(Position.PRODUCT, Position.WEIGHED),
-        mask=_MASK,
-    ),
-    *rows(
-        "a mask that is missing",
-        CHANGE,
-        ("$x", f"$x.masked_fill(~{_OF_KEYS}, {_LOWEST})"),
-        at=(Position.PRODUCT,),
-        of=_TENSOR,
-    ),
-    *rows(
-        "a mask that is missing",
-        CHANGE,
-        ("$name", f"$name.masked_fill(~{_OF_SCORES}, {_LOWEST})"),
-        at=(Position.WEIGHED,),
-        name=_TENSOR,
-    ),
     *rows(
         "how a mask is applied",
         CHANGE,
@@ -413,17 +332,6 @@ MISSING: tuple[Row, ...] = (
     ),
     *rows(
         "a transposition that is missing", CHANGE, *with_text("$x", *_AXES), at=(Position.RENAMED,)
-    ),
-    *rows(
-        "the order of two steps",
-        CHANGE,
-        *(
-            (
-                f"torch.softmax($x, $*axis).{fill}($mask, $value)",
-                f"torch.softmax($x.{fill}($mask, {_LOWEST}), $*axis)",
-            )
-            for fill in ("masked_fill", "masked_fill_")
-        ),
     ),
     # --- Names of torch ---
     *rows(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.source import Program, Scope
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BUILTIN = frozenset(dir(builtins))

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 from grader.explain.rewriting.program.source import Program, Scope
 from grader.explain.rewriting.program.value_kinds import (
-    Nature,
     nature_of,
     nature_of_annotation,
-    nature_of_name,
     nature_of_parameter,
 )
 from grader.explain.rewriting.program.variables import (
@@ -24,6 +22,7 @@ from grader.explain.rewriting.program.variables import (
     note_uses,
     pass_on,
 )
+from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
 # More functions than anyone writes in one file are looked at by nobody.
 _MOST_FUNCTIONS = 100

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.declarations import CallSignature
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
-from grader.explain.rewriting.program.signatures import Signatures
+from grader.explain.rewriting.program.signatures import CallSignature, Signatures
 from grader.explain.rewriting.program.source import Program
-from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, Nature
+from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
+from grader.explain.rewriting.program.vocabulary import Nature
 
 AXES = frozenset(
     {
@@ -58,7 +58,7 @@ def callee(node: ast.AST) -> str:
 
 
 def is_second_name(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a variable is only given a second name: `turned = keys`."""
+    """Returns whether a variable is only given a second name: `turned = x`."""
     match setting.parent(node):
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=own)):
             return name != own

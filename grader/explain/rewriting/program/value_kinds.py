@@ -5,67 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from enum import Enum, auto
 
+from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
-class Nature(Enum):
-    """The nature of a value, as far as one can tell without running code."""
-
-    TENSOR = auto()
-    WEIGHT = auto()
-    MASK = auto()
-    SIZE = auto()
-    NUMBER = auto()
-    FLAG = auto()
-    SHAPE = auto()
-    FUNCTION = auto()
-    OTHER = auto()
-
-    @property
-    def is_tensor(self) -> bool:
-        """Returns whether the value is a tensor of some kind."""
-        return self in (Nature.TENSOR, Nature.WEIGHT, Nature.MASK)
-
-    @property
-    def is_number(self) -> bool:
-        """Returns whether the value is an int or a float."""
-        return self in (Nature.SIZE, Nature.NUMBER)
-
-
-_BY_NAME = (
-    (Nature.FLAG, re.compile(r"^(is|has|use|return)_|^(training|causal|is_causal)$|_bias$|^bias$")),
-    (
-        Nature.NUMBER,
-        re.compile(r"(^|_)(prob|probability|rate|ratio|fraction)$|_(theta|base|eps|temperature)$"),
-    ),
-    (Nature.MASK, re.compile(r"mask|allowed|causal|keep|visible|forbidden|blocked|^future")),
-    (Nature.WEIGHT, re.compile(r"^[Ww](_|[qkvo]$|$)|weight(?!s$)|_proj$|^proj_|^W\d$|^w\d$")),
-    (
-        Nature.SIZE,
-        re.compile(
-            r"^(d|n|num|max|seq|batch|head|dim|axis|size|len|half|hidden|inner|in|out|heads?|dims?)"
-            r"(_(k|v|q|h|in|out|ff|model|heads?|dim|size|len|length|head|seq|features|tokens|embd?|"
-            r"embed|\w*len))*$"
-        ),
-    ),
-    (Nature.SIZE, re.compile(r"_(size|len|length|dim|width)$|^(depth|width|length|n_ctx|count)$")),
-    (
-        Nature.NUMBER,
-        re.compile(r"^(theta|base|eps|epsilon|scale|p|p_drop|rate|dropout|temperature)$"),
-    ),
-    (Nature.OTHER, re.compile(r"^(device|dtype|self|cls|name|rope|layers?)$")),
-)
 AXIS_KEYWORDS = frozenset({"dim", "axis", "dims", "start_dim", "end_dim", "dim0", "dim1", "axes"})
-# Parameters that usually count something: heads, tokens, features, a batch.
-_COUNTS = ("n", "h", "d", "b", "t", "n_head", "n_heads")
+# Parameters that usually count something.
+_COUNTS = ("n", "h", "d", "b", "t")
 _SIZES = {"size", "numel", "dim", "ndim", "len", "int", "floor", "ceil", "sum_int"}
 _NUMBERS = {"float", "sqrt", "log", "exp", "pow", "item"}
 _MASKS = {"tril", "triu", "logical_not", "bool", "isinf", "logical_and", "logical_or"}
-
-
-def nature_of_name(name: str) -> Nature | None:
-    """Returns the nature that a name alone suggests, or None."""
-    return next((nature for nature, pattern in _BY_NAME if pattern.search(name)), None)
 
 
 def nature_of_parameter(name: str) -> Nature | None:

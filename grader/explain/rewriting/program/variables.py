@@ -7,13 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.explain.rewriting.program.name_similarity import kinship
-from grader.explain.rewriting.program.value_kinds import (
-    AXIS_KEYWORDS,
-    Nature,
-    nature_of,
-    nature_of_name,
-)
+from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, nature_of
+from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, suits
 
 
 def captured(
@@ -155,7 +150,7 @@ def learn(statement: ast.stmt, names: Names) -> None:
             names.made_of[name] = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
             if told is Nature.OTHER or (by_name is Nature.MASK and told is Nature.TENSOR):
                 told = by_name or told
-            elif told is Nature.TENSOR and "causal" in name.lower():
+            elif told is Nature.TENSOR and suits(name, Nature.MASK):
                 told = Nature.MASK
             _set(names, name, told, statement.lineno)
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
@@ -238,7 +233,7 @@ def asked_for_none(node: ast.AST) -> ast.Name | None:
 
 
 def note_alike(one: ast.stmt, other: ast.stmt, names: Names) -> None:
-    """Variables are siblings that two functions in a row make of the same: `cos` and `sin`."""
+    """Variables are siblings that two functions in a row make of the same value."""
     match one, other:
         case (
             ast.Assign(

@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange, put
-from grader.explain.rewriting.program.name_similarity import kinship
 from grader.explain.rewriting.program.setting import Setting, callee, integer
+from grader.explain.rewriting.program.vocabulary import kinship
 
 _MANY = 4
 

@@ -14,8 +14,8 @@ from grader.explain.rewriting.edit import (
     keep,
     without,
 )
-from grader.explain.rewriting.program.name_similarity import kinship, words
 from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.vocabulary import kinship, words
 
 # Functions of which one is easily called for another: those of one group.
 _SIBLINGS = (

@@ -6,8 +6,7 @@ import ast
 import difflib
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put, wrap
-from grader.explain.rewriting.program.name_similarity import kin_of, words
+from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
 from grader.explain.rewriting.program.setting import (
     Setting,
     argument_of,
@@ -16,7 +15,7 @@ from grader.explain.rewriting.program.setting import (
     is_axis,
     named,
 )
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import kin_of, words
 
 _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
@@ -185,36 +184,6 @@ def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft
         if isinstance(call, ast.Call) and callee(call) == "float":
             for text in ("0.0", "-1e9"):
                 yield put(setting.program, call, text, "infinity", WRAP, subject)
-
-
-_HEADS = frozenset({("h",), ("heads",), ("head",), ("nh",)})
-_LENGTHS = frozenset({"seq", "len", "length", "max", "positions", "tokens", "batch"})
-
-
-def shares(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields `d // heads` for `d` in a root or handed over, and the root of a width that is."""
-    if not isinstance(node.ctx, ast.Load) or setting.scopes.nature(node) is not Nature.SIZE:
-        return
-    parent = setting.parent(node)
-    is_root = callee(parent) == "sqrt"
-    if isinstance(parent, ast.BinOp):
-        is_root = isinstance(parent.op, ast.Pow) and node is parent.left
-    given = argument_of(setting, node)
-    is_handed_over = given is not None and setting.signature(given[0]) is not None
-    if is_root or is_handed_over:
-        sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
-        heads = [one for one in sizes if one != node.id and words(one)[-1:] in _HEADS]
-        for one in heads[:1] if _is_width(node.id) else ():
-            subject = f"which size `{node.id}` is"
-            yield wrap(setting.program, node, "", f" // {one}", "share", CHANGE, subject)
-    if isinstance(parent, ast.Call) and callee(parent) in setting.signatures.functions:
-        subject = "a root that is missing"
-        yield wrap(setting.program, node, "", " ** 0.5", "root", CHANGE, subject, loose=True)
-
-
-def _is_width(name: str) -> bool:
-    """Returns whether a size may be meant that heads share, no length and not their number."""
-    return words(name)[-1:] not in _HEADS and not _LENGTHS & set(words(name))
 
 
 _MOST_OTHERS = 6

@@ -10,23 +10,6 @@ from collections.abc import Hashable, Iterator
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting, argument_of, callee
 from grader.explain.rewriting.program.source import Program
-from grader.explain.rewriting.program.value_kinds import Nature
-
-_MOST_ENTRIES = 6
-_JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack", "sum", "prod", "zip"})
-
-
-def dropped(setting: Setting, node: ast.List | ast.Tuple) -> Iterator[Draft]:
-    """Yields one entry less of what is handed over."""
-    if not _is_handed_over(setting, node) or not 2 <= len(node.elts) <= _MOST_ENTRIES:
-        return
-    if isinstance(node, ast.Tuple) and len(node.elts) == 2:
-        return
-    for place, one in enumerate(node.elts):
-        piece = _without(setting.program, node, place)
-        at = setting.program.span(one).start
-        subject = "what may not belong in a list"
-        yield Draft("entry-dropped", WRAP, subject, node, (piece,), at)
 
 
 def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
@@ -52,19 +35,6 @@ def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         subject = f"what is done to `{program.text(one)}`"
         at = program.span(one).start
         yield Draft("entry-dropped", CHANGE, subject, node, pieces, at)
-
-
-def _is_handed_over(setting: Setting, node: ast.List | ast.Tuple) -> bool:
-    """Returns whether entries are tensors that are joined, returned or gone through."""
-    if not isinstance(node.ctx, ast.Load) or any(isinstance(o, ast.Starred) for o in node.elts):
-        return False
-    parent = setting.parent(node)
-    if isinstance(parent, ast.Call):
-        if callee(parent) not in _JOINING:
-            return False
-    elif not isinstance(parent, (ast.comprehension, ast.For, ast.Return, ast.Assign, ast.BinOp)):
-        return False
-    return not any(setting.scopes.nature(one) is Nature.FLAG for one in node.elts)
 
 
 def _without(program: Program, node: ast.List | ast.Tuple, place: int) -> Replacement:

@@ -1,4 +1,4 @@
-"""Other names: another variable, a prefix or suffix, two like things exchanged."""
+"""Other names: another variable or attribute, two like things exchanged."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, Replacement, put
-from grader.explain.rewriting.program.name_similarity import kinship, words
-from grader.explain.rewriting.program.setting import Setting, is_axis
+from grader.explain.rewriting.edit import (
+    CHANGE,
+    SLIP,
+    UNLIKELY,
+    WRAP,
+    Draft,
+    Replacement,
+    instead,
+    put,
+)
+from grader.explain.rewriting.program.elsewhere import LIBRARIES
+from grader.explain.rewriting.program.setting import Setting, callee, is_axis, with_axes
 from grader.explain.rewriting.program.source import Scope, Span
-from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, Nature
+from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
+from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, words
 
 _MOST = 8
 _MOST_FOR_CONSTANTS = 4
@@ -63,26 +73,6 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield put(setting.program, node, name, "name", cost, subject, ("constant", own))
 
 
-def instead_of_sizes(setting: Setting, node: ast.Call | ast.Subscript) -> Iterator[Draft]:
-    """Yields a name of a size in the place of the size asked for: `d` for `len(heads)`."""
-    if not _asks_for_a_size(node) or setting.scopes.nature(node) is not Nature.SIZE:
-        return
-    parent = setting.parent(node)
-    if isinstance(parent, (ast.Assign, ast.Slice)):
-        return
-    names = setting.scopes.names(node)
-    own = setting.program.text(node)
-    likely = isinstance(parent, ast.BinOp)
-    found = [
-        (CHANGE if likely or not names.read.get(name) else WRAP, -names.first.get(name, 0), name)
-        for name, nature in names.natures.items()
-        if nature is Nature.SIZE
-        and (name.startswith("self.") or names.first.get(name, 0) < node.lineno)
-    ]
-    for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
-        yield put(setting.program, node, name, "name", cost, f"which size `{own}` is", own)
-
-
 def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     """Yields another variable that is assigned to."""
     parent = setting.parent(node)
@@ -102,16 +92,6 @@ def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     for other in dict.fromkeys(kin):
         subject = f"what `{node.id}` is assigned"
         yield put(setting.program, node, other, "target", CHANGE, subject)
-
-
-def _asks_for_a_size(node: ast.Call | ast.Subscript) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="len") | ast.Attribute(attr="size" | "numel")):
-            return True
-        case ast.Subscript(value=ast.Attribute(attr="shape"), ctx=ast.Load()):
-            return not isinstance(node.slice, ast.Slice)
-        case _:
-            return False
 
 
 def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bool:
@@ -223,6 +203,133 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             piece = Replacement(span.start, span.end, new)
             subject = f"where `{name}` is used"
             yield Draft("name", CHANGE, subject, node, (piece,), span.start)
+
+
+_MOST_MEMBERS = 8
+_MOST_INDICES = 4
+_PARTS = {"real": "imag", "imag": "real"}
+_OF_TENSORS = frozenset(
+    {"shape", "dtype", "device", "T", "mT", "real", "imag", "values", "indices", "grad", "data"}
+)
+
+
+def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """Yields another attribute of the same object, declared by its class or read elsewhere."""
+    if not isinstance(node.ctx, ast.Load) or not _is_object(node.value):
+        return
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Call) and node is parent.func and not _is_self(node.value):
+        return
+    end = setting.program.span(node).end
+    own = setting.program.text(node)
+    for cost, other in _others(setting, node):
+        piece = Replacement(end - len(node.attr), end, other)
+        subject = f"where `{own}` is used"
+        yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr), (own, other))
+
+
+def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
+    holder = setting.program.text(node.value)
+    here = setting.seen.attributes.get((setting.program.scope(node), holder), [])
+    found: dict[str, float] = {}
+    if node.attr in _PARTS:
+        found[_PARTS[node.attr]] = SLIP
+    nature = nature_of_name(node.attr)
+    registered = [one for one in setting.signatures.words if kinship(node.attr, one) == 2]
+    for other in (*setting.signatures.attributes(node.attr), *here, *registered):
+        if other == node.attr or other.startswith("__"):
+            continue
+        kin = kinship(node.attr, other)
+        cost = (WRAP, CHANGE, SLIP)[kin]
+        if not kin and nature is not None and nature is not nature_of_name(other):
+            cost = WRAP + 0.5
+        is_like = other in here and nature is not None and nature is nature_of_name(other)
+        if is_like or not setting.seen.uses(other):
+            cost = min(cost, SLIP + 0.25)
+        found.setdefault(other, cost)
+    return sorted((cost, other) for other, cost in found.items())[:_MOST_MEMBERS]
+
+
+def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """Yields drafts that index by a name in place of a number or a slice."""
+    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, (ast.Slice, ast.Constant)):
+        return
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        return
+    program = setting.program
+    subject = f"an index of `{program.text(node.value)}`"
+    own = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+    wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
+    found = [
+        one for one in setting.seen.variables(node) if one.name not in own and one.nature in wanted
+    ]
+    found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
+    for one in found[:_MOST_INDICES]:
+        cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
+        piece = instead(program, node.slice, one.name)
+        alike = ("index", program.text(node.slice), one.name)
+        yield Draft("index", cost, subject, node, (piece,), piece.start, alike)
+        whole = with_axes(setting, node)
+        if whole is not node and _is_position(one.name):
+            text = f"{program.text(node.value)}[{one.name}]"
+            yield put(program, whole, text, "index", cost, subject)
+
+
+def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Yields the same of a `slice` that is made: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
+    if callee(node) != "slice" or not node.args or node.keywords:
+        return
+    program = setting.program
+    start, end = program.outer_span(node.args[0]).start, program.outer_span(node.args[-1]).end
+    widths = [
+        program.text(one)
+        for one in node.args
+        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.SIZE
+    ]
+    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    for name in setting.seen.loops(node):
+        for width in [one for one in dict.fromkeys((*widths, *sizes)) if one != name][
+            :_MOST_MEMBERS
+        ]:
+            text = f"{name} * {width}, ({name} + 1) * {width}"
+            subject = "which part is taken"
+            yield Draft("slice", CHANGE, subject, node, (Replacement(start, end, text),), start)
+
+
+def _is_position(name: str) -> bool:
+    return any(word in name for word in ("pos", "index", "idx", "ids"))
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _is_object(node: ast.expr) -> bool:
+    """Returns whether a node may hold attributes of the submission's own."""
+    match node:
+        case ast.Name(id=name):
+            return name not in LIBRARIES
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            return name not in LIBRARIES and attr not in _OF_TENSORS
+        case ast.Call():
+            return callee(node)[:1].isupper()
+        case _:
+            return False
+
+
+def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """Yields `config.width` for `Config.width`: of an object, not of its class."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), ctx=ast.Load()) if name[:1].isupper():
+            pass
+        case _:
+            return
+    for one in setting.seen.variables(node):
+        own = re.compile(rf"\b{one.name}\.(?!size|shape|dtype|device)")
+        is_like = kinship(name, one.name) or set(words(name)) & set(words(one.name))
+        if is_like or own.search(setting.program.source):
+            subject = f"of what `{node.attr}` is read"
+            yield put(setting.program, node.value, one.name, "instance", SLIP, subject)
 
 
 _MOST_PAIRS = 6

@@ -1,4 +1,4 @@
-"""Operators: exchanged, their operands exchanged, dropped, grouped otherwise."""
+"""Operators and calls: exchanged, dropped, grouped or nested otherwise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.explain.rewriting.edit import (
     wrap,
 )
 from grader.explain.rewriting.program.setting import Setting, integer
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",

@@ -1,4 +1,4 @@
-"""Whole statements: dropped, in another order, kept by no variable, done to one of several."""
+"""Whole statements: dropped, in another order, kept by no variable, unlike their neighbours."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
-from grader.explain.rewriting.program.name_similarity import comes_first, kinship
-from grader.explain.rewriting.program.setting import Setting, callee
-from grader.explain.rewriting.program.value_kinds import Nature
+from grader.explain.rewriting.program.setting import Setting
+from grader.explain.rewriting.program.vocabulary import Nature, comes_first, kinship
 
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
@@ -37,80 +36,6 @@ def _instead_of(setting: Setting, node: ast.stmt) -> str | None:
             return "pass"
         case _:
             return None
-
-
-_MOST_INPUTS = 2
-_LOWEST = 'float("-inf")'
-_FILLING = frozenset({"masked_fill", "masked_fill_", "where"})
-_Texts = Sequence[tuple[ast.expr, str]]
-
-
-def steps(setting: Setting, node: ast.Assign | ast.Return) -> Iterator[Draft]:
-    """Yields drafts that exchange two steps.
-
-    The step done to a value before then applies to the result of the step done here.
-    """
-    value = node.value
-    if not isinstance(value, (ast.Call, ast.BinOp)):
-        return
-    subject = "the order of two steps"
-    for used in _tensors(setting, value):
-        first = _step_before(setting, node, used.id)
-        if first is None:
-            continue
-        for given in _tensors(setting, first)[:_MOST_INPUTS]:
-            anew = [(one, given.id) for one in _tensors(setting, value) if one.id == used.id]
-            for filled in _fillings(value):
-                inner = _with(setting, value, [*anew, *filled])
-                bare = isinstance(value, ast.Call)
-                text = _with(setting, first, [(given, inner if bare else f"({inner})")])
-                yield put(setting.program, value, text, "steps", CHANGE, subject)
-
-
-def _step_before(setting: Setting, node: ast.stmt, name: str) -> ast.expr | None:
-    """Returns the last value of a variable before a statement, in blocks around it, or None."""
-    home = setting.program.home(node)
-    block = getattr(home.parent, home.field)
-    for one in reversed(block[: home.index] if home.index is not None else []):
-        match one:
-            case ast.Assign(targets=[ast.Name(id=set_here)], value=value) if set_here == name:
-                return value if isinstance(value, (ast.Call, ast.BinOp)) else None
-            case _:
-                pass
-    around = home.parent
-    return _step_before(setting, around, name) if isinstance(around, ast.If) else None
-
-
-def _tensors(setting: Setting, node: ast.expr) -> list[ast.Name]:
-    return [
-        one
-        for one in setting.program.parts(node)
-        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.TENSOR
-    ]
-
-
-def _fillings(value: ast.expr) -> list[_Texts]:
-    """How what is hidden may be filled: as it is, and for a zero with what no share is left of."""
-    zeros = [
-        (given, _LOWEST)
-        for call in ast.walk(value)
-        if isinstance(call, ast.Call) and callee(call) in _FILLING
-        for given in call.args[1:]
-        if isinstance(given, ast.Constant) and given.value == 0 and given.value is not False
-    ]
-    return [[], zeros] if zeros else [[]]
-
-
-def _with(setting: Setting, node: ast.expr, texts: _Texts) -> str:
-    """Returns a node's text with other texts in the places of some of its parts."""
-    program = setting.program
-    whole = program.span(node)
-    found, start = "", whole.start
-    for part, text in sorted(texts, key=lambda pair: program.span(pair[0]).start):
-        span = program.span(part)
-        found += program.source[start : span.start] + text
-        start = span.end
-    return found + program.source[start : whole.end]
 
 
 _MOST = 3
@@ -214,3 +139,81 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
                 cost = SLIP if len(pieces) == 2 else CHANGE
                 at = pieces[0].start
                 yield Draft("names", min(cost, WRAP), subject, node, tuple(pieces), at)
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NEAR = 4
+_MOST_PARTS = 8
+
+
+def as_neighbours(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
+    """Yields drafts that model a statement on a nearby statement about a thing of a kin."""
+    whole = setting.program.text(node)
+    for model in _near(setting, node):
+        if isinstance(model, (ast.Assign, ast.Expr)) and type(model) is type(node):
+            yield from _after(setting, node, node.value, whole, model.value, _text(setting, model))
+
+
+def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
+    """Yields the statements around one in its block, and those of branches among them."""
+    home = setting.program.home(node)
+    block = getattr(home.parent, home.field)
+    if home.index is None or not isinstance(block, list):
+        return
+    for one in block[max(0, home.index - _NEAR) : home.index + _NEAR + 1]:
+        if isinstance(one, ast.If):
+            yield from one.body
+        elif one is not node:
+            yield one
+
+
+def elements_as_neighbours(
+    setting: Setting, node: ast.Tuple | ast.List | ast.Call
+) -> Iterator[Draft]:
+    """Yields one of the things in a row, as another of a kin."""
+    row = node.args if isinstance(node, ast.Call) else node.elts
+    if isinstance(node, ast.Call) or isinstance(node.ctx, ast.Load):
+        yield from _of_each(setting, [("", one) for one in row])
+
+
+def _of_each(setting: Setting, parts: Sequence[tuple[str, ast.expr]]) -> Iterator[Draft]:
+    if not 2 <= len(parts) <= _MOST_PARTS:
+        return
+    texts = [f"{name} {_text(setting, part)}" for name, part in parts]
+    for (_, own), whole in zip(parts, texts, strict=True):
+        for (_, model), its_whole in zip(parts, texts, strict=True):
+            if model is not own and not isinstance(model, (ast.Name, ast.Constant)):
+                yield from _after(setting, own, own, whole, model, its_whole)
+
+
+def _after(
+    setting: Setting, node: ast.AST, own: ast.expr, whole: str, model: ast.expr, its_whole: str
+) -> Iterator[Draft]:
+    """Yields the value of a model, with the words of its kin in the place of the model's own."""
+    text, held = _text(setting, model), _text(setting, own)
+    if "\n" in text or "\n" in held or isinstance(own, ast.Starred | ast.Constant):
+        return
+    became = _translated(setting, node, whole, its_whole)
+    if not became:
+        return
+    new = _WORD.sub(lambda found: became.get(found[0], found[0]), text)
+    if new != held and (new != text or isinstance(node, ast.Assign)):
+        subject = "the step that differs from the lines beside it"
+        yield put(setting.program, own, f"({new})", "modelled", CHANGE, subject)
+
+
+def _translated(setting: Setting, node: ast.AST, whole: str, its_whole: str) -> dict[str, str]:
+    """Returns the words of one text in those of the other, where each has just one of a kin."""
+    ours, theirs = set(_WORD.findall(whole)), set(_WORD.findall(its_whole))
+    kin = setting.scopes.names(node).kin
+    became: dict[str, str] = {}
+    for word in theirs - ours:
+        fitting = [own for own in ours - theirs if kin(own, word) == 2]
+        if len(fitting) > 1:
+            return {}
+        became |= dict.fromkeys([word], fitting[0]) if fitting else {}
+    return became
+
+
+def _text(setting: Setting, node: ast.AST) -> str:
+    return setting.program.text(node)

@@ -1,0 +1,213 @@
+"""The words of a course: names that are written for each other, names that tell a value's kind.
+
+The engine knows those of Python and torch. An assignment adds its own in `solutions/slips.toml`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+Group = tuple[str, ...]
+
+
+class Nature(Enum):
+    """The nature of a value, as far as one can tell without running code."""
+
+    TENSOR = auto()
+    WEIGHT = auto()
+    MASK = auto()
+    SIZE = auto()
+    NUMBER = auto()
+    FLAG = auto()
+    SHAPE = auto()
+    FUNCTION = auto()
+    OTHER = auto()
+
+    @property
+    def is_tensor(self) -> bool:
+        """Returns whether the value is a tensor of some kind."""
+        return self in (Nature.TENSOR, Nature.WEIGHT, Nature.MASK)
+
+    @property
+    def is_number(self) -> bool:
+        """Returns whether the value is an int or a float."""
+        return self in (Nature.SIZE, Nature.NUMBER)
+
+
+# Words of which one is easily written for another.
+_EXCHANGED = (
+    ("lower", "upper"),
+    ("row", "col", "column"),
+    ("rows", "cols", "columns"),
+    ("i", "j"),
+    ("a", "b"),
+    ("x", "y"),
+    ("in", "out"),
+    ("r", "i"),
+    ("sum", "max", "mean"),
+    ("min", "max"),
+    ("start", "end", "stop"),
+)
+# Families of such words that are written in this order wherever nothing speaks against it.
+_IN_ORDER = ((("first", "second"),), (("real", "imag"),), (("left", "right"),))
+# The first kind that fits is a name's own.
+_KINDS = {
+    Nature.FLAG: r"^(is|has|use|return)_|^training$|_bias$|^bias$",
+    Nature.NUMBER: r"(^|_)(prob|probability|rate|ratio|fraction)$|_(base|eps|temperature)$"
+    r"|^(base|eps|epsilon|scale|p|p_drop|rate|dropout|temperature)$",
+    Nature.MASK: r"mask|keep",
+    Nature.WEIGHT: r"^[Ww](_|$)|weight(?!s$)|^[Ww]\d$",
+    Nature.SIZE: r"^(d|n|num|max|batch|dim|axis|size|len|half|hidden|inner|in|out|dims)"
+    r"(_(in|out|dim|size|length|features|\w*len))*$"
+    r"|_(size|len|length|dim|width)$|^(depth|width|length|count)$",
+    Nature.OTHER: r"^(device|dtype|self|cls|name|layers?)$",
+}
+# In a word this short, as in `xr` and `yr`, one letter often stands for another word.
+_SHORT = 2
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@functools.lru_cache(maxsize=4096)
+def words(name: str) -> tuple[str, ...]:
+    """Returns the words of a name, in small letters: of `x1_proj` x, 1, proj."""
+    return tuple(word.lower() for word in _WORD.findall(name.removeprefix("self.")))
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The engine's words and those of an assignment.
+
+    `exchanged` are groups of words of which one is easily written for another. Groups of one family
+    `in_order` say the same in other words, and are written in this order. `kinds` are patterns of
+    names, by the nature of what is called so.
+    """
+
+    exchanged: Sequence[Group] = ()
+    in_order: Sequence[Sequence[Group]] = ()
+    kinds: Mapping[Nature, str] = field(default_factory=dict)
+
+    @functools.cached_property
+    def _groups(self) -> Sequence[Group]:
+        families = (*_IN_ORDER, *self.in_order)
+        return (*(group for own in families for group in own), *_EXCHANGED, *self.exchanged)
+
+    @functools.cached_property
+    def _places(self) -> Mapping[str, tuple[int, int]]:
+        """Returns the family of each word that stands in an order, and its place there."""
+        return {
+            word: (number, place)
+            for number, family in enumerate((*_IN_ORDER, *self.in_order))
+            for group in family
+            for place, word in enumerate(group)
+        }
+
+    @functools.cached_property
+    def _kinds(self) -> Sequence[tuple[Nature, re.Pattern[str]]]:
+        return [
+            (nature, re.compile(f"{own}|{self.kinds[nature]}" if nature in self.kinds else own))
+            for nature, own in _KINDS.items()
+        ]
+
+    @functools.cached_property
+    def _kinships(self) -> dict[tuple[str, str], int]:
+        return {}
+
+    def kinship(self, one: str, other: str) -> int:
+        """Returns 2 for names that differ in one word of a kin, 1 for a shared word, else 0."""
+        found = self._kinships.get((one, other))
+        if found is None:
+            found = self._kinships[one, other] = self._kinship(words(one), words(other))
+        return found
+
+    def _kinship(self, ours: Group, theirs: Group) -> int:
+        if len(ours) == len(theirs):
+            different = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
+            if len(different) <= 1 and all(self._are_kin(*pair) for pair in different):
+                return 2
+        return 1 if set(ours) & set(theirs) else 0
+
+    def _are_kin(self, one: str, other: str) -> bool:
+        if one.isdigit() and other.isdigit():
+            return True
+        if len(one) == len(other) == _SHORT:
+            letters = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+            return len(letters) == 1 and self._are_kin(*letters[0])
+        return any(one in group and other in group for group in self._groups)
+
+    def comes_first(self, one: str, other: str) -> bool:
+        """Returns whether the first of two names that differ in one word usually comes first."""
+        for own, their in zip(words(one), words(other), strict=False):
+            for group in self._groups:
+                if own != their and own in group and their in group:
+                    return group.index(own) < group.index(their)
+        return False
+
+    def kin_of(self, word: str) -> list[str]:
+        """Returns the words of which one is easily written for another."""
+        return [
+            other for group in self._groups if word in group for other in group if other != word
+        ]
+
+    def disorder(self, names: Sequence[str]) -> int:
+        """Returns how often a name stands right after one that it usually stands before."""
+        count, last = 0, dict[int, int]()
+        for name in names:
+            found = [self._places[word] for word in words(name) if word in self._places]
+            if len(found) == 1:
+                family, place = found[0]
+                count += place < last.get(family, place)
+                last[family] = place
+        return count
+
+    def nature_of(self, name: str) -> Nature | None:
+        """Returns the nature that a name alone suggests, or None."""
+        return next((nature for nature, pattern in self._kinds if pattern.search(name)), None)
+
+    def suits(self, name: str, nature: Nature) -> bool:
+        """Returns whether a name would do for a value of a nature, whatever else it suggests."""
+        return any(own is nature and pattern.search(name) for own, pattern in self._kinds)
+
+
+PLAIN = Vocabulary()
+_IN_USE: ContextVar[Vocabulary] = ContextVar("vocabulary", default=PLAIN)
+
+
+@contextlib.contextmanager
+def speaking(vocabulary: Vocabulary) -> Iterator[None]:
+    """Reads programs with these words."""
+    token = _IN_USE.set(vocabulary)
+    try:
+        yield
+    finally:
+        _IN_USE.reset(token)
+
+
+def kinship(one: str, other: str) -> int:
+    """Returns how near two names are by the words in use."""
+    return _IN_USE.get().kinship(one, other)
+
+
+def comes_first(one: str, other: str) -> bool:
+    """Returns whether one of two names usually comes first by the words in use."""
+    return _IN_USE.get().comes_first(one, other)
+
+
+def kin_of(word: str) -> list[str]:
+    """Returns the words in use of which one is easily written for another."""
+    return _IN_USE.get().kin_of(word)
+
+
+def nature_of_name(name: str) -> Nature | None:
+    """Returns the nature that a name suggests by the words in use, or None."""
+    return _IN_USE.get().nature_of(name)
+
+
+def suits(name: str, nature: Nature) -> bool:
+    """Returns whether a name would do for a value of a nature by the words in use."""
+    return _IN_USE.get().suits(name, nature)

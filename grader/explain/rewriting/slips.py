@@ -1,0 +1,212 @@
+"""The slips of an assignment: its own rewrite rules and words, from `solutions/slips.toml`.
+
+The handout holds them without their examples, so that `pytest` finds the same lines at home.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from grader.core.assignment import BadAssignment, meant
+from grader.explain.rewriting.edit import CHANGE
+from grader.explain.rewriting.patterns import Row, Table, Wanted
+from grader.explain.rewriting.positions import Position
+from grader.explain.rewriting.program.elsewhere import LIBRARIES
+from grader.explain.rewriting.program.vocabulary import PLAIN, Group, Nature, Vocabulary
+from grader.testing.cases import FIXTURES
+from grader.testing.cases import SLIPS as FROZEN
+
+SLIPS = Path("solutions/slips.toml")
+HANDED_OUT = Path("tests/public", FIXTURES, FROZEN)
+_POSITIONS = {one.name.lower(): one for one in Position}
+_NATURES = {one.name.lower(): one for one in Nature}
+_TEXTS = ("subject", "before", "after")
+_KEYS = (*_TEXTS, "where", "at", "cost", "example")
+Known = TypeVar("Known")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A line with a slip, and the line that the row of that slip makes of it."""
+
+    row: Row
+    place: str
+    before: str
+    after: str
+
+    def program(self, line: str) -> str:
+        """Returns a function of such a line; the names of both lines are its parameters."""
+        own = dict.fromkeys([*_names(self.after), *_names(self.before)])
+        body = line.replace("\n", "\n    ")
+        return f"def example({', '.join(own)}):\n    {body}\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Slips:
+    """The rows and the words of an assignment, and the examples of the rows."""
+
+    rows: Sequence[Row] = ()
+    vocabulary: Vocabulary = PLAIN
+    examples: Sequence[Example] = field(default=(), repr=False)
+
+    @functools.cached_property
+    def table(self) -> Table:
+        """Returns the rows by what they apply to."""
+        return Table(self.rows)
+
+
+NO_SLIPS = Slips()
+
+
+def load_slips(root: Path) -> Slips:
+    """Returns the slips of the assignment in `root`, or of its handout; none if there are none.
+
+    Raises:
+        BadAssignment: if they are not what they must be; the text says in which row.
+    """
+    content = _content(root)
+    return NO_SLIPS if content is None else _slips(content)
+
+
+def handed_out(root: Path) -> str | None:
+    """Returns the slips as students get them, which have no examples; None if there are none.
+
+    Raises:
+        BadAssignment: if they are not what they must be.
+    """
+    content = _content(root)
+    if content is None:
+        return None
+    _slips(content)
+    rows = [{key: row[key] for key in row if key != "example"} for row in content.get("slip", [])]
+    return json.dumps({**content, "slip": rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _content(root: Path) -> dict[str, Any] | None:
+    try:
+        if (root / SLIPS).is_file():
+            return tomllib.loads((root / SLIPS).read_text(encoding="utf-8"))
+        if (root / HANDED_OUT).is_file():
+            content = json.loads((root / HANDED_OUT).read_text(encoding="utf-8"))
+            return content if isinstance(content, dict) else None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise BadAssignment(f"{SLIPS} is not TOML: {problem}") from None
+    except (OSError, ValueError) as problem:
+        raise BadAssignment(f"the slips of the handout cannot be read: {problem}") from None
+    return None
+
+
+def _slips(content: Mapping[str, Any]) -> Slips:
+    _only(content, ("slip", "words"), f"{SLIPS}")
+    rows = content.get("slip", [])
+    if not _are(rows, dict):
+        raise BadAssignment(f"{SLIPS}: write each row under [[slip]]")
+    read = [_row(row, f"{SLIPS}, slip {number}") for number, row in enumerate(rows, 1)]
+    examples = tuple(example for _, example in read if example is not None)
+    return Slips(tuple(row for row, _ in read), _vocabulary(content.get("words", {})), examples)
+
+
+def _row(row: Mapping[str, Any], place: str) -> tuple[Row, Example | None]:
+    missing = [key for key in _TEXTS if not isinstance(row.get(key), str) or not row[key].strip()]
+    if missing:
+        raise BadAssignment(f"{place}: {missing[0]} must be a text")
+    place = f"{place} ({row['before']} -> {row['after']})"
+    _only(row, _KEYS, place)
+    cost, at, where = row.get("cost", CHANGE), row.get("at", []), row.get("where", {})
+    if not isinstance(cost, int | float) or isinstance(cost, bool) or not 1 <= cost <= 3:
+        raise BadAssignment(f"{place}: cost must be a number from 1 (likely) to 3 (unlikely)")
+    if not _are(at, str):
+        raise BadAssignment(f'{place}: at must be a list of places, as ["stored"]')
+    if not isinstance(where, dict):
+        raise BadAssignment(f'{place}: where must be a table, as {{ x = "tensor" }}')
+    positions = [_known(one, _POSITIONS, f"{place}: at") for one in at]
+    wanted = {name: _wanted(one, f"{place}: where.{name}") for name, one in where.items()}
+    made = Row(row["before"], row["after"], float(cost), row["subject"], wanted, positions)
+    problem = made.problem
+    if problem is not None:
+        raise BadAssignment(f"{place}: {problem}")
+    return made, _example(row.get("example"), made, place)
+
+
+def _example(lines: object, row: Row, place: str) -> Example | None:
+    if lines is None:
+        return None
+    if not isinstance(lines, list) or not _are(lines, str) or len(lines) != 2:
+        raise BadAssignment(f"{place}: example must be two lines of code, wrong and right")
+    example = Example(row, place, *lines)
+    for line in lines:
+        try:
+            ast.parse(line)
+        except SyntaxError as problem:
+            raise BadAssignment(f"{place}: {line!r} is no line of Python: {problem.msg}") from None
+    return example
+
+
+def _wanted(told: object, place: str) -> Wanted:
+    """Returns what a part of a row must be: of a nature, or one of several variables."""
+    if isinstance(told, list) and told and _are(told, str):
+        return tuple(told)
+    if isinstance(told, str):
+        return _known(told, _NATURES, place)
+    raise BadAssignment(f"{place} must be a kind, or a list of names")
+
+
+def _vocabulary(told: object) -> Vocabulary:
+    place = f"{SLIPS}, [words]"
+    if not isinstance(told, dict):
+        raise BadAssignment(f"{place} must be a table")
+    _only(told, ("exchanged", "in_order", "kinds"), place)
+    families = told.get("in_order", [])
+    if not isinstance(families, list):
+        raise BadAssignment(f"{place} in_order must be a list of lists of texts")
+    kinds = told.get("kinds", {})
+    if not isinstance(kinds, dict):
+        raise BadAssignment(f"{place} kinds must be a table of patterns")
+    patterns = {}
+    for name, pattern in kinds.items():
+        try:
+            re.compile(pattern)
+        except (re.error, TypeError) as problem:
+            raise BadAssignment(f"{place} kinds.{name} is no pattern: {problem}") from None
+        patterns[_known(name, _NATURES, f"{place} kinds")] = pattern
+    in_order = [_groups(family, f"{place} in_order") for family in families]
+    return Vocabulary(_groups(told.get("exchanged", []), f"{place} exchanged"), in_order, patterns)
+
+
+def _groups(told: object, place: str) -> Sequence[Group]:
+    if not isinstance(told, list) or not _are(told, str):
+        raise BadAssignment(f'{place} must be a list of texts, as ["query key value"]')
+    return [tuple(group.split()) for group in told]
+
+
+def _known(name: str, known: Mapping[str, Known], place: str) -> Known:
+    if name not in known:
+        raise BadAssignment(f"{place}: {name!r} is not known: {meant(name, known)}")
+    return known[name]
+
+
+def _only(table: Mapping[str, Any], keys: Sequence[str], place: str) -> None:
+    for key in table:
+        if key not in keys:
+            raise BadAssignment(f"{place} knows no {key!r}: {meant(key, keys)}")
+
+
+def _are(values: object, kind: type) -> bool:
+    return isinstance(values, list) and all(isinstance(one, kind) for one in values)
+
+
+def _names(line: str) -> Iterator[str]:
+    """Yields the variables that a line reads."""
+    known = {*dir(builtins), *LIBRARIES}
+    for node in ast.walk(ast.parse(line)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in known:
+            yield node.id

@@ -1,0 +1,119 @@
+"""The slips of an assignment: rows and words beside those of the engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grader.core.assignment import BadAssignment
+from grader.explain.rewriting.generation import check_examples, edits_of
+from grader.explain.rewriting.program.vocabulary import PLAIN, Nature
+from grader.explain.rewriting.slips import FROZEN, HANDED_OUT, SLIPS, handed_out, load_slips
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+COURSES = [ROOT, ROOT / "examples/language_model"]
+ROW = """
+[[slip]]
+subject = "how pixels are counted"
+before = "$image.shape[0] * $n"
+after = "$image.shape[0] * $image.shape[1]"
+example = ["return image.shape[0] * side", "return image.shape[0] * image.shape[1]"]
+"""
+
+
+@pytest.fixture
+def course(tmp_path):
+    """Writes a course's slips and returns its folder."""
+
+    def written(text: str) -> Path:
+        (tmp_path / SLIPS).parent.mkdir(exist_ok=True)
+        (tmp_path / SLIPS).write_text(text)
+        return tmp_path
+
+    return written
+
+
+@pytest.mark.parametrize("root", COURSES, ids=lambda root: root.name)
+def test_each_row_of_a_course_does_what_its_example_says(root):
+    """A row without an example is tried by nobody."""
+    slips = load_slips(root)
+    assert len(slips.examples) == len(slips.rows) > 20
+    check_examples(slips)
+
+
+def test_a_row_of_a_course_makes_an_edit_that_the_engine_does_not(course):
+    """An author adds five lines for a miss."""
+    slips = load_slips(course(ROW))
+    source = "def pixels(image, side):\n    return image.shape[0] * side\n"
+    mended = source.replace("* side", "* image.shape[1]")
+    subjects = {edit.applied(source): edit.subject for edit in edits_of(source, slips=slips)}
+    assert subjects[mended] == "how pixels are counted"
+    assert mended not in [edit.applied(source) for edit in edits_of(source)]
+
+
+def test_words_of_a_course_are_written_for_each_other(course):
+    """The engine has never heard of colours."""
+    words = '[words]\nexchanged = ["red green"]\nin_order = [["hue tone", "hues tones"]]\n'
+    words += '[words.kinds]\nmask = "stencil"\n'
+    spoken = load_slips(course(words)).vocabulary
+    assert [one.kinship("red_sum", "green_sum") for one in (PLAIN, spoken)] == [1, 2]
+    assert [one.nature_of("stencil") for one in (PLAIN, spoken)] == [None, Nature.MASK]
+    assert [one.disorder(["tones", "hue"]) for one in (PLAIN, spoken)] == [0, 1]
+    assert spoken.comes_first("hue_a", "tone_a")
+
+
+def test_a_course_needs_no_slips(tmp_path):
+    """Nor does the handout of such a course."""
+    assert not load_slips(tmp_path).rows
+    assert handed_out(tmp_path) is None
+
+
+def test_the_handout_has_the_same_rows_without_their_examples(course, tmp_path):
+    """At home the same edits are tried; an example may show more than a row."""
+    own = load_slips(course(ROW))
+    text = handed_out(tmp_path)
+    assert text is not None
+    assert "example" not in text
+    home = tmp_path / "home"
+    (home / HANDED_OUT).parent.mkdir(parents=True)
+    (home / HANDED_OUT).write_text(text)
+    assert load_slips(home).rows == own.rows
+
+
+def test_the_root_hands_out_what_it_has():
+    """`grader freeze` writes it; so does whoever changes a row."""
+    frozen = ROOT / "tests/public/fixtures" / FROZEN
+    assert json.loads(frozen.read_text()) == json.loads(handed_out(ROOT) or "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[[slip]]", "[[slips]]", "knows no 'slips': did you mean slip?"),
+        ("[[slip]]", "[[slip]", "is not TOML"),
+        ("example", "exmple", "knows no 'exmple': did you mean example?"),
+        ('"$image.shape[0] * $n"', '"$image.shape[0"', "is no expression or statement with gaps"),
+        (
+            "subject =",
+            'at = ["storred"]\nsubject =',
+            "'storred' is not known: did you mean",
+        ),
+        ("subject =", 'where = { n = "sise" }\nsubject =', "'sise' is not known"),
+        ("subject =", 'where = { m = "size" }\nsubject =', "where names $m, which is no gap"),
+        ("subject =", "cost = 9\nsubject =", "cost must be a number from 1 (likely)"),
+        ("* side", "+ side", "no edit makes 'return image.shape[0] * image.shape[1]' of"),
+        ('["return image.shape[0] * side", ', "[", "example must be two lines of code"),
+        ("[[slip]]", "[words]\nexchanged = 3\n[[slip]]", "exchanged must be a list of texts"),
+        ("[[slip]]", '[words.kinds]\nmask = "("\n[[slip]]', "kinds.mask is no pattern"),
+    ],
+)
+def test_a_wrong_row_is_told_with_its_place(course, old, new, said):
+    """An author reads which row, and what to do."""
+    with pytest.raises(BadAssignment) as raised:
+        check_examples(load_slips(course(ROW.replace(old, new))))
+    assert said in str(raised.value)
+    assert str(raised.value).startswith("solutions/slips.toml")
