@@ -76,10 +76,7 @@ def _cleared(top: int, entry: os.DirEntry[str], names: Iterator[str]) -> bool:
 
 
 def _moved(name: str, folder: int, new_name: str, top: int) -> bool:
-    """Returns whether a folder in `folder` could be moved into `top`.
-
-    It must be writable for that.
-    """
+    """Returns whether a folder in `folder`, made writable, could be moved into `top`."""
     return _done(os.rename, name, new_name, src_dir_fd=folder, dst_dir_fd=top) or (
         _done(_open_up, name, folder)
         and _done(os.rename, name, new_name, src_dir_fd=folder, dst_dir_fd=top)

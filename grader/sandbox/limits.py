@@ -110,10 +110,7 @@ def _opened(file: str) -> int:
 
 
 def _delayed(descriptor: int) -> float:
-    """Returns the seconds in which a thread was ready and had no processor.
-
-    Returns 0 where nobody tells.
-    """
+    """Returns the seconds in which a thread was ready and had no processor; 0 if unknown."""
     try:
         return int(os.pread(descriptor, 100, 0).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):

@@ -384,10 +384,7 @@ class Receiving:
 
 
 def _known(last: Call, call: Call) -> int:
-    """Returns how many steps after a call the last one had as well.
-
-    Returns 0 if it was not the same call.
-    """
+    """Returns how many steps after a call the last one had as well; 0 for another call."""
     is_same = last.adapter == call.adapter and last.arguments is call.arguments
     known = len(last.then)
     if not is_same or known > len(call.then) or not _are_the_same(last.before, call.before):

@@ -223,12 +223,7 @@ class CarryForward:
                 yield from ((name, below) for name in self.foundations.shared(exercise, below))
 
     def _root(self, mistake: str, below: str) -> str | None:
-        """Returns where a mistake is paid for that is seen in the exercise below.
-
-        Returns None if in no such place.
-
-        Not there, if that one has its points back for another mistake.
-        """
+        """Returns where the mistake below is paid for, unless another one is paid for there."""
         further = self._paid_for(below)
         if further is None:
             return below

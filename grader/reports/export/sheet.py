@@ -298,10 +298,7 @@ def _has_another_address(row: PersonRow, person: Author) -> bool:
 
 
 def _alike(name: str, others: Iterable[str]) -> bool:
-    """Returns whether names have a word in common, written apart or together.
-
-    What is unknown is alike.
-    """
+    """Returns whether names have a word in common, apart or together, or one is unknown."""
     own = set(_words(name))
     theirs = {word for other in others for word in _words(other)}
     return not own or not theirs or bool(own & theirs) or _run_together(own, theirs)

@@ -134,10 +134,7 @@ def _spread(scores: Sequence[float], most: float) -> ScoreSpread | None:
 
 
 def _histogram(scores: Iterable[float], most: float) -> list[int]:
-    """Returns how many scores lie in each of `BINS` equal parts.
-
-    The last holds the full score too.
-    """
+    """Returns how many scores lie in each of `BINS` equal parts, the full one in the last."""
     counts = [0] * BINS
     for score in scores:
         share = score / most if most else 0.0

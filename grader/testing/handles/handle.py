@@ -244,10 +244,7 @@ class Student(Maker):
         return checked(self.adapter, answer.value, call, self._wording, trace)
 
     def _origin(self, call: Call, what: Traced) -> Line | None:
-        """Returns the line behind a result, found by the same call once more.
-
-        Returns None if it is not plain.
-        """
+        """Returns the line behind a result, found by the same call once more, if it is plain."""
         try:
             return self._ask(replace(call, trace=what)).origin
         except StudentFault:
@@ -431,10 +428,7 @@ def _in_float64(value: Any) -> Any:
 
 
 def _asked_in(arguments: Mapping[str, Value]) -> torch.dtype:
-    """Returns the dtype in which torch computes with these arguments.
-
-    Its default if none holds floats.
-    """
+    """Returns the dtype in which torch computes with these arguments, or its default."""
     dtypes = _dtypes_of(arguments)
     return functools.reduce(torch.promote_types, dtypes) if dtypes else torch.get_default_dtype()
 

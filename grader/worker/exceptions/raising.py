@@ -225,10 +225,7 @@ def _lacks(exception: BaseException) -> str:
 
 
 def _column(exception: BaseException) -> int:
-    """Returns where in its line, without the indentation, the syntax is wrong.
-
-    Returns 0 if that is not known.
-    """
+    """Returns where in its line, without the indentation, the syntax is wrong; 0 if unknown."""
     if not isinstance(exception, SyntaxError) or not exception.offset or not exception.text:
         return 0
     indentation = len(exception.text) - len(exception.text.lstrip())
