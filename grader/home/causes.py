@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -148,7 +148,7 @@ class Reasons:
         try:
             inquiry.begin(item)
             if said.exercise not in self._reasons:
-                self._reasons[said.exercise] = inquiry.reason(said.exercise)
+                self._reasons[said.exercise] = inquiry.reason(said.exercise, self._reasons)
             if not self._depends(inquiry.depends, failure):
                 self._add(self._reasons[said.exercise], failure)
             failure.was_hurried = not inquiry.is_complete
@@ -256,14 +256,15 @@ class _Inquiry:
             }
             self._mending = HomeRepair(self._bench, self._known, asked, self._patience)
 
-    def reason(self, exercise: str) -> _Reason:
-        """Returns the findings about an exercise."""
+    def reason(self, exercise: str, failing: Iterable[str]) -> _Reason:
+        """Returns the findings about an exercise; other `failing` ones may be why it is wrong."""
         reran = self._reruns.get(exercise, RerunAnswers())
         mended = self._mending.of(exercise) if self._mending is not None else None
         proved = None if mended is None else self._proved(exercise, mended)
         mended = None if proved is None else proved.mended
         way = self._way(exercise, reran) if mended is None else None
-        builds_on = self._mending.roots_of(exercise) if self._mending is not None else ()
+        mending = self._mending
+        builds_on = mending.roots_of(exercise, failing) if mending is not None else ()
         ignored = self._mending.ignored.get(exercise, "") if self._mending is not None else ""
         finding = self._findings.get(exercise)
         if finding is None:

@@ -18,6 +18,7 @@ _NAMES = 5
 _LINES = 4
 
 WISH = "which this assignment wants written by hand"
+TAKEN_OFF = "of this exercise's points are taken off"
 
 
 def in_words(uses: Iterable[Use]) -> str:

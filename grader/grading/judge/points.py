@@ -11,7 +11,7 @@ from grader.core.points import OF_THE_VALUES, Gate, hundredths, points_of, share
 from grader.core.text import plain
 from grader.core.verdict import Aspect, Status, Verdict
 from grader.sandbox.forbidden_uses import Uses
-from grader.testing.wording import WISH, in_words
+from grader.testing.wording import TAKEN_OFF, WISH, in_words
 
 
 def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
@@ -60,7 +60,7 @@ def applied(
         cost = max(costs[use.name] for use in called)
         remark = f"uses {plain(in_words(called))}, {WISH}"
         if cost:
-            remark += f": {cost:g} % of this exercise's points are taken off"
+            remark += f": {cost:g}% {TAKEN_OFF}"
             for place, score in zip(earned, _lessened(tests, earned, cost), strict=True):
                 judged[place] = judged[place]._replace(score=score)
         for place in earned if cost and earned else (earned or places)[:1]:

@@ -123,7 +123,7 @@ def test_a_forbidden_call_costs_what_the_author_says_and_says_why(double):
         assert verdict.score == pytest.approx(share * verdict.max_score, abs=0.01)
     assert verdicts(graded)["test_doubles"].message == (
         "uses torch.add (adapters.py:5), which this assignment wants written by hand: "
-        "50 % of this exercise's points are taken off"
+        "50% of this exercise's points are taken off"
     )
     assert verdicts(graded)["test_counts"].message is None
     assert graded.message == (
@@ -285,7 +285,7 @@ def test_whoever_breaks_the_rules_is_not_told_that_everything_is_right(double):
     assert complaints(graded).startswith("it uses torch.add")
     shown = StringIO()
     print_grade(graded, Console(file=shown, width=200))
-    assert "50 % of this exercise's points are taken off" in shown.getvalue()
+    assert "50% of this exercise's points are taken off" in shown.getvalue()
     assert "cost nothing" not in shown.getvalue()
 
 
