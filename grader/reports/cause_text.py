@@ -144,7 +144,10 @@ def complaint(grade: Grade, longest: int, found: Sequence[Cause] | None = None) 
     if not found:
         return one_line(complaints(grade, found), longest)
     rest = f" (+{len(found) - 1} more)" if len(found) > 1 else ""
-    return one_line(_ranked(found)[0].title, longest - len(rest)) + rest
+    room, first = longest - len(rest), _ranked(found)[0]
+    # Where a long name would leave no room for what is wrong, the latter says more.
+    is_roomy = 2 * len(first.exercises[0]) <= room or len(first.title) <= room
+    return one_line(first.title if is_roomy else first.sentence, room) + rest
 
 
 def _ranked(found: Sequence[Cause]) -> list[Cause]:

@@ -30,7 +30,7 @@ class Standing(enum.StrEnum):
 
 _WORDS = {
     Standing.FULL: "right",
-    Standing.FAILED: "wrong values",
+    Standing.FAILED: "wrong results",
     Standing.ERROR: "error",
     Standing.TIMEOUT: "no answer in time",
     Standing.CRASHED: "crashed",
@@ -61,7 +61,9 @@ class ExerciseStanding:
     def words(self) -> str:
         """Returns the standing as people say it: "values right, generality not yet"."""
         if self.standing is Standing.PARTIAL:
-            return f"values right, {enumerated(self.lacking)} not yet"
+            # "values right, a and b not yet" would be read as if a were right as well.
+            mark = "," if len(self.lacking) == 1 else ";"
+            return f"values right{mark} {enumerated(self.lacking)} not yet"
         return _WORDS[self.standing]
 
 

@@ -126,7 +126,7 @@ def load_foundations(root: Path, exercises: Sequence[str]) -> Foundations:
         for name in (*builds_on, *(root for of in builds_on.values() for root in of)):
             if name not in exercises:
                 raise BadAssignment(
-                    f"solutions/mistakes: BUILDS_ON names {name!r}, which is no exercise: "
+                    f"solutions/mistakes: BUILDS_ON names {name!r}, which is not an exercise: "
                     f"{meant(name, exercises)}"
                 )
         _require_no_circle(builds_on)

@@ -17,7 +17,7 @@ from grader.testing.outcome import StudentFault
 _NAMES = 5
 _LINES = 4
 
-WISH = "which this assignment wants written by hand"
+WISH = "which must be written by hand in this assignment"
 TAKEN_OFF = "of this exercise's points are taken off"
 
 

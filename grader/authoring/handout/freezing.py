@@ -19,6 +19,7 @@ from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
 from grader.explain.mistakes.prediction import row_of
 from grader.home.bench import DirectCalls
 from grader.testing.cases import Case, fresh_case
+from grader.testing.course import AND
 from grader.testing.frozen_cases import (
     FIXTURES,
     SEED,
@@ -103,9 +104,26 @@ def _write(assignment: Assignment, reference_run: ReferenceRun, into: Path) -> l
         diagnoses = {name: mistakes.diagnosis(name) for name in (*known, *mistakes.ignored_by)}
         file = fixture_file(into / place)
         authors = (mistakes.dropped_from, mistakes.ignored_by, mistakes.echoed_in)
-        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors))
+        wrong = {name: _wrong_steps(reference_run, name) for name in exercises[module]}
+        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors, wrong))
         written.append(file)
     return written
+
+
+def _wrong_steps(reference_run: ReferenceRun, exercise: str) -> dict[str, Collection[str]]:
+    """Returns, by mistake, the steps that it gets wrong in every plain case of an exercise."""
+    mistakes = reference_run.mistakes
+    plain = [
+        one for one in reference_run.observations.get(exercise, ()) if one.aspect is Aspect.VALUES
+    ]
+    alone = [name for name in mistakes.of_exercise(exercise) if AND not in name] if plain else []
+    found = {
+        name: frozenset.intersection(
+            *(frozenset(mistakes.wrong_steps(name, seen)) for seen in plain)
+        )
+        for name in alone
+    }
+    return {name: steps for name, steps in found.items() if steps}
 
 
 def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:

@@ -37,7 +37,7 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
     section = next((i for i, title in enumerate(header) if i > 1 and "Section" in title), None)
     if (places := _places(header)) is None or section is None:
         raise ExportRefused(
-            "the template is no gradebook of Canvas, whose first row begins with Student and ID "
+            "the template is not a gradebook of Canvas, whose first row begins with Student and ID "
             f"and has a Section: it begins with {one_line(', '.join(header[:5])) or 'nothing'!r}"
         )
     columns = {

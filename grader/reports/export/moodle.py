@@ -41,7 +41,7 @@ def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> E
     people = [n for n in range(1, len(worksheet)) if any(map(str.strip, worksheet.row(n)))]
     if not people or not all(_identifier(worksheet, number) for number in people):
         raise ExportRefused(
-            "the template is no grading worksheet of Moodle, whose first column holds "
+            "the template is not a grading worksheet of Moodle, whose first column holds "
             '"Participant 1234" and the like: download it once more ("Download grading worksheet")'
         )
     grade, maximum = _grade_and_maximum(worksheet, people, choices.column)

@@ -123,7 +123,7 @@ def _lines(file: Path) -> list[str]:
     except OSError as error:
         raise BadDecisions(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise BadDecisions(f"{file} is no text in UTF-8") from error
+        raise BadDecisions(f"{file} is not text in UTF-8") from error
     return text.removeprefix("\ufeff").split("\n")
 
 
@@ -174,7 +174,7 @@ def _located(file: Path, first: int, error: tomllib.TOMLDecodeError) -> str:
     place = re.search(r"\(at line (\d+), column \d+\)|\(at end of document\)", said)
     line = first + int(place[1]) if place and place[1] else first + 1
     what = said[: place.start()].strip() if place else said
-    return f"{file.name}:{line}: this is no TOML: {what[:1].lower()}{what[1:]}"
+    return f"{file.name}:{line}: this is not TOML: {what[:1].lower()}{what[1:]}"
 
 
 def _line_of(key: str, lines: list[str], table: Written) -> int:

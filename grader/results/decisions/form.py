@@ -91,7 +91,7 @@ def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     given = [key for key in form.exactly_one if key in table]
     if form.exactly_one and len(given) != 1:
         there = "both are there" if given else "neither is there"
-        yield (given or [""])[0], f"[[{kind}]] wants {' or '.join(form.exactly_one)}: {there}"
+        yield (given or [""])[0], f"[[{kind}]] needs {' or '.join(form.exactly_one)}: {there}"
     others = [key for key in form.at_most_one if key in table]
     if len(others) > 1:
         yield others[0], f"[[{kind}]] is of a {' or an '.join(form.at_most_one)}, not of both"

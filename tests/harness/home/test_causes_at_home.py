@@ -159,7 +159,7 @@ def test_two_slips_are_two_causes(with_slip):
     printed = with_slip("projection-transposed")().stdout
     told = headlines(printed)
     assert printed.count("= 2 causes of ") == 1
-    assert told[0].startswith("1. run_causal_mask: your causal mask is turned round")
+    assert told[0].startswith("1. run_causal_mask: your causal mask is transposed")
     assert f"{WARMUP}:14" in told[0]
     assert told[1].startswith("2. run_")
     assert printed.count("\nHint: ") == 2
