@@ -24,7 +24,7 @@ def lay_out_assignment(folder: Path, name: str | None = None) -> str:
     """
     name = folder.resolve().name if name is None else name
     if not name.strip() or not name.isprintable():
-        raise BadAssignment(f"{name!r} is no name for an assignment: give one with --name")
+        raise BadAssignment(f"{name!r} is not a name for an assignment: give one with --name")
     try:
         if folder.exists() and any(entry.name != ".git" for entry in folder.iterdir()):
             raise BadAssignment(f"{folder} is not empty: name a new folder for the assignment")

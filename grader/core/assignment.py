@@ -282,7 +282,7 @@ def _modules(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
         parts = name.split(".") if isinstance(name, str) else [""]
         if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
             raise BadAssignment(
-                f"[tool.grader] {key}: {name!r} is no name that an import statement can have"
+                f"[tool.grader] {key}: {name!r} is not a name that an import statement can have"
             )
         if parts[0] == "grader":
             raise BadAssignment(f"[tool.grader] {key}: {name} is out of a submission's reach")
@@ -297,7 +297,9 @@ def _system_calls(names: object) -> tuple[str, ...]:
         )
     for name in names:
         if not isinstance(name, str) or not name.isidentifier():
-            raise BadAssignment(f"[tool.grader] system_calls: {name!r} is no name of a system call")
+            raise BadAssignment(
+                f"[tool.grader] system_calls: {name!r} is not a name of a system call"
+            )
     return tuple(dict.fromkeys(names))
 
 

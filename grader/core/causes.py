@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,10 @@ _TELLING_WORDS = 3
 _TO_CHECK = "Check "
 # Of a first line; a submission can raise whatever it likes.
 _LONGEST = 2000
+# Where a function is defined that takes other arguments than it is given.
+_ACCEPTS = re.compile(
+    r"^TypeError: .*: it is [^\n]*\) in ([^\n]*:\d+)\.$", re.DOTALL | re.MULTILINE
+)
 # What is not found is one slip, at however many lines it is met.
 _NOT_FOUND = ("FileNotFoundError", "ImportError", "ModuleNotFoundError", "NameError")
 _MOST_PLACES = 3
@@ -302,6 +307,7 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
     if test.status is Status.ERROR:
         yield from (("raised", place) for place in _PLACE.findall(test.headline))
         yield from (("raised", said, line) for line in test.source_lines)
+        yield from (("called", place) for place in _ACCEPTS.findall(test.message[:_LONGEST]))
     if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
         yield "not found", said
     elif test.status is Status.NOT_GRADED:
@@ -334,23 +340,26 @@ def _followed(
     groups: Sequence[list[FailedTest]], builds_on: Mapping[str, Collection[str]]
 ) -> list[list[FailedTest]]:
     """Returns the groups, each with those that only follow from it."""
-    roots: dict[str, list[FailedTest]] = {}
+    roots: dict[tuple[str, Aspect], list[FailedTest]] = {}
     known: dict[str, list[FailedTest]] = {}
     for group in groups:
         is_known = any(test.mistake is not None or test.places for test in group)
         for test in group:
-            is_root = test.aspect is Aspect.VALUES and not test.is_apart
-            if is_root and test.status is not Status.MISSING:
-                roots.setdefault(test.exercise, group)
-                if is_known:
+            if not test.is_apart and test.status is not Status.MISSING:
+                roots.setdefault((test.exercise, test.aspect), group)
+                if is_known and test.aspect is Aspect.VALUES:
                     known.setdefault(test.exercise, group)
     left: list[list[FailedTest]] = []
     for group in groups:
-        exercise = group[0].exercise
-        earlier = [exercise] if _is_unexplained(group, only_gradients=True) else []
+        exercise, aspects = group[0].exercise, {test.aspect for test in group}
+        is_gradient = _is_unexplained(group, only_gradients=True)
+        earlier = [(exercise, Aspect.VALUES)] if is_gradient else []
         root = group
         if _is_unexplained(group):
-            earlier += [one for one in builds_on.get(exercise, ()) if one != exercise]
+            # Wrong values explain all else; a narrower fault explains one of its own aspect.
+            likely = (Aspect.VALUES, *(aspects if len(aspects) == 1 else ()))
+            below = (one for one in builds_on.get(exercise, ()) if one != exercise)
+            earlier += itertools.product(below, likely)
             root = known.get(exercise, group)
         if root is group:
             root = next((roots[one] for one in earlier if one in roots), group)

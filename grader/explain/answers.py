@@ -89,7 +89,7 @@ def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> 
     verb = "be" if adapter.is_item else "return"
     yield f"{adapter.name} must {verb} {wanted}, not {_described(value)}"
     if adapter.is_item and isinstance(value, list | tuple):
-        yield "One after another is wanted: yield from gives what is in a list one by one."
+        yield "The test expects one after another: yield from gives what is in a list one by one."
         return
     fits = _fitting(adapter, value, call) if isinstance(value, tuple | list) else None
     yield from [fits] if fits else _advice(wanted, value, line)
@@ -146,8 +146,8 @@ def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Ca
         empty = repr(values[0][:0])
         return f"{empty}.join(...) makes one {type(values[0]).__name__} of several."
     return (
-        f"One value is wanted, and {len(fitting)} of these are {words}: return the one alone that "
-        f"is asked for{', the first perhaps' if fitting[0] == 0 else ''}."
+        f"The test expects one value, and {len(fitting)} of these are {words}: "
+        f"return the right one alone{', the first perhaps' if fitting[0] == 0 else ''}."
     )
 
 
@@ -159,7 +159,9 @@ def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
     elif isinstance(value, float) and wanted == PlainType(int):
         divides = line is not None and re.search(r"(?<!/)/(?!/)", line.source)
         whole = "/ always gives a float, // a whole number."
-        yield whole if divides else "A whole number is wanted: int(...) makes one of a float."
+        yield (
+            whole if divides else "The test expects a whole number: int(...) makes one of a float."
+        )
     elif isinstance(value, numpy.ndarray) and is_tensor:
         yield "Stay with torch throughout, and return the tensor: numpy ends the gradient."
     elif words.startswith("a tensor of dtype torch.uint"):
@@ -194,7 +196,7 @@ def _of_several(values: list[Value] | tuple[Value, ...], line: Line | None) -> s
     if any(isinstance(one, torch.Tensor | Elsewhere) for one in values):
         return "torch.stack and torch.cat make one tensor of several."
     if line is not None and ".tolist()" in line.source:
-        return "Leave .tolist() out: the tensor itself is wanted."
+        return "Leave .tolist() out: return the tensor itself."
     return "torch.tensor makes a tensor of a list of numbers."
 
 

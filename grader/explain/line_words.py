@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 
 _NUMBER, _NUMBERS = "a number", "a constant"
 _MISSING, _NOT_HERE = " that is missing", " that may not belong there"
+_CALL = f"a call{_MISSING}"
+_CALLED = re.compile(r"\b(\w+)\(")
 
 
 def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
@@ -15,6 +19,8 @@ def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
     """
     subject = subjects[0]
     where = " or ".join(places)
+    if not all(subjects):
+        return f"Check {where}."
     if len({*subjects}) > 1:
         each = zip(subjects, places, strict=True)
         return f"Check {', or '.join(f'{one} at {place}' for one, place in each)}."
@@ -27,6 +33,17 @@ def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
     if subject.startswith(f"{_NUMBER} "):
         subject = f"{_NUMBERS}{subject.removeprefix(_NUMBER)}"
     return f"Check {subject} at {where}."
+
+
+def subject_in_words(subject: str, before: str, after: str) -> str:
+    """Returns the subject of an edit; a call that is missing has its name, or is not told.
+
+    `before` and `after` are the edited line. For example: "a call of softmax that is missing".
+    """
+    if subject != _CALL:
+        return subject
+    added = Counter(_CALLED.findall(after)) - Counter(_CALLED.findall(before))
+    return f"a call of {next(iter(added))}{_MISSING}" if added.total() == 1 else ""
 
 
 def proof(places: Sequence[str], on: Sequence[int], is_second: bool, is_all: bool) -> str:

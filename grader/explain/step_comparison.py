@@ -23,6 +23,7 @@ from grader.explain.layouts import RESULT, Cut, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.step_roles import Sighting, misplaced
+from grader.testing.course import AND
 from grader.testing.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
 
@@ -51,6 +52,8 @@ _MOST_LOOKED_AT = 6
 # An overflow in one call may be a division by nothing in another.
 _MOST_STRANGE = 3
 _NAMED = 6
+# Mistakes that are made together.
+_PAIR = 2
 _LONGEST_NAME = 80
 # Values after a step among which it may be scaled.
 _MOST_LATER = 3
@@ -67,7 +70,7 @@ class StepComparison:
     `walk` is present if a step was right; it goes to its own test alone, since another call may go
     astray elsewhere. `strange` is the line of the first NaN or infinity, and goes to tests whose
     own answer holds one. `unloaded` are weights that loading left as they were; they go to all
-    tests with a wrong answer.
+    tests with a wrong answer. `observed` is the answer of the call.
     """
 
     walk: StepWalk | None
@@ -75,6 +78,16 @@ class StepComparison:
     wrong: frozenset[str]
     not_finite: frozenset[str]
     unloaded: tuple[Unloaded, ...] = ()
+    observed: Observation | None = None
+
+    def contradicts(self, catalogue: Catalogue, mistake: str) -> bool:
+        """Returns whether a step is right that one of several mistakes made together gets wrong."""
+        parts = mistake.split(AND)
+        if self.walk is None or self.observed is None or len(parts) < _PAIR:
+            return False
+        right = {step.name for step in self.walk.steps if step.right}
+        wrong = (catalogue.wrong_steps(part, self.observed) for part in parts)
+        return any(not right.isdisjoint(one) for one in wrong)
 
     def line_of(self, test: str) -> Line | None:
         """Returns the line at which a test's answer stops being numbers, if that is known."""
@@ -269,6 +282,7 @@ def _followed(
         frozenset(one.test for one in wrong),
         frozenset(one.test for one in filterfalse(_is_finite, wrong)),
         tuple(dict.fromkeys(one for _, own in recorded for one in own.unloaded)),
+        chosen[0],
     )
 
 

@@ -73,7 +73,7 @@ class Options:
         for exercise in self.exercises:
             if exercise not in assignment.points:
                 raise BadAssignment(
-                    f"{exercise} is no exercise of {assignment.name}: "
+                    f"{exercise} is not an exercise of {assignment.name}: "
                     f"{meant(exercise, assignment.points)}"
                 )
         return Settings(

@@ -6,14 +6,15 @@ import importlib
 import importlib.util
 import io
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 import jaxtyping
 
-from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.assignment import BadAssignment, find_assignment, nearest
+from grader.core.names import is_adapter
 from grader.core.points import CourseWorth, hundredths
 from grader.core.wire.calls import Answer, Call, Raised, Receiving, Sending, Use
 from grader.core.wire.frames import receive
@@ -23,10 +24,16 @@ from grader.home.reimport import CannotCopy, Reimport
 from grader.home.time_limit import Limit
 from grader.testing.cases import SEED, HomeCases
 from grader.testing.contract import Adapter, read_contract
-from grader.testing.course import load_contract, load_references, make_importable
+from grader.testing.course import (
+    in_building_order,
+    load_contract,
+    load_foundations,
+    load_references,
+    make_importable,
+)
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
-from grader.testing.outcome import WISH, StudentFault, in_words, note
+from grader.testing.outcome import TAKEN_OFF, WISH, StudentFault, in_words, note
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import Living, absent, perform
@@ -65,6 +72,14 @@ class Home:
     exercises: Mapping[str, float]
     shows_edits: bool
 
+    def absent(self) -> Mapping[str, str]:
+        """Returns the adapters that `adapters.py` lacks, each with the nearest name that it has."""
+        defined = [name for name in vars(self.calls.adapters) if is_adapter(name)]
+        spare = [name for name in defined if name not in self.exercises]
+        lacking = (name for name in self.exercises if name not in defined)
+        found = {name: nearest(name, spare) for name in lacking if spare}
+        return {name: near for name, near in found.items() if near}
+
     def worth(self) -> CourseWorth:
         """Returns the points of all public tests, and those of the assignment."""
         public = hundredths(self.cases.all_points(_PUBLIC))
@@ -96,7 +111,7 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     except BaseException as exception:  # a student's code may raise anything at all
         adapters = ModuleType("adapters")
         contract, problem = {}, InFull().raised(describe_exception(exception, root), "adapters.py")
-    calls = DirectCalls(adapters, root, watch, limit, imports_anew=problem is None)
+    calls = DirectCalls(adapters, root, watch, limit, problem is None, forbidden)
     bench = Bench(contract, calls, references, cases, SEED, InFull(), problem)
     return Home(bench, cases, calls, exercises, shows_edits)
 
@@ -105,7 +120,7 @@ class DirectCalls:
     """Calls the functions of `adapters` in this process, on what would have arrived in a worker.
 
     Where a script hands a file on, who `imports_anew` does what follows with a second copy of the
-    student's modules.
+    student's modules. `costs` are the percentages that the use of forbidden names costs.
     """
 
     def __init__(
@@ -115,8 +130,10 @@ class DirectCalls:
         watch: CallWatch | None = None,
         limit: Limit | None = None,
         imports_anew: bool = False,
+        costs: Mapping[str, float] | None = None,
     ) -> None:
         self.adapters = adapters
+        self._costs = costs or {}
         self._imports_anew = imports_anew
         self._handed_on: _HandedOn | None = None
         self._root = root
@@ -142,7 +159,9 @@ class DirectCalls:
         uses = {(call.adapter, use) for use in self._watch.take()} - self._noted
         if uses:
             self._noted |= uses
-            note(f"uses {in_words(use for _, use in uses)}, {WISH}")
+            cost = max(self._costs.get(use.name, 0) for _, use in uses)
+            said = f": {cost:g}% {TAKEN_OFF}" if cost else ""
+            note(f"uses {in_words(use for _, use in uses)}, {WISH}{said}")
         return answer
 
     def _answer(self, call: Call) -> Answer:
@@ -201,20 +220,21 @@ def _imported(root: Path) -> tuple[dict[str, Adapter], ModuleType]:
     return contract_at_home(root), importlib.import_module("adapters")
 
 
-def _assigned(root: Path) -> tuple[Collection[str], Mapping[str, float], bool, float]:
-    """Returns the assignment's forbidden names, its exercises with their points, whether it shows
-    edits, a call's seconds.
+def _assigned(root: Path) -> tuple[Mapping[str, float], Mapping[str, float], bool, float]:
+    """Returns the assignment's forbidden names with their costs, its exercises with their points,
+    whether it shows edits, a call's seconds.
     """
     try:
         assignment = find_assignment(root)
+        builds_on = load_foundations(root, [*assignment.points]).builds_on
         return (
             assignment.forbidden,
-            assignment.points,
+            in_building_order(assignment.points, builds_on),
             assignment.show_edits,
             assignment.call_timeout,
         )
     except BadAssignment:
-        return (), {}, False, _SECONDS
+        return {}, {}, False, _SECONDS
 
 
 def _give_way(raised: Raised) -> None:

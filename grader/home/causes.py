@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,6 +32,7 @@ from grader.home.repair import HomeBench, HomeRepair, RepairBudget, quietly
 from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
 from grader.home.time_limit import Limit, is_debugged
 from grader.testing.cases import FrozenModule, FrozenTest
+from grader.testing.course import AND
 from grader.testing.exercise import membership
 from grader.testing.outcome import Observation, Prediction, Question
 from grader.worker.trials.alarm import TooLong
@@ -81,6 +82,11 @@ class FrozenMistakes:
         """Returns the reference's frozen steps to its answer to a call, if any."""
         test = self._test(observation)
         return None if test is None else test.steps.get(observation.number)
+
+    def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
+        """Returns the steps that a mistake got wrong in every plain case of the exercise."""
+        known = self._module(observation).wrong_steps
+        return known.get(observation.call.adapter, {}).get(name, ())
 
     def _rows(self, observation: Observation) -> tuple[torch.Tensor, Sequence[str]]:
         module, test = self._module(observation), self._test(observation)
@@ -148,7 +154,7 @@ class Reasons:
         try:
             inquiry.begin(item)
             if said.exercise not in self._reasons:
-                self._reasons[said.exercise] = inquiry.reason(said.exercise)
+                self._reasons[said.exercise] = inquiry.reason(said.exercise, self._reasons)
             if not self._depends(inquiry.depends, failure):
                 self._add(self._reasons[said.exercise], failure)
             failure.was_hurried = not inquiry.is_complete
@@ -218,6 +224,7 @@ class _Inquiry:
         self._mending: HomeRepair | None = None
         self._has_begun = False
         self._followed = 0
+        self._ways: dict[str, StepComparison | None] = {}
         self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
 
     @property
@@ -248,7 +255,7 @@ class _Inquiry:
             name: [*itertools.filterfalse(self.depends.holds, one.observations)]
             for name, one in self._reruns.items()
         }
-        self._findings = diagnose(self._known, seen)
+        self._findings = diagnose(self._known, seen, contradicts=self._contradicts)
         if self._bench is not None:
             asked = {
                 name: [one for one in own if not self.depends.holds(one.question)]
@@ -256,14 +263,14 @@ class _Inquiry:
             }
             self._mending = HomeRepair(self._bench, self._known, asked, self._patience)
 
-    def reason(self, exercise: str) -> _Reason:
-        """Returns the findings about an exercise."""
-        reran = self._reruns.get(exercise, RerunAnswers())
+    def reason(self, exercise: str, failing: Iterable[str]) -> _Reason:
+        """Returns the findings about an exercise; other `failing` ones may be why it is wrong."""
         mended = self._mending.of(exercise) if self._mending is not None else None
         proved = None if mended is None else self._proved(exercise, mended)
         mended = None if proved is None else proved.mended
-        way = self._way(exercise, reran) if mended is None else None
-        builds_on = self._mending.roots_of(exercise) if self._mending is not None else ()
+        way = self._way(exercise) if mended is None else None
+        mending = self._mending
+        builds_on = mending.roots_of(exercise, failing) if mending is not None else ()
         ignored = self._mending.ignored.get(exercise, "") if self._mending is not None else ""
         finding = self._findings.get(exercise)
         if finding is None:
@@ -324,10 +331,21 @@ class _Inquiry:
         with self._bench.in_place():
             yield DirectCalls(functions, self._root, limit=self._limit)
 
-    def _way(self, exercise: str, reran: RerunAnswers) -> StepComparison | None:
+    def _contradicts(self, exercise: str, mistake: str) -> bool:
+        """Returns whether a step is right that one of two mistakes would get wrong."""
+        way = self._way(exercise) if AND in mistake else None
+        return way is not None and way.contradicts(self._known, mistake)
+
+    def _way(self, exercise: str) -> StepComparison | None:
         """Returns how far a call of it is right."""
+        if exercise not in self._ways:
+            self._ways[exercise] = self._compared(exercise)
+        return self._ways[exercise]
+
+    def _compared(self, exercise: str) -> StepComparison | None:
         if self._followed >= _MOST_FOLLOWED:
             return None
+        reran = self._reruns.get(exercise, RerunAnswers())
         answers = [*itertools.filterfalse(self.depends.holds, reran.observations)]
         seen, failed = {exercise: answers}, {exercise: reran.failed}
         with self._asking() as ask:

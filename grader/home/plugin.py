@@ -131,7 +131,8 @@ def pytest_configure(config: pytest.Config) -> None:
     report = HomeReport(config.rootpath, home, verbose, reasons)
     folding = Folding(verbose)
     order = list(home.exercises)
-    summary = Summary(folding, order, report.exercise_counts, report.notes, home.worth)
+    counts, notes = report.exercise_counts, report.notes
+    summary = Summary(folding, order, counts, notes, home.worth, home.absent())
     for name, plugin in {
         "report": report,
         "folding": folding,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import pdb
 import random
 import sys
@@ -90,15 +91,16 @@ class HomeRepair:
                 self._attempt(exercise)
         return self._chosen.get(exercise)
 
-    def roots_of(self, exercise: str) -> list[str]:
-        """Returns the earlier wrong exercises all of whose lines this one runs as well."""
-        if exercise not in self._wrong or not _can_be_stopped():
+    def roots_of(self, exercise: str, failing: Iterable[str]) -> list[str]:
+        """Returns exercises all of whose lines this one runs as well: `failing` or wrong before."""
+        if not _can_be_stopped():
             return []
         own = self._lines_of(exercise)
-        return [one for one in self._earlier(exercise) if set() < self._lines_of(one) <= own]
+        others = dict.fromkeys([*self._earlier(exercise), *failing])
+        return [one for one in others if one != exercise and set() < self._lines_of(one) <= own]
 
     def _earlier(self, exercise: str) -> list[str]:
-        return self._wrong[: self._wrong.index(exercise)]
+        return [*itertools.takewhile(lambda one: one != exercise, self._wrong)]
 
     def _attempt(self, exercise: str) -> None:
         own = self._lines_of(exercise)
@@ -120,9 +122,13 @@ class HomeRepair:
             raise
 
     def _lines_of(self, exercise: str) -> set[Line]:
-        """Returns the lines that a few wrong calls of an exercise run, without the adapters'."""
+        """Returns the lines that a few calls of an exercise run, without the adapters'.
+
+        These are wrong calls where there are some.
+        """
         if exercise not in self._passed:
-            wrong = [one for one in self._asked[exercise] if not one.right]
+            own = self._asked.get(exercise, ())
+            wrong = [one for one in own if not one.right] or own
             calls = [one.question.call for one in telling(wrong, _FOLLOWED)]
             passed: Sequence[Passed] = ()
             with contextlib.suppress(MemoryError, TooLong):

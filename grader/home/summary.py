@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import get_terminal_size
 
 import pytest
 
@@ -15,6 +17,7 @@ from grader.core.causes import Cause, causes, counted
 from grader.core.points import CourseWorth, Gate, points_of
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
+from grader.testing.outcome import TAKEN_OFF
 
 PASSED, MISSING = "passed", "missing"
 _LESS_POINTS = "Where an exercise's values are not all right, its other tests count less."
@@ -120,6 +123,11 @@ _MOST_IN_FULL = 3
 _HEADLINES_ONLY = ("no", "line")
 # What pytest lists in its short summary if nothing else is asked for by -r.
 _LISTED_BY_DEFAULT = "fE"
+# Code and pictures stand below the text of an example, which stands in by four.
+_DEEPER = " " * 8
+# Exercises of which a note is told by name.
+_MOST_NOTED = 3
+_COSTLY = "Every public test passes, but the notes above cost points: change that first."
 _CUT_SHORT = "The search for lines to change stopped early: `pytest --locate` finishes it."
 
 Failures = dict[str, Failure]
@@ -155,12 +163,14 @@ class Folding:
         finally:
             stats["failed"] = self._reports
 
-    def unfold(self, terminalreporter: pytest.TerminalReporter, shown: Sequence[str]) -> None:
-        """Has pytest's short summary list one test for each cause, or all if it is asked for it."""
+    def unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Has pytest's short summary list the failures only if it is asked for it: causes are
+        told above.
+        """
         if not self.failures:
             return
         is_default = terminalreporter.config.getoption("reportchars") == _LISTED_BY_DEFAULT
-        hidden = self.failures.keys() - {*shown} if is_default and not self.verbose else ()
+        hidden = self.failures if is_default and not self.verbose else ()
         terminalreporter.stats["failed"] = self._reports_but(hidden)
 
     def _reports_but(self, hidden: object) -> list[pytest.TestReport]:
@@ -176,7 +186,10 @@ def _printed(report: pytest.TestReport, which: str) -> Iterator[str]:
 
 
 class Summary:
-    """Writes the causes of failures, and a line for each exercise."""
+    """Writes the causes of failures, and a line for each exercise.
+
+    `absent` are the adapters that are not there, each with the one that is called nearly so.
+    """
 
     def __init__(
         self,
@@ -185,39 +198,46 @@ class Summary:
         exercise_counts: Mapping[str, ExerciseCounts],
         notes: Mapping[str, Mapping[str, None]],
         worth: Callable[[], CourseWorth],
+        absent: Mapping[str, str],
     ) -> None:
         self._folding = folding
         self._order = order
         self._exercise_counts = exercise_counts
         self._notes = notes
         self._worth = worth
+        self._absent = absent
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Writes them."""
         failures, verbose = self._folding.failures, self._folding.verbose
         builds_on = {one.said.exercise: one.builds_on for one in failures.values()}
         found = causes((one.said for one in failures.values()), self._order, builds_on)
-        show = terminalreporter.write_line
+        show = _Lines(terminalreporter).show
         if found:
             shown = terminalreporter.config.getoption("tbstyle")
             in_full = not verbose and shown not in _HEADLINES_ONLY
             terminalreporter.section(counted(found))
             for line, style in _told(found, failures, self._folding.printed, in_full):
-                show(line, **({style: True} if style else {}))
+                show(line, style)
         if self._exercise_counts:
             terminalreporter.section("exercises")
             for line in table(self._exercise_counts, all_rows=verbose or not found):
                 show(line)
-            for line in self._remarks(failures, terminalreporter.config.rootpath):
+            for line in self._remarks(found, failures, terminalreporter.config.rootpath):
                 show("")
                 show(line)
-        self._folding.unfold(terminalreporter, [cause.shown.id for cause in found])
+        self._folding.unfold(terminalreporter)
 
-    def _remarks(self, failures: Failures, root: Path) -> Iterator[str]:
-        if any(one.was_hurried for one in failures.values()):
+    def _remarks(self, found: Sequence[Cause], failures: Failures, root: Path) -> Iterator[str]:
+        unplaced = (cause.shown.id for cause in found if not cause.places)
+        if any(failures[test].was_hurried for test in unplaced):
             yield _CUT_SHORT
         for text, exercises in self._notes.items():
-            yield f"note on {', '.join(exercises)}: {text}"
+            others = len(exercises) - _MOST_NOTED
+            more = f" and {others} more" if others > 0 else ""
+            yield f"Note on {', '.join([*exercises][:_MOST_NOTED])}{more}: {text}."
+        for name, near in self._absent.items():
+            yield f"adapters.py has no {name}; it has {near}: rename it."
         worth = self._worth()
         points = "\n".join(in_all(self._exercise_counts, worth))
         if points:
@@ -226,7 +246,36 @@ class Summary:
         if carried >= worth.public and all(
             counts.is_right for counts in self._exercise_counts.values()
         ):
-            yield handing_in(root)
+            is_costly = any(TAKEN_OFF in text for text in self._notes)
+            yield _COSTLY if is_costly else handing_in(root)
+
+
+class _Lines:
+    """Writes lines at most as wide as the terminal, broken between words."""
+
+    def __init__(self, terminalreporter: pytest.TerminalReporter) -> None:
+        self._write = terminalreporter.write_line
+        self._width = get_terminal_size().columns
+
+    def show(self, text: str, style: str = "") -> None:
+        """Writes lines; code and pictures, which are set deeper than text, are left whole."""
+        for line in text.split("\n"):
+            for part in self._broken(line):
+                self._write(part, **({style: True} if style else {}))
+
+    def _broken(self, line: str) -> Sequence[str]:
+        words = line.lstrip()
+        if not words or (line.startswith(_DEEPER) and not words.startswith("with ")):
+            return [line]
+        indent = line[: -len(words)]
+        return textwrap.wrap(
+            words,
+            self._width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
 
 # A line, and how a terminal shows it.

@@ -130,7 +130,7 @@ def _text(path: Path) -> str:
             continue
         if "\0" not in text:
             return text
-    raise BadRoster(f"{_shown(path)} is no text: save the roster as CSV in UTF-8")
+    raise BadRoster(f"{_shown(path)} is not text: save the roster as CSV in UTF-8")
 
 
 def _person(row: Sequence[str], columns: Mapping[str, int]) -> Person | None:

@@ -36,6 +36,8 @@ from grader.results.decisions.settling import Settling, common
 from grader.results.results import Results
 
 _STRETCH = 20
+# Columns of the text.
+_WIDEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,27 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
         parts.append(f"{name}: {score}\n{indented}")
     if right:
         parts.append(f"Right: {', '.join(right)}")
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(map(_wrapped, parts)) + "\n"
+
+
+def _wrapped(text: str) -> str:
+    """Returns text with long lines broken between words, each part as deep as its line."""
+    return "\n".join(part for line in text.split("\n") for part in _parts(line))
+
+
+def _parts(line: str) -> Sequence[str]:
+    if len(line) <= _WIDEST:
+        return [line]
+    words = line.lstrip()
+    indent = line[: -len(words)]
+    return textwrap.wrap(
+        words,
+        _WIDEST,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _points_of(each: ExerciseStanding, settled: Settlement) -> str:

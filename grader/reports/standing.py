@@ -146,7 +146,10 @@ def complaint(grade: Grade, longest: int, found: Sequence[Cause] | None = None) 
     if not found:
         return one_line(complaints(grade, found), longest)
     rest = f" (+{len(found) - 1} more)" if len(found) > 1 else ""
-    return one_line(_ranked(found)[0].title, longest - len(rest)) + rest
+    room, first = longest - len(rest), _ranked(found)[0]
+    # Where a long name would leave no room for what is wrong, the latter says more.
+    is_roomy = 2 * len(first.exercises[0]) <= room or len(first.title) <= room
+    return one_line(first.title if is_roomy else first.sentence, room) + rest
 
 
 def _ranked(found: Sequence[Cause]) -> list[Cause]:
@@ -212,7 +215,7 @@ class Standing(enum.StrEnum):
 
 _WORDS = {
     Standing.FULL: "right",
-    Standing.FAILED: "wrong values",
+    Standing.FAILED: "wrong results",
     Standing.ERROR: "error",
     Standing.TIMEOUT: "no answer in time",
     Standing.CRASHED: "crashed",
@@ -243,7 +246,9 @@ class ExerciseStanding:
     def words(self) -> str:
         """Returns the standing as people say it: "values right, generality not yet"."""
         if self.standing is Standing.PARTIAL:
-            return f"values right, {enumerated(self.lacking)} not yet"
+            # "values right, a and b not yet" would be read as if a were right as well.
+            mark = "," if len(self.lacking) == 1 else ";"
+            return f"values right{mark} {enumerated(self.lacking)} not yet"
         return _WORDS[self.standing]
 
 

@@ -261,7 +261,7 @@ def tables(database: sqlite3.Connection, file: Path) -> set[str]:
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:
-        raise ForeignStore(_foreign(file, "is no store of results")) from error
+        raise ForeignStore(_foreign(file, "is not a store of results")) from error
 
 
 def create(database: sqlite3.Connection, assignment: str) -> None:
@@ -280,7 +280,7 @@ def check(database: sqlite3.Connection, file: Path, assignment: str | None = Non
         ForeignStore: if they are of another assignment or schema, or no results at all.
     """
     if "batch" not in tables(database, file):
-        raise ForeignStore(_foreign(file, "is no store of results"))
+        raise ForeignStore(_foreign(file, "is not a store of results"))
     meta = dict(database.execute("SELECT * FROM batch"))
     schema, found = meta.get("schema"), str(meta.get("assignment"))
     if schema != str(SCHEMA_VERSION):

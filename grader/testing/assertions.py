@@ -174,7 +174,7 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
 
 def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> WrongForm:
     """Returns the fault for a shape that no annotation tells in advance."""
-    said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was wanted"]
+    said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was expected"]
     names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
     if len(names) == wanted.ndim:
         said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape), {})])

@@ -204,7 +204,7 @@ class FrozenModule:
 
     `mistakes` holds the name of the mistake in each row of answers, by exercise; the first, empty
     one is the reference. `dropped_from`, `ignored_by` and `echoed_in` are what the mistakes' author
-    says of them.
+    says of them. `wrong_steps` are, by exercise and mistake, the steps that it always gets wrong.
     """
 
     tests: Mapping[str, FrozenTest]
@@ -213,6 +213,7 @@ class FrozenModule:
     dropped_from: Mapping[str, str] = field(default_factory=dict)
     ignored_by: Mapping[str, Collection[str]] = field(default_factory=dict)
     echoed_in: Mapping[str, Collection[str]] = field(default_factory=dict)
+    wrong_steps: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
 
 
 def fixture_file(test_module: Path) -> Path:
@@ -240,6 +241,10 @@ def freeze(file: Path, module: FrozenModule) -> None:
         "dropped_from": dict(module.dropped_from),
         "ignored_by": {name: list(ignored) for name, ignored in module.ignored_by.items()},
         "echoed_in": {name: list(exercises) for name, exercises in module.echoed_in.items()},
+        "wrong_steps": {
+            exercise: {name: sorted(steps) for name, steps in by_mistake.items()}
+            for exercise, by_mistake in module.wrong_steps.items()
+        },
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     save_file(
@@ -267,6 +272,7 @@ def thaw(file: Path) -> FrozenModule:
         metadata["dropped_from"],
         metadata["ignored_by"],
         metadata["echoed_in"],
+        metadata["wrong_steps"],
     )
 
 
@@ -331,7 +337,7 @@ def _parts(key: str) -> tuple[str, str, int, str]:
         if found:
             number, _, output = rest.partition("/")
             return name, kind, int(number), output
-    raise ValueError(f"{key!r} is no key of a fixture")
+    raise ValueError(f"{key!r} is not a key of a fixture")
 
 
 class HomeCases:

@@ -9,7 +9,7 @@ import importlib
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,7 @@ def load_foundations(root: Path, exercises: Sequence[str]) -> Foundations:
         for name in (*builds_on, *(root for of in builds_on.values() for root in of)):
             if name not in exercises:
                 raise BadAssignment(
-                    f"solutions/mistakes: BUILDS_ON names {name!r}, which is no exercise: "
+                    f"solutions/mistakes: BUILDS_ON names {name!r}, which is not an exercise: "
                     f"{meant(name, exercises)}"
                 )
         _require_no_circle(builds_on)
@@ -139,6 +139,23 @@ def load_foundations(root: Path, exercises: Sequence[str]) -> Foundations:
             return Foundations(builds_on, variants)
         together = functools.cache(lambda one, other: combined(known[one], known[other]))
         return Foundations(builds_on, variants, together)
+
+
+def in_building_order(
+    points: Mapping[str, float], builds_on: Mapping[str, Collection[str]]
+) -> dict[str, float]:
+    """Returns exercises with their points, as they come, but each after those it builds on."""
+    ordered: dict[str, float] = {}
+
+    def add(exercise: str) -> None:
+        for below in points:
+            if below in builds_on.get(exercise, ()) and below not in ordered:
+                add(below)
+        ordered[exercise] = points[exercise]
+
+    for exercise in points:
+        add(exercise)
+    return ordered
 
 
 def _require_no_circle(builds_on: Mapping[str, Sequence[str]]) -> None:

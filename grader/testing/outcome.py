@@ -240,7 +240,8 @@ def shows_expected() -> bool:
 _NAMES = 5
 _LINES = 4
 
-WISH = "which this assignment wants written by hand"
+WISH = "which must be written by hand in this assignment"
+TAKEN_OFF = "of this exercise's points are taken off"
 
 
 def in_words(uses: Iterable[Use]) -> str:

@@ -49,7 +49,7 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
         wanted = torch.tensor(float(expected), dtype=torch.float64)
         yield Difference(place, tensors=(torch.tensor(actual, dtype=torch.float64), wanted))
     elif type(actual) is not type(expected):
-        yield Difference(place, f"is {_kind(actual)}, where {_kind(expected)} was wanted")
+        yield Difference(place, f"is {_kind(actual)}, where {_kind(expected)} was expected")
     elif isinstance(actual, dict) and isinstance(expected, dict):
         yield from _of_dicts(actual, expected, place)
     elif isinstance(actual, tuple) and hasattr(actual, "_fields"):
@@ -91,7 +91,7 @@ def _around(value: Value, at: int) -> str:
 def _of_tensors(actual: torch.Tensor, expected: torch.Tensor, place: str) -> Difference:
     if actual.shape != expected.shape:
         shapes = list(actual.shape), list(expected.shape)
-        return Difference(place, f"has shape {shapes[0]}, where {shapes[1]} was wanted")
+        return Difference(place, f"has shape {shapes[0]}, where {shapes[1]} was expected")
     return Difference(place, tensors=(actual, expected))
 
 
@@ -117,11 +117,11 @@ def _of_sets(actual: Iterable[Any], expected: Iterable[Any], place: str) -> Iter
 def _of_members(
     noun: str, absent: list[Any], beyond: list[Any], got: int, wanted: int, place: str
 ) -> Difference:
-    words = [f"has {_counted(got, noun)}, where {wanted} were wanted"] if got != wanted else []
+    words = [f"has {_counted(got, noun)}, where {wanted} were expected"] if got != wanted else []
     if beyond:
         words.append(f"{_listed(beyond)} {_is(beyond)} too much")
     if absent and not words:
-        words.append(f"lacks {_counted(len(absent), noun)}")
+        words.append(f"is missing {_counted(len(absent), noun)}")
     missing = f"{_listed(absent)} {_is(absent)} missing" if absent else ""
     return Difference(place, "; ".join(words), missing)
 
@@ -133,7 +133,7 @@ def _of_sequences(
     for number in range(shared):
         yield from differences(actual[number], expected[number], f"{place}[{number}]")
     if len(actual) != len(expected):
-        words = f"has {_counted(len(actual), 'element')}, where {len(expected)} were wanted"
+        words = f"has {_counted(len(actual), 'element')}, where {len(expected)} were expected"
         if len(actual) > shared:
             yield Difference(
                 place, f"{words}: {in_words(actual[shared])} at [{shared}] is too much"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
@@ -22,6 +22,7 @@ from grader.testing.contract import Adapter
 from grader.testing.course import (
     Foundations,
     course_code,
+    in_building_order,
     load_contract,
     load_foundations,
     load_references,
@@ -321,7 +322,11 @@ class Suite:
         with course_code("adapters.py", root):
             self.contract = load_contract(root)
         self.references = load_references(root)
-        self.foundations = load_foundations(root, [*self.assignment.points])
+        points = self.assignment.points
+        self.foundations = load_foundations(root, [*points])
+        # A cause is told at its first exercise, which is the one that others build on.
+        points = in_building_order(points, self.foundations.builds_on)
+        self.assignment = replace(self.assignment, points=points)
         self._require("adapters.py", self.contract)
         self._require("solutions/__init__.py", self.references)
 

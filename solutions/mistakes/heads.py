@@ -65,7 +65,7 @@ _SHARING = (STACKED, *PROJECTED)
 MISTAKES = (
     Mistake(
         "heads-split-without-transpose",
-        "Your features are cut into heads without the axes of heads and tokens changing places, "
+        "Your features are cut into heads without swapping the axes of heads and tokens, "
         "which mixes tokens up.",
         "After the cut, which axis stands next to the features of one head: that of the tokens, "
         "or another?",
@@ -83,8 +83,8 @@ MISTAKES = (
     ),
     Mistake(
         "heads-merge-without-transpose",
-        "The outputs of your heads are merged without the axes of heads and tokens changing "
-        "places, which mixes tokens up.",
+        "The outputs of your heads are merged without swapping the axes of heads and tokens, "
+        "which mixes tokens up.",
         "Just before you merge, do the outputs that belong to one token lie next to each other?",
         (Way({"merge_heads": _laid_across_tokens}, (STACKED, *PROJECTED)),),
     ),

@@ -65,7 +65,7 @@ MISTAKES = (
     ),
     Mistake(
         "projection-transposed",
-        "Your projection uses a weight the other way round, with rows and columns exchanged.",
+        "Your projection uses a weight the other way round, with rows and columns swapped.",
         "Which axis of the weight belongs to the features that come in, and which axis does your "
         "product sum over?",
         (
@@ -77,7 +77,7 @@ MISTAKES = (
     Mistake(
         "output-projection-transposed",
         "Your output projection uses its weight the other way round, with rows and columns "
-        "exchanged.",
+        "swapped.",
         "Over which axis of the output weight does your product sum, and which one holds the "
         "features that come in?",
         (Way({"project_output": multiply}, PROJECTED),),

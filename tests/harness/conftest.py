@@ -342,8 +342,12 @@ def grader(warm: Warm) -> Run:
 
 @pytest.fixture(scope="session")
 def home_pytest(warm: Warm) -> Run:
-    """Runs `pytest` in a student's folder, without the engine of this checkout in reach."""
+    """Runs `pytest` in a student's folder, without the engine of this checkout in reach.
+
+    The terminal is so wide that no sentence is broken.
+    """
     without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    without |= {"COLUMNS": "999"}
 
     def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = ("-P", "-m", "pytest", "-p", "no:cacheprovider", *arguments)

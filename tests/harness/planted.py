@@ -76,7 +76,7 @@ SLIPS = {
         WARMUP,
         "column <= row",
         "column >= row",
-        "causal mask is turned round",
+        "causal mask is transposed",
         "Write down the mask for three tokens",
         f"{STACKED}_of_a_batch",
     ),

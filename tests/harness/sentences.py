@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,14 @@ RULED_OUT = {
     r"\bastray\b": "wrong",
     r", lines? \d": "path:line",
     r"\(s\)": "1 test, 2 tests",
+    r"\bexchanged\b|chang(e|ing) places": "swapped",
+    r"\bwanted\b": "expected",
+    r"\bwants?\b": "needs",
+    r"\black(s|ing)?\b": "missing",
+    r"(?<!here )\bis no (?!longer\b)": "is not",
+    r"\bturned round\b": "transposed",
+    r"\bbusiness\b": "for",
+    r"\b(seat|errand|parcel|luggage|sitting)s?\b": "session",
 }
 # The files that say something to users: what a student meets first comes first.
 _WRITTEN_IN = (
@@ -45,7 +53,7 @@ _WRITTEN_IN = (
     "grader/reports/pages/assets/*.js",
 )
 # A pattern for other people's texts, or a question to a database, is no sentence.
-_NO_SENTENCE = re.compile(r"\\\w|\(\?:|\bSELECT\b|\|No ")
+_NO_SENTENCE = re.compile(r"\\\w|\(\?:|\b(?:SELECT|INSERT)\b|\|No ")
 _PLACEHOLDER = "{}"
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _FEWEST = 4
@@ -157,11 +165,30 @@ def _docstrings(tree: ast.AST) -> Iterator[ast.AST]:
             yield first.value
 
 
+# Texts in which sentences stand as users read them.
+_FILLED_IN = ("docs/*.md", "tests/harness/**/*.py", "tests/harness/**/*.toml")
+
+
+def example(sentence: Sentence, texts: Sequence[str]) -> str:
+    """Returns a sentence with its gaps filled, as one of the texts has it; "" if none has."""
+    parts = sentence.text.split(_PLACEHOLDER)
+    longest = max(parts, key=len)
+    pattern = re.compile("[^\n]{1,60}?".join(map(re.escape, parts)))
+    found = (pattern.search(text) for text in texts if longest in text)
+    return next((one[0] for one in found if one and _PLACEHOLDER not in one[0]), "")
+
+
 def main() -> None:
-    """Prints the catalogue: each sentence at its place, with what is against it."""
-    for one in catalogue(Path(__file__).parents[2]):
+    """Prints the catalogue: each sentence at its place, with what is against it and an example."""
+    root = Path(__file__).parents[2]
+    files = [file for pattern in _FILLED_IN for file in sorted(root.glob(pattern))]
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    for one in catalogue(root):
         against = "".join(f"  [{fault}]" for fault in one.faults())
         print(f"{one.path}:{one.line}: {one.text}{against}")
+        filled = example(one, texts) if _PLACEHOLDER in one.text else ""
+        if filled:
+            print(f"    for example: {filled}")
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ MISTAKES = (
     ),
     Mistake(
         "mean-subtracted",
-        "Your root mean square norm subtracts the mean, which is a layer norm's business.",
+        "Your root mean square norm subtracts the mean, which only a layer norm does.",
         "Does the word mean appear in the formula anywhere but under the root?",
         {"run_rms_norm": (_centred,)},
     ),

@@ -26,6 +26,7 @@ from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import is_adapter
 from grader.home.bench import CONTRACT
 from grader.testing.cases import FIXTURES, remove_frozen
+from grader.testing.course import in_building_order, load_foundations
 
 _ABOUT = '"""What the adapters take and return, as it was handed out: leave this file as it is."""'
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -150,6 +151,7 @@ _CONFTEST = '''\
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+NO_TESTS = 5
 
 
 def pytest_ignore_collect(config):
@@ -157,9 +159,9 @@ def pytest_ignore_collect(config):
     return None if config.rootpath.samefile(FOLDER) else True
 
 
-def pytest_terminal_summary(terminalreporter):
+def pytest_terminal_summary(terminalreporter, exitstatus):
     """Says what to type."""
-    if not {*terminalreporter.stats} - {"warnings"}:
+    if exitstatus == NO_TESTS and not {*terminalreporter.stats} - {"warnings"}:
         terminalreporter.write_line(f"There are no tests in this folder. Type: cd {FOLDER}")
         terminalreporter.write_line("Then type: pytest")
 '''
@@ -247,13 +249,14 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _project(assignment: Assignment) -> str:
+    builds_on = load_foundations(assignment.root, [*assignment.points]).builds_on
     return _PROJECT.format(
         distribution=re.sub("[^A-Za-z0-9]+", "-", assignment.name).strip("-") or "an",
         python=PYTHON,
         name=json.dumps(assignment.name, ensure_ascii=False),
         show_edits=json.dumps(assignment.show_edits),
         call_timeout=assignment.call_timeout,
-        exercises=_lines(assignment.points),
+        exercises=_lines(in_building_order(assignment.points, builds_on)),
         forbidden=_lines({f'"{name}"': cost for name, cost in assignment.forbidden.items()}),
     )
 

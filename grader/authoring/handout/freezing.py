@@ -33,6 +33,7 @@ from grader.testing.cases import (
     fresh_case,
     remove_frozen,
 )
+from grader.testing.course import AND
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation
 from grader.testing.suite import Suite, Test
@@ -106,7 +107,8 @@ def _write(assignment: Assignment, reference_run: ReferenceRun, into: Path) -> l
         diagnoses = {name: mistakes.diagnosis(name) for name in (*known, *mistakes.ignored_by)}
         file = fixture_file(into / place)
         authors = (mistakes.dropped_from, mistakes.ignored_by, mistakes.echoed_in)
-        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors))
+        wrong = {name: _wrong_steps(reference_run, name) for name in exercises[module]}
+        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors, wrong))
         written.append(file)
     return written
 
@@ -119,6 +121,22 @@ def _write_slips(assignment: Assignment, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SLIPS).write_text(slips, encoding="utf-8")
     return [folder / SLIPS]
+
+
+def _wrong_steps(reference_run: ReferenceRun, exercise: str) -> dict[str, Collection[str]]:
+    """Returns, by mistake, the steps that it gets wrong in every plain case of an exercise."""
+    mistakes = reference_run.mistakes
+    plain = [
+        one for one in reference_run.observations.get(exercise, ()) if one.aspect is Aspect.VALUES
+    ]
+    alone = [name for name in mistakes.of_exercise(exercise) if AND not in name] if plain else []
+    found = {
+        name: frozenset.intersection(
+            *(frozenset(mistakes.wrong_steps(name, seen)) for seen in plain)
+        )
+        for name in alone
+    }
+    return {name: steps for name, steps in found.items() if steps}
 
 
 def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:

@@ -38,7 +38,7 @@ class _Moment(click.ParamType[datetime.datetime]):
         try:
             return datetime.datetime.fromisoformat(value)
         except ValueError:
-            raise click.BadParameter(f"{value!r} is no time such as 2026-10-03T23:59") from None
+            raise click.BadParameter(f"{value!r} is not a time such as 2026-10-03T23:59") from None
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -149,7 +149,7 @@ def _chosen(groups: Sequence[AnswerCluster], wanted: str) -> AnswerCluster:
 def _written(text: str) -> str:
     """Returns a sentence that says something."""
     if not text.strip():
-        raise BadNames("a sentence and a hint want words: students read them")
+        raise BadNames("a sentence and a hint need words: students read them")
     return " ".join(text.split())
 
 

@@ -94,7 +94,7 @@ def _twice(match: re.Match[str], raised: Raised) -> str:
 def _of_another_type(match: re.Match[str], _: Raised) -> str:
     """Returns the types that a torch function wants and gets, with a correction if one is plain."""
     name, wanted, got = match[1], match[3], match[4]
-    said = f"torch's {name} wants a {wanted} there, and gets a {got}"
+    said = f"torch's {name} expects a {wanted} there, and gets a {got}"
     if name in _OF_A_LIST and got == "Tensor":
         return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
     if got == "float" and "int" in wanted:
@@ -159,7 +159,7 @@ def _no_forward(match: re.Match[str], _: Raised) -> str:
 AUTOGRAD: tuple[ExceptionKind, ...] = (
     kind(
         r"a (?:view of a )?leaf Variable that requires grad is being used in an in-place",
-        "The line writes into a tensor whose gradient is wanted, an input or a parameter. Make a "
+        "The line writes into a tensor that needs a gradient, an input or a parameter. Make a "
         "new tensor instead (torch.stack, torch.cat, x * y); to set a parameter, use "
         "torch.no_grad().",
     ),
@@ -179,7 +179,7 @@ AUTOGRAD: tuple[ExceptionKind, ...] = (
     ),
     kind(
         r"element 0 of tensors does not require grad",
-        "As far as autograd knows, the result depends on nothing whose gradient is wanted: was it "
+        "As far as autograd knows, the result depends on nothing that needs a gradient: was it "
         "computed under torch.no_grad(), detached, or made of plain numbers?",
     ),
     kind(

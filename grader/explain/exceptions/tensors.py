@@ -20,7 +20,7 @@ _LARGEST = {"float16": "65504", "bfloat16": "3.39e38"}
 def _unequal(match: re.Match[str], _: Raised) -> str | None:
     one, other = (dtype_name(word) for word in match.groups())
     if not (_is_floating(one) and _is_floating(other)):
-        return f"torch wants {one} numbers there, and gets {other} ones: .to(...) converts them."
+        return f"torch expects {one} numbers there, and gets {other} ones: .to(...) converts them."
     return (
         f"One tensor is {one} and the other {other}: make new tensors and modules in the dtype of "
         "the input (dtype=x.dtype), or convert one (.to(x.dtype))."
@@ -187,7 +187,7 @@ def _state_dict(match: re.Match[str], raised: Raised) -> Explanation:
         ]
     elif missing:
         sentences.append(
-            f"{module} also wants {names_in_words(missing, _MOST)}, and gets no value."
+            f"{module} also needs {names_in_words(missing, _MOST)}, and gets no value."
         )
     elif unexpected:
         sentences.append(f"{module} has no {names_in_words(unexpected, _MOST)}.")
@@ -211,10 +211,10 @@ def _renaming(missing: list[str], unexpected: list[str]) -> str:
     wanted = set(missing)
     for suffix in {key.rpartition(".")[2] for key in missing}:
         if all(f"{key}.{suffix}" in wanted for key in unexpected):
-            return f"Each key lacks .{suffix} at its end."
+            return f"Each key is missing .{suffix} at its end."
     for prefix in {key.partition(".")[0] for key in missing}:
         if all(f"{prefix}.{key}" in wanted for key in unexpected):
-            return f"Each key lacks {prefix}. before it."
+            return f"Each key is missing {prefix}. before it."
     return "The keys must be the module's own names, or the module's names those of the keys."
 
 

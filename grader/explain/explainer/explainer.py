@@ -6,6 +6,7 @@ machine, number for number, and those of a mistake's author.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from grader.explain.repair.earlier_calls import AGAIN, Dependence, noting
 from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
+from grader.testing.course import AND
 from grader.testing.memory import opened
 from grader.testing.outcome import Observation, Question, where_of
 from grader.testing.suite import Suite, Test
@@ -132,20 +134,28 @@ class Explainer:
             name: [*filterfalse(depends.holds, own)]
             for name, own in self._answers(statuses, seen).items()
         }
-        findings = diagnose(self._mistakes, answers, deadline)
+
+        @functools.cache
+        def followed() -> Mapping[str, StepComparison]:
+            # The steps of a call depend on earlier calls too, where any answer does.
+            return {} if alone else self._followed(ask, answers, statuses, deadline)
+
+        def contradicts(exercise: str, mistake: str) -> bool:
+            way = followed().get(exercise) if AND in mistake else None
+            return way is not None and way.contradicts(self._mistakes, mistake)
+
+        findings = diagnose(self._mistakes, answers, deadline, contradicts)
         named = {test: self._named(test, own, findings) for test, own in told.items()}
         named = {test: _depending(test, own, depends) for test, own in named.items()}
         words = replace(words, tests=named, wrong=self._nameless(answers, findings))
         yield words
-        # The steps of a call depend on earlier calls too, where any answer does.
-        followed = {} if alone else self._followed(ask, answers, statuses, deadline)
         walks = tuple(
             one.walk
-            for one in followed.values()
+            for one in followed().values()
             if one.walk is not None and one.walk.test not in depends.concerned
         )
         placed = {
-            test: _with(own, self._way(test, followed)) if test not in depends.concerned else own
+            test: _with(own, self._way(test, followed())) if test not in depends.concerned else own
             for test, own in named.items()
         }
         words = replace(

@@ -248,7 +248,7 @@ def checked_id(text: str) -> str:
         BadNames: if it is none.
     """
     if not _ID.fullmatch(text):
-        raise BadNames(f"{text!r} is no id of a mistake: write words and hyphens, as no-scale")
+        raise BadNames(f"{text!r} is not an id of a mistake: write words and hyphens, as no-scale")
     return text
 
 
@@ -260,7 +260,7 @@ def _named(table: Mapping[str, Any], place: str) -> NamedMistake:
         raise BadNames(f"{place}: a mistake has no {unknown[0]!r}: there is {', '.join(_TEXTS)}")
     for key in _TEXTS:
         if not isinstance(table.get(key), str) or not table[key].strip():
-            raise BadNames(f'{place}: this mistake wants {key} = "…"')
+            raise BadNames(f'{place}: this mistake needs {key} = "…"')
     try:
         checked_id(table["id"])
     except BadNames as problem:

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import torch
@@ -50,19 +50,21 @@ def diagnose(
     catalogue: Catalogue,
     observations: Mapping[str, Sequence[Observation]],
     deadline: Deadline = NEVER,
+    contradicts: Callable[[str, str], bool] = lambda _exercise, _mistake: False,
 ) -> dict[str, Finding]:
     """Returns the one mistake that explains each exercise's answers, by exercise.
 
     A mistake found in one exercise helps to read answers that are unclear by themselves. Some
     mistakes sit in a part that other exercises build on. Such a mistake is explained once, where
-    it first appears, and the others say so. Exercises that miss the deadline are left out.
+    it first appears, and the others say so. Exercises that miss the deadline are left out, and so
+    are those of which something else that was seen `contradicts` the mistake.
     """
     found: dict[str, Finding] = {}
     with contextlib.suppress(TooLate):
         for exercise, seen in deadline.each(observations.items()):
             named = {finding.diagnosis.mistake for finding in found.values()}
             finding = _finding(catalogue, seen, named, deadline)
-            if finding is not None:
+            if finding is not None and not contradicts(exercise, finding.diagnosis.mistake):
                 found[exercise] = finding
         named = {finding.diagnosis.mistake for finding in found.values()}
         for exercise in observations.keys() - found.keys() if named else ():

@@ -120,6 +120,18 @@ class KnownMistakes:
             self._steps.popitem(last=False)
         return self._steps[key]
 
+    def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
+        """Returns the steps to an answer that each variant of a mistake takes wrongly."""
+        right, variants = self.steps(observation), self.of(name, observation.call.adapter)
+        if right is None or self._named_steps is None or not variants:
+            return ()
+        given = call_in_float64(observation.call).arguments
+        try:
+            taken = [self._named_steps(variant, given) for variant in variants]
+        except Exception:  # a mistake may not fit a case at all
+            return ()
+        return frozenset.intersection(*(frozenset(_differing(own, right)) for own in taken))
+
     def _computed_steps(self, call: Call) -> Steps | None:
         if call.adapter in self.dropped_from or call.is_script:
             return None
@@ -244,6 +256,14 @@ def _nudge(value: Value, generator: torch.Generator) -> Value:
         return value
     up_or_down = 2 * torch.randint(0, 2, value.shape, generator=generator) - 1
     return value.to(torch.float64) * (1 + torch.finfo(value.dtype).eps * up_or_down)
+
+
+def _differing(taken: Steps, right: Steps) -> Iterator[str]:
+    """Yields the steps that have other values, or another shape, than the right ones."""
+    for name in taken.keys() & right.keys():
+        own, other = (one[name][0].to(torch.float64) for one in (taken, right))
+        if own.shape != other.shape or not torch.allclose(own, other, equal_nan=True):
+            yield name
 
 
 def _distance(rounded: torch.Tensor, exact: torch.Tensor) -> float:

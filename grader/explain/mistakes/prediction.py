@@ -161,6 +161,9 @@ class Catalogue(Protocol):
     def steps(self, observation: Observation) -> Steps | None:
         """Returns the steps that the reference takes to its answer to a call; None if not known."""
 
+    def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
+        """Returns the steps to an answer that each variant of a mistake takes wrongly."""
+
 
 # A row holds the sizes of the answer's axes (-1 for those that it lacks), the sample, how far
 # rounding has moved a number, and 1 if there is an answer at all.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.explain.line_words import proof, suspicion
+from grader.explain.line_words import proof, subject_in_words, suspicion
 from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
@@ -79,7 +79,7 @@ class RepairedExercise:
         said = proof(lines, on, self.besides is not None, is_all)
         if shown:
             said += f"\nFor example: {self.places[0].mended}"
-        subjects = [place.subject for place in self.places]
+        subjects = [subject_in_words(one.subject, one.source, one.mended) for one in self.places]
         where = [f"{place.file}:{place.line}" for place in self.places]
         return said if named else f"{suspicion(subjects, where)}\n{said}"
 

@@ -19,7 +19,7 @@ from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.claims import Uses
 from grader.testing.course import AND, Foundations
 from grader.testing.memory import AnsweredCall, Ask
-from grader.testing.outcome import WISH, in_words
+from grader.testing.outcome import TAKEN_OFF, WISH, in_words
 
 
 def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
@@ -68,7 +68,7 @@ def applied(
         cost = max(costs[use.name] for use in called)
         remark = f"uses {plain(in_words(called))}, {WISH}"
         if cost:
-            remark += f": {cost:g} % of this exercise's points are taken off"
+            remark += f": {cost:g}% {TAKEN_OFF}"
             for place, score in zip(earned, _lessened(tests, earned, cost), strict=True):
                 judged[place] = judged[place]._replace(score=score)
         for place in earned if cost and earned else (earned or places)[:1]:
@@ -155,7 +155,7 @@ class CarryForward:
     asked: Callable[[str], Sequence[AnsweredCall]]
     ask: Ask
     _failed: dict[str, list[Verdict]] = field(default_factory=dict)
-    _accounts: dict[Way, CarriedPoints | None] = field(default_factory=dict)
+    _accounts: dict[tuple[str, Way], CarriedPoints | None] = field(default_factory=dict)
     _paid: dict[str, Paid | None] = field(default_factory=dict)
 
     def found(self) -> dict[str, Paid]:
@@ -240,16 +240,16 @@ class CarryForward:
         """Returns the way that accounts for an exercise if the one below shows the mistake.
 
         If both exercises know as many ways of making the mistake, the ways are the same, in the
-        same order.
+        same order. A test of the exercise may also call the one below.
         """
         ways_below = self._ways(mistake, below)
-        seen = {account.way.number for account in self._fitting(below, ways_below)}
+        seen = [account.way for account in self._fitting(below, ways_below)]
         if not seen:
             return None
         ways = self._ways(mistake, exercise)
         if len(ways) == len(ways_below):
-            ways = [way for way in ways if way.number in seen]
-        return next(self._fitting(exercise, ways), None)
+            ways = [ways[way.number] for way in seen]
+        return next(self._fitting(exercise, [*ways, *seen]), None)
 
     def _ways(self, mistake: str, exercise: str) -> list[Way]:
         count = len(self.foundations.variants(mistake, exercise))
@@ -257,9 +257,9 @@ class CarryForward:
 
     def _fitting(self, exercise: str, ways: Iterable[Way]) -> Iterator[CarriedPoints]:
         for way in ways:
-            if way not in self._accounts:
-                self._accounts[way] = self._account(self._failed[exercise], way)
-            account = self._accounts[way]
+            if (exercise, way) not in self._accounts:
+                self._accounts[exercise, way] = self._account(self._failed[exercise], way)
+            account = self._accounts[exercise, way]
             if account is not None:
                 yield account
 

@@ -192,7 +192,7 @@ def _document(notebook: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise Unreadable(
-            f"the notebook is damaged, it is no JSON{where}: save it again and hand that in"
+            f"the notebook is damaged, it is not JSON{where}: save it again and hand that in"
         ) from error
     if not isinstance(document, dict) or not document.keys() & {"cells", "worksheets"}:
         raise Unreadable("the file is JSON but no notebook: it has no cells")

@@ -40,7 +40,7 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
     section = next((i for i, title in enumerate(header) if i > 1 and "Section" in title), None)
     if (places := _places(header)) is None or section is None:
         raise ExportRefused(
-            "the template is no gradebook of Canvas, whose first row begins with Student and ID "
+            "the template is not a gradebook of Canvas, whose first row begins with Student and ID "
             f"and has a Section: it begins with {one_line(', '.join(header[:5])) or 'nothing'!r}"
         )
     columns = {
@@ -238,7 +238,7 @@ def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> E
     people = [n for n in range(1, len(worksheet)) if any(map(str.strip, worksheet.row(n)))]
     if not people or not all(_identifier(worksheet, number) for number in people):
         raise ExportRefused(
-            "the template is no grading worksheet of Moodle, whose first column holds "
+            "the template is not a grading worksheet of Moodle, whose first column holds "
             '"Participant 1234" and the like: download it once more ("Download grading worksheet")'
         )
     grade, maximum = _grade_and_maximum(worksheet, people, choices.column)

@@ -85,7 +85,7 @@ class Sheet:
             raise ExportRefused(f"{file} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise ExportRefused(
-                f"{file} is no CSV file in UTF-8: give the file as the platform wrote it, "
+                f"{file} is not a CSV file in UTF-8: give the file as the platform wrote it, "
                 "or save it as CSV UTF-8"
             ) from error
         except ExportRefused as refusal:

@@ -91,7 +91,7 @@ def _refuse_foreign(folder: Path, marked: Path, mark: bytes, what: str) -> None:
             if mark in file.read(HEAD):
                 return
     raise NotWritten(
-        f"{folder} holds something that is no {what}, and would be replaced: "
+        f"{folder} holds other files than a {what}'s, which would be lost: "
         "name another folder with --out, or move that away"
     )
 

@@ -102,7 +102,7 @@ def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     given = [key for key in form.exactly_one if key in table]
     if form.exactly_one and len(given) != 1:
         there = "both are there" if given else "neither is there"
-        yield (given or [""])[0], f"[[{kind}]] wants {' or '.join(form.exactly_one)}: {there}"
+        yield (given or [""])[0], f"[[{kind}]] needs {' or '.join(form.exactly_one)}: {there}"
     others = [key for key in form.at_most_one if key in table]
     if len(others) > 1:
         yield others[0], f"[[{kind}]] is of a {' or an '.join(form.at_most_one)}, not of both"
@@ -258,7 +258,7 @@ def _lines(file: Path) -> list[str]:
     except OSError as error:
         raise BadDecisions(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise BadDecisions(f"{file} is no text in UTF-8") from error
+        raise BadDecisions(f"{file} is not text in UTF-8") from error
     return text.removeprefix("\ufeff").split("\n")
 
 
@@ -309,7 +309,7 @@ def _located(file: Path, first: int, error: tomllib.TOMLDecodeError) -> str:
     place = re.search(r"\(at line (\d+), column \d+\)|\(at end of document\)", said)
     line = first + int(place[1]) if place and place[1] else first + 1
     what = said[: place.start()].strip() if place else said
-    return f"{file.name}:{line}: this is no TOML: {what[:1].lower()}{what[1:]}"
+    return f"{file.name}:{line}: this is not TOML: {what[:1].lower()}{what[1:]}"
 
 
 def _line_of(key: str, lines: list[str], table: Written) -> int:

@@ -93,7 +93,7 @@ def _moment(text: str, place: str) -> datetime.datetime:
         return datetime.datetime.fromisoformat(written)
     except ValueError:
         raise BadDecisions(
-            f"{place}: {text!r} is no time such as 2026-10-03 23:59:00 +0200"
+            f"{place}: {text!r} is not a time such as 2026-10-03 23:59:00 +0200"
         ) from None
 
 
@@ -105,7 +105,7 @@ def _rows(file: Path) -> list[list[str]]:
     except OSError as error:
         raise BadDecisions(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise BadDecisions(f"{file} is no CSV file in UTF-8: save it as CSV UTF-8") from error
+        raise BadDecisions(f"{file} is not a CSV file in UTF-8: save it as CSV UTF-8") from error
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     try:
@@ -113,7 +113,7 @@ def _rows(file: Path) -> list[list[str]]:
     except csv.Error as error:
         raise BadDecisions(f"{file} is no CSV: {error}") from error
     if len(content) > _LARGEST or len(rows) < 2:
-        raise BadDecisions(f"{file} is no table of times: it wants a header and a row for each")
+        raise BadDecisions(f"{file} is not a table of times: it needs a header and a row for each")
     return rows
 
 

@@ -183,7 +183,7 @@ class FileHandle(_Path):
         try:
             return self.read().decode()
         except UnicodeDecodeError as error:
-            said = f"{self._name} is no text in UTF-8: byte {error.start} does not belong there"
+            said = f"{self._name} is not text in UTF-8: byte {error.start} does not belong there"
             raise self._thing.script.owner.fault(said) from None
 
 
@@ -229,7 +229,7 @@ def checked_name(name: str) -> str:
     """
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or "\0" in name:
-        raise BadThing(f"{name!r} is no name of a file")
+        raise BadThing(f"{name!r} is not a name of a file")
     return name
 
 
@@ -311,7 +311,7 @@ class Maker:
         Without content the path of one that is not there yet.
 
         Raises:
-            BadThing: if that is no name of a file.
+            BadThing: if that is not a name of a file.
         """
         data = content.encode() if isinstance(content, str) else content
         thing = self._made("file", checked_name(name), data)

@@ -56,7 +56,9 @@ def _mistaken(came: Came) -> str:
     """Returns advice where a class came for an object, or an object for a class."""
     words = came.value.description if isinstance(came.value, Foreign) else ""
     if isinstance(came.kind, ClassType) and words.startswith(_OBJECTS):
-        return "The class itself is wanted: leave out the round brackets that make an object of it."
+        return (
+            "The test expects the class itself: leave out the brackets that make an object of it."
+        )
     if isinstance(came.kind, ObjectType) and words.startswith(_CLASSES):
         return "Return an object of the class: round brackets after the name of a class make one."
     if isinstance(came.kind, ObjectType) and words.startswith(_FUNCTIONS):

@@ -178,7 +178,7 @@ def _not_text(exception: BaseException, root: Path) -> str:
     if not binary:
         return ""
     names = " or ".join(binary[:_FILES])
-    return f"; {names} is no text in UTF-8 (in UTF-16, perhaps): save it as UTF-8"
+    return f"; {names} is not text in UTF-8 (in UTF-16, perhaps): save it as UTF-8"
 
 
 def _is_of_null_bytes(exception: BaseException) -> bool:

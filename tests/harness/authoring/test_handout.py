@@ -188,8 +188,8 @@ def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
     printed = pytest_in(mine, "-q", "tests/public/test_scaled_dot_product_attention.py")
     line = attention.read_text().splitlines().index(call) + 1
     assert (
-        f"note on run_scaled_dot_product_attention: uses {by_torch} "
-        f"(assignment/attention.py:{line}), which this assignment wants written by hand"
+        f"Note on run_scaled_dot_product_attention: uses {by_torch} "
+        f"(assignment/attention.py:{line}), which must be written by hand in this assignment"
     ) in printed
     assert printed.count(f"uses {by_torch} ") == 1
 

@@ -1,5 +1,6 @@
 """A whole course in the same engine: `examples/language_model`, graded, exported, handed out."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -124,6 +125,27 @@ def test_checkpoints_are_loaded_where_nothing_but_the_file_is_left(results):
     said = next(test.message for test in grades["keeps-all"].tests if test.status == "error")
     assert "your program had been imported again" in said
     assert "something is kept there which is not in the file" in said
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ('optimizer.load_state_dict(checkpoint["optimizer"])', "pass"),
+        ("optimizer.state_dict(),", '{**optimizer.state_dict(), "state": {}},'),
+    ],
+    ids=["in load", "in save"],
+)
+def test_one_fault_between_saving_and_loading_is_deducted_once(grader, tmp_path, right, wrong):
+    """Each of the two is seen through the other only."""
+    mine = Path(shutil.copytree(ASSIGNMENT / "class" / "ada-berg", tmp_path / "mine"))
+    training = mine / "lm" / "training.py"
+    before, after = training.read_text().split("def save_checkpoint")
+    assert right in after
+    training.write_text(f"{before}def save_checkpoint{after.replace(right, wrong)}")
+    both = [f"--exercise=run_{what}_checkpoint" for what in ("save", "load")]
+    options = ("--adapters", "tests/adapters.py", "--format", "json", *both)
+    graded = json.loads(grader("run", mine, *options, cwd=ASSIGNMENT).stdout)
+    assert (graded["score"], [one["points"] for one in graded["carried"]]) == (0.0, [3.0])
 
 
 def test_weights_that_are_never_loaded_are_told(results):

@@ -98,7 +98,7 @@ def test_a_name_that_does_not_print_is_refused(grader, tmp_path, name):
     """It would stand in every report."""
     done = grader("new", "it", "--name", name, cwd=tmp_path)
     assert done.returncode == 2
-    assert "is no name for an assignment" in done.stderr
+    assert "is not a name for an assignment" in done.stderr
     assert not (tmp_path / "it").exists()
 
 

@@ -11,6 +11,7 @@ from tests.harness.sentences import (
     RULED_OUT,
     Sentence,
     catalogue,
+    example,
     sentences_in,
     sentences_of_script,
     sentences_of_template,
@@ -77,6 +78,14 @@ def test_texts_are_split_into_sentences_with_gaps_for_what_is_filled_in(tmp_path
         "The axis {} is wrong.",
         "Check the shape of it.",
     ]
+
+
+def test_a_sentence_is_shown_as_a_text_has_it_filled_in():
+    """Its gaps are filled; the text that only holds the gaps is no example."""
+    sentence = Sentence("a.py", 1, "The axis {} is wrong, not {}.")
+    texts = ["The axis {} is wrong, not {}.", "so: The axis -2 is wrong, not -1. Look"]
+    assert example(sentence, texts) == "The axis -2 is wrong, not -1."
+    assert example(sentence, texts[:1]) == ""
 
 
 def test_docs_style_has_every_word_that_is_ruled_out():

@@ -188,6 +188,38 @@ def test_the_same_error_in_two_exercises_is_one_cause_with_two_places():
     )
 
 
+def test_calls_that_do_not_fit_one_function_are_one_cause():
+    """Wherever they stand, and whatever Python says of each."""
+    said = (
+        "TypeError: {} (a.py:{line})\n    return rope({line})\nwith x = float32[2]\n"
+        "rope was given more than it takes: it is rope(x, theta) in b.py:{defined}."
+    )
+    raised = [
+        failed(
+            name,
+            status=Status.ERROR,
+            message=said.format(f"rope() takes {line} arguments", line=line, defined=7),
+            places=(("a.py", line),),
+        )
+        for line, name in enumerate(ORDER, 1)
+    ]
+    assert only(*raised).lines == "a.py:1; a.py:2; a.py:3"
+    elsewhere = dataclasses.replace(
+        raised[1], message=said.format("rope() takes 5 arguments", line=2, defined=8)
+    )
+    assert len(causes([raised[0], elsewhere], ORDER)) == 2
+
+
+def test_a_fault_of_one_aspect_follows_from_the_same_fault_below():
+    """A loop in a shared function is one loop; wrong values explain any of them."""
+    builds_on = {"run_attention": ["run_weights"]}
+    loop = {"message": "makes more torch operations", "aspect": Aspect.EFFICIENCY}
+    only(failed("run_weights", **loop), failed("run_attention", **loop), builds_on=builds_on)
+    only(failed("run_weights"), failed("run_attention", **loop), builds_on=builds_on)
+    values = [failed("run_weights", **loop), failed("run_attention")]
+    assert len(causes(values, ORDER, builds_on)) == 2
+
+
 def test_wrong_answers_follow_from_those_of_an_exercise_that_theirs_builds_on():
     """Where nothing else is known of them: a mistake, a line, an exception tell more."""
     builds_on = {"run_weights": ["run_mask"], "run_attention": ["run_weights"]}

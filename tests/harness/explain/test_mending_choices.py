@@ -9,6 +9,7 @@ import pytest
 
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
+from grader.explain.line_words import subject_in_words, suspicion
 from grader.explain.repair.choice import chosen
 from grader.explain.repair.exercises import Changes, ExerciseRepair, Proved, proved
 from grader.explain.repair.questions import CheckedCall
@@ -332,3 +333,13 @@ def test_what_runs_lines_of_what_nothing_mends_is_soon_searched_no_more(sources)
     lines = dict.fromkeys(names, shared) | {"run_e": frozenset({(FILE, 18)})}
     every = {"run_a": True, "run_b": False, "run_c": False, "run_e": True}
     assert searched(sources, lines, *names) == every
+
+
+def test_a_call_that_is_missing_is_told_by_name_or_not_at_all():
+    """ "A call" alone sends nobody anywhere, and what takes another's place is not missing."""
+    name = subject_in_words("a call that is missing", "return x / s", "return x.exp() / s")
+    assert suspicion([name], ["a.py:3"]) == "A call of exp seems to be missing at a.py:3."
+    two = subject_in_words("a call that is missing", "y = x", "y = x.exp().sum()")
+    other = subject_in_words("a call that is missing", "y = x", "y = (-x)")
+    assert {suspicion([one], ["a.py:3"]) for one in (two, other)} == {"Check a.py:3."}
+    assert suspicion([name, other], ["a.py:3", "b.py:4"]) == "Check a.py:3 or b.py:4."

@@ -179,7 +179,7 @@ def test_a_shape_that_two_things_explain_is_not_explained():
         ("return [row for row in x]", ["a list of 2: float32[3], float32[3]", "torch.stack"]),
         (
             "return 2 * x, x",
-            ["One value is wanted, and 2 of these are float32[2, 3]", "alone", "first"],
+            ["The test expects one value, and 2 of these are float32[2, 3]", "alone", "first"],
         ),
         ("return 2 * x,", ["A comma at the end of a line makes a tuple of one"]),
         ("print(2 * x)", ["not None (adapters.py:3)", "A printed value is not returned"]),

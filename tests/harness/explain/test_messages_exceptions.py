@@ -202,7 +202,7 @@ RAISED = [
         "net = Net(3)\nnet.load_state_dict({'proj': x, 'table': x[0, :1]})",
         "RuntimeError: load_state_dict cannot load these weights into Net",
         "The parameters of Net are called proj.weight; what is loaded calls them proj. Each key "
-        "lacks .weight at its end.",
+        "is missing .weight at its end.",
         "table is [1] in what is loaded, and [4] in Net.",
     ),
     (
@@ -240,7 +240,7 @@ RAISED = [
     ("return x.view(2, 3 / 1)", "A float stands where an int is needed"),
     ("return x.cuda()", "No GPU can be used here"),
     ("torch.cuda.nvtx.range_push('scores')", "No GPU can be used here"),
-    ("w = nn.Parameter(x)\nw += 1", "writes into a tensor whose gradient is wanted"),
+    ("w = nn.Parameter(x)\nw += 1", "writes into a tensor that needs a gradient"),
     ("return nn.Parameter(x).numpy()", "numpy ends the gradient"),
     # The program.
     ("import sys\nsys.exit()", "SystemExit: the program was ended (adapters.py:16)"),

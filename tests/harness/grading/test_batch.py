@@ -160,7 +160,7 @@ def test_the_same_name_twice_loses_nobody(odd):
         (["submissions"], "--out"),
         (
             ["submissions", "--out", "out", "--exercise", "run_nothing"],
-            "run_nothing is no exercise",
+            "run_nothing is not an exercise",
         ),
         (["submissions", "--out", "out", "--jobs", "0"], "--jobs"),
     ],

@@ -132,6 +132,6 @@ def test_a_file_that_is_no_text_is_named(judge: GradingJob, tmp_path: Path) -> N
     (folder / "adapters.py").write_text("from other import run_double\n")
     (folder / "other.py").write_bytes("def run_double(x): return 2 * x\n".encode("utf-16"))
     grade = judge.grade(Entry("alice", folder), "hash")
-    assert "other.py is no text in UTF-8 (in UTF-16, perhaps): save it as UTF-8" in (
+    assert "other.py is not text in UTF-8 (in UTF-16, perhaps): save it as UTF-8" in (
         grade.message or ""
     )

@@ -366,7 +366,10 @@ def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
 @pytest.mark.parametrize(
     ("builds_on", "said"),
     [
-        ('{"run_count": ("run_doubel",)}', "BUILDS_ON names 'run_doubel', which is no exercise"),
+        (
+            '{"run_count": ("run_doubel",)}',
+            "BUILDS_ON names 'run_doubel', which is not an exercise",
+        ),
         (
             '{"run_count": ("run_double",), "run_double": ("run_count",)}',
             "BUILDS_ON goes in a circle",

@@ -121,12 +121,12 @@ def test_a_forbidden_call_costs_what_the_author_says_and_says_why(double):
         share = 0.5 if verdict.exercise == "run_double" else 1.0
         assert verdict.score == pytest.approx(share * verdict.max_score, abs=0.01)
     assert verdicts(graded)["test_doubles"].message == (
-        "uses torch.add (adapters.py:5), which this assignment wants written by hand: "
-        "50 % of this exercise's points are taken off"
+        "uses torch.add (adapters.py:5), which must be written by hand in this assignment: "
+        "50% of this exercise's points are taken off"
     )
     assert verdicts(graded)["test_counts"].message is None
     assert graded.message == (
-        "it uses torch.add (adapters.py:5), which this assignment wants written by hand"
+        "it uses torch.add (adapters.py:5), which must be written by hand in this assignment"
     )
 
 
@@ -140,7 +140,7 @@ def test_a_forbidden_call_that_costs_nothing_is_one_note(double):
     )
     assert graded.score == 5.0
     assert notes(graded) == [
-        "uses torch.nn.Linear (adapters.py:5), which this assignment wants written by hand"
+        "uses torch.nn.Linear (adapters.py:5), which must be written by hand in this assignment"
     ]
 
 
@@ -284,7 +284,7 @@ def test_whoever_breaks_the_rules_is_not_told_that_everything_is_right(double):
     assert complaints(graded).startswith("it uses torch.add")
     shown = StringIO()
     print_grade(graded, Console(file=shown, width=200))
-    assert "50 % of this exercise's points are taken off" in shown.getvalue()
+    assert "50% of this exercise's points are taken off" in shown.getvalue()
     assert "cost nothing" not in shown.getvalue()
 
 
@@ -298,8 +298,8 @@ def test_what_is_only_in_the_source_is_noted_and_costs_nothing(double):
     assert graded.score == 5.0
     assert notes(graded) == []
     assert graded.message == (
-        "its source names torch.add (train.py:4), which this assignment wants written by "
-        "hand; no call of it was seen"
+        "its source names torch.add (train.py:4), which must be written by hand in "
+        "this assignment; no call of it was seen"
     )
 
 
@@ -308,8 +308,8 @@ def test_the_source_and_the_calls_are_told_in_one_sentence(double):
     train = "from torch import add\n\ndef train(x):\n    return add(x, 1)\n"
     graded = double("torch.nn.Linear(1, 1)\nreturn x + x", **{"train.py": train})
     assert graded.message == (
-        "it uses torch.nn.Linear (adapters.py:5), which this assignment wants written by "
-        "hand; its source also names torch.add (train.py:4)"
+        "it uses torch.nn.Linear (adapters.py:5), which must be written by hand in "
+        "this assignment; its source also names torch.add (train.py:4)"
     )
 
 
@@ -433,7 +433,7 @@ def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
     assert graded.score == graded.max_score
     assert f"it uses {SDPA} (adapters.py:5)" in graded.message
     assert [note for note in notes(graded) if SDPA in note] == [
-        f"uses {SDPA} (adapters.py:5), which this assignment wants written by hand"
+        f"uses {SDPA} (adapters.py:5), which must be written by hand in this assignment"
     ]
 
 

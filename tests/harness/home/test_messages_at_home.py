@@ -173,6 +173,42 @@ def test_a_test_that_breaks_is_not_blamed_on_the_student(at_home):
     assert "def broken" not in printed
 
 
+def test_what_costs_points_is_said_and_is_not_done(at_home):
+    """Every test passes, and a forbidden function takes points off all the same."""
+    settings = at_home.folder / "pyproject.toml"
+    table = "[tool.grader.forbidden]"
+    text = settings.read_text()
+    settings.write_text(text.replace(table, f'{table}\n"torch.add" = 50'))
+    printed = at_home("return torch.add(x, x)").stdout
+    assert "Note on run_double: uses torch.add (assignment/__init__.py:4)" in printed
+    assert ": 50% of this exercise's points are taken off." in printed
+    assert "Every public test passes, but the notes above cost points" in printed
+    assert "Done" not in printed
+
+
+def test_an_adapter_under_another_name_is_named(at_home):
+    """It is written, and nobody calls it."""
+    adapters = at_home.folder / "adapters.py"
+    adapters.write_text(adapters.read_text().replace("def run_count(", "def run_counts("))
+    printed = at_home("return 2 * x").stdout
+    assert "\nadapters.py has no run_count; it has run_counts: rename it.\n" in printed
+
+
+def test_lines_are_broken_between_words_where_the_terminal_ends(at_home):
+    """At its width, and at 80 columns where it has none."""
+    for columns, width in (("60", 60), ("", 80)):
+        printed = at_home("return 2 * x + 0.5", COLUMNS=columns).stdout
+        lines = printed.partition(" failure")[2].splitlines()[1:]
+        assert max(map(len, lines)) <= width
+        assert any(line.startswith("    ") and len(line) > width - 20 for line in lines)
+
+
+def test_code_that_cannot_be_imported_is_in_the_right_folder(at_home):
+    """Who types `pytest` where the tests are is not sent there."""
+    done = at_home("return (x")
+    assert "There are no tests in this folder" not in done.stdout + done.stderr
+
+
 def test_a_student_s_own_tests_are_shown_as_pytest_shows_them(at_home):
     """They are theirs, and a traceback is what they came for."""
     (at_home.folder / "tests/public/test_mine.py").write_text(

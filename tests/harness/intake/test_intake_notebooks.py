@@ -157,7 +157,7 @@ def test_two_notebooks_of_adapters_need_a_choice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("not JSON", r"damaged, it is no JSON \(line 1\): save it again"),
+        ("not JSON", r"damaged, it is not JSON \(line 1\): save it again"),
         ("[" * 100_000, "damaged"),
         ('{"cells": [\n{"x": }]}', "line 2"),
         ("[1, 2]", "JSON but no notebook"),

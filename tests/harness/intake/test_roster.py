@@ -71,8 +71,8 @@ def test_platforms_own_exports_are_rosters(tmp_path: Path) -> None:
         (b"name,email\n", "a header and nobody below it"),
         (b"colour,size\nred,3\n", "only colour, size: call one of its columns name, email or id"),
         (b"PK\x03\x04 a workbook", "save the roster as CSV"),
-        (b"\xff\xfen\x00a\x00m", "is no text"),
-        (b"name\n\x00\x01", "is no text"),
+        (b"\xff\xfen\x00a\x00m", "is not text"),
+        (b"name\n\x00\x01", "is not text"),
         (b'name\n"' + b"x" * 200_000 + b'"\n', "is no CSV"),
     ],
 )

@@ -95,7 +95,7 @@ def test_what_follows_from_another_exercise_is_told_there() -> None:
     assert follows["output"] == (
         "run_rope: halves are paired [rope-half-split]\n"
         "  The same cause as in run_rope (attention.py:12): see there.\n\n"
-        "wrong values; 0 of 1 tests passed"
+        "wrong results; 0 of 1 tests passed"
     )
 
 

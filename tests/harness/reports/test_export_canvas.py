@@ -185,9 +185,9 @@ def test_a_column_may_be_named_by_title_number_or_both(tmp_path: Path, name: str
         (GRADEBOOK, "Final Grade", "no columns are called 'Final Grade'"),
         (GRADEBOOK, "Homework", "name one with --column.* 'Quiz 1 .12.', 'Attention .87568490.'$"),
         (GRADEBOOK.replace(",5,10,", ",5,(read only),"), None, "marked read only"),
-        ("Name,Mail\nJane,x\n", None, "no gradebook of Canvas.* begins with 'Name, Mail'"),
-        ("", None, "no gradebook of Canvas.* begins with 'nothing'"),
-        (GRADEBOOK.replace(",Section,", ",Group,"), None, "no gradebook of Canvas"),
+        ("Name,Mail\nJane,x\n", None, "not a gradebook of Canvas.* begins with 'Name, Mail'"),
+        ("", None, "not a gradebook of Canvas.* begins with 'nothing'"),
+        (GRADEBOOK.replace(",Section,", ",Group,"), None, "not a gradebook of Canvas"),
     ],
 )
 def test_what_is_not_sure_is_refused(

@@ -178,9 +178,9 @@ SCALE = WORKSHEET.replace('"Maximum grade"', "Scale").replace("10.00", '"Poor, G
 @pytest.mark.parametrize(
     ("worksheet", "column", "words"),
     [
-        (WORKSHEET.replace("Participant 12", "Bob"), None, "no grading worksheet"),
-        ("", None, "no grading worksheet"),
-        (WORKSHEET.splitlines()[0], None, "no grading worksheet"),
+        (WORKSHEET.replace("Participant 12", "Bob"), None, "not a grading worksheet"),
+        ("", None, "not a grading worksheet"),
+        (WORKSHEET.splitlines()[0], None, "not a grading worksheet"),
         (SCALE, None, "not sure, or grades are no points.*--column.*'Scale'"),
         (WORKSHEET.replace("10.00", "Good"), None, "not graded in points: .* says 'Good'"),
         (WORKSHEET, "Mark", "no columns are called 'Mark'"),

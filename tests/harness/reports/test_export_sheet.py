@@ -84,7 +84,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ExportRefused, match="cannot be read: No such file"):
         Sheet.read(file)
     file.write_bytes("Student,ID\nMüller,1\n".encode("latin-1"))
-    with pytest.raises(ExportRefused, match="no CSV file in UTF-8"):
+    with pytest.raises(ExportRefused, match="not a CSV file in UTF-8"):
         Sheet.read(file)
 
 

@@ -187,7 +187,7 @@ def test_the_document_holds_people_exercises_and_every_test(tmp_path: Path) -> N
         "max_score": 6.0,
         "final": 2.0,
         "standing": "failed",
-        "words": "wrong values",
+        "words": "wrong results",
     }
     assert [test["status"] for test in group["tests"]] == ["passed", "failed"]
     assert (lara["status"], lara["score"], lara["authors"]) == ("not_graded", None, [])

@@ -271,6 +271,15 @@ def test_a_text_begins_with_what_went_wrong(tmp_path: Path):
     assert right == "Right: run_softmax (4 of 4), run_mask (4 of 4)"
 
 
+def test_no_line_of_a_text_is_wider_than_a_hundred_columns(tmp_path: Path):
+    """A mail, or a platform's box, breaks longer ones where it likes."""
+    results = graded(tmp_path / "download", MOODLE, tmp_path / "results")
+    ran(results, "--format", "folders")
+    texts = [file.read_text() for file in tmp_path.glob("results/feedback*/*/feedback.txt")]
+    assert texts
+    assert max(len(line) for text in texts for line in text.splitlines()) <= 100
+
+
 def test_nothing_is_written_for_a_platform_that_nothing_came_from(tmp_path: Path):
     """One sentence, and no empty zip that goes up without anybody noticing."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
@@ -296,7 +305,7 @@ def test_a_folder_of_somebody_else_is_not_replaced(tmp_path: Path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
     done = CliRunner().invoke(cli, ["feedback", str(results), "--out", str(tmp_path / "mine")])
-    assert "holds something that is no feedback" in str(done.exception)
+    assert "holds other files than a feedback's" in str(done.exception)
     assert ran(results).exit_code == 0
     assert ran(results).exit_code == 0
 

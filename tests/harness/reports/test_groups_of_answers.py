@@ -134,7 +134,7 @@ def test_names_are_text_that_can_be_changed_by_hand(graded, grader):
     ("change", "said"),
     [
         (lambda text: text.replace("hint =", "hnit ="), "toml:4: a mistake has no 'hnit'"),
-        (lambda text: text.replace('id = "half"', 'id = "Half!"'), "toml:4: 'Half!' is no id"),
+        (lambda text: text.replace('id = "half"', 'id = "Half!"'), "toml:4: 'Half!' is not an id"),
         (lambda text: text.replace("[[mistake]]", "[[mistake"), "is not TOML"),
         (lambda text: text.replace("numbers = [", 'numbers = ["x", '), "toml:4: an answer of this"),
         (lambda text: text + text.partition("\n\n")[2], "'half' is there twice for run_double"),

@@ -60,7 +60,9 @@ def test_what_is_no_report_is_not_replaced(grader, tmp_path):
     own = write_files(tmp_path / "own", {"index.html": "<h1>my page</h1>"})
     done = grader("report", results, "--out", own)
     assert done.returncode == 2
-    assert re.fullmatch("grader: .* is no report, and would be replaced: .*\n", done.stderr)
+    assert re.fullmatch(
+        "grader: .* holds other files than a report's, which would be lost: .*\n", done.stderr
+    )
     assert (own / "index.html").read_text() == "<h1>my page</h1>"
 
 
@@ -91,7 +93,7 @@ def test_a_batch_without_a_place_for_its_report_keeps_the_grades(grader, tiny, t
     out = tmp_path / "results"
     done = grader("batch", tmp_path / "class", "--out", out, "--assignment", tiny)
     assert done.returncode == 0
-    assert "is no report" in done.stderr
+    assert "other files than a report's" in done.stderr
     assert (out / "report" / "thesis.tex").read_text() == "mine"
 
 

@@ -134,7 +134,7 @@ def test_a_partial_standing_says_which_aspects_are_not_there_yet() -> None:
             a_verdict("run_rope", ERROR, GENERALITY),
         )
     )
-    assert found.words == "values right, generality and numerics not yet"
+    assert found.words == "values right; generality and numerics not yet"
     assert found.lacking == (GENERALITY, NUMERICS)
     assert (found.passed, found.tests, found.score, found.max_score) == (1, 3, 2.0, 6.0)
     assert (other.exercise, other.words) == ("run_softmax", "right")
@@ -406,7 +406,7 @@ def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
         ),
     )
     assert output.startswith("alice: 4 of 18 points\n")
-    assert ["run_rope", "0", "/", "12", "0", "of", "6", "wrong", "values"] in map(
+    assert ["run_rope", "0", "/", "12", "0", "of", "6", "wrong", "results"] in map(
         str.split, output.splitlines()
     )
     assert output.index("run_rope: it pairs halves [rope-half-split]") < output.index("run_softmax")
@@ -466,6 +466,8 @@ def test_a_line_on_a_person_says_where_and_what_and_how_much_more() -> None:
     tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is all wrong") for n in range(5)]
     assert complaint(a_grade(*tests), 60) == "run_0: a is all wrong (+4 more)"
     assert complaint(a_grade(*tests), 26) == "run_0: a is all… (+4 more)"
+    long = a_verdict("run_multihead_attention", FAILED, message="wrong from index 1 of seq on")
+    assert complaint(a_grade(long), 35) == "wrong from index 1 of seq on"
     assert complaint(a_grade(a_verdict("run_rope")), 60) == "everything right"
     assert complaint(a_grade(status=GradeStatus.UNREADABLE, message="no file"), 60) == "no file"
 

@@ -88,14 +88,14 @@ def test_no_file_is_no_decision(tmp_path: Path) -> None:
         ),
         (
             '[[points]]\nperson = "a"\nreason = "r"\nto = 2\nby = 1',
-            "decisions.toml:4: [[points]] wants to or by: both are there",
+            "decisions.toml:4: [[points]] needs to or by: both are there",
         ),
         (
             '[[extension]]\nperson = "a"\nuntil = 2026-10-03',
             "decisions.toml:3: until must be a date with a time, as 2026-10-03T23:59:00",
         ),
         ('[[points]]\nto = 1.234\nperson = "a"\nreason = "r"', ":2: to must be whole hundredths"),
-        ('[[excused]]\nperson = "a\n', "decisions.toml:2: this is no TOML"),
+        ('[[excused]]\nperson = "a\n', "decisions.toml:2: this is not TOML"),
         ('person = "a"', "decisions.toml:1: 'person' stands in no decision"),
         (
             "[[excused]]\n<<<<<<< mine\n",
@@ -256,8 +256,11 @@ def test_the_guide_tells_of_every_kind_of_decision() -> None:
         (("points", "alice", "many", "--reason", "r"), "the points must be a number such as 2"),
         (("points", "alice", "1.234", "--reason", "r"), "to must be whole hundredths of a point"),
         (("points", "alice", "2"), "missing option '--reason'"),
-        (("extension", "alice"), "[[extension]] wants until or days: neither is there"),
-        (("extension", "alice", "--until", "soon"), "'soon' is no time such as 2026-10-03T23:59"),
+        (("extension", "alice"), "[[extension]] needs until or days: neither is there"),
+        (
+            ("extension", "alice", "--until", "soon"),
+            "'soon' is not a time such as 2026-10-03T23:59",
+        ),
         (("undo", "3"), "holds 0 decisions, and none with the number 3"),
         (("taken-instead", "alice", "zoe"), "no submission is called 'zoe'"),
     ],

@@ -252,7 +252,7 @@ def test_times_come_from_a_table_where_the_platform_tells_none(tmp_path: Path) -
     [
         ("id,when\n11,now", "times.csv:1: there is no column for times"),
         ("who,time\n11,2026-10-05", "times.csv:1: there is no column for people"),
-        ("id,time\n12,2026-10-05\n11,yesterday", "times.csv:3: 'yesterday' is no time such as"),
+        ("id,time\n12,2026-10-05\n11,yesterday", "times.csv:3: 'yesterday' is not a time such as"),
     ],
 )
 def test_a_table_that_is_none_is_refused(tmp_path: Path, table: str, said: str) -> None:

@@ -402,7 +402,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(
     file = tmp_path / "results.sqlite"
     file.write_bytes(content)
     for opened in (Store.read, lambda folder: Store.open(folder, "attention")):
-        with pytest.raises(ForeignStore, match="is no store of results"):
+        with pytest.raises(ForeignStore, match="is not a store of results"):
             opened(tmp_path)
     assert file.read_bytes() == content
 
@@ -414,7 +414,7 @@ def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Pat
         database.execute("CREATE TABLE songs (title)")
         database.commit()
     before = file.read_bytes()
-    with pytest.raises(ForeignStore, match="is no store of results"):
+    with pytest.raises(ForeignStore, match="is not a store of results"):
         Store.open(tmp_path, "attention")
     assert file.read_bytes() == before
 

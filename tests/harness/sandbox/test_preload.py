@@ -206,12 +206,12 @@ def test_a_folder_without_a_package_is_not_installed():
     ("keys", "said"),
     [
         ('preload = "numpy"', "preload must be a list of names"),
-        ('preload = ["no-name"]', "'no-name' is no name that an import statement can have"),
+        ('preload = ["no-name"]', "'no-name' is not a name that an import statement can have"),
         (
             'preload = ["grader.grading.judge"]',
             "grader.grading.judge is out of a submission's reach",
         ),
-        ("packages = [3]", "3 is no name"),
+        ("packages = [3]", "3 is not a name"),
         ('packages = ["einx.sub"]', "write 'einx' for 'einx.sub'"),
     ],
 )

@@ -383,8 +383,8 @@ def test_a_job_refuses_a_grant_that_cannot_be(tiny_with, grader):
     ("line", "why"),
     [
         ('system_calls = "inotify_init1"', "system_calls must be a list of names"),
-        ('system_calls = ["no name"]', "'no name' is no name of a system call"),
-        ("system_calls = [3]", "3 is no name of a system call"),
+        ('system_calls = ["no name"]', "'no name' is not a name of a system call"),
+        ("system_calls = [3]", "3 is not a name of a system call"),
     ],
 )
 def test_a_setting_that_is_no_list_of_names_is_refused(tiny_with, line, why):

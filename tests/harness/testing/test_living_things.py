@@ -253,10 +253,10 @@ def test_what_there_is_not_is_refused_by_name():
         (lambda: student.optimizer("Adamw", []), "torch.optim has no optimizer Adamw"),
         (lambda: student.optimizer("Optimizer", []), "no optimizer Optimizer"),
         (lambda: student.other("run_more"), "adapters.py has no function run_more"),
-        (lambda: student.file("", "../x"), "is no name of a file"),
-        (lambda: student.file("", "/etc/passwd"), "is no name of a file"),
-        (lambda: student.folder({"a/../../b": ""}), "is no name of a file"),
-        (lambda: student.folder().file("../x"), "is no name of a file"),
+        (lambda: student.file("", "../x"), "is not a name of a file"),
+        (lambda: student.file("", "/etc/passwd"), "is not a name of a file"),
+        (lambda: student.folder({"a/../../b": ""}), "is not a name of a file"),
+        (lambda: student.folder().file("../x"), "is not a name of a file"),
     ]:
         with pytest.raises(BadThing, match=says):
             make()

@@ -202,6 +202,6 @@ def test_one_number_is_what_was_expected_however_it_is_kept():
     student, _ = handles(Anything(), [Answer(torch.tensor([6.0]))])
     assert_matches(student(torch.ones(6)), torch.tensor(6.0))
     with pytest.raises(
-        AssertionError, match=r"is a float, where a tensor of shape \[2\] was wanted"
+        AssertionError, match=r"is a float, where a tensor of shape \[2\] was expected"
     ):
         assert_matches(student(torch.ones(6)), torch.ones(2))

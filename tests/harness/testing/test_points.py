@@ -12,6 +12,7 @@ from grader.core.points import Gate, hundredths, points_of, scaled, shared_out, 
 from grader.core.verdict import Aspect, Status, Verdict, Visibility
 from grader.grading.judge.carry_forward import gated
 from grader.home.summary import ExerciseCounts
+from grader.testing.course import in_building_order
 from grader.testing.exercise import Membership
 from grader.testing.suite import share_points
 
@@ -267,3 +268,13 @@ def test_hundredths_are_the_nearest():
     assert [hundredths(points) for points in (10.000003, 5.999998, 0.29, 1.005)] == [
         1000, 600, 29, 100,
     ]  # fmt: skip
+
+
+def test_an_exercise_stands_after_those_that_it_builds_on():
+    """Otherwise the order is the author's."""
+    points = {"run_a": 1.0, "run_b": 2.0, "run_c": 3.0, "run_d": 4.0}
+    builds_on = {"run_a": ("run_c",), "run_c": ("run_d",), "run_b": ("run_a",)}
+    ordered = in_building_order(points, builds_on)
+    assert ordered == points
+    assert [*ordered] == ["run_d", "run_c", "run_a", "run_b"]
+    assert [*in_building_order(points, {})] == [*points]

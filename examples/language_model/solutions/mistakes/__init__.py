@@ -42,4 +42,7 @@ MISTAKES: tuple[Mistake, ...] = (
 
 HABITS = (*habits.HABITS, *side_effects.HABITS)
 
-__all__ = ["HABITS", "MISTAKES", "Mistake", "combined"]
+# What was saved is seen through what is loaded.
+BUILDS_ON = {"run_save_checkpoint": ("run_load_checkpoint",)}
+
+__all__ = ["BUILDS_ON", "HABITS", "MISTAKES", "Mistake", "combined"]

@@ -35,18 +35,18 @@ def _all_zero(states: dict[str, Any]) -> dict[str, Any]:
 
 
 def _loading(
-    model_too: bool = True,
-    optimizer_too: bool = True,
-    told: Callable[[int], int | None] = lambda iteration: iteration,
+    weights: Callable[[Any], Any] | None = _kept,
+    states: Callable[[Any], Any] | None = _kept,
+    told: Callable[[int], int | None] = _kept,
 ) -> Callable[..., int | None]:
-    """What restores a part of what was saved."""
+    """What restores a part of what was saved, or something else in its place."""
 
     def load(src: File, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> int | None:
         saved = torch.load(src)
-        if model_too:
-            model.load_state_dict(saved["model"])
-        if optimizer_too:
-            optimizer.load_state_dict(saved["optimizer"])
+        if weights is not None:
+            model.load_state_dict(weights(saved["model"]))
+        if states is not None:
+            optimizer.load_state_dict(states(saved["optimizer"]))
         return told(saved["iteration"])
 
     return load
@@ -69,7 +69,7 @@ MISTAKES = (
         "Which values does AdamW hold after a thousand steps that it does not hold at the start?",
         {
             "run_save_checkpoint": (_saving(optimizer=_without_state),),
-            "run_load_checkpoint": (_loading(optimizer_too=False),),
+            "run_load_checkpoint": (_loading(states=None), _loading(states=_without_state)),
         },
     ),
     Mistake(
@@ -78,7 +78,7 @@ MISTAKES = (
         "Which type does `state_dict()` return, and which method takes it back?",
         {
             "run_save_checkpoint": (_saving(model=_all_zero),),
-            "run_load_checkpoint": (_loading(model_too=False),),
+            "run_load_checkpoint": (_loading(weights=None), _loading(weights=_all_zero)),
         },
     ),
     Mistake(

@@ -91,7 +91,7 @@ def _drawn_like(weights: Any) -> Any:
 MISTAKES = (
     Mistake(
         "heads-split-without-transpose",
-        "Your features are cut into heads without the axes of heads and tokens changing places, "
+        "Your features are cut into heads without swapping the axes of heads and tokens, "
         "which mixes tokens up.",
         "After the cut, which axis stands next to the features of one head: that of the tokens, "
         "or another?",
@@ -105,8 +105,8 @@ MISTAKES = (
     ),
     Mistake(
         "heads-merge-without-transpose",
-        "The outputs of your heads are merged without the axes of heads and tokens changing "
-        "places, which mixes tokens up.",
+        "The outputs of your heads are merged without swapping the axes of heads and tokens, "
+        "which mixes tokens up.",
         "Just before you merge, do the outputs that belong to one token lie next to each other?",
         ways(Way(CAUSAL, {"merge_heads": _laid_across_tokens})),
     ),
@@ -146,7 +146,7 @@ MISTAKES = (
     Mistake(
         "output-projection-transposed",
         "Your output projection uses its weight the other way round, with rows and columns "
-        "exchanged.",
+        "swapped.",
         "Over which axis of the output weight does your product sum, and which one holds the "
         "features that come in?",
         ways(Way(CAUSAL, {"project_output": _times})),

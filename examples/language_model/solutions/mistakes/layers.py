@@ -176,7 +176,7 @@ MISTAKES = (
     ),
     Mistake(
         "projection-transposed",
-        "Your projection uses a weight the other way round, with rows and columns exchanged.",
+        "Your projection uses a weight the other way round, with rows and columns swapped.",
         "Which axis of the weight belongs to the features that come in, and which axis does your "
         "product sum over?",
         ways(
@@ -281,7 +281,7 @@ MISTAKES = (
     ),
     Mistake(
         "mean-subtracted",
-        "Your root mean square norm subtracts the mean, which is a layer norm's business.",
+        "Your root mean square norm subtracts the mean, which only a layer norm does.",
         "Does the word mean appear in the formula anywhere but under the root?",
         ways(
             Way(NORMED, {"divide_by_root": _centred}),

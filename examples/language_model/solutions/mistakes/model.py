@@ -206,7 +206,7 @@ MISTAKES = (
     Mistake(
         "final-norm-missing",
         "Your model leaves out the norm between the last block and the head.",
-        "Which weight that is in no block and is no matrix has no effect on your result?",
+        "Which weight that is in no block and is not a matrix has no effect on your result?",
         ways(Way(_MODEL, {"arrange_model": _without_last_norm})),
     ),
     Mistake(

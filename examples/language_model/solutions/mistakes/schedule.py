@@ -82,7 +82,7 @@ MISTAKES = (
     ),
     _mistake(
         "schedule-not-halved",
-        "Your cosine part swings from 2 to 0, so that the rate begins at nearly twice the largest.",
+        "Your cosine part runs from 2 to 0, so that the rate begins at nearly twice the largest.",
         "Which are the largest and the smallest value of 1 + cos, and which should they be?",
         _schedule(above=lambda passed: 1 + math.cos(math.pi * passed)),
     ),
@@ -101,7 +101,7 @@ MISTAKES = (
     ),
     _mistake(
         "schedule-whole-cosine",
-        "Your cosine goes down and up again within the cycle, where only its first half is wanted.",
+        "Your cosine goes down and up again within the cycle, where only its first half is needed.",
         "How large is the angle at the end of the cycle, and what is its cosine?",
         _schedule(above=lambda passed: (1 + math.cos(2 * math.pi * passed)) / 2),
     ),

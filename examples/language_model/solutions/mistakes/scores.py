@@ -253,7 +253,7 @@ MISTAKES = (
     ),
     Mistake(
         "causal-reversed",
-        "Your causal mask is turned round: each token sees itself and what comes after it, not "
+        "Your causal mask is transposed: each token sees itself and what comes after it, not "
         "what came before.",
         "Write down the mask for three tokens: what may the first of them see?",
         ways(Way(CAUSAL, {"causal_mask": _upper_triangle})),
