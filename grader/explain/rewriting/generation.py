@@ -286,6 +286,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         names.likes,
     ),
     ast.Assign: (
+        forgotten.defaults,
         statements.statements,
         names.renamed,
         statements.assignments,

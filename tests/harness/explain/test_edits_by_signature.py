@@ -111,6 +111,13 @@ SLIPS = {
     "a default of a class's own": [
         ("policy: Policy = Policy.FULL", "policy: Policy = Policy.CAUSAL"),
     ],
+    "what was set just before": [
+        (
+            "    if at is None:\n        at = torch.arange(x.shape[-2])",
+            "    at = torch.arange(x.shape[-2])",
+            "    at = torch.arange(x.shape[-2]) if at is None else at",
+        ),
+    ],
     "what a function around holds": [
         ("return x * beta", "return x"),
     ],

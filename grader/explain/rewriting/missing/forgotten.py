@@ -135,6 +135,33 @@ def _around(
     return wrap(setting.program, node, "", after, "forgotten", cost, subject, loose=loose)
 
 
+def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """Yields a parameter, or what was set just before, that is overwritten, whatever it was."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            pass
+        case _:
+            return
+    scope = setting.program.scope(node)
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
+        any(name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg))
+        or _is_set_just_before(setting, node, name)
+    ):
+        subject = f"when `{name}` is set"
+        for turned in ("", ".unsqueeze(-2)"):
+            after = f" if {name} is None else {name}{turned}"
+            yield wrap(setting.program, value, "", after, "forgotten", CHANGE, subject, loose=True)
+
+
+def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
+    home = setting.program.home(node)
+    match getattr(home.parent, home.field)[: home.index][-1:] if home.index else []:
+        case [ast.Assign(targets=[ast.Name(id=other)], value=ast.Name())]:
+            return other == name
+        case _:
+            return False
+
+
 def _other_values(setting: Setting, node: ast.expr) -> list[str]:
     """Returns the variable that an expression is made of, and the function's first tensor."""
     names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
