@@ -25,7 +25,7 @@ GROUPS = {
     "Look and decide": {
         "report": ("report", "report"),
         "mistakes": ("mistakes", "mistakes"),
-        "tolerances": ("tolerances", "tolerances"),
+        "tolerances": ("report", "tolerances"),
         "alike": ("alike", "alike"),
         "decide": ("decide", "decide"),
     },
@@ -34,11 +34,11 @@ GROUPS = {
         "feedback": ("feedback", "feedback"),
     },
     "Author an assignment": {
-        "new": ("new", "new"),
+        "new": ("authoring", "new"),
         "verify": ("verify", "verify_command"),
-        "freeze": ("handout", "freeze"),
-        "handout": ("handout", "handout"),
-        "gradescope-zip": ("gradescope_zip", "gradescope_zip"),
+        "freeze": ("authoring", "freeze"),
+        "handout": ("authoring", "handout"),
+        "gradescope-zip": ("authoring", "gradescope_zip"),
     },
 }
 _UNGROUPED = {"completion": ("completion", "completion")}

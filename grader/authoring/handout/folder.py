@@ -11,16 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.authoring.handout.engine import PYTHON, write_wheel
 from grader.authoring.handout.freezing import freeze_public_tests
 from grader.authoring.handout.installing import (
     ENVIRONMENT,
     PLACE,
+    PYTHON,
     REQUIREMENTS,
     WORKFLOW,
     Installation,
     Platform,
     section,
+    write_wheel,
 )
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import is_adapter

@@ -1,4 +1,4 @@
-"""`grader report`: pages to look at."""
+"""`grader report` writes pages; `grader tolerances` shows how far right and wrong are apart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.cli.options import FOLDER, RESULTS, details_option
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import Report, current_report, write_report
-from grader.reports.suite_quality import exercises_of, in_words
+from grader.reports.suite_quality import exercises_of, in_words, print_tolerances
 from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
@@ -135,3 +135,18 @@ def _changes_in_words(changes: Changes) -> str:
     ):
         words += f", {len(found)} {said}" if found else ""
     return words
+
+
+@click.command(short_help="Show how far right and wrong answers are apart.")
+@RESULTS
+def tolerances(folder: Path) -> None:
+    """Shows how far the answers of a class were off in each test.
+
+    \b
+    Example:
+      grader tolerances results/
+
+    A tolerance is sound if the worst right answer and the nearest wrong one are far apart; tests
+    where they are not are listed at the end.
+    """
+    print_tolerances(Store.read(folder).grades(), Console())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,6 @@ from grader.explain.deadline import Deadline
 from grader.explain.excerpts import excerpts, function_at
 from grader.explain.explainer.explainer import Explainer
 from grader.explain.explainer.explanation_cache import ExplanationCache, SubmissionProgram
-from grader.explain.explainer.own_time import OwnTime
 from grader.explain.explainer.rerun import LOST, REPEATED, LostTests, hang_told
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.forbidden_names import find_mentions
@@ -33,7 +33,7 @@ from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
-from grader.sandbox.session import SessionLimits
+from grader.sandbox.session import Session, SessionLimits
 from grader.testing.outcome import WISH, StudentFault, in_words
 from grader.testing.suite import Suite
 
@@ -41,6 +41,25 @@ from grader.testing.suite import Suite
 _MEMORY = 1 << 30
 _LARGEST_FILE = 64 << 20
 _LATE = "its time for an explanation was over before all was told"
+
+
+class OwnTime:
+    """A clock that counts the seconds of this process, and of the workers that it waits for.
+
+    It stands still while the machine is busy with something else.
+    """
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+
+    def follow(self, session: Session) -> None:
+        """Counts the workers of a session from now on."""
+        self._session = session
+
+    def __call__(self) -> float:
+        """Returns the seconds so far, from an unknown beginning on."""
+        of_workers = 0.0 if self._session is None else self._session.spent
+        return time.process_time() + of_workers
 
 
 class ExplainerService:

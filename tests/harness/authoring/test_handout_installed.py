@@ -15,7 +15,7 @@ from zipfile import ZipFile
 import pytest
 import yaml
 
-from grader.authoring.handout.engine import PACKAGES, PYTHON, needed, write_wheel
+from grader.authoring.handout.installing import PACKAGES, PYTHON, needed, write_wheel
 from tests.harness.conftest import write_files
 from tests.harness.core.test_borders import imports_of
 

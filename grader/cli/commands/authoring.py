@@ -1,0 +1,154 @@
+"""The commands of an author: `grader new`, `freeze`, `handout` and `gradescope-zip`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from grader.authoring.gradescope_zip import (
+    EXPLAIN_TIMEOUT,
+    MEMORY_MB,
+    TIMEOUT,
+    Autograder,
+    autograder_zip,
+)
+from grader.authoring.handout.installing import Platform
+from grader.authoring.new_assignment import lay_out_assignment
+from grader.cli.options import (
+    FILE,
+    FOLDER,
+    assignment_option,
+    chosen_options,
+    display_options,
+    grading_options,
+    torch_index_option,
+)
+from grader.core.assignment import CPU, find_assignment
+from grader.reports.export.gradescope import Display, VisibleWhen
+from grader.reports.export.scores import write_whole
+
+_DEFAULTS = {"timeout": TIMEOUT, "memory": MEMORY_MB, "explain_timeout": EXPLAIN_TIMEOUT}
+
+
+@click.command(short_help="Lay out a fresh assignment.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--name", help="Its name.  [default: the folder's name]")
+def new(folder: Path, name: str | None) -> None:
+    """Lays out a fresh assignment in the new folder DIR.
+
+    \b
+    Examples:
+      grader new my-assignment
+      grader new courses/week-3 --name "Norms and activations"
+
+    It has one small exercise with a stub, a reference, a known mistake, public and hidden tests,
+    and two example submissions, and passes its own tests at once.
+    """
+    name = lay_out_assignment(folder, name)
+    click.echo(f"{folder}: the assignment {name}, with one exercise. Next:\n")
+    click.echo(f"    cd {shlex.quote(str(folder))}")
+    click.echo("    pytest")
+
+
+@click.command(short_help="Make the public tests' fixture tensors again.")
+@assignment_option
+def freeze(assignment_folder: Path) -> None:
+    """Makes the fixture tensors of the public tests again, from the references.
+
+    \b
+    Examples:
+      grader freeze
+      grader freeze --assignment examples/feed_forward
+
+    For authors: run it after a public test, a reference or a mistake was changed.
+    """
+    from grader.authoring.handout.freezing import (
+        freeze_public_tests,  # torch takes a second to load
+    )
+
+    assignment = find_assignment(assignment_folder)
+    for file in freeze_public_tests(assignment, assignment.public_tests):
+        click.echo(f"{file.relative_to(assignment.root)}  {file.stat().st_size / 1024:.0f} KiB")
+
+
+@click.command(short_help="Write what students get.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option(
+    "--platform",
+    type=click.Choice([str(platform) for platform in Platform]),
+    help="Where students hand in: the README says how.",
+)
+@torch_index_option
+@assignment_option
+def handout(
+    folder: Path, platform: str | None, torch_index: str | None, assignment_folder: Path
+) -> None:
+    """Writes what students get into the new folder DIR.
+
+    \b
+    Examples:
+      grader handout student-files/ --platform canvas
+      grader handout ../handout --assignment examples/feed_forward
+
+    Stubs, adapters, public tests with their fixture tensors, one file with as much of the engine
+    as these need, what pip, uv and conda install from, a README, and a workflow by which GitHub
+    runs the tests on every push; no solution and nothing of the hidden tests.
+    """
+    from grader.authoring.handout.folder import Course, lay_out  # torch takes a second to load
+
+    assignment = find_assignment(assignment_folder)
+    lay_out(assignment, folder, Course(Platform(platform) if platform else None, torch_index))
+    click.echo(f"{folder}: the handout of {assignment.name}; its README.md says how to begin")
+
+
+@click.command(
+    "gradescope-zip",
+    short_help="Write the autograder for Gradescope.",
+    context_settings={"default_map": _DEFAULTS},
+)
+@click.argument("file", type=FILE)
+@torch_index_option
+@display_options
+@grading_options
+def gradescope_zip(
+    file: Path,
+    torch_index: str | None,
+    hidden_tests: str,
+    leaderboard: bool,
+    assignment_folder: Path,
+    **chosen: Any,
+) -> None:
+    """Writes the assignment's autograder to the zip FILE, to be uploaded to Gradescope as it is.
+
+    \b
+    Examples:
+      grader gradescope-zip autograder.zip --torch-index URL
+      grader gradescope-zip autograder.zip --hidden-tests after_due_date
+
+    It holds the engine, the tests and the solutions: keep it as secret as those. It fits
+    Gradescope's smallest container: 768 MB, half a processor, 10 minutes.
+    """
+    required, no_explain = chosen.pop("require_isolation"), chosen.pop("no_explain")
+    assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
+    if options.device != CPU:
+        raise click.UsageError(
+            f"--device {options.device}: Gradescope's containers have no GPU, and the zip installs "
+            "torch for CPUs: leave --device out"
+        )
+    display = Display(hidden_tests=VisibleWhen(hidden_tests), leaderboard=leaderboard)
+    autograder = Autograder(options, display, torch_index, required, not no_explain)
+    content = autograder_zip(assignment, autograder)
+    write_whole(file, content)
+    click.echo(
+        f"{file}: the autograder of {assignment.name}, {len(content) / 1024:.0f} KiB, which takes "
+        f"at most {autograder.seconds / 60:.0f} minutes for a submission"
+    )
+    if torch_index is None:
+        click.echo(
+            "its setup.sh finds torch for CPUs only if pip in the image knows where: "
+            "name the index with --torch-index",
+            err=True,
+        )
