@@ -122,7 +122,7 @@ def test_an_object_in_place_of_a_class_is_told():
         "get_optimizer_class must return the class of an Optimizer (step()), "
         "not an object of type Steps"
     )
-    assert "leave out the round brackets" in said[2]
+    assert "leave out the brackets that make an object of it" in said[2]
 
 
 def test_a_class_that_does_what_an_object_does_is_right():
