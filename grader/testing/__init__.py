@@ -8,23 +8,37 @@ A test calls `student` and `reference` on inputs from `draw`, and asserts:
         assert_matches(student(x, dim=-1), reference(x, dim=-1))
 """
 
-from grader.testing.assertions import (
-    assert_gradients_match,
-    assert_inputs_unchanged,
-    assert_keeps_dtype,
-    assert_matches,
-    assert_runs_on_another_device,
-    assert_same_answer_twice,
-    assert_work_does_not_grow,
-)
-from grader.testing.comparison import (
-    BFLOAT16,
-    FLOAT16,
-    FLOAT32,
-    Tolerance,
-    assert_distribution,
-)
-from grader.testing.exercise import aspect, exercise
+import sys
+
+
+def not_installed(missing: ModuleNotFoundError) -> str:
+    """Returns advice for a student who runs another Python than the assignment's."""
+    return (
+        f"{missing.name} is not installed for this Python, {sys.executable}: run the pytest of "
+        "the environment into which you installed the assignment, such as .venv/bin/pytest"
+    )
+
+
+try:
+    from grader.testing.assertions import (
+        assert_gradients_match,
+        assert_inputs_unchanged,
+        assert_keeps_dtype,
+        assert_matches,
+        assert_runs_on_another_device,
+        assert_same_answer_twice,
+        assert_work_does_not_grow,
+    )
+    from grader.testing.comparison import (
+        BFLOAT16,
+        FLOAT16,
+        FLOAT32,
+        Tolerance,
+        assert_distribution,
+    )
+    from grader.testing.exercise import aspect, exercise
+except ModuleNotFoundError as missing:
+    sys.exit(not_installed(missing))
 
 __all__ = [
     "BFLOAT16",

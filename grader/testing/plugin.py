@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import sys
 
 import pytest
 
-
-def _not_installed(missing: ModuleNotFoundError) -> str:
-    """Returns advice for a student who runs another Python than the assignment's."""
-    return (
-        f"{missing.name} is not installed for this Python, {sys.executable}: run the pytest of "
-        "the environment into which you installed the assignment, such as .venv/bin/pytest"
-    )
-
-
-try:
-    from grader.testing.cases import Case, Draw
-    from grader.testing.exercise import Membership, membership
-    from grader.testing.handles.bench import Bench
-    from grader.testing.handles.handle import Reference, Student
-except ModuleNotFoundError as missing:
-    sys.exit(_not_installed(missing))
+from grader.testing import not_installed
+from grader.testing.cases import Case, Draw
+from grader.testing.exercise import Membership, membership
+from grader.testing.handles.bench import Bench
+from grader.testing.handles.handle import Reference, Student
 
 BENCH = pytest.StashKey[Bench]()
 LOCATE, CALL_TIMEOUT = "--locate", "--call-timeout"
@@ -52,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         try:
             home = importlib.import_module("grader.home.plugin")
         except ModuleNotFoundError as missing:
-            raise pytest.UsageError(_not_installed(missing)) from None
+            raise pytest.UsageError(not_installed(missing)) from None
         config.pluginmanager.register(home)
 
 

@@ -29,6 +29,12 @@ def some_exercises(tmp_path) -> Path:
         ),
         "utf-8",
     )
+    mistakes = copy / "solutions" / "mistakes" / "__init__.py"
+    text = mistakes.read_text("utf-8")
+    assert "\nBUILDS_ON = {" in text
+    mistakes.write_text(
+        re.sub(r"\nBUILDS_ON = \{.*?\}\n", "\nBUILDS_ON = {}\n", text, flags=re.DOTALL), "utf-8"
+    )
     kept = {f"test_{name.partition('_')[2]}.py" for name in SOME}
     for file in copy.glob("tests/*/test_*.py"):
         if file.name not in kept:

@@ -218,5 +218,5 @@ def test_few_lines_that_are_told_are_other_ones(graded):
 
 def test_no_program_is_given_a_name_that_is_not_its_own(graded):
     """To say nothing beats to mislead."""
-    assert len(graded.unknown) >= 6
+    assert len(graded.unknown) >= 3
     assert misnamed(graded) == {}

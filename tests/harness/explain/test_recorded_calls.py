@@ -13,6 +13,7 @@ from grader.explain.explainer.explainer import Explainer
 from grader.explain.explainer.rerun import LostTests
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.mistakes import load_mistakes
+from grader.explain.rewriting.slips import NO_SLIPS
 from grader.grading.judge.judge import Judge
 from grader.sandbox.session import Session, SessionLimits
 from grader.testing.memory import Reply
@@ -49,7 +50,7 @@ def recorded_calls(folder: Path, adapters: str) -> list[str]:
             counted = CountedCalls(one.session)
             statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, [SDPA])}
             explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
-            workshop = RepairWorkshop(one.session, one.submission)
+            workshop = RepairWorkshop(one.session, one.submission, NO_SLIPS)
             losses = LostTests(one.session, one.submission.root)
             assert [*explainer.explain(counted.ask, statuses, NEVER, {}, workshop, losses)]
             recorded.extend(counted.recorded)

@@ -217,9 +217,10 @@ def test_a_student_s_own_tests_are_shown_as_pytest_shows_them(at_home):
     assert "E       assert [1, 2] == [1, 3]" in at_home("return 2 * x").stdout
 
 
-def test_another_python_without_torch_is_told_in_a_sentence(at_home, tmp_path):
+@pytest.mark.parametrize("package", ["torch", "safetensors"])
+def test_another_python_without_a_package_is_told_in_a_sentence(at_home, tmp_path, package):
     """The pytest of the system instead of the environment's is a common slip."""
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['safetensors'] = None\n")
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{package!r}] = None\n")
     at_home("return 2 * x")
     done = subprocess.run(
         [sys.executable, "-P", "-m", "pytest"],
@@ -230,7 +231,7 @@ def test_another_python_without_torch_is_told_in_a_sentence(at_home, tmp_path):
         timeout=300,
         check=False,
     )
-    assert "safetensors is not installed for this Python" in done.stdout + done.stderr
+    assert f"{package} is not installed for this Python" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 
