@@ -97,7 +97,7 @@ def _rows(path: Path) -> list[list[str]]:
             tables, key=lambda rows: max(map(_known_columns, rows[:_HEADER_WITHIN]), default=0)
         )
     except csv.Error as error:
-        raise BadRoster(f"{_shown(path)} is no CSV: {error}") from error
+        raise BadRoster(f"{_shown(path)} is not a CSV file: {error}") from error
     if not rows:
         raise BadRoster(f"{_shown(path)} is empty: a roster has a row for each person")
     return rows

@@ -151,6 +151,6 @@ class Environment:
 def in_words(package: str) -> str:
     """Returns advice on a package that submissions may import and the environment lacks."""
     return (
-        f"the course's environment lacks {package}, which submissions may import: install it "
-        "where the grader is installed"
+        f"{package}, which submissions may import, is missing in the course's environment: "
+        "install it where the grader is installed"
     )

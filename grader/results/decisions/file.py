@@ -98,7 +98,7 @@ def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]
             yield key, f"{key} must be {wrong}, not {_shown(value)}"
     for key in form.needed:
         if key not in table:
-            yield "", f"[[{kind}]] lacks {key!r}{_WHY.get(key, '')}"
+            yield "", f"[[{kind}]] needs {key!r}{_WHY.get(key, '')}"
     given = [key for key in form.exactly_one if key in table]
     if form.exactly_one and len(given) != 1:
         there = "both are there" if given else "neither is there"

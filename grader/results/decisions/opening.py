@@ -111,7 +111,7 @@ def _rows(file: Path) -> list[list[str]]:
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
     except csv.Error as error:
-        raise BadDecisions(f"{file} is no CSV: {error}") from error
+        raise BadDecisions(f"{file} is not a CSV file: {error}") from error
     if len(content) > _LARGEST or len(rows) < 2:
         raise BadDecisions(f"{file} is not a table of times: it needs a header and a row for each")
     return rows

@@ -73,7 +73,7 @@ def test_platforms_own_exports_are_rosters(tmp_path: Path) -> None:
         (b"PK\x03\x04 a workbook", "save the roster as CSV"),
         (b"\xff\xfen\x00a\x00m", "is not text"),
         (b"name\n\x00\x01", "is not text"),
-        (b'name\n"' + b"x" * 200_000 + b'"\n', "is no CSV"),
+        (b'name\n"' + b"x" * 200_000 + b'"\n', "is not a CSV file"),
     ],
 )
 def test_a_bad_roster_is_one_sentence(tmp_path: Path, content: bytes, reason: str) -> None:

@@ -77,7 +77,7 @@ def test_no_file_is_no_decision(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ('[[point]]\nperson = "a"', "decisions.toml:1: nothing is decided by [[point]]: did you"),
-        ('\n[[comment]]\nperson = "a"', "decisions.toml:2: [[comment]] lacks 'text'"),
+        ('\n[[comment]]\nperson = "a"', "decisions.toml:2: [[comment]] needs 'text'"),
         (
             '[[comment]]\nperson = "a"\ntekst = "b"',
             "decisions.toml:3: [[comment]] knows no 'tekst': did you mean text?",
