@@ -13,6 +13,7 @@ from grader.explain.rewriting.program.vocabulary import Nature
 
 _SLICES = ("$a:$b", "$a:", ":$b")
 _TURNS = (".transpose($*axes)", ".mT", ".T")
+_ENTRIES = ("$a,", "$a, $b", "$a, $b, $c")
 _COPY = '__import__("copy").deepcopy'
 
 ROWS: tuple[Row, ...] = (
@@ -39,6 +40,12 @@ ROWS: tuple[Row, ...] = (
         ("(-$a, $b)", "($a, -$b)"),
         ("[$a, -$b]", "[-$a, $b]"),
         ("[-$a, $b]", "[$a, -$b]"),
+    ),
+    *rows(
+        "the kind of brackets",
+        SLIP,
+        *((f"$x + ({more})", f"$x + [{more}]") for more in _ENTRIES),
+        *((f"$x + [{more}]", f"$x + ({more})") for more in _ENTRIES),
     ),
     *rows(
         "how far a condition reaches",
