@@ -11,6 +11,7 @@ no compiler, and needs none: the numbers are the same, and what is looked at whi
 from __future__ import annotations
 
 import ast
+import contextlib
 import difflib
 import functools
 import gc
@@ -26,7 +27,6 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
-from torch._compile import _disable_dynamo
 
 from grader.core.names import KNOWN_PACKAGES, SILENT
 from grader.worker.observing.lines import own_file
@@ -257,11 +257,15 @@ def load_no_compiler() -> None:
     The first call of one loads `torch._dynamo`, which takes a second: steps of optimizers, and
     most operations on the meta device (`torch/_compile.py`).
     """
-    code = _disable_dynamo(lambda: None).__code__
-    for one in gc.get_objects():
-        if type(one) is FunctionType and one.__code__ is code:
-            function = inspect.getclosurevars(one).nonlocals["fn"]
-            function.__dynamo_disable = function
+    # Where another torch does it otherwise, that is loaded, and nothing else is different.
+    with contextlib.suppress(ImportError, KeyError):
+        from torch._compile import _disable_dynamo
+
+        code = _disable_dynamo(lambda: None).__code__
+        for one in gc.get_objects():
+            if type(one) is FunctionType and one.__code__ is code:
+                function = inspect.getclosurevars(one).nonlocals["fn"]
+                function.__dynamo_disable = function
 
 
 def do_without_compiling() -> None:

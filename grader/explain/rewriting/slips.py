@@ -147,7 +147,8 @@ def _example(lines: object, row: Row, place: str) -> Example | None:
         try:
             ast.parse(line)
         except SyntaxError as problem:
-            raise BadAssignment(f"{place}: {line!r} is no line of Python: {problem.msg}") from None
+            why = f"{line!r} is not a line of Python: {problem.msg}"
+            raise BadAssignment(f"{place}: {why}") from None
     return example
 
 
@@ -176,7 +177,7 @@ def _vocabulary(told: object) -> Vocabulary:
         try:
             re.compile(pattern)
         except (re.error, TypeError) as problem:
-            raise BadAssignment(f"{place} kinds.{name} is no pattern: {problem}") from None
+            raise BadAssignment(f"{place} kinds.{name} is not a pattern: {problem}") from None
         patterns[_known(name, _NATURES, f"{place} kinds")] = pattern
     in_order = [_groups(family, f"{place} in_order") for family in families]
     return Vocabulary(_groups(told.get("exchanged", []), f"{place} exchanged"), in_order, patterns)

@@ -117,6 +117,8 @@ class Job:
         # Why there is no fork server, the child will find out, and tell.
         with contextlib.suppress(ForkServerLost):
             self._servers.current().wait_until_ready()
+        if Role(order["be"]) is Role.EXPLAINER:
+            self._loaded()
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -132,11 +134,15 @@ class Job:
                 self._intake.close_own()
                 os._exit(code)
         try:
-            if self._explaining is None:
-                self._explaining = Explaining(self._collected.suite)
+            self._loaded()  # while the judge is at work
         finally:
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         return code
+
+    def _loaded(self) -> Explaining:
+        if self._explaining is None:
+            self._explaining = Explaining(self._collected.suite)
+        return self._explaining
 
     def _be(self, order: dict[str, Any]) -> None:
         collected, shared = self._collected, (self._servers, self._intake, self._scratch)
@@ -146,7 +152,7 @@ class Job:
             limit_memory_growth(memory_bound(settings))
             self._judge(JudgeService(suite, settings, *shared, self._lines.say))
         else:
-            explaining = self._explaining or Explaining(suite)
+            explaining = self._loaded()
             explaining.service.bound_this_process()
             # It makes and drops syntax trees by the thousand: to look for cycles in them as often
             # as usual takes a sixth of its time.

@@ -108,7 +108,7 @@ def test_the_root_hands_out_what_it_has():
         ("* side", "+ side", "no edit makes 'return image.shape[0] * image.shape[1]' of"),
         ('["return image.shape[0] * side", ', "[", "example must be two lines of code"),
         ("[[slip]]", "[words]\nexchanged = 3\n[[slip]]", "exchanged must be a list of texts"),
-        ("[[slip]]", '[words.kinds]\nmask = "("\n[[slip]]', "kinds.mask is no pattern"),
+        ("[[slip]]", '[words.kinds]\nmask = "("\n[[slip]]', "kinds.mask is not a pattern"),
     ],
 )
 def test_a_wrong_row_is_told_with_its_place(course, old, new, said):
@@ -117,3 +117,11 @@ def test_a_wrong_row_is_told_with_its_place(course, old, new, said):
         check_examples(load_slips(course(ROW.replace(old, new))))
     assert said in str(raised.value)
     assert str(raised.value).startswith("solutions/slips.toml")
+
+
+@pytest.mark.parametrize("unit", ["_len", "_n_len", "_head", "_"])
+def test_no_name_of_a_stranger_keeps_a_pattern_busy(unit):
+    """A name that fits in exponentially many ways, but for its end, would take for ever."""
+    words = load_slips(ROOT).vocabulary
+    for count in (*range(1, 40), 10_000):
+        assert words.nature_of(f"n{unit * count}x") in (None, Nature.SIZE)

@@ -64,12 +64,14 @@ _KINDS = {
     Nature.MASK: r"mask|keep",
     Nature.WEIGHT: r"^[Ww](_|$)|weight(?!s$)|^[Ww]\d$",
     Nature.SIZE: r"^(d|n|num|max|batch|dim|axis|size|len|half|hidden|inner|in|out|dims)"
-    r"(_(in|out|dim|size|length|features|\w*len))*$"
+    r"(_(in|out|dim|size|length|features|[^\W_]*len))*$"
     r"|_(size|len|length|dim|width)$|^(depth|width|length|count)$",
     Nature.OTHER: r"^(device|dtype|self|cls|name|layers?)$",
 }
 # In a word this short, as in `xr` and `yr`, one letter often stands for another word.
 _SHORT = 2
+# No pattern is asked about a longer name: one with repeats may take time without end.
+_LONGEST = 40
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -167,11 +169,16 @@ class Vocabulary:
 
     def nature_of(self, name: str) -> Nature | None:
         """Returns the nature that a name alone suggests, or None."""
-        return next((nature for nature, pattern in self._kinds if pattern.search(name)), None)
+        return next((nature for nature, pattern in self._kinds if _fits(pattern, name)), None)
 
     def suits(self, name: str, nature: Nature) -> bool:
         """Returns whether a name would do for a value of a nature, whatever else it suggests."""
-        return any(own is nature and pattern.search(name) for own, pattern in self._kinds)
+        return any(own is nature and _fits(pattern, name) for own, pattern in self._kinds)
+
+
+def _fits(pattern: re.Pattern[str], name: str) -> bool:
+    """Returns whether a pattern fits a name, which a stranger may have chosen to cost much."""
+    return len(name) <= _LONGEST and pattern.search(name) is not None
 
 
 PLAIN = Vocabulary()
