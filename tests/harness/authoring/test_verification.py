@@ -33,7 +33,7 @@ def test_the_bundled_tests_catch_every_known_mistake_and_let_right_code_pass(gra
 
 
 @pytest.mark.parametrize(
-    "exercise", rest_slow(["run_layer_norm", "run_rms_norm", "run_silu", "run_swiglu"], 4)
+    "exercise", rest_slow(["run_silu", "run_rms_norm", "run_layer_norm", "run_swiglu"], 4)
 )
 def test_the_second_assignments_tests_catch_every_small_edit(grader, capsys, exercise):
     """Known mistakes are those that someone thought of; edits are all that are near."""

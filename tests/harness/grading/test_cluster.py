@@ -210,6 +210,7 @@ def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
     assert "12 graded, 0 unreadable, 0 not graded" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_cluster_of_strangers_is_one_sentence(
     stranger: Path, tiny: Path, tmp_path: Path, grader
 ) -> None:
