@@ -23,7 +23,7 @@ from grader.grading.fingerprints import SUITE, source_files
 from grader.grading.options import Options
 from grader.reports.export.gradescope import Display, not_graded
 
-# Of a container of 768 MB the grader's own processes take up to 600; half a processor is slow.
+# The grader's own processes take up to 600 of a container's 768 MB; half a processor is slow.
 MEMORY_MB = 128
 TIMEOUT = 240.0
 EXPLAIN_TIMEOUT = 40.0

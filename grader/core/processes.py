@@ -22,8 +22,8 @@ _PR_SET_PDEATHSIG = 1
 def end_with_parent(parent: int | None = None) -> None:
     """Has the kernel kill this process when its parent ends (prctl(2)).
 
-    If it is no longer `parent` who is that, it has ended already, and so does this process. What
-    was asked for is cleared by a change of user.
+    If `parent` is no longer its parent, that has ended already: this process ends as well. A change
+    of user clears the setting.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -39,7 +39,7 @@ def processors() -> int:
 
 
 def is_alive(pid: int) -> bool:
-    """Returns whether a process is running: one that only waits to be buried is not."""
+    """Returns whether a process is running; a zombie is not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -77,7 +77,7 @@ def limited_memory_growth(more: int) -> Iterator[None]:
 
 
 def machine_has(size: int) -> bool:
-    """Returns whether the machine has so many bytes left: a bound, and not it, refused some."""
+    """Returns whether the machine has `size` bytes left: a refusal then came from a bound."""
     if sys.platform != "linux":
         return False
     (left,) = re.findall(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())

@@ -107,7 +107,7 @@ def _indent(line: str) -> int:
 
 
 def lines_of(root: Path, file: str) -> list[str]:
-    """Returns the lines of a file below `root`; none of what is no file there."""
+    """Returns the lines of a file below `root`; none if there is no such file."""
     try:
         path = (root / file).resolve()
         if not path.is_relative_to(root.resolve()):

@@ -172,7 +172,7 @@ class IntakeClient:
         Raises:
             TimeoutError: if it has not come by the deadline.
             _TooMuchProcessorTime: if the process has used more than it may since `used_before`.
-            OSError: if the process ended before, or says more than anybody can read.
+            OSError: if the process ended before, or its answer is too long.
         """
         said = bytearray()
         look = time.monotonic() + _LOOK_EVERY
@@ -193,7 +193,7 @@ class IntakeClient:
                 self._look(used_before)
                 raise ConnectionResetError("it ended")
             if len(said) > self.longest_answer:
-                raise ConnectionAbortedError("it says more than anybody can read")
+                raise ConnectionAbortedError("its answer is too long")
         return bytes(said)
 
     def _look(self, used_before: float | None) -> None:

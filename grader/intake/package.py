@@ -22,7 +22,7 @@ from grader.intake.open_folder import OpenFolder, chunks
 class Bundle:
     """A tar that is being made; a context manager, after which `content` holds its bytes.
 
-    What it holds of a file is its path and its bytes.
+    It holds the path and the bytes of each file, and nothing else of it.
     """
 
     def __init__(self) -> None:

@@ -309,10 +309,10 @@ class _Directory:
         return 2 if is_exact else 1
 
     def with_accounts(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Returns the entries, of clones with the account that follows the assignment's name.
+        """Returns the entries; the author of a clone is the account after the assignment's name.
 
-        That name may have hyphens, and so may accounts: it is what all clones begin with and most
-        accounts on the roster follow. Each account is all that follows it, never a part of that.
+        Both may have hyphens. The assignment's name is the common beginning of all clones after
+        which most accounts of the roster stand; an account is all that follows it.
         """
         clones = [entry for entry in entries if _is_clone(entry)]
         first = clones[0].name if clones else ""

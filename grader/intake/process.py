@@ -116,7 +116,7 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimit
 
 
 def _refuse_unusual_encodings(root: Path, limits: CopyLimits) -> None:
-    """Refuses source whose text is another one for Python than for whoever looks at it."""
+    """Refuses source that Python reads as another text than an editor shows."""
     for path in sorted(root.rglob("*.py")):
         if not path.is_file():
             continue

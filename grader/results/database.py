@@ -224,7 +224,7 @@ def _wants_recovery(database: sqlite3.Connection) -> bool:
     except sqlite3.OperationalError as error:
         return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY
     except sqlite3.DatabaseError:
-        return False  # what it is instead, whoever reads it will say
+        return False  # whoever reads it reports what it is instead
     return False
 
 

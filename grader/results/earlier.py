@@ -30,11 +30,11 @@ _ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?
 
 @dataclass(frozen=True, slots=True)
 class EarlierGrade:
-    """A complete grade of which no word is said of the submission as a whole.
+    """A complete grade without a message about the submission as a whole.
 
     `key` stands for all that it depended on, `verdicts` are as the judge reached them, without
-    words. `late_import` is what was said of a submission whose import took longer than it may: no
-    test was run, and none has another verdict.
+    words. `late_import` is the message about a submission whose import took too long: no test was
+    run, and all have the same verdict.
     """
 
     key: str
@@ -48,8 +48,8 @@ class EarlierGrade:
 class EarlierWords:
     """The words for a grade, as rows of the tables: those of tests by the tests' ids.
 
-    `wrong` are the answers that nothing explains, each at its place; `missing` says why there are
-    no more words, if there are not.
+    `wrong` are the answers that nothing explains, each at its place; `missing` is the reason why
+    words are missing, or None.
     """
 
     tests: Mapping[str, tuple[Any, ...]]

@@ -1,7 +1,7 @@
 """A worker's claims as others read them: exceptions and uses of forbidden names.
 
-Exceptions lose the folders of this machine and have refusals explained. Uses are bounded and
-checked; the check is no matter of security: code that wants to hide a call can.
+Exceptions lose the folders of this machine, and refusals are explained. Uses are bounded and
+checked, though not for security: code that wants to hide a call can.
 """
 
 from __future__ import annotations

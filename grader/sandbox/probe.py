@@ -79,7 +79,7 @@ def _costs_much(client: IntakeClient, here: Path, handed_in: Path) -> bool:
     with own as into, contextlib.suppress(Unreadable):
         client.take_in(Entry("probe", handed_in), into, "adapters.py")
     used = client.processor_seconds() - before
-    return used < 0 or used > _INTAKE_SECONDS  # it was ended, and tells nothing any more
+    return used < 0 or used > _INTAKE_SECONDS  # below 0: it was ended, and tells no time
 
 
 def _notebook(here: Path) -> Path:
@@ -110,11 +110,11 @@ _TAKING = "taking"  # the module of attempts to take too much; the others are in
 
 @dataclass(frozen=True, slots=True)
 class ProbeTrial:
-    """An attempt that is to be made: the layer that it tries, in words, by an adapter of a module.
+    """An attempt to be made: the layer that it tries, its description, its adapter and module.
 
-    `most` is what would be too much. `needs` is the namespace without which nobody promises that it
-    is refused. `after` is what another worker does first, who then lives on. `wanted` are those
-    that must succeed, and `patience` the time that it has.
+    `most` is the amount that would be too much. `needs` is the namespace without which no refusal
+    is promised. `after` is the adapter that another worker calls first, and keeps running. An
+    attempt that is `wanted` must succeed; `patience` is the time that it has.
     """
 
     layer: str

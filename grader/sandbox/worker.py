@@ -1,6 +1,6 @@
 """The judge's end of one worker: a channel that believes nothing, with a deadline and a limit.
 
-Bytes go to a worker and come from it, with a look at it on every way out of a wait.
+The judge looks at what the worker uses each time it has waited for the worker.
 """
 
 from __future__ import annotations
@@ -291,7 +291,9 @@ class Worker:
         try:
             return decode_outcomes(frame, trials)
         except BadFrame as error:
-            raise WorkerLost(Status.CRASHED, f"of trials came nothing: {error}") from error
+            raise WorkerLost(
+                Status.CRASHED, f"the outcomes of trials are damaged: {error}"
+            ) from error
 
     @property
     def printed(self) -> bytes:
@@ -310,11 +312,9 @@ class Worker:
         return 2 * (self._watch.held - at_first) > self._allowance.memory - at_first
 
     def stack_dump(self) -> str:
-        """Returns a traceback of where it is, as it says, late as it is.
+        """Returns the traceback that a late worker sends of where it is.
 
-        It ends by that, or must be ended.
-
-        It may say anything, or nothing.
+        The worker ends by that, or must be ended. The text may be anything, or empty.
         """
         told = b""
         for number, seconds in _TELLING.items():
@@ -332,7 +332,7 @@ class Worker:
 
     def _begin_to_watch(self, isolation: Mapping[str, str], kept: Iterable[str]) -> None:
         """Notes how far the confinement held, and which limits the kernel keeps by itself."""
-        # What another system than Linux holds for a process, nobody is told.
+        # Only Linux tells what a process holds.
         looked_at = "watched" if sys.platform == "linux" else "none"
         how = {"memory": looked_at, "threads": looked_at, "disk": "watched"}
         how |= dict.fromkeys(kept, "kept by the kernel")

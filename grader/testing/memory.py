@@ -20,7 +20,7 @@ _MOST = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """An answer of which nothing need be noted: opening it is left to who wants to read it.
+    """An answer whose bytes were opened before; whoever reads it opens it again.
 
     Equal digests are equal answers.
     """
@@ -198,7 +198,7 @@ class Memory(Generic[Outcome]):
     def learn(self, test: str, asked: Sequence[AnsweredCall], outcome: Outcome) -> None:
         """Remembers the calls that a test made, and where their answers led.
 
-        Not of a test that made more than are kept: what leads to its first answer would be gone.
+        A test that made more calls than are kept is not remembered: its first ones would be gone.
         """
         if len(asked) >= self._most:
             return
@@ -210,7 +210,7 @@ class Memory(Generic[Outcome]):
         digests: Digests = ()
         for one in asked:
             if digests not in known:
-                # What a script adds to the call before it is soon encoded, and all of it is much.
+                # A script is encoded fast as it adds to the last one; kept whole, it is large.
                 frame = None if one.call.is_script else encode_call(one.call)
                 known[digests] = replace(one.call, frame=frame)
             if one.digest is None:

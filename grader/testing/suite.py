@@ -100,8 +100,8 @@ class Test:
     def ended(self, raised: BaseException | None, observed: Observations) -> Verdict:
         """Returns the verdict on a test that was run, in words that are not the submission's.
 
-        What is no outcome of a test is the grader's own fault. How far off wrong numbers are would
-        tell what is right.
+        Any other exception is the grader's own fault. The distance of wrong numbers is left out: it
+        would tell the right ones.
         """
         match raised:
             case None:

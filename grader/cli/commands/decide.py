@@ -50,12 +50,12 @@ _WHY = "Why, for the student to read."
 
 
 def _told(command: _Command) -> _Command:
-    """Adds the required options `--why` and `--by`."""
+    """Adds the required option `--reason`, and `--by`."""
     return click.option("--reason", metavar="TEXT", required=True, help=_WHY)(_BY(command))
 
 
 def _tellable(command: _Command) -> _Command:
-    """Adds the optional options `--why` and `--by`."""
+    """Adds the options `--reason` and `--by`."""
     return click.option("--reason", metavar="TEXT", help=_WHY)(_BY(command))
 
 

@@ -58,8 +58,8 @@ def report(
       grader report regraded/ --against results/
       grader report results/ --anonymous
 
-    A page of the class for instructors, and one of each submission that can be sent to whom it
-    belongs. Only FOLDER is written to, in place of the report that is there.
+    There is a page of the class for instructors, and one of each submission that can be sent to its
+    authors. Only FOLDER is written to, in place of the report that is there.
     """
     results, place = Store.read(folder), out or folder / NAME
     earlier = Store.read(against) if against else None
@@ -86,7 +86,7 @@ def print_class(results: Results, details: bool) -> bool:
 
 
 def _settling(results: Results) -> Settling | None:
-    """Settles the grades; nothing does while decisions cannot be read, as the report then says."""
+    """Returns the settled grades, or None while the decisions cannot be read."""
     try:
         return open_settling(results)
     except BadDecisions:

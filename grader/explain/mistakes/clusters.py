@@ -229,7 +229,7 @@ def named(
 
 
 def apply_names(store: Store) -> list[tuple[str, str, Diagnosis]]:
-    """Has every submission with such answers told the mistake that they are called by now.
+    """Gives each submission whose answers show a named mistake that mistake's words.
 
     Raises:
         BadNames: if the file of names cannot be used.

@@ -26,7 +26,7 @@ START_SECONDS = 300.0
 OWN_SECONDS = 180.0
 # What an explainer may take to stop by itself.
 _GRACE_SECONDS = 5.0
-# Of these a judge says what an explainer cannot see for itself: how long it waited.
+# The judge's message on these is handed on: only the judge knows how long it waited.
 _LOST = (Status.TIMEOUT, Status.CRASHED)
 # One line of words: a submission says much of what is in it.
 _LONGEST_LINE = 64 << 20
@@ -146,8 +146,8 @@ class JobClient:
         except JobLost as lost:
             return replace(words, missing=str(lost))
         except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
-            self._lost("it said what are no words")
-            why = f"the explainer said what are no words ({type(error).__name__})"
+            self._lost("its explanation is damaged")
+            why = f"the explanation is damaged ({type(error).__name__})"
             return replace(words, missing=why)
         return words
 
@@ -245,7 +245,7 @@ class JobClient:
                 raise self._lost("it ended")
             self._unread += data
             if len(self._unread) > _LONGEST_LINE:
-                raise self._lost("it says more than anybody can read")
+                raise self._lost("its answer is too long")
         line, _, rest = bytes(self._unread).partition(b"\n")
         self._unread = bytearray(rest)
         try:

@@ -91,7 +91,7 @@ class TestCount:
 
     @property
     def count(self) -> int:
-        """Returns the submissions for which it did."""
+        """Returns how many submissions there are for which it did."""
         return self.ways.total()
 
 
@@ -111,7 +111,7 @@ class Changes:
     _scores: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, graded: Graded, earlier: Grade | None) -> None:
-        """Adds a grade of the later batch, with that which there was before, if there was one."""
+        """Adds a grade of the later batch, with the earlier one if there is one."""
         grade, page = graded.grade, graded.page
         name, score = one_line(grade.submission, _LONGEST_NAME), _score(grade, graded.complete)
         if earlier is None:
@@ -189,7 +189,7 @@ def _outcome(test: Verdict) -> VerdictSummary:
 
 
 def _reason(grade: Grade, before: FormerGrade) -> str:
-    """Returns why the submission as a whole stands otherwise."""
+    """Returns the change of the submission's status, with its message; "" if there is none."""
     if grade.status is before.status:
         return ""
     message = f": {one_line(first_line(grade.message), _LONGEST)}" if grade.message else ""
@@ -197,7 +197,7 @@ def _reason(grade: Grade, before: FormerGrade) -> str:
 
 
 def _reasons(tests: Iterable[Verdict], before: FormerGrade) -> Iterator[str]:
-    """Yields why an exercise stands otherwise, each reason once: the commonest first."""
+    """Yields the reasons why an exercise has other points, each once: the commonest first."""
     reasons = Counter(
         reason for test in tests for reason in _reasons_of(test, before.tests.get(test.id))
     )

@@ -1,4 +1,4 @@
-"""One submission's page, which is safe to send to whom it belongs to.
+"""One submission's page, which is safe to send to its authors.
 
 It is as long as there are causes: each is told once, with one message, and what else it fails is
 folded. It names no other submission and nothing of the class, links nowhere, and says of hidden
@@ -56,7 +56,7 @@ class SourceLine:
 
 
 def highlighted(excerpt: Excerpt, marked: int) -> tuple[SourceLine, ...]:
-    """Returns the lines of an excerpt, that with the number `marked` told from the others."""
+    """Returns the lines of an excerpt, of which the one with the number `marked` is marked."""
     # A line break of another kind within a line would move every line after it.
     lines = [plain(line).replace("\n", " ") for line in excerpt.lines]
     if not excerpt.opening:
@@ -307,7 +307,7 @@ class _Looking:
 
 
 def _source(excerpts: Iterable[Excerpt], file: str, line: int) -> SourceExcerpt | None:
-    """Returns the lines around a place, as close to its middle as there are."""
+    """Returns the excerpt in whose middle a place is, as nearly as there is one."""
     around = [
         excerpt
         for excerpt in excerpts

@@ -28,12 +28,10 @@ class _Header(ctypes.Structure):
 
 
 def unprivileged_user(number: int) -> int | None:
-    """Returns a user id of its own for the workers of this process.
+    """Returns a user id that only the workers of this process have; it follows from `number`.
 
-    Returns None if they could not read packages.
-
-    It follows from `number`. Only a privileged process has the choice, and only where the
-    interpreter does not lie in a folder that is closed to others, such as root's home.
+    Returns None for a process without privileges, and where that user could not read packages: the
+    interpreter may lie in a folder that is closed to others, such as root's home.
     """
     if os.geteuid() != 0:
         return None
@@ -55,7 +53,7 @@ def unprivileged_user(number: int) -> int | None:
 
 
 def drop_privileges(user: int | None) -> str:
-    """Takes on `user` (also as group) if it is given; what this process is afterwards."""
+    """Takes on `user` (also as group) if it is given; returns what this process is then."""
     if os.geteuid() != 0:
         # In a user namespace, an ordinary user has all of them.
         _drop_capabilities()
@@ -127,7 +125,7 @@ def enter_process_namespace() -> list[str]:
 def enter_other_namespaces() -> list[str]:
     """Leaves the machine's other namespaces, for this process and all that it will fork.
 
-    A second wall behind the seccomp filter. The names of those that were granted.
+    They are a second wall behind the seccomp filter. Returns the names of those granted.
     """
     if sys.platform != "linux":
         return []

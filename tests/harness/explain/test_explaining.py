@@ -282,5 +282,5 @@ def test_what_a_deceived_explainer_says_costs_its_words(tiny, folder, monkeypatc
     grade = Grade("bob", GradeStatus.GRADED, 1.0, 5.0, 3, "hash", "suite", 0.1, None, {}, ())
     words = client.explain(Entry("bob", folder / "bob"), grade)
     client.close()
-    assert words.missing == "the explainer said what are no words (AttributeError)"
+    assert words.missing == "the explanation is damaged (AttributeError)"
     assert not words.tests
