@@ -37,7 +37,7 @@ class GradeStatus(enum.StrEnum):
 
 
 class Aspect(enum.StrEnum):
-    """The aspect that a test checks; each aspect carries a share of its exercise's points."""
+    """The aspect that a test checks; each carries a share of the points of every exercise."""
 
     VALUES = "values"
     GENERALITY = "generality"

@@ -18,7 +18,7 @@ from grader.testing.exercise import Membership, membership
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation, Question, StudentFault, observing
 
-# Their calls are observed in other ways than by their answers, and large.
+# Their calls are large, and gradients or operations are looked at rather than answers.
 NOT_TELLING = (Aspect.GRADIENTS, Aspect.EFFICIENCY)
 
 Siblings = Mapping[str, Sequence[pytest.Function]]

@@ -137,8 +137,8 @@ class Allowance:
 class Patience:
     """How long a worker is waited for, in seconds.
 
-    `own` counts what it takes by itself, be it that it computes, with as many threads as it likes,
-    or does nothing; `wall` what a clock on the wall shows: a net for when the machine is busy.
+    `own` counts the time that the worker takes by itself, computing in any number of threads or
+    idle. `wall` bounds the time on the wall, in case the machine is busy.
     """
 
     own: float

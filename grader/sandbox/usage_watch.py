@@ -186,8 +186,8 @@ class Watched:
 class UsageWatch:
     """Looks at one worker, from when it has used nothing yet.
 
-    `kept` names the limits that need no watching: of memory, threads, disk. While `is_alone`, the
-    worker can start no other process.
+    `kept` names those of the limits (memory, threads, disk) that the kernel keeps by itself. While
+    `is_alone`, the worker can start no other process.
     """
 
     def __init__(self, watched: Watched, allowance: Allowance) -> None:

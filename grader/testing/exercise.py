@@ -15,7 +15,7 @@ Test = TypeVar("Test", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A test's exercise, the aspect of it that the test looks at, and its weight among those."""
+    """A test's exercise and aspect, and its weight among the tests of both."""
 
     exercise: str
     aspect: Aspect
@@ -25,7 +25,7 @@ class Membership:
 def exercise(name: str, *, aspect: str = "values", weight: float = 1.0) -> Callable[[Test], Test]:
     """Decorates a test of the adapter `name`.
 
-    The tests of one aspect share its part of the exercise's points by `weight`.
+    The tests of one aspect share the aspect's part of the exercise's points by `weight`.
     """
     return pytest.mark.exercise(name, aspect=Aspect(aspect), weight=weight)
 

@@ -42,7 +42,7 @@ def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dic
     Those of an exercise's tests add up to its.
 
     They go to the aspects that it has tests for, in the assignment's proportions, and within an
-    aspect to its tests by their weights. Of a few hundredths, some of many tests carry none.
+    aspect to its tests by their weights. With fewer hundredths than tests, some tests carry none.
 
     Raises:
         BadAssignment: if a test is of an exercise without points, or nothing of it weighs anything.

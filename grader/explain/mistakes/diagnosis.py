@@ -26,7 +26,7 @@ TELLING_CASES = 2
 _TELLING_CASES_OF_A_FOUND_ONE = 1
 # Large scores and low precision blur what tells mistakes apart.
 TELLING_ASPECTS = (Aspect.VALUES, Aspect.GENERALITY)
-# For the last aspect, only answers that are no numbers are looked at.
+# Of numerics, only answers that are not finite tell a mistake.
 WATCHED_ASPECTS = (*TELLING_ASPECTS, Aspect.NUMERICS)
 
 

@@ -139,7 +139,7 @@ class Choices:
     """The instructor's choices for an export.
 
     `column` is the title of the column to fill, if the instructor named one. `by_exercise` asks for
-    a column for each exercise, or for the total alone (None: as is usual in the format).
+    a column for each exercise, or for the total alone (None: the format decides).
     `absent_zero` gives absentees 0 points. `scale` scales the points to those of the platform's
     assignment. `feedback` adds words beside the points.
     """
@@ -182,7 +182,7 @@ class FillableSheet:
     """An instructor's file, and what may be filled in: rows of people, columns of points.
 
     `locked` are rows whose points must stay as they are, with the reason; `feedback` is the
-    column for words; `excused` is what stands for points of whom nothing is asked, if anything.
+    column for words; `excused` is the cell's text for people who are excused, if there is one.
     """
 
     sheet: Sheet

@@ -219,7 +219,7 @@ def write_export(
     choices: Choices,
     file: TextIO,
 ) -> list[Remark]:
-    """Writes the grades to `file` in one of `FORMATS`; what is to be said about them.
+    """Writes the grades to `file` in one of `FORMATS`; returns remarks about them.
 
     Raises:
         ExportRefused: if they cannot be; nothing is written then.

@@ -1,4 +1,4 @@
-"""Tries to take more memory, disk, threads and time than it may: `most` is too much of anybody.
+"""Tries to take more memory, disk, threads and time than it may; more than `most` is too much.
 
 It sees whether it is stopped. What is taken is given back at once, or with the worker's folder.
 Printing is free.

@@ -160,9 +160,10 @@ _COUNTS_PER_NAMESPACE = (5, 14)
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """The limits of a worker: bytes of memory, on disk and in one file, files, threads.
+    """The limits of a worker, which follow from the grader's `Allowance`.
 
-    The processor time in seconds is limited as well.
+    `memory`, `disk` and `file_size` (of one file) are in bytes, `files` counts files on disk,
+    `threads` threads, and `cpu_seconds` bounds the processor time.
     """
 
     memory: int
@@ -174,7 +175,7 @@ class ProcessLimits:
 
 
 def limit_disk(scratch: Path, bounds: ProcessLimits, inherited: InheritedState) -> list[str]:
-    """Makes `scratch` a folder with a size of its own, where that is granted: "disk" is kept."""
+    """Makes `scratch` a folder with a size of its own; returns ["disk"] where that is granted."""
     may = "files" in inherited.namespaces
     return ["disk"] if may and enter_own_scratch(scratch, bounds.disk, bounds.files) else []
 
@@ -182,7 +183,7 @@ def limit_disk(scratch: Path, bounds: ProcessLimits, inherited: InheritedState) 
 def limit_resources(
     bounds: ProcessLimits, bound_addresses: bool, inherited: InheritedState
 ) -> list[str]:
-    """Sets the limits of this process, soft and hard; those that need no watching: "threads".
+    """Sets the limits of this process, soft and hard; returns those that the kernel keeps alone.
 
     Private memory is bounded (RLIMIT_DATA): it is what is really used. The address space, of which
     torch maps far more than it touches, is bounded generously: what maps it takes memory of the
