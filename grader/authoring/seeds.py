@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.authoring.forked_tasks import Children
 from grader.authoring.verification import Functions, listed_in, wrong_functions
 from grader.core.assignment import Assignment
 from grader.core.points import total
-from grader.core.verdict import Status
+from grader.core.verdict import Aspect, Status, Verdict
+from grader.core.wire.calls import Answer, Call, encode_answer
 from grader.grading.judge.judge import Judge
+from grader.testing.cases import SEED
 from grader.testing.course import load_references
 from grader.testing.suite import Suite
 
@@ -33,10 +36,14 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """A subject's result under one seed: the points, and the tests that it failed."""
+    """A subject's result under one seed: the points, and the tests that it failed and passed.
+
+    Without right values the other tests are not run: no points can come of them.
+    """
 
     score: float
     failed: tuple[str, ...]
+    passed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +87,10 @@ class Steadiness:
         yield from self.problems
         for subject, came in self.unjust:
             yield from (
-                f"{subject.name} fails {test} with {self._share(number)}"
-                for test, number in _failed(came).items()
+                f"{subject.name} fails {test} with {share}" for test, share in _shares(came).items()
             )
         for subject, came in self.uncaught:
-            share = self._share(sum(not each.failed for each in came))
+            share = _share(sum(not each.failed for each in came), len(came))
             yield f"{subject.name} in {subject.exercise} passes every test with {share}"
         for subject, came in self.varying:
             scores = [each.score for each in came]
@@ -92,10 +98,11 @@ class Steadiness:
                 f"{subject.name} in {subject.exercise} gets {min(scores):g} to {max(scores):g} "
                 "points; it fails"
             )
+            passed = {test for each in came for test in each.passed}
             yield from (
-                f"    {test} with {self._share(number)}"
-                for test, number in _failed(came).items()
-                if number < self.seeds
+                f"    {test} with {share}"
+                for test, share in _shares(came).items()
+                if test in passed
             )
         right = sum(subject.is_right for subject, _ in self.came)
         yield (
@@ -104,13 +111,21 @@ class Steadiness:
             f"{len(self.varying)} with a score that hangs on the seed"
         )
 
-    def _share(self, number: int) -> str:
-        return f"{number} of {self.seeds} seeds ({number / self.seeds:.0%})"
-
 
 def _failed(came: Sequence[SeedResult]) -> Counter[str]:
     """Returns, by test, under how many seeds it was failed."""
     return Counter(test for each in came for test in each.failed)
+
+
+def _shares(came: Sequence[SeedResult]) -> dict[str, str]:
+    """Returns, by failed test, with how many of the seeds under which it was run it failed."""
+    passed = Counter(test for each in came for test in each.passed)
+    failed = _failed(came)
+    return {test: _share(number, number + passed[test]) for test, number in failed.items()}
+
+
+def _share(number: int, seeds: int) -> str:
+    return f"{number} of {seeds} seeds ({number / seeds:.0%})"
 
 
 def steadiness(
@@ -142,11 +157,15 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
         if subject.exercise in subjects:
             subjects[subject.exercise].append(subject)
 
+    values = Counter(one.exercise for one in suite.tests.values() if one.aspect is Aspect.VALUES)
+    # Loads here, once for all children, the modules that torch loads only when they are needed.
+    list(Judge(suite, SEED).grade(Functions(root, references)))
+
     def examine(task: tuple[str, int]) -> list[SeedResult]:
         exercise, seed = task
-        judge = Judge(suite, seed)
+        judge = Judge(suite, seed, stops_at_failures=True)
         return [
-            _came(judge, Functions(root, subject.functions, references), exercise)
+            _came(judge, Functions(root, subject.functions, references), exercise, values[exercise])
             for subject in subjects[exercise]
         ]
 
@@ -185,7 +204,32 @@ def _subjects(references: Mapping[str, Callable[..., object]]) -> Iterator[Subje
             yield Subject(name, exercise, False, {exercise: one.function})
 
 
-def _came(judge: Judge, functions: Functions, exercise: str) -> SeedResult:
-    verdicts = list(judge.grade(functions, (exercise,)))
-    failed = tuple(one.id for one in verdicts if one.status is not Status.PASSED)
-    return SeedResult(round(total(one.score for one in verdicts), 2), failed)
+class _Digesting:
+    """Answers with digests: the judge reaches the verdict on equal answers to a test only once."""
+
+    def __init__(self, functions: Functions) -> None:
+        self._functions = functions
+
+    def ask(self, call: Call) -> Answer:
+        """Returns the functions' answer, with its digest."""
+        answer = self._functions.ask(call)
+        frame = encode_answer(answer)
+        return replace(answer, digest=hashlib.sha256(frame).digest(), size=len(frame))
+
+
+def _came(judge: Judge, functions: Functions, exercise: str, values: int) -> SeedResult:
+    """Grades one exercise, of which so many tests are of the values, as far as points can come."""
+    verdicts: list[Verdict] = []
+    for verdict in judge.grade(_Digesting(functions), (exercise,)):
+        verdicts.append(verdict)
+        if len(verdicts) == values and not any(_passed(one) for one in verdicts):
+            break
+    return SeedResult(
+        round(total(one.score for one in verdicts), 2),
+        failed=tuple(one.id for one in verdicts if not _passed(one)),
+        passed=tuple(one.id for one in verdicts if _passed(one)),
+    )
+
+
+def _passed(verdict: Verdict) -> bool:
+    return verdict.status is Status.PASSED

@@ -40,11 +40,15 @@ class Judge:
     """Reaches verdicts on one submission after another, by the tests of an open suite.
 
     Cases are drawn once and kept: every submission of a batch gets the same inputs. They are put on
-    `device` where a submission's function is called.
+    `device` where a submission's function is called. A failed test still makes its other calls
+    unless `stops_at_failures`, which is for functions of the assignment's author alone.
     """
 
-    def __init__(self, suite: Suite, seed: int, device: str = CPU) -> None:
+    def __init__(
+        self, suite: Suite, seed: int, device: str = CPU, stops_at_failures: bool = False
+    ) -> None:
         self._suite = suite
+        self._stops_at_failures = stops_at_failures
         self._seed = seed
         self._cases: dict[str, Case] = {}
         self._memory = Memory[Verdict]()
@@ -98,8 +102,9 @@ class Judge:
             if verdict.status is not Status.NOT_GRADED:
                 self._memory.learn(test.id, self._interview.asked, verdict)
             asked, self._interview = self._interview.asked, None
-        if verdict.status is Status.FAILED:
+        if verdict.status is Status.FAILED and not self._stops_at_failures:
             self._ask_the_rest(test, examinee, asked)
+        if verdict.status is Status.FAILED:
             self._failed.keep(test.id, asked)
         if sum(one.size for one in asked) > _MUCH:
             # Exceptions and their tracebacks hold one another, and the answers.
