@@ -38,12 +38,12 @@ def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
 def subject_in_words(subject: str, before: str, after: str) -> str:
     """Returns the subject of an edit; a call that is missing has its name, or is not told.
 
-    `before` and `after` are the edited line. For example: "a call of softmax that is missing".
+    `before` and `after` are the edited line. For example: "a call of `softmax` that is missing".
     """
     if subject != _CALL:
         return subject
     added = Counter(_CALLED.findall(after)) - Counter(_CALLED.findall(before))
-    return f"a call of {next(iter(added))}{_MISSING}" if added.total() == 1 else ""
+    return f"a call of `{next(iter(added))}`{_MISSING}" if added.total() == 1 else ""
 
 
 def proof(places: Sequence[str], on: Sequence[int], is_second: bool, is_all: bool) -> str:

@@ -18,16 +18,14 @@ def test_sinusoidal_encoding_of_three_positions(student, reference, draw):
         ]
     )
     assert_matches(student(seq_len=3, d_model=4), encoding, ROUNDED)
-    sizes = {"seq_len": 3, "d_model": 2 * int(draw.integers(3, 100))}
-    assert_matches(student(**sizes), reference(**sizes), what=f"the encoding with {sizes}")
+    sizes_match(student, reference, seq_len=3, d_model=2 * int(draw.integers(3, 100)))
 
 
 @exercise("run_sinusoidal_positional_encoding")
 def test_sinusoidal_encoding(student, reference, draw):
     """A few positions of some features, in two sizes."""
     for seq_len in draw.integers(8, 17, 2).tolist():
-        sizes = {"seq_len": seq_len, "d_model": 2 * int(draw.integers(4, 33))}
-        assert_matches(student(**sizes), reference(**sizes), what=f"the encoding with {sizes}")
+        sizes_match(student, reference, seq_len=seq_len, d_model=2 * int(draw.integers(4, 33)))
 
 
 @exercise("run_sinusoidal_positional_encoding", aspect="generality")
@@ -36,3 +34,9 @@ def test_sinusoidal_encoding_of_other_sizes(student, reference, seq_len, d_model
     """One position, or a single pair of features."""
     sizes = {"seq_len": seq_len, "d_model": d_model}
     assert_matches(student(**sizes), reference(**sizes))
+
+
+def sizes_match(student, reference, **sizes):
+    """The encoding of so many positions and features."""
+    what = "the encoding with " + ", ".join(f"{name}={size}" for name, size in sizes.items())
+    assert_matches(student(**sizes), reference(**sizes), what=what)

@@ -15,7 +15,9 @@ def test_softmax_of_worked_scores(student, reference, draw):
     weights = torch.tensor([0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581])
     assert_matches(student(batch_of_two(scores), dim=-1), batch_of_two(weights), ROUNDED)
     others = draw(2, 6)
-    assert_matches(student(others, dim=-1), reference(others, dim=-1), what="other weights")
+    assert_matches(
+        student(others, dim=-1), reference(others, dim=-1), what="the softmax of other scores"
+    )
 
 
 @exercise("run_softmax")

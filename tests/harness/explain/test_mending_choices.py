@@ -338,7 +338,7 @@ def test_what_runs_lines_of_what_nothing_mends_is_soon_searched_no_more(sources)
 def test_a_call_that_is_missing_is_told_by_name_or_not_at_all():
     """ "A call" alone sends nobody anywhere, and what takes another's place is not missing."""
     name = subject_in_words("a call that is missing", "return x / s", "return x.exp() / s")
-    assert suspicion([name], ["a.py:3"]) == "A call of exp seems to be missing at a.py:3."
+    assert suspicion([name], ["a.py:3"]) == "A call of `exp` seems to be missing at a.py:3."
     two = subject_in_words("a call that is missing", "y = x", "y = x.exp().sum()")
     other = subject_in_words("a call that is missing", "y = x", "y = (-x)")
     assert {suspicion([one], ["a.py:3"]) for one in (two, other)} == {"Check a.py:3."}
