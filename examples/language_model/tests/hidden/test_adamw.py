@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.public.training import SETTINGS, steps_match
+from tests.public.training import SETTINGS, slopes, steps_match
 
 from grader.testing import assert_matches, exercise
 
@@ -12,14 +12,14 @@ from grader.testing import assert_matches, exercise
 def test_adamw_of_several_parameters(student, reference, draw, sizes):
     """Each parameter has running means and steps of its own, among others of its size as well."""
     starts = [draw(size) for size in sizes]
-    gradients = [[draw(size) for size in sizes] for _ in range(12)]
+    gradients = [[slopes(draw, size) for size in sizes] for _ in range(12)]
     steps_match(student, reference, starts, gradients, lr=2e-3, weight_decay=0.1)
 
 
 @exercise("get_adamw_cls")
 def test_adamw_without_decay(student, reference, draw):
     """Adam, then: the moments alone."""
-    starts, gradients = [draw(4, 4)], [[draw(4, 4)] for _ in range(10)]
+    starts, gradients = [draw(4, 4)], [[slopes(draw, 4, 4)] for _ in range(10)]
     steps_match(student, reference, starts, gradients, weight_decay=0.0, lr=0.01)
 
 
@@ -41,7 +41,7 @@ def test_adamw_with_a_large_eps(student, reference, draw, eps):
 def test_adamw_leaves_alone_what_has_no_gradient(student, reference, draw):
     """A parameter without a gradient stays as it is; it does not decay either."""
     starts = [draw(3), draw(3)]
-    gradients = [[draw(3), None] for _ in range(3)]
+    gradients = [[slopes(draw, 3), None] for _ in range(3)]
     steps_match(student, reference, starts, gradients)
 
 
@@ -49,14 +49,14 @@ def test_adamw_leaves_alone_what_has_no_gradient(student, reference, draw):
 def test_adamw_counts_the_steps_of_each_parameter(student, reference, draw):
     """The means of a parameter whose first gradient comes late are corrected from then on."""
     starts = [draw(3), draw(3)]
-    gradients = [[draw(3), draw(3) if step > 1 else None] for step in range(5)]
+    gradients = [[slopes(draw, 3), slopes(draw, 3) if step > 1 else None] for step in range(5)]
     steps_match(student, reference, starts, gradients)
 
 
 @exercise("get_adamw_cls", aspect="generality")
 def test_adamw_goes_on_from_its_saved_state(student, reference, draw):
     """What steps remember lies in the optimizer's state, which is saved with it."""
-    start, gradients = draw(4), [draw(4) for _ in range(6)]
+    start, gradients = draw(4), [slopes(draw, 4) for _ in range(6)]
     values = []
     for handle in (student, reference):
         parameter = handle.parameter(start)
@@ -81,7 +81,7 @@ def test_adamw_decays_what_has_a_gradient_of_0(student, reference, draw):
 @pytest.mark.parametrize("lr", [0.02, 0.005])
 def test_adamw_of_groups(student, reference, draw, lr):
     """Each group of parameters may have a rate of its own."""
-    starts, gradient = [draw(4), draw(4)], draw(4)
+    starts, gradient = [draw(4), draw(4)], slopes(draw, 4)
     values = []
     for handle in (student, reference):
         parameters = [handle.parameter(start) for start in starts]

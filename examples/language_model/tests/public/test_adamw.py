@@ -1,7 +1,7 @@
 """AdamW: the tests that you have at home."""
 
 import torch
-from tests.public.training import steps_match
+from tests.public.training import slopes, steps_match
 
 from grader.testing import exercise
 
@@ -10,7 +10,7 @@ from grader.testing import exercise
 def test_adamw_step_by_step(student, reference, draw):
     """A matrix and a vector, eight steps with another gradient each."""
     starts = [draw(4, 3), draw(3)]
-    gradients = [[draw(4, 3), draw(3)] for _ in range(8)]
+    gradients = [[slopes(draw, 4, 3), slopes(draw, 3)] for _ in range(8)]
     steps_match(student, reference, starts, gradients)
 
 
@@ -31,5 +31,5 @@ def test_adamw_decay_alone(student, reference, draw):
 @exercise("get_adamw_cls", aspect="generality")
 def test_adamw_with_other_betas(student, reference, draw):
     """Means of a shorter memory."""
-    starts, gradients = [draw(6)], [[draw(6)] for _ in range(6)]
+    starts, gradients = [draw(6)], [[slopes(draw, 6)] for _ in range(6)]
     steps_match(student, reference, starts, gradients, betas=(0.5, 0.75), lr=0.01, weight_decay=0)
