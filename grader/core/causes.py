@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
 _TEXT = re.compile(r"""(?<!\w)[bru]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")…?""")
 _CALL = re.compile(r"(\w)\([^()]*\)")
 # What an answer is called: by its method, or as a test's author has it.
-_NAMED = re.compile(r"^.*?(?= (?:is (?:#|…|right up to)|has # ))")
+_NAMED = re.compile(r"^.*?(?= (?:is (?:#|…|right up to)|has # |begins with ))")
 _PLACE = re.compile(r" \([^():]*[^():\s]:\d+[^()]*\)")
 # What the judge says of tests for which it did not wait any more.
 NOT_CALLED = " was not called again after this happened twice: "

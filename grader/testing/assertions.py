@@ -199,16 +199,23 @@ def assert_gradients_match(
         assert_matches(actual[name], expected[name], tolerance, f"the gradient of {name}")
 
 
+_CHANGES_A_DICT = (
+    "\nThese change the caller's dict or list: d[...] = ..., del, pop and update, append."
+)
+
+
 def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> None:
     """Asserts that a call leaves its inputs as they were."""
     __tracebackhide__ = True
     arguments = student.adapter.bind(args, kwargs)
     answer = student.ask(arguments, watch_inputs=True)
     student.result(answer, arguments)
-    changed = ", ".join(answer.changed_inputs)
+    changed = answer.changed_inputs
+    are_tensors = all(isinstance(arguments.get(name), torch.Tensor) for name in changed)
     assert not changed, (
-        f"{student.adapter.name} changes its input {changed}\n"
+        f"{student.adapter.name} changes its input {', '.join(changed)}\n"
         "These change the caller's tensor: x -= ..., x[...] = ..., and operations that end in _."
+        f"{'' if are_tensors else _CHANGES_A_DICT}"
     )
 
 

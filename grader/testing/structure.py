@@ -160,8 +160,10 @@ def _of_texts(actual: str | bytes, expected: str | bytes, place: str) -> Differe
     noun = "byte" if isinstance(actual, bytes) else "character"
     if max(len(actual), len(expected)) <= 2 * _AROUND:
         return Difference(place, f"is {actual!r}", f"{expected!r} was expected")
-    words = f"is right up to its {noun} {shared}, where it goes on with {got}"
-    return Difference(place, words, f"there {wanted} was expected")
+    if not shared:
+        return Difference(place, f"begins with {got}", f"{wanted} was expected")
+    words = f"is right up to its {noun} {shared}, around which it is {got}"
+    return Difference(place, words, f"{wanted} was expected")
 
 
 def _kind(value: Value) -> str:

@@ -160,6 +160,13 @@ def test_wrong_numbers_of_one_exercise_are_alike_but_for_the_numbers():
     assert len(causes([failed("run_mask"), failed("run_weights")], ORDER)) == 2
 
 
+def test_texts_that_are_wrong_from_their_beginning_on_are_alike():
+    """Each case has another text, and another name for it."""
+    one = "decode(…) begins with 'ab': 'c' was expected"
+    again = "the decoded text begins with 'x': 'yz' was expected"
+    only(failed("run_mask", message=one), failed("run_mask", "test_again", message=again))
+
+
 def test_gradients_of_wrong_values_follow_from_them():
     """They can be looked at once the values are right; alone they are a cause of their own."""
     gradients = failed(

@@ -97,6 +97,17 @@ def test_both_values_are_shown_around_the_difference():
     assert got == f"    got       […, {'97, ' * 13}…]"
 
 
+def test_a_long_text_is_told_around_its_first_difference():
+    """Or as it begins, if nothing of it is right."""
+    ids = [97] * 60
+    at_the_end = str(said_of(lambda own: own.decode(ids), "a" * 59 + "b"))
+    around = f"around which it is '{'a' * 13}': '{'a' * 12}b' was expected"
+    assert f"is right up to its character 59, {around}" in at_the_end
+    at_once = str(said_of(lambda own: own.decode(ids), "b" * 60))
+    assert " begins with 'aaa" in at_once
+    assert "right up to" not in at_once
+
+
 def stepped(function, gradient):
     """What became of a parameter by one step."""
     handle = student("run_step", function)

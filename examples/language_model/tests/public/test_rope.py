@@ -29,7 +29,9 @@ def test_rope_turns_the_worked_pairs(student, reference, draw):
     positions, others = torch.arange(3), draw(1, 3, 4)
     assert_matches(student(4, 100.0, 3, x, positions), turned, ROUNDED)
     expected = reference(4, 100.0, 3, others, positions)
-    assert_matches(student(4, 100.0, 3, others, positions), expected, what="other pairs, turned")
+    assert_matches(
+        student(4, 100.0, 3, others, positions), expected, what="the rotation of other pairs"
+    )
 
 
 @exercise("run_rope")

@@ -16,7 +16,9 @@ def test_softmax_of_worked_scores(student, reference, draw):
     expected = torch.tensor([[0.25, 0.75], [0.75, 0.25]])
     assert_matches(student(scores, dim=-1), expected, ROUNDED)
     others = draw(2, 6)
-    assert_matches(student(others, dim=-1), reference(others, dim=-1), what="other shares")
+    assert_matches(
+        student(others, dim=-1), reference(others, dim=-1), what="the softmax of other scores"
+    )
 
 
 @exercise("run_softmax")

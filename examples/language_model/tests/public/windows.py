@@ -52,7 +52,7 @@ def assert_follow(dataset, windows, targets):
         )
 
 
-def assert_uniform(starts, possible, said="windows begin at {start}", first=0):
+def assert_uniform(starts, possible, said="begin at {start}", first=0):
     """Whether windows begin equally often at every place from `first` to the last possible one.
 
     Each count is binomial. By Bernstein's inequality, one of them is farther from its mean than
@@ -71,8 +71,8 @@ def assert_uniform(starts, possible, said="windows begin at {start}", first=0):
     for start in range(first, possible):
         count = counts[start]
         assert abs(count - mean) <= allowed, (
-            f"of {drawn} draws, in {count} {said.format(start=start)}, where windows can begin at "
-            f"{first} to {possible - 1}: it should be about {mean:.0f}"
+            f"{count} of {drawn} windows {said.format(start=start)}, where about {mean:.0f} "
+            f"should: each of {first} to {possible - 1} is equally likely"
         )
 
 
@@ -84,7 +84,7 @@ def assert_independent(batches, possible):
     pairs = itertools.chain.from_iterable(map(itertools.pairwise, batches))
     apart = [(after - before) % possible for before, after in pairs]
     drawn_once = all(len(set(starts)) == len(starts) for starts in batches)
-    said = "windows begin {start} places behind the one before"
+    said = "begin at the previous start plus {start}"
     assert_uniform(apart, possible, said, first=1 if drawn_once else 0)
 
 
