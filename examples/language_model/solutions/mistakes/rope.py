@@ -49,6 +49,19 @@ def _cos_and_sin_swapped(vectors: Tensor, angles: Tensor) -> Tensor:
     return rotate(vectors, math.pi / 2 - angles)
 
 
+def _terms(*kept: int) -> Callable[[Tensor, Tensor], Tensor]:
+    """Returns a rotation with those of its four terms, in their order, for which 1 is given."""
+
+    def rotated(vectors: Tensor, angles: Tensor) -> Tensor:
+        cos, sin = torch.cos(angles), torch.sin(angles)
+        first, second = vectors[..., 0::2], vectors[..., 1::2]
+        terms = (first * cos, -second * sin, first * sin, second * cos)
+        a, b, c, d = (term * factor for term, factor in zip(terms, kept, strict=True))
+        return torch.stack((a + b, c + d), dim=-1).flatten(-2)
+
+    return rotated
+
+
 def _unturned(vectors: Tensor, _angles: Tensor) -> Tensor:
     return vectors
 
@@ -91,6 +104,20 @@ MISTAKES = (
         "Cosine and sine are swapped in your rotation.",
         "At position 0 every angle is 0: what should your rotation do there, and what does it do?",
         ways(Way(_ROPE, {"rotate": _cos_and_sin_swapped})),
+    ),
+    Mistake(
+        "rope-term-missing",
+        "Your rotation leaves out a term: each rotated feature is a sum of two products, one with "
+        "the cosine and one with the sine.",
+        "Write down both rotated features of one pair: how many products does each have in your "
+        "code?",
+        ways(
+            Way(ROTATED, {"rotate": _terms(1, 0, 1, 1)}),
+            Way(ROTATED, {"rotate": _terms(1, 1, 0, 1)}),
+            Way(ROTATED, {"rotate": _terms(1, 0, 0, 1)}),
+            Way(_ROPE, {"rotate": _terms(0, 1, 1, 1)}),
+            Way(_ROPE, {"rotate": _terms(1, 1, 1, 0)}),
+        ),
     ),
     Mistake(
         "rope-frequency",
