@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.conftest import TINY, write_files
+from grader.core.assignment import find_assignment
+from tests.harness.conftest import ROOT, TINY, write_files
 
 pytestmark = pytest.mark.process
 
 SEEDS = 6
+LANGUAGE_MODEL = ROOT / "examples" / "language_model"
 # Right for the numbers that are not negative: one drawn number is so with some seeds only.
 UNSIGNED = """
 MISTAKES = (
@@ -69,3 +71,19 @@ def test_seeds_and_edits_are_not_tried_together(grader, tiny):
     done = grader("verify", "--seeds", SEEDS, "--edits", "--assignment", tiny)
     assert done.returncode == 2
     assert "take one of them" in done.stderr
+
+
+@pytest.mark.parametrize("assignment", [".", "examples/feed_forward"])
+def test_no_score_hangs_on_the_seed(grader, assignment):
+    """Right functions pass; a wrong one gets the same points under two fixed seeds."""
+    done = grader("verify", "--seeds", 2, "--jobs", 2, "--assignment", ROOT / assignment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", find_assignment(LANGUAGE_MODEL).points)
+def test_no_score_of_the_language_model_hangs_on_the_seed(grader, exercise):
+    """All of its exercises take more than twice as long as the other two assignments."""
+    asked = ("verify", "--seeds", 2, "--jobs", 2, "--exercise", exercise)
+    done = grader(*asked, "--assignment", LANGUAGE_MODEL)
+    assert done.returncode == 0, done.stdout + done.stderr
