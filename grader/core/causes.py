@@ -21,7 +21,7 @@ _PLACE = re.compile(r" \([^():]*[^():\s]:\d+[^()]*\)")
 NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # What is said of a test that fails for more than the line that mends others of its exercise.
-STAYS_WRONG = "Still fails after a change tried in this line that fixes other tests: "
+STAYS_WRONG = "Still fails after a change tried in "
 # How far one test's call is right, step by step.
 STEPS_TOLD = "Right so far: "
 # How many values of an answer are wrong: the headline above says which, as each case has it.
@@ -298,9 +298,10 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         return
     if test.is_apart:
         yield "apart", test.exercise, test.status, without_numbers(test.sentence)
-        return
     if test.mistake is not None:
         yield "mistake", test.mistake.mistake
+    if test.is_apart:
+        return
     if test.places:
         yield "line", test.places[0]
     said = without_numbers(_PLACE.sub("", test.kind).rpartition(NOT_CALLED)[2])

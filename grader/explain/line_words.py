@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 _NUMBER, _NUMBERS = "a number", "a constant"
 _MISSING, _NOT_HERE = " that is missing", " that may not belong there"
+_UNUSED = ", which is never used"
 _CALL = f"a call{_MISSING}"
 _CALLED = re.compile(r"\b(\w+)\(")
 
@@ -30,6 +31,8 @@ def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
         return f"{_begun(subject.removesuffix(_MISSING))} seems to be missing at {where}."
     if subject.endswith(_NOT_HERE):
         return f"{_begun(subject.removesuffix(_NOT_HERE))} may not belong at {where}."
+    if subject.endswith(_UNUSED):
+        return f"{subject.removesuffix(_UNUSED)} is never used: check {where}."
     if subject.startswith(f"{_NUMBER} "):
         subject = f"{_NUMBERS}{subject.removeprefix(_NUMBER)}"
     return f"Check {subject} at {where}."
@@ -46,24 +49,27 @@ def subject_in_words(subject: str, before: str, after: str) -> str:
     return f"a call of `{next(iter(added))}`{_MISSING}" if added.total() == 1 else ""
 
 
-def proof(places: Sequence[str], on: Sequence[int], is_second: bool, is_all: bool) -> str:
-    """Returns the sentence that says which change was seen to fix tests.
+def proof(
+    places: Sequence[str], sources: Sequence[str], on: Sequence[int], is_second: bool, is_all: bool
+) -> str:
+    """Returns the sentence that says which change was seen to fix tests, and the source below.
 
     `places` are alternatives, each with its source. The change goes `on` in other lines. One that
     `is_second` fixes tests with another mistake fixed too. Without `is_all`, some tests of
     the exercise stay wrong, or were not tried; another change of the line may fix them.
     """
-    which = "this line" if len(places) == 1 else "one of these lines"
-    together = f" together with {_lines(on)}" if on else ""
+    is_one = len(places) == 1
+    which = places[0] if is_one else "one of these lines"
+    if on:
+        which += f" together with {_lines(on)}"
     if is_all:
-        only = "" if on or is_second else "only "
-        said = f"changing {only}{which}{together} fixes the exercise"
+        alone = "" if on or is_second or not is_one else " alone"
+        said = f"changing {which}{alone} fixes the exercise."
     else:
-        said = f"a change tried in {which}{together} fixes this test"
-    said += f": {' | or '.join(places)}"
-    return (
-        f"This is one of two mistakes. With the other fixed, {said}" if is_second else _begun(said)
-    )
+        said = f"a change tried in {which} fixes this test."
+    second = f"This is one of two mistakes. With the other fixed, {said}"
+    named = sources if is_one else map(": ".join, zip(places, sources, strict=True))
+    return "\n    ".join([second if is_second else _begun(said), *named])
 
 
 def _begun(text: str) -> str:

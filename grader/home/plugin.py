@@ -127,6 +127,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", _OF_GRADIENTS)
     patience = UNHURRIED if config.getoption(LOCATE, default=False) else QUICK
     verbose = config.get_verbosity() > 0
+    # Versions and folders would take five rows of the screen.
+    config.option.no_header = config.option.no_header or not verbose
     reasons = Reasons(config.rootpath, home, patience)
     report = HomeReport(config.rootpath, home, verbose, reasons)
     folding = Folding(verbose)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from shutil import get_terminal_size
 
 import pytest
 
@@ -17,6 +15,7 @@ from grader.core.causes import Cause, causes, counted
 from grader.core.points import CourseWorth, Gate, points_of
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
+from grader.home.screen import Screen, ToldCause
 from grader.testing.outcome import TAKEN_OFF
 
 PASSED, MISSING = "passed", "missing"
@@ -71,25 +70,31 @@ class ExerciseCounts:
         return f"{self.outcomes[PASSED]} of {self.outcomes.total()} passed{points}"
 
 
-def table(exercise_counts: Mapping[str, ExerciseCounts], all_rows: bool) -> Iterator[str]:
-    """Yields a line for each exercise.
-
-    Those that are right, or not written, in one unless `all_rows`.
-    """
+def table(exercise_counts: Mapping[str, ExerciseCounts], all_rows: bool) -> list[str]:
+    """Returns a line for each exercise that is neither right nor missing; for each, `all_rows`."""
     shown = {
         name: counts
         for name, counts in exercise_counts.items()
         if all_rows or not (counts.is_right or counts.is_missing)
     }
     width = max(map(len, shown), default=0)
-    for name, counts in shown.items():
-        yield f"{name:<{width}}  {counts.in_words()}"
-    if all_rows:
-        return
-    right = [name for name, counts in exercise_counts.items() if counts.is_right]
+    return [f"{name:<{width}}  {counts.in_words()}" for name, counts in shown.items()]
+
+
+def folded(rows: Sequence[str], most: int) -> Sequence[str]:
+    """Returns at most so many rows of a table: those that are left out are counted."""
+    if len(rows) <= most:
+        return rows
+    return [*rows[: most - 1], f"and {len(rows) - most + 1} more exercises with failed tests"]
+
+
+def not_in_table(exercise_counts: Mapping[str, ExerciseCounts]) -> Iterator[str]:
+    """Yields a line for all exercises that are right, and one for those that are missing."""
+    right = sum(counts.is_right for counts in exercise_counts.values())
     missing = [name for name, counts in exercise_counts.items() if counts.is_missing]
     if right:
-        yield f"all tests passed: {_counted(len(right), 'other exercise' if shown else 'exercise')}"
+        is_other = right + len(missing) < len(exercise_counts)
+        yield f"all tests passed: {_counted(right, 'other ' * is_other + 'exercise')}"
     if missing:
         yield f"not implemented yet: {', '.join(missing)}"
 
@@ -123,8 +128,10 @@ _MOST_IN_FULL = 3
 _HEADLINES_ONLY = ("no", "line")
 # What pytest lists in its short summary if nothing else is asked for by -r.
 _LISTED_BY_DEFAULT = "fE"
-# Code and pictures stand below the text of an example, which stands in by four.
-_DEEPER = " " * 8
+# Code stands deeper than the text of a failure.
+_INDENT = " " * 4
+# Exercises of which a table tells at least, where it gives way to causes.
+_FEWEST_ROWS = 3
 # Exercises of which a note is told by name.
 _MOST_NOTED = 3
 _COSTLY = "Every public test passes, but the notes above cost points: change that first."
@@ -146,7 +153,9 @@ class Folding:
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter
     ) -> Generator[None, None, None]:
-        """Hides them while all sections are written; the last line counts them."""
+        """Hides them, and what was warned of, while all sections are written; the last line counts
+        them.
+        """
         stats = terminalreporter.stats
         self._reports = list(stats.get("failed", []))
         self.failures = {
@@ -156,12 +165,13 @@ class Folding:
             return (yield)
         which = terminalreporter.config.getoption("showcapture")
         self.printed = {one.nodeid: list(_printed(one, which)) for one in self._reports}
+        warned = stats.get("warnings", [])
         if not self.verbose:
-            stats["failed"] = self._reports_but(self.failures)
+            stats |= {"failed": self._reports_but(self.failures), "warnings": []}
         try:
             return (yield)
         finally:
-            stats["failed"] = self._reports
+            stats |= {"failed": self._reports, "warnings": warned}
 
     def unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Has pytest's short summary list the failures only if it is asked for it: causes are
@@ -212,32 +222,49 @@ class Summary:
         failures, verbose = self._folding.failures, self._folding.verbose
         builds_on = {one.said.exercise: one.builds_on for one in failures.values()}
         found = causes((one.said for one in failures.values()), self._order, builds_on)
-        show = _Lines(terminalreporter).show
+        shown = terminalreporter.config.getoption("tbstyle")
+        in_full = not verbose and shown not in _HEADLINES_ONLY
+        told = [*_told(found, failures, self._folding.printed, in_full)]
+        all_rows = verbose or not found
+        rows: Sequence[str] = table(self._exercise_counts, all_rows)
+        below = [] if all_rows else [*not_in_table(self._exercise_counts)]
+        noted = [*self._noted()]
+        if found and not verbose and len(noted) > 1:
+            noted = [noted[0], f"and {len(noted) - 1} more to note: `pytest -v` shows all"]
+        for remark in (*noted, *self._remarks(found, failures, terminalreporter.config.rootpath)):
+            below += ["", remark]
+        screen = Screen(terminalreporter)
         if found:
-            shown = terminalreporter.config.getoption("tbstyle")
-            in_full = not verbose and shown not in _HEADLINES_ONLY
+            tests = sum(counts.outcomes.total() for counts in self._exercise_counts.values())
+            left = screen.rows_left(tests, *below)
             terminalreporter.section(counted(found))
-            for line, style in _told(found, failures, self._folding.printed, in_full):
-                show(line, style)
+            lines = [line for one in told for line in one.head]
+            if in_full:
+                lines = screen.fitted(told, left - min(len(rows), _FEWEST_ROWS))
+            for line, style in lines:
+                screen.show(line, style)
+            left -= screen.rows_of(*(line for line, _ in lines))
+            rows = rows if all_rows else folded(rows, max(left, _FEWEST_ROWS))
         if self._exercise_counts:
             terminalreporter.section("exercises")
-            for line in table(self._exercise_counts, all_rows=verbose or not found):
-                show(line)
-            for line in self._remarks(found, failures, terminalreporter.config.rootpath):
-                show("")
-                show(line)
+            for line in (*rows, *below):
+                screen.show(line)
         self._folding.unfold(terminalreporter)
 
-    def _remarks(self, found: Sequence[Cause], failures: Failures, root: Path) -> Iterator[str]:
-        unplaced = (cause.shown.id for cause in found if not cause.places)
-        if any(failures[test].was_hurried for test in unplaced):
-            yield _CUT_SHORT
+    def _noted(self) -> Iterator[str]:
+        """Yields what concerns no failure: adapters under another name, notes on exercises."""
+        for name, near in self._absent.items():
+            yield f"adapters.py has no {name}; it has {near}: rename it."
         for text, exercises in self._notes.items():
             others = len(exercises) - _MOST_NOTED
             more = f" and {others} more" if others > 0 else ""
             yield f"Note on {', '.join([*exercises][:_MOST_NOTED])}{more}: {text}."
-        for name, near in self._absent.items():
-            yield f"adapters.py has no {name}; it has {near}: rename it."
+
+    def _remarks(self, found: Sequence[Cause], failures: Failures, root: Path) -> Iterator[str]:
+        """Yields what follows from all that was run: the points, and what to do next."""
+        unplaced = (cause.shown.id for cause in found if not cause.places)
+        if any(failures[test].was_hurried for test in unplaced):
+            yield _CUT_SHORT
         worth = self._worth()
         points = "\n".join(in_all(self._exercise_counts, worth))
         if points:
@@ -250,55 +277,23 @@ class Summary:
             yield _COSTLY if is_costly else handing_in(root)
 
 
-class _Lines:
-    """Writes lines at most as wide as the terminal, broken between words."""
-
-    def __init__(self, terminalreporter: pytest.TerminalReporter) -> None:
-        self._write = terminalreporter.write_line
-        self._width = get_terminal_size().columns
-
-    def show(self, text: str, style: str = "") -> None:
-        """Writes lines; code and pictures, which are set deeper than text, are left whole."""
-        for line in text.split("\n"):
-            for part in self._broken(line):
-                self._write(part, **({style: True} if style else {}))
-
-    def _broken(self, line: str) -> Sequence[str]:
-        words = line.lstrip()
-        if not words or (line.startswith(_DEEPER) and not words.startswith("with ")):
-            return [line]
-        indent = line[: -len(words)]
-        return textwrap.wrap(
-            words,
-            self._width,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-
-
-# A line, and how a terminal shows it.
-_Styled = tuple[str, str]
-
-
 def _told(
     found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
-) -> Iterator[_Styled]:
+) -> Iterator[ToldCause]:
     """Yields the causes with their hints, the first ones with one of their failures each."""
     for number, cause in enumerate(found, 1):
-        if in_full and number > 1:
-            yield "", ""
         first = f"{number}. " if len(found) > 1 else ""
-        yield f"{first}{cause.headline}", "red"
+        head = [(f"{first}{cause.headline}", "red")]
         if not in_full:
+            yield ToldCause(head)
             continue
         if cause.hint:
-            yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint, "yellow"
+            hint = f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint
+            head.append((hint, "yellow"))
+        details: list[str] = []
         if number <= _MOST_IN_FULL:
-            yield from ((line, "") for line in _example(cause, failures, printed))
-            yield from ((said, "") for said in remarks(cause))
-        yield from ((line, "") for line in _extent(cause))
+            details = [*_example(cause, failures, printed), *remarks(cause)]
+        yield ToldCause(head, details, [*_extent(cause)])
 
 
 def _example(
@@ -312,8 +307,13 @@ def _example(
     yield f"{name}: {failure.about}" if failure.about else f"{name}:"
     first, *rest = [*failure.account(), *line.splitlines(), *printed_by[cause.shown.id]]
     is_said = cause.shown.outcome == cause.sentence
+    code: set[str] = set()
     for text in rest if is_said else (first, *rest):
-        yield f"    {text}"
+        # The line that raised is often the one to change.
+        if text not in code:
+            yield f"    {text}"
+        if text.startswith(_INDENT):
+            code.add(text)
 
 
 def _extent(cause: Cause) -> Iterator[str]:

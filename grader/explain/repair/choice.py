@@ -74,19 +74,19 @@ class RepairedExercise:
         The new text is told if edits are `shown`. Unless the repair `is_all`, it was not seen to
         fix every failed test of the exercise.
         """
-        lines = [in_place(place) for place in self.places]
+        where = [in_place(place) for place in self.places]
+        sources = [place.source for place in self.places]
         on = self.places[0].on if len(self.places) == 1 else ()
-        said = proof(lines, on, self.besides is not None, is_all)
+        said = proof(where, sources, on, self.besides is not None, is_all)
         if shown:
-            said += f"\nFor example: {self.places[0].mended}"
+            said += f"\nFor example:\n    {self.places[0].mended}"
         subjects = [subject_in_words(one.subject, one.source, one.mended) for one in self.places]
-        where = [f"{place.file}:{place.line}" for place in self.places]
         return said if named else f"{suspicion(subjects, where)}\n{said}"
 
 
 def in_place(place: Place) -> str:
-    """Returns a line in words."""
-    return f"{place.file}:{place.line}: {place.source}"
+    """Returns where a line is, as editors open it."""
+    return f"{place.file}:{place.line}"
 
 
 def chosen(mends: Sequence[RepairEdit], sources: EditableSources) -> RepairedExercise | None:

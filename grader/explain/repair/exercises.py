@@ -225,7 +225,7 @@ class Proved:
             return self.mended.in_words(named, shown, is_all)
         if test not in self.failing:
             return ""
-        return f"{STAYS_WRONG}{in_place(self.mended.places[0])}"
+        return f"{STAYS_WRONG}{in_place(self.mended.places[0])}, which fixes other tests."
 
 
 def proved(

@@ -30,7 +30,7 @@ def test_what_one_line_makes_right_altogether_is_told_so(grade):
     """Also the gradient, which is asked for with the edit."""
     told = failed(grade, "def run_double(x):\n    return 3 * x\n")
     assert "test_gradient" in told
-    assert all("Changing only this line fixes the exercise" in one.message for one in told.values())
+    assert all(" alone fixes the exercise." in one.message for one in told.values())
     assert {one.where.line for one in told.values()} == {2}
 
 
@@ -39,11 +39,11 @@ def test_a_test_that_stays_wrong_with_the_edit_is_another_cause(grade, fault):
     """It hears of no line that would not make it right."""
     told = failed(grade, "def run_double(x):\n" + TWO_FAULTS[fault])
     apart = told.pop("test_gradient" if "gradient" in fault else "test_leaves_its_input_alone")
-    tried = "A change tried in this line fixes this test: "
+    tried = "fixes this test.\n    "
     assert tried in told["test_doubles"].message
     assert told["test_doubles"].where.line == 2
     assert apart.where is None
-    assert "Still fails after a change tried in this line" in apart.message
+    assert "Still fails after a change tried in " in apart.message
     first, second = causes(map(FailedTest.of, [told["test_doubles"], apart]))
     assert [[test.id for test in one.tests] for one in (first, second)] == [
         [told["test_doubles"].id],
@@ -63,4 +63,4 @@ def test_beside_a_test_that_crashes_no_line_fixes_the_exercise(grade):
 def test_of_an_edit_of_two_lines_none_is_said_to_suffice_alone(grade):
     """Whoever changes the first of them only is as wrong as before."""
     told = failed(grade, "def run_double(x):\n" + TWO_FAULTS["a factor that stands twice"])
-    assert not [one for one in told.values() if "this line alone" in one.message]
+    assert not [one for one in told.values() if "alone fixes" in one.message]

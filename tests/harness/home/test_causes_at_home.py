@@ -20,8 +20,6 @@ pytestmark = pytest.mark.process
 COLUMNS, SCREEN = 80, 40
 # No sentence is broken there.
 WIDE = 999
-# Source lines are left whole.
-CODE = " " * 8
 # What an editor's panel reads.
 CONFTEST = """
 import pytest
@@ -102,12 +100,10 @@ def test_a_slip_fills_one_screen_and_is_one_cause(with_slip, name):
     """However many exercises it fails; and every failure of a run has the sentence and the line."""
     run, slip = with_slip(name), SLIPS[name]
     printed = run("--locate", columns=COLUMNS).stdout
-    shown = [line for line in printed.splitlines() if "generated xml file" not in line]
-    height = sum(max(1, math.ceil(len(line) / COLUMNS)) for line in shown)
-    assert height <= SCREEN, printed
+    assert height_of(printed) <= SCREEN, printed
     assert "= 1 cause of " in printed, printed
     below = printed.partition(" 1 cause of ")[2].partition("\n")[2]
-    assert all(len(line) <= COLUMNS or line.startswith(CODE) for line in below.splitlines()), below
+    assert all(len(line) <= COLUMNS for line in below.splitlines()), below
     assert below.startswith("run_"), printed
     assert slip.sentence in " ".join(below.splitlines()[:3]), printed
     assert_all_told(slip, " ".join(printed.split()))
@@ -154,15 +150,23 @@ def test_what_pytest_offers_still_makes_sense(with_slip, options, headings, list
 
 
 def test_two_slips_are_two_causes(with_slip):
-    """Each with its line, the earlier exercise first."""
+    """Each with its line, the earlier exercise first; on one screen as well."""
     with_slip("causal-reversed")
-    printed = with_slip("projection-transposed")().stdout
+    run = with_slip("projection-transposed")
+    assert height_of(run(columns=COLUMNS).stdout) <= SCREEN
+    printed = run().stdout
     told = headlines(printed)
     assert printed.count("= 2 causes of ") == 1
     assert told[0].startswith("1. run_causal_mask: your causal mask is transposed")
     assert f"{WARMUP}:14" in told[0]
     assert told[1].startswith("2. run_")
     assert printed.count("\nHint: ") == 2
+
+
+def height_of(printed: str) -> int:
+    """How many rows it takes in a terminal."""
+    shown = [line for line in printed.splitlines() if "generated xml file" not in line]
+    return sum(max(1, math.ceil(len(line) / COLUMNS)) for line in shown)
 
 
 def headlines(printed: str) -> Sequence[str]:

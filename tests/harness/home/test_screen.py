@@ -1,0 +1,75 @@
+"""What a run of pytest ends with, laid out for a terminal: what stands lower gives way."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from grader.home.screen import Screen, ToldCause
+from grader.home.summary import folded
+
+pytestmark = pytest.mark.unit
+
+WIDTH = 80
+
+
+@pytest.fixture
+def screen(monkeypatch) -> Screen:
+    """A terminal of 80 columns; `written` are its lines."""
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    written: list[str] = []
+    made = Screen(SimpleNamespace(write_line=lambda line, **_: written.append(line)))
+    made.written = written
+    return made
+
+
+def told(number: int, details: int = 6) -> ToldCause:
+    """A cause with a hint, and with so many lines of details."""
+    head = [(f"{number}. run_x: every value is wrong", "red"), ("Hint: Which axis?", "yellow")]
+    return ToldCause(head, [f"    detail {at} of {number}" for at in range(details)], ["Fails 2."])
+
+
+def test_a_cause_that_stands_lower_gives_way(screen):
+    """Headlines and hints stay; details are cut between lines, and that is marked."""
+    lines = [line for line, _ in screen.fitted([told(1), told(2), told(3)], 23)]
+    assert len(lines) <= 23
+    assert sum("detail" in line and line.endswith("of 1") for line in lines) == 6
+    assert sum("detail" in line and line.endswith("of 2") for line in lines) == 4
+    assert "    …" in lines
+    assert not any(line.endswith("of 3") for line in lines)
+    assert sum(line.startswith("Hint: ") for line in lines) == 3
+
+
+def test_causes_for_which_there_is_no_row_are_counted(screen):
+    """The first ones are to be fixed first."""
+    lines = [line for line, _ in screen.fitted([told(at) for at in range(1, 12)], 22)]
+    assert len(lines) <= 22
+    assert lines[-1] == "and 6 more causes: `pytest -v` shows all"
+    assert lines[0].startswith("1. ")
+
+
+def test_where_there_is_room_nothing_is_left_out(screen):
+    """Not one line."""
+    lines = [line for line, _ in screen.fitted([told(1), told(2)], 40)]
+    assert sum("detail" in line for line in lines) == 12
+
+
+def test_source_is_set_deeper_where_it_is_broken_and_cut_after_two_rows(screen):
+    """A text is broken as deep as it begins."""
+    screen.show("        return " + " + ".join(["weights"] * 30))
+    screen.show("    " + " ".join(["word"] * 30))
+    code, more, first, second = screen.written
+    assert code.startswith("        return ")
+    assert more.startswith("            weights")
+    assert more.endswith(" …")
+    assert (first[:5], second[:5]) == ("    w", "    w")
+    assert max(map(len, screen.written)) <= WIDTH
+    assert screen.rows_of("    " + " ".join(["word"] * 30), "") == 3
+
+
+def test_a_table_that_gives_way_counts_what_it_leaves_out():
+    """With one row fewer for the count itself."""
+    rows = [f"run_{number}  1 of 2 passed" for number in range(5)]
+    assert folded(rows, 5) == rows
+    assert folded(rows, 3) == [*rows[:2], "and 3 more exercises with failed tests"]
