@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from importlib import import_module
 from typing import cast
@@ -12,6 +13,7 @@ import click
 import grader
 from grader.cli.old_spellings import respelled
 from grader.cli.options import INTERRUPTED
+from grader.core.assignment import nearest
 from grader.core.text import Refusal
 
 # The groups of the help; each command with the module below `commands` that holds it, and its name.
@@ -41,6 +43,8 @@ GROUPS = {
         "gradescope-zip": ("authoring", "gradescope_zip"),
     },
 }
+# What click adds to a misspelt option.
+_MEANT = re.compile(r"\.? \(?Did you mean (?:one of: )?([^?]*)\?\)?$")
 _UNGROUPED = {"completion": ("completion", "completion")}
 COMMANDS = {name: at for group in (*GROUPS.values(), _UNGROUPED) for name, at in group.items()}
 
@@ -63,6 +67,14 @@ class _Commands(click.Group):
         module, attribute = COMMANDS[name]
         command = getattr(import_module(f"grader.cli.commands.{module}"), attribute)
         return cast(click.Command, command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = nearest(args[0], COMMANDS) if args[0] not in COMMANDS else ""
+        if near and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}: did you mean {near}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(map(len, COMMANDS))
@@ -122,5 +134,7 @@ def _sentence(mistake: click.ClickException) -> str:
     context = getattr(mistake, "ctx", None)
     command = context.command_path if context else "grader"
     message = " ".join(mistake.format_message().split()).rstrip(".")
+    if meant := _MEANT.search(message):
+        message = f"{message[: meant.start()]}: did you mean {meant[1].replace(', ', ' or ')}?"
     advice = "" if message.endswith("?") else f"; see {command} --help"
     return f"{command}: {message[:1].lower()}{message[1:]}{advice}"

@@ -76,8 +76,8 @@ def display_options(command: Command) -> Command:
             type=click.Choice([str(shown) for shown in VisibleWhen]),
             default=str(VisibleWhen.VISIBLE),
             show_default=True,
-            help="gradescope: when students see how hidden tests ended; unless that is always, "
-            "they see no total.",
+            help="gradescope: when students see the results of hidden tests; unless that is "
+            "always, they see no total.",
         ),
     ):
         command = option(command)
@@ -92,7 +92,7 @@ def grading_options(command: Command) -> Command:
                 "--seed",
                 type=click.IntRange(1, SEEDS),
                 metavar="N",
-                help="Draws the tests' inputs (default: a new one); 0 is what students have.",
+                help="Draws the tests' inputs (default: a new one); 0: those that students have.",
             ),
             click.option(
                 "--exercise",

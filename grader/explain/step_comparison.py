@@ -139,7 +139,7 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     """
     right = [step.name for step in steps if step.right]
     wrong = next(step.name for step in steps if step.right is False)
-    said = "Wrong: the result" if wrong == RESULT else f'Not right, or not taken: "{wrong}"'
+    said = "Wrong: the result" if wrong == RESULT else f'Wrong or skipped: "{wrong}"'
     return f"{STEPS_TOLD}{_listed(right)}. {said}."
 
 

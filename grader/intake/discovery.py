@@ -6,6 +6,7 @@ the first that does not pass decides.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import stat
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from grader.core.assignment import nearest
 from grader.intake.archives import FOREIGN, READABLE
 from grader.intake.downloads import canvas_download, downloads_at, latest_of_each, moodle_download
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
@@ -194,7 +196,17 @@ def _mode(path: Path) -> int:
     try:
         return path.stat().st_mode
     except (OSError, ValueError) as error:
-        raise NothingToGrade(f"{_shown(path)} cannot be found; is the path right?") from error
+        raise NothingToGrade(f"{_shown(path)} does not exist: {_meant(path)}") from error
+
+
+def _meant(path: Path) -> str:
+    """Returns the path with its first missing part spelt as the nearest that is there."""
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        there = next(parent for parent in path.parents if parent.is_dir())
+        missing, *below = path.relative_to(there).parts
+        if near := nearest(missing, (entry.name for entry in _listed(there))):
+            return f"did you mean {_shown(there.joinpath(near, *below))}?"
+    return "check the path"
 
 
 def _is_file(path: Path) -> bool:

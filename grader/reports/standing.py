@@ -109,6 +109,7 @@ def tests(number: int) -> str:
 _CAUSES = 3
 _FEW_NAMES = 2
 _SHORT = 200
+_RIGHT = "everything right"
 
 
 def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
@@ -128,7 +129,8 @@ def phrases(grade: Grade, found: Sequence[Cause] | None = None) -> list[str]:
     if not found:
         if grade.message and grade.score < grade.max_score:
             return [one_line(first_line(grade.message), _SHORT)]
-        return ["everything right"]
+        remarked = len(grade.notes) + len(notes(grade.tests))
+        return [f"every test passed, see the note{'s' * (remarked > 1)}"] if remarked else [_RIGHT]
     wrong = {name for cause in found if is_of_values(cause) for name in cause.exercises}
     said = [_in_a_phrase(cause, wrong) for cause in _ranked(found)[:_CAUSES]]
     if (more := len(found) - _CAUSES) > 0:
@@ -326,7 +328,9 @@ def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
     if len(own) > _CAUSES_TOLD:
         parts.append(f"and {len(own) - _CAUSES_TOLD} more that went wrong in other ways")
     parts.append(f"{standing.words}; {standing.passed} of {standing.tests} tests passed")
-    parts += [f"note: {shortened(plain(note))}" for note in notes(verdicts)]
+    for note in notes(verdicts):
+        which = "each other test " if note.endswith(OF_THE_VALUES) else ""
+        parts.append(f"note: {which}{shortened(plain(note))}")
     return "\n\n".join(parts)
 
 

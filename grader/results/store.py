@@ -133,7 +133,8 @@ class Store(Results):
         """
         file = folder / FILE
         if not file.exists():
-            raise StoreError(f"{folder} holds no {FILE}: give the folder that --out named")
+            held = f"holds no {FILE}" if folder.is_dir() else "does not exist"
+            raise StoreError(f"{folder} {held}: name the folder that `grader batch --out` wrote")
         with saying(file, "opened"), contextlib.closing(connect(file, "ro")) as database:
             if not tables(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")

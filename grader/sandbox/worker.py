@@ -276,7 +276,7 @@ class Worker:
             return decode_answer(frame)
         except BadFrame as error:
             raise WorkerLost(
-                Status.CRASHED, f"the worker's answer is no answer: {error}"
+                Status.CRASHED, f"the worker's answer cannot be read: {error}"
             ) from error
         finally:
             self.taken = self.taken.with_reading(time.thread_time() - before)

@@ -120,7 +120,7 @@ def checked(
     """Returns the value in an answer after checking its type and shape against the contract.
 
     Where that is None, what counts is what the call did: a norm or a loss that it returns besides
-    is nobody's business. `trace` finds the line that is behind it, for a wording that tells of
+    does not matter. `trace` finds the line that is behind it, for a wording that tells of
     lines.
 
     Raises:
@@ -174,7 +174,7 @@ def assert_distribution(
     for outcome, count in counts.items():
         if chances.get(outcome, 0.0) == 0.0:
             raise AssertionError(
-                f"among {what}, {_shown(outcome)} {_came(count)}, which can never be"
+                f"among {what}, {_shown(outcome)} {_came(count)}, which can never happen"
             )
     ratio = 2 * sum(n * math.log(n / (total * chances[one])) for one, n in counts.items())
     possible = sum(chance > 0 for chance in chances.values())
@@ -182,7 +182,7 @@ def assert_distribution(
         worst = max(chances, key=lambda one: _surprise(counts[one], total * chances[one]))
         wanted = f", where about {total * chances[worst]:.0f} were expected"
         raise AssertionError(
-            f"{what} do not come as often as they should: among {total}, {_shown(worst)} "
+            f"{what} do not occur as often as they should: among {total}, {_shown(worst)} "
             f"{_came(counts[worst])}{wanted if shows_expected() else ''}"
         )
 

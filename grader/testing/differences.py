@@ -220,10 +220,10 @@ def nearness_in_words(comparison: Comparison) -> Iterator[str]:
     if comparison.boolean or times > _NEAR_TIMES or not is_near(got, want):
         return
     share = 100 * float((got - want).abs().max() / want.abs().max())
-    one, of = ("It is", "") if want.numel() == 1 else ("All are", " of the largest at most")
+    one, of = ("It is", "") if want.numel() == 1 else ("All are", " of the largest value at most")
     yield (
-        f"{one} near: off by {share:.2g} %{of}. Rounded numbers, a constant or a dtype on the way "
-        "may be why."
+        f"{one} nearly right: off by {share:.2g} %{of}. Look for rounding, a constant or another "
+        "dtype."
     )
 
 

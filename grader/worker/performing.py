@@ -276,7 +276,7 @@ def absent(adapter: str) -> Answer:
 
 def _differentiable(value: object) -> torch.Tensor:
     if not isinstance(value, torch.Tensor):
-        raise TypeError("a gradient is wanted with respect to something that is no tensor")
+        raise TypeError("a gradient is needed with respect to something that is not a tensor")
     return value.requires_grad_()
 
 

@@ -36,7 +36,7 @@ ANNOTATING = {
     "jax": {"Array": type("Array", (), {"__module__": "jax"})},
     "jax.typing": {"ArrayLike": type("ArrayLike", (), {"__module__": "jax.typing"})},
 }
-"""Names that annotate, by their module: jaxtyping makes types of these, and wants classes."""
+"""Names that annotate, by their module: jaxtyping makes types of these, and needs classes."""
 
 _WRITER = "torch.utils.tensorboard"
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")

@@ -54,7 +54,7 @@ MISTAKES = (
     ),
     Mistake(
         "count-one-bias-for-three",
-        "Your count has one bias for queries, keys and values together, where each has its own.",
+        "Your count has one bias for queries, keys and values together, but each has its own.",
         "How many layers does the first of the two flags speak of?",
         (Way({"count_inputs": _one_input_bias}, _COUNT),),
         alone=True,

@@ -81,7 +81,7 @@ MISTAKES = (
     Mistake(
         "dropout-ignores-p",
         "Your dropout drops half of the weights, whatever probability is passed.",
-        "Where in your code does the probability have a say?",
+        "Where does your code use the probability?",
         (
             Way({"drops": _in_training, "kept": _half_kept, "rescale": _doubled}, _DROPOUT),
             Way({"kept": _half_kept, "rescale": _doubled}, _DROPOUT),
@@ -91,7 +91,7 @@ MISTAKES = (
     ),
     Mistake(
         "dropout-by-rows",
-        "Your dropout keeps or drops whole rows, where each weight should have its own fate.",
+        "Your dropout keeps or drops whole rows, but each weight should be dropped on its own.",
         "How many random numbers does your code draw for a matrix of weights?",
         (Way({"kept": _rows_kept}, _DROPOUT),),
         alone=True,

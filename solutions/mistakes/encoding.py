@@ -39,8 +39,7 @@ def _plus_one(positions: Tensor) -> Tensor:
 MISTAKES = (
     Mistake(
         "positional-frequency",
-        "The frequencies of your waves are not those of the formula, because an exponent is "
-        "another one.",
+        "The frequencies of your waves differ from the formula's: an exponent is wrong.",
         "For four features, which exponents does the formula have, and which ones does your code "
         "have?",
         (
@@ -60,7 +59,7 @@ MISTAKES = (
     ),
     Mistake(
         "positional-halves",
-        "Your encoding has all sines in its first half and all cosines in its second, where they "
+        "Your encoding has all sines in its first half and all cosines in its second, but they "
         "should alternate.",
         "Which features are sines: the even ones, or the first ones?",
         (Way({"arrange_waves": _in_halves}, _ENCODING),),

@@ -140,7 +140,8 @@ HABITS = (
     Habit(
         "gradient-cut",
         "No gradient passes through your function, so that nothing before it could learn.",
-        "Does every step from the inputs to the result remember where it came from?",
+        "Which step between inputs and result detaches: detach(), .item(), no_grad() or a new "
+        "tensor?",
         _detached,
         _IN_FLOATS,
     ),
@@ -168,15 +169,16 @@ HABITS = (
     ),
     Habit(
         "mask-fill-too-high",
-        "Hidden keys get a score below which the scores of others can fall, and then they win.",
-        "Which number is below every score that there can be?",
+        "Hidden keys get a finite score; where all visible keys score lower, the hidden ones win.",
+        "Which number is lower than every possible score?",
         _as_it_is,
         MASKED,
         Parts(mask_scores=_filled_with_minus_10000),
     ),
     Habit(
         "rope-angles-rounded",
-        "Your angles are computed in the precision of the input, which is too little far away.",
+        "Your angles are computed in the precision of the input, which is too low for large "
+        "positions.",
         "How far apart are neighbouring numbers near 1000 in bfloat16?",
         _as_it_is,
         ("run_rope",),

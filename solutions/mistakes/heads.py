@@ -90,7 +90,7 @@ MISTAKES = (
     ),
     Mistake(
         "heads-interleaved",
-        "The features of your heads are interleaved, where each head should have a block of "
+        "The features of your heads are interleaved, but each head should have a block of "
         "neighbouring ones.",
         "With two heads and four features, which features belong to the first head, when you split "
         "and when you merge?",

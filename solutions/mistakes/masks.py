@@ -106,7 +106,7 @@ MISTAKES = (
     Mistake(
         "mask-ignored",
         "Your result is the same with and without a mask.",
-        "Follow the mask through your code: does what you make of it reach the softmax?",
+        "Follow the mask through your code: does it reach the softmax?",
         (Way({"mask_scores": _unmasked}, (*MASKED, *CAUSAL)),),
         echoes=CAUSAL,
     ),
@@ -124,9 +124,8 @@ MISTAKES = (
     ),
     Mistake(
         "mask-after-softmax",
-        "Your mask removes weights after the softmax, so that those which are left do not sum "
-        "to 1.",
-        "When must a key be hidden so that the others share out all of the attention?",
+        "Your mask removes weights after the softmax, so that the remaining ones do not sum to 1.",
+        "When must a key be hidden so that the other weights still sum to 1?",
         (
             Way(
                 {"mask_scores": _unmasked, "mask_weights": _removed},

@@ -65,7 +65,7 @@ MISTAKES = (
     ),
     Mistake(
         "projection-transposed",
-        "Your projection uses a weight the other way round, with rows and columns swapped.",
+        "Your projection uses a weight transposed, with rows and columns swapped.",
         "Which axis of the weight belongs to the features that come in, and which axis does your "
         "product sum over?",
         (
@@ -76,16 +76,15 @@ MISTAKES = (
     ),
     Mistake(
         "output-projection-transposed",
-        "Your output projection uses its weight the other way round, with rows and columns "
-        "swapped.",
+        "Your output projection uses its weight transposed, with rows and columns swapped.",
         "Over which axis of the output weight does your product sum, and which one holds the "
         "features that come in?",
         (Way({"project_output": multiply}, PROJECTED),),
     ),
     Mistake(
         "projection-diagonal",
-        "Your projection uses nothing but the diagonal of a weight, as if each feature went only "
-        "into itself.",
+        "Your projection uses only the diagonal of a weight, as if each feature depended only on "
+        "itself.",
         "Do the two axes of your weight go by the same letter, and what does a repeated letter "
         "mean?",
         (
@@ -112,8 +111,8 @@ MISTAKES = (
     ),
     Mistake(
         "weights-not-loaded",
-        "Your layers keep the random weights that they were made with, and those that the caller "
-        "passes go nowhere.",
+        "Your layers keep their random initial weights: the weights that the caller passes are "
+        "never loaded.",
         "Print a weight of your layer before and after you load it: is it the one that was passed?",
         (
             Way({"weights_in_order": _drawn_anew, "project_output": _by_a_drawn_weight}, PROJECTED),

@@ -112,15 +112,14 @@ MISTAKES = (
     ),
     Mistake(
         "rope-output-halves",
-        "Your pairs are turned as they should be, but come back in two halves instead of side by "
-        "side.",
+        "Your pairs are rotated correctly, but come back as two halves instead of side by side.",
         "At which places of the result must the two features of the first pair stand?",
         (Way({"rotate": _pairs_laid_in_halves}, _ROPE),),
         alone=True,
     ),
     Mistake(
         "rope-reversed",
-        "Your rotation turns clockwise, against the direction that is asked for.",
+        "Your rotation turns clockwise instead of counter-clockwise.",
         "Turn the vector that points along the first feature by a small angle: which sign should "
         "its second feature get?",
         (Way({"rotate": _backwards}, ROTATED),),
@@ -148,8 +147,7 @@ MISTAKES = (
     ),
     Mistake(
         "rope-frequency",
-        "The frequencies of your rotation are not those of the formula, because its exponent is "
-        "another one.",
+        "The frequencies of your rotation differ from the formula's: its exponent is wrong.",
         "Which exponent does your code have for the very first pair, and how much is added from "
         "each pair to the next?",
         (
@@ -171,7 +169,7 @@ MISTAKES = (
     ),
     Mistake(
         "rope-degrees",
-        "Your angles are converted between degrees and radians, which they should not be.",
+        "Your code converts angles between degrees and radians, but needs no conversion.",
         "In which unit does the formula give its angles, and in which unit do the functions take "
         "them?",
         (
@@ -189,8 +187,7 @@ MISTAKES = (
     ),
     Mistake(
         "rope-positions-ignored",
-        "Your rotation takes the order of the vectors for their positions, and not the positions "
-        "that are passed.",
+        "Your rotation uses the order of the vectors instead of the positions that are passed.",
         "By which angle should the first vector turn if its position is 7?",
         (Way({"rope_positions": _in_order}, ROTATED),),
         echoes=_WITH_ATTENTION,
@@ -228,15 +225,15 @@ MISTAKES = (
     ),
     Mistake(
         "mha-positions-ignored",
-        "Your attention rotates by the order of the tokens, and not by the positions that are "
+        "Your attention rotates by the order of the tokens instead of the positions that are "
         "passed.",
         "Follow the positions from the caller to the rotation: do they arrive there?",
         (Way({"multihead_positions": _in_order}, _WITH_ATTENTION),),
     ),
     Mistake(
         "rope-needs-positions",
-        "Where no token_positions are passed your attention rotates nothing, although the tokens "
-        "stand at 0, 1, 2, ... then.",
+        "Without token_positions your attention rotates nothing, although the tokens then stand "
+        "at 0, 1, 2, ...",
         "Which positions does None stand for, and what does your code do without token_positions?",
         # At position 0 nothing is turned.
         (Way({"positions_by_default": torch.zeros_like}, _WITH_ATTENTION),),

@@ -135,8 +135,8 @@ MISTAKES = (
     ),
     Mistake(
         "scale-by-d_model",
-        "Your scores are scaled by the width of the tokens instead of that of the queries and "
-        "keys which are multiplied.",
+        "Your scores are scaled by the width of the tokens instead of the width of queries and "
+        "keys.",
         "How many products does one score add up, and which axis has that many entries?",
         (Way({"scale": _divided_by_width}, (SELF_ATTENTION, *CAUSAL)),),
     ),
@@ -159,8 +159,7 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-over-heads",
-        "Your softmax runs along the heads, so that they share out what each of them should have "
-        "for itself.",
+        "Your softmax runs along the heads, so that the weights within one head do not sum to 1.",
         "Which axes have the scores of all heads, in which order, and along which one do the "
         "weights of one query lie?",
         (
@@ -171,8 +170,9 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-unstable",
-        "Your softmax takes the exponential of numbers far from 0 as they are, which gives NaN.",
-        "Which number can be taken away from all entries without a change in their shares?",
+        "Your softmax overflows: the exponential of a large number is infinite, and inf / inf is "
+        "NaN.",
+        "Which number can you subtract from all entries without changing their shares?",
         (Way({"softmax": _naive_softmax}, _LARGE_SCORES),),
         alone=True,
         own_dtype=True,
@@ -180,7 +180,7 @@ MISTAKES = (
     Mistake(
         "softmax-ignores-dim",
         "Your softmax always runs along the last axis, whatever axis was asked for.",
-        "Where in your function does its second argument have a say?",
+        "Where does your function use its second argument?",
         (
             Way({"softmax": _softmax_of_last_axis}, (_SOFTMAX,)),
             Way({"softmax": _softmax_over_sum_of_last_axis}, (_SOFTMAX,)),
@@ -200,8 +200,7 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-without-exponential",
-        "Your scores are divided by their sum as they are, without the exponential that makes all "
-        "of them positive.",
+        "Your scores are divided by their sum without taking the exponential first.",
         "Where do negative scores go in your code, and can a share of the attention be negative?",
         (
             Way({"softmax": _shares_of_sum}, (_SOFTMAX, _SIMPLE, *ATTENTION)),

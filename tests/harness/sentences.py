@@ -12,7 +12,7 @@ LONGEST = 25
 BEGINNINGS = ("What", "Of", "So", "Whose", "Who")
 # Phrases that docs/style.md rules out, and the word to use.
 RULED_OUT = {
-    r"comes? of\b": "comes from",
+    r"\bcomes? of\b": "comes from",
     r"changed places": "swapped",
     r"counts? for nobody": "excused or taken out",
     r"paid for": "deducted",
@@ -36,24 +36,18 @@ RULED_OUT = {
 _WRITTEN_IN = (
     "solutions/mistakes/*.py",
     "examples/*/solutions/**/*.py",
-    "grader/explain/*.py",
-    "grader/explain/exceptions/*.py",
-    "grader/explain/explainer/*.py",
-    "grader/explain/mistakes/*.py",
-    "grader/home/*.py",
-    "grader/testing/**/*.py",
-    "grader/core/*.py",
-    "grader/grading/judge/*.py",
-    "grader/reports/**/*.py",
-    "grader/results/**/*.py",
-    "grader/intake/**/*.py",
-    "grader/cli/**/*.py",
-    "grader/authoring/**/*.py",
-    "grader/reports/pages/templates/*.jinja",
-    "grader/reports/pages/assets/*.js",
+    "**/solutions/*.toml",
+    "grader/**/*.py",
+    "grader/**/*.jinja",
+    "grader/**/*.js",
+    "grader/**/*.md.template",
+    "docs/students.md",
+    "examples/*/docs/students.md",
 )
+# Lists of system calls, names for a C library, and what packages of other people say.
+_NOT_WRITTEN = ("grader/worker/confinement/", "grader/worker/multiprocessing/", "/vendor/")
 # A pattern for other people's texts, or a question to a database, is no sentence.
-_NO_SENTENCE = re.compile(r"\\\w|\(\?:|\b(?:SELECT|INSERT)\b|\|No ")
+_NO_SENTENCE = re.compile(r"\\\w|\(\?|\$[\w*]|\b(?:SELECT|INSERT|DELETE|WHERE)\b|\|No ")
 _PLACEHOLDER = "{}"
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _FEWEST = 4
@@ -93,10 +87,10 @@ _LITERAL = re.compile(r"\"([^\"\\\n]*)\"|`([^`]*)`")
 
 def catalogue(root: Path) -> Iterator[Sentence]:
     """Yields all sentences of the files below `root` that say something to users."""
-    readers = {".py": sentences_in, ".jinja": sentences_of_template, ".js": sentences_of_script}
     for pattern in _WRITTEN_IN:
         for file in sorted(root.glob(pattern)):
-            yield from readers[file.suffix](file, root)
+            if not any(part in file.relative_to(root).as_posix() for part in _NOT_WRITTEN):
+                yield from _READERS[file.suffix](file, root)
 
 
 def sentences_of_template(file: Path, root: Path) -> Iterator[Sentence]:
@@ -118,6 +112,29 @@ def sentences_of_script(file: Path, root: Path) -> Iterator[Sentence]:
         for text in _LITERAL.finditer(line):
             said = _FILLED.sub(_PLACEHOLDER, text[1] or text[2] or "")
             yield from _split(said, file.relative_to(root).as_posix(), number)
+
+
+_FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_NOT_PROSE = re.compile(r"^(?: {4}|\t|#).*$", re.MULTILINE)
+_CODE_SPAN = re.compile("`[^`\n]*`")
+# An empty line, an entry of a list, a row of a table or the next of its cells.
+_NEXT_TEXT = re.compile(r"(\n\s*\n|\n(?=\s*(?:[-*|]|\d+\.) ?)| \| )")
+
+
+def sentences_of_page(file: Path, root: Path) -> Iterator[Sentence]:
+    """Yields the sentences of a page in Markdown, without its code."""
+    text = _NOT_PROSE.sub("", _FENCE.sub(_kept_lines, file.read_text(encoding="utf-8")))
+    path, number = file.relative_to(root).as_posix(), 1
+    for part in _NEXT_TEXT.split(_CODE_SPAN.sub(_PLACEHOLDER, text)):
+        yield from _split(" ".join(part.split()), path, number)
+        number += part.count("\n")
+
+
+def sentences_of_table(file: Path, root: Path) -> Iterator[Sentence]:
+    """Yields the sentences of a TOML file's texts."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        for text in _LITERAL.finditer(line):
+            yield from _split(text[1] or "", file.relative_to(root).as_posix(), number)
 
 
 def _split(text: str, path: str, line: int) -> Iterator[Sentence]:
@@ -164,6 +181,15 @@ def _docstrings(tree: ast.AST) -> Iterator[ast.AST]:
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
             yield first.value
 
+
+_READERS = {
+    ".py": sentences_in,
+    ".jinja": sentences_of_template,
+    ".js": sentences_of_script,
+    ".md": sentences_of_page,
+    ".template": sentences_of_page,
+    ".toml": sentences_of_table,
+}
 
 # Texts in which sentences stand as users read them.
 _FILLED_IN = ("docs/*.md", "tests/harness/**/*.py", "tests/harness/**/*.toml")

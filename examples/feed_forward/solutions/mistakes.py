@@ -170,13 +170,13 @@ def _transposed(
 MISTAKES = (
     Mistake(
         "variance-unbiased",
-        "Your variance divides by d - 1, where it should divide by d.",
+        "Your variance divides by d - 1, but it should divide by d.",
         "Does `torch.var` divide by n or by n - 1 unless it is told otherwise?",
         {"run_layer_norm": (_unbiased,)},
     ),
     Mistake(
         "eps-outside-root",
-        "You add eps to the root, where it belongs under it.",
+        "You add eps to the root, but it belongs under it.",
         "Which is larger: the root of 0 + eps, or the root of 0, plus eps?",
         {"run_layer_norm": (_layer_norm_beside,), "run_rms_norm": (_rms_norm_beside,)},
     ),
@@ -188,7 +188,7 @@ MISTAKES = (
     ),
     Mistake(
         "norm-over-tokens",
-        "You average over the tokens, where each token should be normalised on its own.",
+        "You average over the tokens, but each token should be normalised on its own.",
         "Which axis holds the features of one token?",
         {"run_layer_norm": (_layer_norm_over_tokens,), "run_rms_norm": (_rms_norm_over_tokens,)},
     ),
@@ -206,7 +206,7 @@ MISTAKES = (
     ),
     Mistake(
         "sum-for-mean",
-        "You sum the squares, where they should be averaged.",
+        "You sum the squares, but they should be averaged.",
         "Which root mean square does a vector of ones have?",
         {"run_rms_norm": (_summed,)},
     ),
@@ -230,7 +230,7 @@ MISTAKES = (
     ),
     Mistake(
         "gelu-for-silu",
-        "Your activation is a GELU, whose curve is like a SiLU's and is another.",
+        "Your activation is a GELU instead of a SiLU.",
         "Which function of x is the second factor?",
         {
             "run_silu": (_gelu, _quick_gelu),
@@ -263,7 +263,7 @@ MISTAKES = (
     ),
     Mistake(
         "gate-added",
-        "You add the two projections, where they should be multiplied.",
+        "You add the two projections, but they should be multiplied.",
         "Which result do you expect where the gate is 0?",
         {"run_swiglu": (_gate_added,)},
     ),

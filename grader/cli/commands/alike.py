@@ -85,8 +85,8 @@ def alike(
       grader alike results/ --with ../last-year/results/ --against ../a-public-solution/
 
     Names, comments and the order of what is written do not matter. Everything is computed on this
-    machine. The pages are for instructors, and no verdict: some two are always the most alike. The
-    submissions must lie where they lay when they were graded.
+    machine. The pages are for instructors, and prove nothing: some pair is always the most alike.
+    The submissions must lie where they lay when they were graded.
     """
     results = Store.read(folder)
     assignment = find_assignment(assignment_folder)

@@ -45,12 +45,12 @@ def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str
       grader doctor
       grader doctor submissions/
 
-    A confined process attempts what no submission may do; each attempt must be refused, or the
-    process be stopped. What a machine does not promise is said. Exits with 1 if a layer is missing
-    or an attempt got through.
+    A confined process attempts what no submission may do; each attempt must fail, or the process
+    must be stopped. It also prints what the machine does not promise. Exits with 1 if a layer is
+    missing or an attempt got through.
 
     With SUBMISSIONS it looks at these instead, as `grader batch` would find them: which packages
-    they import and declare, and which of them are to be installed here. Nothing of them is run.
+    they import and declare, and which of them are to be installed here. None of their code runs.
     """
     if submissions:
         entries = discover(submissions, adapters).entries

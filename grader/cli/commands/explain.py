@@ -36,7 +36,7 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
       grader explain results/
       grader explain results/ --jobs 4
 
-    That is after `grader batch --no-explain`, or where explaining was late or was stopped. No
+    Use it after `grader batch --no-explain`, or where explaining took too long or was stopped. No
     grade is changed. The submissions must lie where they lay when they were graded.
     """
     assignment = find_assignment(assignment_folder)

@@ -61,7 +61,7 @@ _TAKEN_BY = {
 @click.option(
     "--column",
     metavar="TITLE",
-    help="The template's column to fill (default: the assignment's, where that is sure).",
+    help="The template's column to fill (default: the assignment's, if that is certain).",
 )
 @click.option(
     "--absent-zero",
@@ -91,9 +91,9 @@ def export(
       grader export results/ --format canvas --template gradebook.csv --out upload.csv
       grader export results/ --format moodle --template worksheet.csv --out upload.csv
 
-    Points are rounded to two decimals. What was not graded is left blank, and said on standard
-    error like everything else that could not be put down. Exit code 0: all points are in the
-    export; 1: some are not; 2: nothing was written.
+    Points are rounded to two decimals. Submissions that were not graded are left blank. Standard
+    error lists them, and everything else that is missing in the export. Exit code 0: all points
+    are in the export; 1: some are not; 2: nothing was written.
     """
     given = {
         "--template": template is not None,

@@ -44,8 +44,8 @@ def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
       grader feedback results/ --format mail
       grader feedback results/ --pdf --out feedback/
 
-    Names are those that the platform gave its download, so that it takes all feedback back in one
-    upload; a README.txt says where. Who gets none is said on standard error. Exit code 0: everybody
+    Files are named as in the platform's download, so that one upload hands all feedback back; a
+    README.txt says where. Standard error lists the people without feedback. Exit code 0: everybody
     has feedback; 1: somebody has none.
     """
     results = Store.read(folder)

@@ -36,7 +36,7 @@ _FOLDER = click.pass_obj
 @RESULTS
 @click.pass_context
 def mistakes(context: click.Context, folder: Path) -> None:
-    """Lists which submissions answer alike where no known mistake explains it, and names them.
+    """Lists groups of submissions with the same unrecognised mistake, and names them.
 
     \b
     Examples:

@@ -59,7 +59,7 @@ def report(
       grader report results/ --anonymous
 
     There is a page of the class for instructors, and one of each submission that can be sent to its
-    authors. Only FOLDER is written to, in place of the report that is there.
+    authors. They replace the report that is in FOLDER.
     """
     results, place = Store.read(folder), out or folder / NAME
     earlier = Store.read(against) if against else None

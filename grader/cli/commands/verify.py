@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--seeds",
     type=click.IntRange(2),
     metavar="N",
-    help="Grade right and wrong functions under N seeds instead, and print what hangs on the seed.",
+    help="Grade right and wrong functions under N seeds instead; print what depends on the seed.",
 )
 @click.option(
     "--jobs",
@@ -56,7 +56,7 @@ def verify_command(
     jobs: int | None,
     exercises: Sequence[str],
 ) -> None:
-    """Runs references, right variants and known mistakes through the tests, and prints what came.
+    """Runs references, right variants and known mistakes through the tests, and prints the results.
 
     \b
     Examples:

@@ -296,7 +296,7 @@ def _list(content: object) -> list[Any]:
 
 def _pair(content: object) -> tuple[Any, Any]:
     if not isinstance(content, list) or len(content) != 2:
-        raise BadFrame("a part of a value is no pair")
+        raise BadFrame("a part of a value is not a pair")
     return content[0], content[1]
 
 

@@ -212,7 +212,7 @@ def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Recor
     for number, place in enumerate(_PLACES(entry.get("places"))):
         value = values.get(f"{_PREFIX}{number}")
         if not isinstance(value, torch.Tensor):
-            raise BadFrame("a record is no tensor")
+            raise BadFrame("a record is not a tensor")
         left -= value.numel()
         if value.numel() > MAX_NUMBERS or left < 0:
             raise BadFrame("the records hold more numbers than they may")

@@ -169,7 +169,7 @@ def _outline(
         and not _is_plain(value)
     ]
     if strange:
-        raise NotOfTorch(f"{name} holds {strange[0]}, which is no plain data")
+        raise NotOfTorch(f"{name} holds {strange[0]}, which is not plain data")
     return {
         "class": kind.__name__,
         "_parameters": {key: _place(one, tensors) for key, one in own["_parameters"].items()},

@@ -180,7 +180,7 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
     answers = []
     for value in values.values():
         if not isinstance(value, torch.Tensor):
-            raise BadFrame("an answer of a trial is no tensor")
+            raise BadFrame("an answer of a trial is not a tensor")
         answers.append(value)
     tried, calls = _COUNT(header.get("tried")), _COUNT(header.get("calls"))
     if tried > len(trials.edits) or calls > tried * len(trials.calls):
@@ -208,5 +208,5 @@ _CONTROL = reader(tuple[tuple[_Number, _Number], ...])
 def _checked(rows: Sequence[Sequence[int]], ends: Sequence[int]) -> Sequence[Sequence[int]]:
     """Returns rows of numbers, each of them below its end."""
     if any(number >= end for row in rows for number, end in zip(row, ends, strict=True)):
-        raise BadFrame("an outcome of trials belongs to none that was asked for")
+        raise BadFrame("an outcome of trials belongs to no question")
     return rows

@@ -6,7 +6,7 @@ A line may hold several operations. Only the one that raised says anything of th
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.core.wire.calls import Operand, Raised
@@ -20,10 +20,12 @@ _OPERATORS = {ast.MatMult: "@", ast.Mult: "*"}
 class Side:
     """An operand of an operation, and the value of the variable that it is, if that is known.
 
-    `said` tells where the variable was set; it is empty for code in the operation itself.
+    `said` tells where the variable was set; it is empty for code in the operation itself. `shape`
+    is the operand's, if it is a tensor that has a name.
     """
 
     node: ast.expr
+    shape: Sequence[int] = ()
     said: str = ""
 
 
@@ -93,7 +95,7 @@ class Operation:
                 continue
             value = _value_in(operand.made)
             if value is not None:
-                yield Side(value, f" {self._set_at(operand)}")
+                yield Side(value, shape_of(operand) or (), f" {self._set_at(operand)}")
 
     def _operand(self, node: ast.expr) -> Operand | None:
         name = ast.unparse(node)

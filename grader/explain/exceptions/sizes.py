@@ -8,7 +8,7 @@ import re
 
 from grader.core.wire.calls import Raised
 from grader.explain.exceptions.kinds import ExceptionKind, kind, names_in_words, shape_of, source_of
-from grader.explain.exceptions.operation import Operation
+from grader.explain.exceptions.operation import Operation, Side
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _ANY_NUMBER = "counted from the end (-1, -2), axes are the same with any number of leading ones"
@@ -80,8 +80,8 @@ def _broadcast(match: re.Match[str], raised: Raised) -> str:
         from_the_end = int(axis) - max(map(len, shapes))
         here = f"Here axis {from_the_end} is {one} in one tensor and {other} in the other."
     return (
-        "Shapes are lined up from the right; two axes go together if they are equally long, or one "
-        f"of them is 1 long. {here}"
+        "Shapes are aligned from the right; two axes match if they are equally long, or one of "
+        f"them is 1 long. {here}"
         f"{_elementwise(operation) or _advice(operation) or _the_other_way_round(operation)}"
     )
 
@@ -90,7 +90,7 @@ def _elementwise(operation: Operation) -> str:
     """Returns advice where * stands and a matrix product would fit."""
     left, right = operation.shapes() or ([], [])
     if operation.name == "*" and len(left) > 1 < len(right) and left[-1] == right[-2]:
-        return " If a matrix product is meant, write @: * multiplies number by number."
+        return " If a matrix product is meant, write @: * multiplies value by value."
     return ""
 
 
@@ -110,7 +110,7 @@ def _advice(operation: Operation) -> str:
     """Returns advice on shapes that do not fit, from how the operands of the operation are made."""
     for number, side in enumerate(operation.sides()):
         is_turned = operation.is_product and number == 1
-        for said in (_on_reduction(side.node), _on_exchange(operation, side.node, is_turned)):
+        for said in (_on_reduction(side.node), _on_exchange(operation, side, is_turned)):
             if said:
                 return f"{side.said} {said}"
     return ""
@@ -129,7 +129,7 @@ def _on_reduction(node: ast.expr) -> str:
                     along and (name in _ALONG or _number(along[0]) is not None)
                 )
                 if is_along and "keepdim" not in given and len(arguments) - len(along) < 2:
-                    return f"{ast.unparse(call)} drops its axis, unless it is told keepdim=True."
+                    return f"{ast.unparse(call)} drops its axis, unless you pass keepdim=True."
     return ""
 
 
@@ -141,25 +141,26 @@ def _number(node: ast.expr) -> int | None:
     return value if type(value) is int else None
 
 
-def _on_exchange(operation: Operation, node: ast.expr, is_turned: bool) -> str:
+def _on_exchange(operation: Operation, side: Side, is_turned: bool) -> str:
     """Returns advice on axes that are exchanged, where they are not the last two of a tensor.
 
     `is_turned` is whether the last two are to be exchanged: those of the right of a product.
     """
-    match node:
+    match side.node:
         case ast.Attribute(value=owner, attr="T"):
-            if len(operation.shape(owner) or ()) > 2:
+            # An exchange keeps the number of axes: that of the result is that of the tensor.
+            if len(operation.shape(owner) or side.shape) > 2:
                 name = ast.unparse(owner)
                 return (
-                    f".T turns round all axes of a tensor; {name}.transpose(-2, -1), or "
-                    f"{name}.mT, swaps the last two alone."
+                    f".T reverses all axes of a tensor; {name}.transpose(-2, -1), or "
+                    f"{name}.mT, swaps only the last two."
                 )
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=arguments) if (
             is_turned and name in _EXCHANGES
         ):
             if ast.unparse(owner) == "torch" and arguments:
                 owner, *arguments = arguments
-            axes = len(operation.shape(owner) or ())
+            axes = len(operation.shape(owner) or side.shape)
             numbers = {_number(argument) for argument in arguments}
             last = ({-2, -1}, {axes - 2, axes - 1}, {-2, axes - 1}, {axes - 2, -1})
             if axes > 2 and None not in numbers and numbers not in last:
@@ -185,8 +186,8 @@ def _reshaped(match: re.Match[str], _: Raised) -> str | None:
     wanted, held = [int(size) for size in re.findall(r"-?\d+", match[1])], int(match[2])
     known = math.prod(size for size in wanted if size != -1)
     if -1 in wanted:
-        return f"The tensor holds {held} numbers, which {known} does not divide."
-    return f"{wanted} would be {known} numbers, and the tensor holds {held}."
+        return f"The tensor holds {held} values: {known} does not divide that."
+    return f"{wanted} would be {known} values, and the tensor holds {held}."
 
 
 # A slice of a shape, or its product with something, has another number of parts.
@@ -277,7 +278,7 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"Attempting to broadcast a dimension of length (\d+) at (-?\d+)! .* had "
         r"torch\.Size\((\[.*?\])\); but expected shape should be broadcastable to (\[.*?\])",
-        "Shapes are lined up from the right. Two axes fit if they are equally long, or one of them "
+        "Shapes are aligned from the right. Two axes fit if they are equally long, or one of them "
         "is 1 long: {2} does not fit {3}.",
     ),
     kind(r"shape '\[(.*?)\]' is invalid for input of size (\d+)", _reshaped),

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from grader.core.causes import begun_small
 from grader.core.verdict import Diagnosis
 from grader.core.wire.calls import Call
 from grader.core.wire.values import Value, as_tensor, mapped
@@ -187,7 +188,7 @@ class KnownMistakes:
                 self._variants[name] = both
                 self._diagnoses[name] = Diagnosis(
                     name,
-                    f"Two things at once: {one.explanation} {other.explanation}",
+                    f"Two mistakes: {begun_small(one.explanation)} {other.explanation}",
                     f"{one.hint} {other.hint}",
                 )
 

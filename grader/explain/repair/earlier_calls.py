@@ -27,12 +27,12 @@ AGAIN = 7
 # Earlier calls: most calls meet the state that the first ones or the last leave.
 _MOST_EARLIER = 120
 _MOST_NUMBERS = 1 << 20
-SAID = "This depends on earlier calls: it is right where nothing was called before."
+SAID = "This depends on earlier calls: the same call is right if it comes first."
 HANDED_ON = (
     "It is right in the process that saved the file: "
-    "something is kept there which is not in the file."
+    "that process keeps something that is not in the file."
 )
-_KEPT = "What an earlier call leaves is kept in"
+_KEPT = "The result of an earlier call is kept in"
 
 Reply = TypeVar("Reply")
 # A test, and the number of a call in it.

@@ -62,10 +62,10 @@ class Row:
             try:
                 _parsed(text)
             except (SyntaxError, ValueError, IndexError):
-                return f"{text!r} is no expression or statement with gaps like $x"
+                return f"{text!r} is not an expression or statement with gaps like $x"
         names = {name.strip("$*") for text in (self.before, self.after) for name in _holes(text)}
         strange = [name for name in self.where if name not in names]
-        return f"where names ${strange[0]}, which is no gap of the row" if strange else None
+        return f"where names ${strange[0]}, which is not a gap of the row" if strange else None
 
 
 class Table:

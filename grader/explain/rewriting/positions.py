@@ -39,7 +39,7 @@ class Position(Enum):
     DIVISOR = "what something is divided by, or multiplied with"
     DIVIDED = "what is divided"
     BOUND = "a bound of a range or a slice"
-    COUNT = "a number that is no axis"
+    COUNT = "a number that is not an axis"
     PRODUCT = "a matrix product of two tensors"
     WEIGHED = "what a softmax is taken of"
     ROOT = "what a root or a power is taken of"

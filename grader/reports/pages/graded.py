@@ -21,7 +21,7 @@ from grader.reports.standing import (
     phrases,
     standing_of,
 )
-from grader.results.decisions.settlement import Settlement, in_words
+from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import common
 
 _SHORT = 72
@@ -56,7 +56,7 @@ class Graded:
         return cls(grade, page, is_complete, tests, exercises, causes, said, short)
 
 
-_LONGEST_CHANGE = 400
+_LONGEST_CHANGE = 800
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def settled_in_words(settled: tuple[Settlement, ...]) -> Settled:
         score="" if own.final is None else points(own.final),
         worth=points(own.worth / 100),
         machine="" if own.machine is None else points(own.machine / 100),
-        changes=tuple(one_line(in_words(change), _LONGEST_CHANGE) for change in own.changes),
+        changes=tuple(one_line(change, _LONGEST_CHANGE) for change in own.sentences()),
         comments=tuple(one_line(comment, 2000) for comment in own.comments),
         excused=own.excused,
         exercises={

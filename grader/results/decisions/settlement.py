@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import enum
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -261,8 +261,24 @@ class Settlement:
         }
 
     def sentences(self) -> Iterator[str]:
-        """Returns every change as students read it: "+2 points in run_rope: a wrong docstring"."""
-        return (in_words(change) for change in self.changes)
+        """Yields every change as students read it: "+2 points in run_rope: a wrong docstring".
+
+        Exercises whose only error comes from the same one share a sentence.
+        """
+        alike: dict[object, list[PointsChange]] = {}
+        for change in self.changes:
+            is_carried = change.kind is ChangeKind.CARRIED and change.is_full
+            alike.setdefault(change.sentence if is_carried else id(change), []).append(change)
+        for first, *others in alike.values():
+            yield _together([first, *others]) if others else in_words(first)
+
+
+def _together(changes: Sequence[PointsChange]) -> str:
+    """Returns what several exercises get back for the same reason."""
+    *names, last = [str(change.exercise) for change in changes]
+    gained = gained_in_words(points_of(sum(change.hundredths for change in changes)), True)
+    why = changes[0].sentence.replace("Its ", "Their ", 1)
+    return f"{', '.join(names)} and {last}: {gained}. {why}"
 
 
 def in_words(change: PointsChange) -> str:

@@ -122,8 +122,12 @@ def test_commands_that_need_no_torch_do_not_load_it():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("batch nowhere --out out", "nowhere cannot be found; is the path right?"),
-        ("run nowhere", "nowhere cannot be found; is the path right?"),
+        ("batch nowhere --out out", "nowhere does not exist: check the path"),
+        ("run clas/alice.py", "clas/alice.py does not exist: did you mean class/alice.py?"),
+        (
+            "report nowhere",
+            "nowhere does not exist: name the folder that `grader batch --out` wrote",
+        ),
         ("run notes.txt", "neither a folder nor an archive, a notebook or a Python file"),
         ("batch empty --out out", "is empty; it should hold a folder or file for each submission"),
         ("batch", "missing argument 'PATHS...'; see grader batch --help"),
@@ -137,7 +141,12 @@ def test_commands_that_need_no_torch_do_not_load_it():
         ("batch class --out out --exercise run_duoble", "did you mean run_double?"),
         ("batch class --out out --exercise everything", "there is run_double, run_count"),
         ("batch class --out out --fersh", "did you mean '--fresh'?"),
-        ("bathc class --out out", "no such command 'bathc'"),
+        (
+            "batch class --ouput out",
+            "no such option '--ouput': did you mean '--out' or '--timeout'?",
+        ),
+        ("bathc class --out out", "no such command 'bathc': did you mean batch?"),
+        ("grades class", "no such command 'grades'; see grader --help"),
         ("run class/alice.py --format xml", "'xml' is not one of"),
         ("run class/alice.py --assignment nowhere", "'nowhere' does not exist"),
         ("run class/alice.py --assignment /", "is in / or above it: run the command inside"),

@@ -158,7 +158,7 @@ def test_tensors_share_no_memory() -> None:
         ({"object": 1}, b"", "kind that there is not"),
         ({"list": [], "tuple": []}, b"", "not of one kind"),
         ({"list": 3}, b"", "not a list"),
-        ({"dict": [[1]]}, b"", "no pair"),
+        ({"dict": [[1]]}, b"", "not a pair"),
         ({"dict": [[{"list": []}, 1]]}, b"", "no key"),
         ({"dict": [[n * (2**61 - 1), 1] for n in range(4)] * 5}, b"", "too much alike"),
         ({"set": [{"dict": []}]}, b"", "no key"),

@@ -44,7 +44,9 @@ def test_two_mistakes_made_together_are_recognised_as_such(grade):
     """Both are explained."""
     diagnosis = grade(doubling("7 * x"))["test_doubles"].diagnosis
     assert diagnosis.mistake == "tripled + rows-counted"
-    assert "Every number is tripled. Only the rows are counted." in diagnosis.explanation
+    assert diagnosis.explanation == (
+        "Two mistakes: every number is tripled. Only the rows are counted."
+    )
 
 
 @pytest.mark.parametrize(

@@ -320,7 +320,7 @@ def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
     assert [v.where for v in told if v.where is not None] == []
     right = "Right so far: …, mask, scores, scaled, masked, weights and outputs."
     (message,) = (v.message for v in told if "Right so far" in v.message)
-    assert f'{right} Not right, or not taken: "merged".' in message
+    assert f'{right} Wrong or skipped: "merged".' in message
 
 
 @pytest.mark.process
@@ -418,7 +418,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     )
     assert [v.where for v in verdicts if v.where is not None] == []
     (told,) = (v.message for v in verdicts if "Right so far" in v.message)
-    assert 'Right so far: scores and scaled. Not right, or not taken: "weights".' in told
+    assert 'Right so far: scores and scaled. Wrong or skipped: "weights".' in told
 
 
 @pytest.mark.process
@@ -458,7 +458,7 @@ def test_an_answer_that_is_nearly_right_is_told_as_that_and_as_no_mistake(judged
         judged(astray(f"def run_softmax(in_features, dim):\n    return {answer}\n")), "run_softmax"
     )
     assert [v.diagnosis for v in told if v.diagnosis is not None] == []
-    assert [v for v in told if "All are near: off by" in v.message]
+    assert [v for v in told if "All are nearly right: off by" in v.message]
     assert not [v for v in told if "overflow" in v.message or "Right so far" in v.message]
 
 

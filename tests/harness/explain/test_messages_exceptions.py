@@ -81,20 +81,20 @@ RAISED = [
     (
         "heads = 2\nreturn x.view(2, heads, 3)",
         "with x = float32[2, 3], heads = 2",
-        "[2, 2, 3] would be 12 numbers, and the tensor holds 6.",
+        "[2, 2, 3] would be 12 values, and the tensor holds 6.",
     ),
-    ("return x / x.sum(-1)", "with x = float32[2, 3]", "unless it is told keepdim=True."),
+    ("return x / x.sum(-1)", "with x = float32[2, 3]", "unless you pass keepdim=True."),
     (
         "q = x[None, None]\nreturn q @ q.transpose(1, 2)",
         "transpose(-2, -1) swaps the last two axes",
     ),
     (
         "q = x[None]\nreturn q @ q.T",
-        ".T turns round all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps the last two",
+        ".T reverses all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps the last two",
     ),
     (
         "q = x[None]\nturned = q.T\nreturn q @ turned",
-        "turned is made at adapters.py:16: turned = q.T. .T turns round all axes",
+        "turned is made at adapters.py:16: turned = q.T. .T reverses all axes",
     ),
     (
         "total = x.sum(-1)\nreturn x / total",
@@ -102,7 +102,7 @@ RAISED = [
     ),
     (
         "y = torch.ones(3, 5)\nreturn x * y",
-        "If a matrix product is meant, write @: * multiplies number by number.",
+        "If a matrix product is meant, write @: * multiplies value by value.",
     ),
     ("most = x.max(-1)\nreturn x - most", "two tensors, values and indices: take most.values"),
     ("size = x.size\nreturn x / size", "size is a function that was not called"),
@@ -113,7 +113,7 @@ RAISED = [
     ("return torch.einsum(x, x, 'ij,ij->ij')", "takes the equation first"),
     ("return x[torch.ones(2, 1, 3).bool()]", "The tensor has 2 axes here"),
     ("m = torch.ones(2, 1, 3).bool()\nreturn x[m]", "A boolean index stands for as many axes"),
-    ("return x.view(-1, 4)", "The tensor holds 6 numbers, which 4 does not divide."),
+    ("return x.view(-1, 4)", "The tensor holds 6 values: 4 does not divide that."),
     ("return x.view(-1, -1, 3)", "work out one size (-1) and no more"),
     ("return x.T.view(6)", ".reshape, or .contiguous() before .view"),
     (

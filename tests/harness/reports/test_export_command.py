@@ -99,4 +99,4 @@ def test_a_folder_without_results_is_named(grader: Command, tmp_path: Path) -> N
     """The folder is the one that `grader batch --out` named."""
     done = grader("export", tmp_path, "--format", "csv")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "holds no results.sqlite: give the folder that --out named" in done.stderr
+    assert "holds no results.sqlite: name the folder that `grader batch --out` wrote" in done.stderr

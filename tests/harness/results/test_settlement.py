@@ -158,6 +158,17 @@ def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: P
     assert (own.final, own.worth) == (1.0, 400)
 
 
+def test_exercises_whose_only_error_is_the_same_share_a_sentence(tmp_path: Path) -> None:
+    """Nine lines that differ in a name would hide what is to be fixed."""
+    failed = [a_verdict("run_rope", 0, 4), a_verdict("run_mha", 0, 6), a_verdict("run_more", 0, 5)]
+    carried = (Carried("run_mha", "run_rope", "x", 6), Carried("run_more", "run_rope", "x", 5))
+    (own,) = settled(a_batch(tmp_path, a_grade("s", *failed, carried=carried))).values()
+    assert [*own.sentences()] == [
+        "run_mha and run_more: full marks (+11 points). Their only error comes from run_rope (x), "
+        "where it was already deducted."
+    ]
+
+
 def test_what_came_back_already_is_not_given_once_more(tmp_path: Path) -> None:
     """A test that is set to its points lifts no exercise above its worth."""
     carried = Carried("run_mha", "run_rope", "no-scale", 5)

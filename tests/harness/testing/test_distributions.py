@@ -33,7 +33,7 @@ def test_a_start_that_is_never_drawn_is_told():
     with observing(shows_expected=True), pytest.raises(AssertionError) as failure:
         assert_distribution(drawn(0, 92, 32_000), range(93), what="the starts")
     assert str(failure.value) == (
-        "the starts do not come as often as they should: among 32000, 92 never came, "
+        "the starts do not occur as often as they should: among 32000, 92 never came, "
         "where about 344 were expected"
     )
 
@@ -41,14 +41,16 @@ def test_a_start_that_is_never_drawn_is_told():
 def test_what_can_never_be_is_told_at_once():
     """One outcome beyond the end is wrong, whatever the others are."""
     outcomes = [*drawn(0, 5, 500).tolist(), 5]
-    with pytest.raises(AssertionError, match="among the outcomes, 5 came once, which can never be"):
+    with pytest.raises(
+        AssertionError, match="among the outcomes, 5 came once, which can never happen"
+    ):
         assert_distribution(outcomes, range(5))
 
 
 @pytest.mark.parametrize("outcomes", [[0] * 400, [0, 1] * 200, drawn(0, 3, 4000).tolist()])
 def test_one_sided_outcomes_fail(outcomes):
     """Constants, halves, uniform ones where they should not be."""
-    with pytest.raises(AssertionError, match="do not come as often"):
+    with pytest.raises(AssertionError, match="do not occur as often"):
         assert_distribution(outcomes, {0: 0.25, 1: 0.25, 2: 0.5})
 
 

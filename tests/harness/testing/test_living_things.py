@@ -234,9 +234,9 @@ def normed():
     [
         (Own(), "Own is of the class Own, which is not torch.nn's own"),
         (torch.nn.Sequential(Own()), "Sequential.0 is of the class Own"),
-        (hooked(), "Linear holds _forward_hooks, which is no plain data"),
+        (hooked(), "Linear holds _forward_hooks, which is not plain data"),
         (normed(), "ParametrizedLinear"),
-        (torch.nn.TransformerEncoderLayer(4, 2), "holds activation, which is no plain data"),
+        (torch.nn.TransformerEncoderLayer(4, 2), "holds activation, which is not plain data"),
         (torch.nn.LSTM(2, 3), "LSTM holds _flat_weight_refs"),
     ],
 )

@@ -167,7 +167,7 @@ def crossed(value: object) -> Value:
     ids=repr,
 )  # fmt: skip
 def test_what_inherits_from_a_plain_type_crosses_as_what_it_is(value, is_really):
-    """An enum's member is its text or number; what its methods say of it is nobody's business."""
+    """An enum's member is its text or number; what its methods say does not matter."""
     came = crossed(value)
     assert type(came) is type(is_really)
     assert came == is_really

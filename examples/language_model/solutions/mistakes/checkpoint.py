@@ -99,7 +99,7 @@ MISTAKES = (
     ),
     Mistake(
         "checkpoint-paths-only",
-        "Your checkpoint can be a path only, where an open file is allowed as well.",
+        "Your checkpoint can only be a path, but an open file is allowed as well.",
         "Which of your calls knows what to do with a path and with an open file?",
         {
             "run_save_checkpoint": (_by_path_only,),

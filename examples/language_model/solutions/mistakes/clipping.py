@@ -95,8 +95,8 @@ def _mistake(id: str, explanation: str, hint: str, *variants: Callable[..., None
 MISTAKES = (
     _mistake(
         "clipping-each-alone",
-        "Your gradients are clipped one by one, each by its own norm, where the norm of all of "
-        "them together counts.",
+        "Your gradients are clipped one by one, each by its own norm instead of the norm of all "
+        "together.",
         "If one gradient is clipped and another is not, which way does the whole step point?",
         _clipping(_each),
     ),
@@ -108,7 +108,7 @@ MISTAKES = (
     ),
     _mistake(
         "clipping-another-norm",
-        "Your norm is another one than the l2 norm.",
+        "Your norm is not the l2 norm.",
         "How large is the l2 norm of the gradients 3 and 4?",
         _clipping(_by(lambda gradients: sum(one.abs().sum() for one in gradients))),
         _clipping(_by(lambda gradients: sum(one.norm() for one in gradients))),
@@ -122,7 +122,7 @@ MISTAKES = (
     ),
     _mistake(
         "clipping-numbers",
-        "Your gradients are clipped number by number, where all should be scaled by one factor.",
+        "Your gradients are clipped number by number, but all should be scaled by one factor.",
         "Does the step still point where it pointed before?",
         _clipping(_numbers),
     ),
@@ -140,8 +140,7 @@ MISTAKES = (
     ),
     _mistake(
         "clipping-weights",
-        "Your clipping works with the norm of the weights, where it should be that of their "
-        "gradients.",
+        "Your clipping uses the norm of the weights instead of the norm of their gradients.",
         "Which attribute of a parameter holds its gradient?",
         _weights_clipped,
         _weights_measured,

@@ -67,19 +67,19 @@ def _mistake(id: str, explanation: str, hint: str, *variants: Callable[..., Batc
 MISTAKES = (
     _mistake(
         "batch-targets-not-shifted",
-        "Your targets are the inputs themselves, where each should be the token that comes next.",
+        "Your targets are the inputs themselves, but each should be the token that comes next.",
         "Which token should the model predict when it has seen a window up to one of its tokens?",
         _batch(targets_from=0),
     ),
     _mistake(
         "batch-targets-before",
-        "Your targets are one token earlier than the inputs, where they should be one later.",
+        "Your targets are one token earlier than the inputs, but they should be one later.",
         "Which of your two windows should begin first?",
         _batch(inputs_from=1, targets_from=0),
     ),
     _mistake(
         "batch-last-start-missing",
-        "Your windows never begin at the last place at which one can.",
+        "Your windows never begin at the last possible place.",
         "In a text of n tokens, which is the last that can be a target, and where does its window "
         "begin? Does your random function ever return its upper bound?",
         _batch(starts=_last_never),
@@ -99,28 +99,28 @@ MISTAKES = (
     ),
     _mistake(
         "batch-one-start",
-        "Your windows all begin at the same place, or one after another, where each should begin "
-        "at a place of its own.",
+        "Your windows all begin at the same place or one after another, but each place should "
+        "be random.",
         "How many random numbers does a batch of 32 windows need?",
         _batch(starts=_one_for_all),
         _batch(starts=_in_a_row),
     ),
     _mistake(
         "batch-starts-at-multiples",
-        "Your windows begin at multiples of their length only.",
+        "Your windows only begin at multiples of their length.",
         "At how many places can a window begin, in a text of n tokens?",
         _batch(starts=_at_multiples),
     ),
     _mistake(
         "batch-dtype",
-        "Your batch has not the dtype that token ids have in torch, int64.",
+        "Your batch does not have int64, the dtype of token ids in torch.",
         "Which dtypes does an embedding take, and which does a loss?",
         _batch(dtype=torch.int32),
     ),
     _mistake(
         "batch-device-ignored",
         "Your batch stays on the CPU, whatever `device` says.",
-        "Which argument have you no use for?",
+        "Which argument does your code never use?",
         _batch(elsewhere=False),
     ),
 )

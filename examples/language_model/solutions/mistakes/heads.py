@@ -112,7 +112,7 @@ MISTAKES = (
     ),
     Mistake(
         "heads-interleaved",
-        "The features of your heads are interleaved, where each head should have a block of "
+        "The features of your heads are interleaved, but each head should have a block of "
         "neighbouring ones.",
         "With two heads and four features, which features belong to the first head, when you split "
         "and when you merge?",
@@ -145,8 +145,7 @@ MISTAKES = (
     ),
     Mistake(
         "output-projection-transposed",
-        "Your output projection uses its weight the other way round, with rows and columns "
-        "swapped.",
+        "Your output projection uses its weight transposed, with rows and columns swapped.",
         "Over which axis of the output weight does your product sum, and which one holds the "
         "features that come in?",
         ways(Way(CAUSAL, {"project_output": _times})),
@@ -164,8 +163,8 @@ MISTAKES = (
     ),
     Mistake(
         "weights-not-loaded",
-        "Your layers keep the random weights that they were made with, and those that the caller "
-        "passes go nowhere.",
+        "Your layers keep their random initial weights: the weights that the caller passes are "
+        "never loaded.",
         "Print a weight of your layer before and after you load it: is it the one that was passed?",
         {name: (_with_drawn_weights(name),) for name in (*_WITH_WEIGHTS, *CAUSAL)},
         ignores=_WEIGHTS,

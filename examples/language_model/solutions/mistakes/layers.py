@@ -163,20 +163,20 @@ MISTAKES = (
     ),
     Mistake(
         "embedding-scaled",
-        "Your embedding multiplies the vectors by the root of their width, which is another "
-        "model's way.",
+        "Your embedding multiplies the vectors by the root of their width, which this model "
+        "does not do.",
         "Which result do you expect for a token whose row holds ones?",
         ways(Way(_EMBEDDED, {"look_up": _scaled_up})),
     ),
     Mistake(
         "embedding-columns",
-        "Your embedding takes columns of its weights, where each token has a row.",
+        "Your embedding takes columns of its weights, but each token has a row.",
         "Which axis of the weights has as many entries as there are tokens?",
         ways(Way(("run_embedding",), {"look_up": _columns})),
     ),
     Mistake(
         "projection-transposed",
-        "Your projection uses a weight the other way round, with rows and columns swapped.",
+        "Your projection uses a weight transposed, with rows and columns swapped.",
         "Which axis of the weight belongs to the features that come in, and which axis does your "
         "product sum over?",
         ways(
@@ -200,7 +200,7 @@ MISTAKES = (
     ),
     Mistake(
         "gelu-for-silu",
-        "Your activation is a GELU, whose curve is like a SiLU's and is another.",
+        "Your activation is a GELU instead of a SiLU.",
         "Which function of x is the second factor?",
         ways(
             Way(_ACTIVATED, {"activate": _gelu}),
@@ -236,7 +236,7 @@ MISTAKES = (
     ),
     Mistake(
         "activation-on-both",
-        "Both projections go through the activation, where one of them should stay as it is.",
+        "Both projections go through the activation, but one of them should stay as it is.",
         "How many activations does the formula have?",
         ways(Way(FED, {"gate": _both_activated})),
     ),
@@ -254,7 +254,7 @@ MISTAKES = (
     ),
     Mistake(
         "gate-added",
-        "You add the two projections, where they should be multiplied.",
+        "You add the two projections, but they should be multiplied.",
         "Which result do you expect where the gate is 0?",
         ways(Way(FED, {"gate": torch.add})),
     ),
@@ -297,7 +297,7 @@ MISTAKES = (
     ),
     Mistake(
         "eps-outside-root",
-        "You add eps to the root, where it belongs under it.",
+        "You add eps to the root, but it belongs under it.",
         "Which is larger: the root of 0 + eps, or the root of 0, plus eps?",
         ways(Way(_RMSNORM, {"divide_by_root": _eps_beside})),
     ),
@@ -321,7 +321,7 @@ MISTAKES = (
     ),
     Mistake(
         "sum-for-mean",
-        "You sum the squares, where they should be averaged.",
+        "You sum the squares, but they should be averaged.",
         "Which root mean square does a vector of ones have?",
         ways(Way(NORMED, {"mean_square": _sum_of_squares})),
     ),
@@ -333,13 +333,13 @@ MISTAKES = (
     ),
     Mistake(
         "norm-over-tokens",
-        "You average over the tokens, where each token should be normalised on its own.",
+        "You average over the tokens, but each token should be normalised on its own.",
         "Which axis holds the features of one token?",
         ways(Way(NORMED, {"mean_square": _over_tokens})),
     ),
     Mistake(
         "norm-over-everything",
-        "You average over all numbers there are, where each token should be normalised on its own.",
+        "You average over all values, but each token should be normalised on its own.",
         "How many means should there be for three tokens?",
         ways(Way(NORMED, {"mean_square": _over_everything})),
     ),
@@ -357,7 +357,7 @@ MISTAKES = (
     ),
     Mistake(
         "gain-added",
-        "You add the gain, where it should be multiplied.",
+        "You add the gain, but it should be multiplied.",
         "Which result do you expect with weights of zero?",
         ways(Way(NORMED, {"gain": _gain_added})),
     ),

@@ -88,14 +88,13 @@ def _every_target(inputs: Tensor, targets: Tensor) -> Tensor:
 MISTAKES = (
     Mistake(
         "loss-summed",
-        "Your loss is the sum over the examples, where their mean is asked for.",
+        "Your loss is the sum over the examples instead of their mean.",
         "How should the loss change if every example comes twice?",
         ways(Way(_LOSS, {"average": _added_up})),
     ),
     Mistake(
         "loss-over-all-scores",
-        "Your mean divides by the number of all scores, where it should divide by that of the "
-        "examples.",
+        "Your mean divides by the number of scores instead of the number of examples.",
         "Which values do you sum up, and how many of them are there?",
         ways(
             Way(_LOSS, {"average": _over_all_scores}),
@@ -122,7 +121,7 @@ MISTAKES = (
     ),
     Mistake(
         "loss-in-bits",
-        "Your logarithm is one to base 2.",
+        "Your logarithm has the base 2.",
         "Which logarithm undoes the exponential of the softmax?",
         ways(Way(_LOSS, {"surprise": _in_bits})),
     ),
@@ -137,7 +136,7 @@ MISTAKES = (
         "Your loss is infinite or NaN for large scores: an exponential overflows, or a "
         "probability is rounded to 0 before its logarithm.",
         "Write down the logarithm of exp(x) / sum: which exponential can you save, and which "
-        "number can be taken away from all scores?",
+        "number can you subtract from all scores?",
         ways(
             Way(_LOSS, {"surprise": _logarithm_of_softmax}),
             Way(_LOSS, {"surprise": _logarithm_of_exponentials}),
@@ -147,13 +146,13 @@ MISTAKES = (
     ),
     Mistake(
         "loss-over-examples",
-        "Your softmax runs over the examples, where each example has its own.",
+        "Your softmax runs over the examples, but each example has its own.",
         "Which probabilities must sum to 1, and along which axis do they lie?",
         ways(Way(_LOSS, {"surprise": _over_examples}), Way(_LOSS, {"surprise": _over_everything})),
     ),
     Mistake(
         "loss-unnormalised",
-        "Your loss uses the scores of the targets alone, whatever those of the other tokens are.",
+        "Your loss uses only the scores of the targets, and not those of the other tokens.",
         "How should the loss change if all scores grow by the same number?",
         ways(Way(_LOSS, {"surprise": _unnormalised})),
     ),
@@ -172,7 +171,7 @@ MISTAKES = (
     ),
     Mistake(
         "loss-of-every-target",
-        "Your loss takes the targets of all examples for each of them.",
+        "Your loss uses the targets of all examples for each example.",
         "Which shape has your tensor of log probabilities before you average, and which should it "
         "have?",
         ways(Way(_LOSS, {"surprise": _every_target})),

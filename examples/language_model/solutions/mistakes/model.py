@@ -126,7 +126,7 @@ def _tied(token_embeddings: Tensor, _lm_head: Tensor) -> Tensor:
 MISTAKES = (
     Mistake(
         "post-norm",
-        "Your norms stand behind the layers, where each should stand before its layer.",
+        "Your norms stand behind the layers, but each should stand before its layer.",
         "Does attention see the tokens as they are, or normalised ones?",
         ways(
             Way(WHOLE, {"arrange_block": _norm_behind_sum}),
@@ -141,20 +141,20 @@ MISTAKES = (
     ),
     Mistake(
         "attention-residual-missing",
-        "The result of attention replaces the tokens, where it should be added to them.",
+        "The result of attention replaces the tokens, but it should be added to them.",
         "Which input should the second half of your block get if attention returns zeros?",
         ways(Way(WHOLE, {"arrange_block": _no_first_residual})),
     ),
     Mistake(
         "feed-forward-residual-missing",
-        "The feed-forward layer's result takes the place of the tokens, where it should be added "
+        "The feed-forward layer's result takes the place of the tokens, but it should be added "
         "to them.",
         "Which result should a block return whose feed-forward layer returns zeros?",
         ways(Way(WHOLE, {"arrange_block": _no_second_residual})),
     ),
     Mistake(
         "residual-normalised",
-        "Your residuals add to the normalised tokens, where they should add to the tokens "
+        "Your residuals add to the normalised tokens, but they should add to the tokens "
         "themselves.",
         "In x + Attention(RMSNorm(x)), which x is the first one?",
         ways(Way(WHOLE, {"arrange_block": _normed_residuals})),
@@ -180,7 +180,7 @@ MISTAKES = (
     ),
     Mistake(
         "layers-side-by-side",
-        "Both layers look at what the block was given, where the second should look at what the "
+        "Both layers look at what the block was given, but the second should look at what the "
         "first one made.",
         "Does the feed-forward layer see what attention found?",
         ways(Way(WHOLE, {"arrange_block": _side_by_side})),
@@ -217,13 +217,13 @@ MISTAKES = (
     ),
     Mistake(
         "head-tied",
-        "Your head uses the weights of the embedding, where it has weights of its own.",
+        "Your head uses the weights of the embedding, but it has weights of its own.",
         "Which weight that you are given has no effect on your result?",
         ways(Way(_MODEL, {"head_weight": _tied})),
     ),
     Mistake(
         "softmax-at-the-end",
-        "Your model returns probabilities, where unnormalised scores are asked for.",
+        "Your model returns probabilities instead of unnormalised scores.",
         "Does the loss take scores or probabilities?",
         ways(
             Way(_MODEL, {"arrange_model": _with_probabilities}),
@@ -233,7 +233,7 @@ MISTAKES = (
     Mistake(
         "blocks-share-weights",
         "All your blocks have the weights of one of them.",
-        "Does the number of the block have a say in which weights your code takes?",
+        "Does your code use the block's number when it takes the weights?",
         ways(
             Way(_MODEL, {"weights_of_block": _first_of_all}),
             Way(_MODEL, {"weights_of_block": _last_of_all}),

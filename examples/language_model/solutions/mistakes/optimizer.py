@@ -154,8 +154,8 @@ def _mistake(id: str, explanation: str, hint: str, *variants: Callable[[], type[
 MISTAKES = (
     _mistake(
         "adamw-bias-not-corrected",
-        "Your running means are used as they are, and in the first steps they are too near to 0, "
-        "where they began.",
+        "Your running means have no bias correction, so they are too close to 0 in the first "
+        "steps.",
         "Which multiple of the first gradient is the mean after one step?",
         _adamw(unbiased=_uncorrected),
         _adamw(unbiased=_first_corrected),
@@ -183,13 +183,13 @@ MISTAKES = (
     ),
     _mistake(
         "adamw-decay-in-gradient",
-        "Your weight decay is part of the gradient, where AdamW keeps it out of the running means.",
+        "Your weight decay is part of the gradient, but AdamW keeps it out of the running means.",
         "By what is the decay divided if it goes through the means, and by what should it be?",
         _adamw(gradient=_with_decay, decay=_left_out),
     ),
     _mistake(
         "adamw-decay-without-rate",
-        "Your weight decay is as large as `weight_decay` says, where it should be multiplied by "
+        "Your weight decay is as large as `weight_decay` says, but it should be multiplied by "
         "the learning rate.",
         "With a learning rate of 0, what should be left of a step?",
         _adamw(decay=_decay_without_rate),
@@ -208,7 +208,7 @@ MISTAKES = (
     ),
     _mistake(
         "adamw-eps-in-root",
-        "Your eps is added before the root is taken, where it belongs behind it.",
+        "Your eps is added before the root is taken, but it belongs after the root.",
         "How large is the root of 1e-8, beside a gradient of 1e-6?",
         _adamw(divisor=_eps_in_root),
     ),
@@ -247,14 +247,14 @@ MISTAKES = (
     ),
     _mistake(
         "adamw-groups-ignored",
-        "Your steps are taken with the settings that the optimizer was made with, whatever those "
-        "of a group of parameters are.",
+        "Your steps always use the optimizer's own settings instead of those of each group of "
+        "parameters.",
         "Where does `torch.optim.Optimizer` keep the settings of each group?",
         lambda: _FirstOptions,
     ),
     _mistake(
         "adamw-uphill",
-        "Your steps go along the gradient, where the loss grows.",
+        "Your steps go along the gradient, so that the loss grows.",
         "Which sign has the step, and which the gradient?",
         _adamw(gradient=_uphill),
     ),

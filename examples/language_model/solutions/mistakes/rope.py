@@ -87,14 +87,13 @@ MISTAKES = (
     ),
     Mistake(
         "rope-output-halves",
-        "Your pairs are turned as they should be, but come back in two halves instead of side by "
-        "side.",
+        "Your pairs are rotated correctly, but come back as two halves instead of side by side.",
         "At which places of the result must the two features of the first pair stand?",
         ways(Way(_ROPE, {"rotate": _pairs_laid_in_halves})),
     ),
     Mistake(
         "rope-reversed",
-        "Your rotation turns clockwise, against the direction that is asked for.",
+        "Your rotation turns clockwise instead of counter-clockwise.",
         "Turn the vector that points along the first feature by a small angle: which sign should "
         "its second feature get?",
         ways(Way(_ROPE, {"rotate": _backwards})),
@@ -121,8 +120,7 @@ MISTAKES = (
     ),
     Mistake(
         "rope-frequency",
-        "The frequencies of your rotation are not those of the formula, because its exponent is "
-        "another one.",
+        "The frequencies of your rotation differ from the formula's: its exponent is wrong.",
         "Which exponent does your code have for the very first pair, and how much is added from "
         "each pair to the next?",
         ways(
@@ -148,8 +146,7 @@ MISTAKES = (
     ),
     Mistake(
         "rope-positions-ignored",
-        "Your rotation takes the order of the vectors for their positions, and not the positions "
-        "that are passed.",
+        "Your rotation uses the order of the vectors instead of the positions that are passed.",
         "By which angle should the first vector turn if its position is 7?",
         ways(Way(("run_rope", MULTIHEAD_ROPE), {"rope_positions": _in_order})),
         echoes=(MULTIHEAD_ROPE,),
@@ -175,7 +172,7 @@ MISTAKES = (
     ),
     Mistake(
         "mha-positions-ignored",
-        "Your attention rotates by the order of the tokens, and not by the positions that are "
+        "Your attention rotates by the order of the tokens instead of the positions that are "
         "passed.",
         "Follow the positions from the caller to the rotation: do they arrive there?",
         ways(Way((MULTIHEAD_ROPE,), {"multihead_positions": _in_order})),

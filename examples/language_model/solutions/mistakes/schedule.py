@@ -56,19 +56,19 @@ MISTAKES = (
     ),
     _mistake(
         "schedule-warmup-from-minimum",
-        "Your warm-up rises from the smallest rate, where it should rise from 0.",
+        "Your warm-up rises from the smallest rate, but it should rise from 0.",
         "Which of the two rates does the formula of the warm-up mention?",
         _schedule(warm_up=lambda it, high, low, rise: low + it / rise * (high - low)),
     ),
     _mistake(
         "schedule-without-floor",
-        "After the cycle your rate follows the cosine up again, where it should stay down.",
+        "After the cycle your rate follows the cosine up again, but it should stay down.",
         "How many cases has the schedule, and which of them is the last?",
         _schedule(ends=lambda _rise, _end: math.inf),
     ),
     _mistake(
         "schedule-span",
-        "Your cosine stretches over another number of iterations than are left after the warm-up.",
+        "Your cosine does not stretch over exactly the iterations that are left after the warm-up.",
         "At which iteration does the cosine begin, at which does it end, and how many are between?",
         _schedule(passed=lambda it, rise, end: (it - rise) / end),
         _schedule(passed=lambda it, _rise, end: it / end),
@@ -95,13 +95,13 @@ MISTAKES = (
     ),
     _mistake(
         "schedule-minimum-not-subtracted",
-        "Your cosine is multiplied by the largest rate, and not by what it is above the smallest.",
+        "Your cosine is multiplied by the largest rate instead of the largest minus the smallest.",
         "How large is the rate at the top of the cosine, once the smallest is added?",
         _schedule(between=lambda above, high, low: low + above * high),
     ),
     _mistake(
         "schedule-whole-cosine",
-        "Your cosine goes down and up again within the cycle, where only its first half is needed.",
+        "Your cosine goes down and up again within the cycle, but only its first half is needed.",
         "How large is the angle at the end of the cycle, and what is its cosine?",
         _schedule(above=lambda passed: (1 + math.cos(2 * math.pi * passed)) / 2),
     ),

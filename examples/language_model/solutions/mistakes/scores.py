@@ -119,7 +119,7 @@ MISTAKES = (
     Mistake(
         "softmax-ignores-dim",
         "Your softmax always runs along the last axis, whatever axis was asked for.",
-        "Where in your function does its second argument have a say?",
+        "Where does your function use its second argument?",
         ways(
             Way(_SOFTMAX, {"softmax": _of_last_axis}),
             Way(_SOFTMAX, {"softmax": _over_sum_of_last_axis}),
@@ -134,8 +134,7 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-without-exponential",
-        "Your scores are divided by their sum as they are, without the exponential that makes all "
-        "of them positive.",
+        "Your scores are divided by their sum without taking the exponential first.",
         "Which share does a negative score get, and can a share be negative?",
         ways(Way(_SOFTMAX, {"softmax": _shares_of_sum})),
         own_dtype=True,
@@ -148,8 +147,9 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-unstable",
-        "Your softmax takes the exponential of numbers far from 0 as they are, which gives NaN.",
-        "Which number can be taken away from all entries without a change in their shares?",
+        "Your softmax overflows: the exponential of a large number is infinite, and inf / inf is "
+        "NaN.",
+        "Which number can you subtract from all entries without changing their shares?",
         ways(Way((*_SOFTMAX, SCALED_DOT_PRODUCT, MULTIHEAD, MULTIHEAD_ROPE), {"softmax": _naive})),
         own_dtype=True,
     ),
@@ -175,8 +175,8 @@ MISTAKES = (
     ),
     Mistake(
         "scale-by-d_model",
-        "Your scores are scaled by the width of the tokens instead of that of the queries and "
-        "keys which are multiplied.",
+        "Your scores are scaled by the width of the tokens instead of the width of queries and "
+        "keys.",
         "How many products does one score add up, and which axis has that many entries?",
         ways(Way(CAUSAL, {"scale": _divided_by_width})),
     ),
@@ -188,8 +188,7 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-over-heads",
-        "Your softmax runs along the heads, so that they share out what each of them should have "
-        "for itself.",
+        "Your softmax runs along the heads, so that the weights within one head do not sum to 1.",
         "Which axes have the scores of all heads, in which order, and along which one do the "
         "weights of one query lie?",
         ways(Way(CAUSAL, {"axis_of_keys": 1}), Way(CAUSAL, {"axis_of_keys": -3})),
@@ -221,7 +220,7 @@ MISTAKES = (
     Mistake(
         "mask-ignored",
         "Your result is the same with and without a mask.",
-        "Follow the mask through your code: does what you make of it reach the softmax?",
+        "Follow the mask through your code: does it reach the softmax?",
         ways(Way(ATTENTION, {"mask_scores": _unmasked})),
         echoes=CAUSAL,
     ),
@@ -240,9 +239,8 @@ MISTAKES = (
     ),
     Mistake(
         "mask-after-softmax",
-        "Your mask removes weights after the softmax, so that those which are left do not sum "
-        "to 1.",
-        "When must a key be hidden so that the others share out all of the attention?",
+        "Your mask removes weights after the softmax, so that the remaining ones do not sum to 1.",
+        "When must a key be hidden so that the other weights still sum to 1?",
         ways(Way(ATTENTION, {"mask_scores": _unmasked, "mask_weights": _removed})),
     ),
     Mistake(

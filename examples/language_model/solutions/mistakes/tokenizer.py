@@ -211,8 +211,8 @@ MISTAKES = (
     ),
     _mistake(
         "tokenizer-merges-in-order-of-text",
-        "Your merges are applied in the order in which the text has them, where the one that was "
-        "learnt first comes first.",
+        "Your merges are applied in the order of the text instead of the order in which they "
+        "were learnt.",
         "If a word has two known pairs, which of them was merged first in the training?",
         _tokenizer(merged=_first_in_text),
         _tokenizer(merged=_leftmost_alone),
@@ -231,8 +231,7 @@ MISTAKES = (
     ),
     _mistake(
         "tokenizer-ids-for-ranks",
-        "Your merges are made in the order of the ids in the vocabulary, where their order in the "
-        "list of merges counts.",
+        "Your merges are made in the order of the vocabulary's ids instead of the list of merges.",
         "Which of the two arguments says what was learnt first?",
         _tokenizer(merged=_by_id),
         _tokenizer(merged=_by_id_of_any),
@@ -245,7 +244,7 @@ MISTAKES = (
     ),
     _mistake(
         "tokenizer-longest-token",
-        "Your tokenizer takes the longest token that it knows, where it should apply the merges.",
+        "Your tokenizer takes the longest token that it knows, but it should apply the merges.",
         "Which decision of the encoder needs the list of merges?",
         _tokenizer(merged=_longest_known),
     ),
@@ -263,20 +262,20 @@ MISTAKES = (
     ),
     _mistake(
         "tokenizer-uncut-without-specials",
-        "Where no special tokens are given, your text is not cut into words.",
+        "Without special tokens your text is not cut into words.",
         "Which lines of your `encode` run if there are no special tokens?",
         _tokenizer(words=_one_word_without_specials),
     ),
     _mistake(
         "tokenizer-words-at-spaces",
-        "Your text is cut into words at its spaces, and not by the pattern.",
+        "Your text is cut into words at its spaces instead of by the pattern.",
         "Which words does the pattern find in `it's 12:30`, and which of them has the space?",
         _tokenizer(words=_at_spaces),
         _tokenizer(words=_spaces_lost),
     ),
     _mistake(
         "tokenizer-not-utf8",
-        "Your tokenizer begins with characters, where it should begin with the bytes of UTF-8.",
+        "Your tokenizer begins with characters, but it should begin with the bytes of UTF-8.",
         "How many bytes has an é, and which tokens does every vocabulary have?",
         _tokenizer(bytes_of=_characters),
         _tokenizer(bytes_of=_one_byte_each),
@@ -289,13 +288,13 @@ MISTAKES = (
     ),
     _mistake(
         "tokenizer-decodes-strictly",
-        "Your decoding raises an error where the bytes are no valid UTF-8.",
+        "Your decoding raises an error where the bytes are not valid UTF-8.",
         "Which argument of `bytes.decode` handles errors, and where does U+FFFD stand?",
         _tokenizer(decode=_strictly),
     ),
     _mistake(
         "tokenizer-decodes-dropping",
-        "Your decoding leaves out bytes that are no valid UTF-8, where U+FFFD should be.",
+        "Your decoding leaves out bytes that are not valid UTF-8 instead of writing U+FFFD.",
         "Which argument of `bytes.decode` handles errors, and where does U+FFFD stand?",
         _tokenizer(decode=_dropping),
     ),

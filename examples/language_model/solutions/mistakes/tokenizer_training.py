@@ -135,7 +135,7 @@ MISTAKES = (
     ),
     _mistake(
         "bpe-ties-by-joined-bytes",
-        "Among equally frequent pairs you compare something else than the pairs.",
+        "Among equally frequent pairs you do not compare the pairs themselves.",
         "Which of (b'ab', b'c') and (b'a', b'bd') is the greater one, as tuples in Python?",
         dict(best=_greatest_joined),
         dict(best=_longest),
@@ -156,7 +156,7 @@ MISTAKES = (
     ),
     _mistake(
         "bpe-merges-across-specials",
-        "Your text grows together where a special token was taken out of it.",
+        "Your text is joined where a special token was taken out of it.",
         "Which text may stand before a special token, and which behind it?",
         dict(words=_specials_taken_out),
     ),
@@ -175,13 +175,13 @@ MISTAKES = (
     ),
     _mistake(
         "bpe-uncut-without-specials",
-        "Where no special tokens are given, your text is not cut into words.",
+        "Without special tokens your text is not cut into words.",
         "Which lines of your training run if there are no special tokens?",
         dict(words=_no_words_without_specials),
     ),
     _mistake(
         "bpe-words-at-spaces",
-        "Your text is cut into words at its spaces, and not by the pattern.",
+        "Your text is cut into words at its spaces instead of by the pattern.",
         "Which words does the pattern find in `it's 12:30`, and which of them has the space?",
         dict(words=_at_spaces),
         dict(words=_at_borders),
@@ -194,13 +194,13 @@ MISTAKES = (
     ),
     _mistake(
         "bpe-not-utf8",
-        "Your training begins with characters, where it should begin with the bytes of UTF-8.",
+        "Your training begins with characters, but it should begin with the bytes of UTF-8.",
         "How many bytes has an é, and how many merges does it take to make one token of them?",
         dict(first_tokens=_characters),
     ),
     _mistake(
         "bpe-vocabulary-size",
-        "Your vocabulary has another size than the one that is asked for.",
+        "Your vocabulary does not have the size that is asked for.",
         "Which entries does the vocabulary have before the first merge, and how many are they?",
         dict(merges_wanted=_specials_beyond),
         dict(merges_wanted=_bytes_beyond),

@@ -124,7 +124,7 @@ class List {
     if (!named && !changed && !decided && phrases.length === 1 && phrases[0] === short) return short;
     const said = phrases.map((phrase) => element("li", {}, phrase));
     if (named) said.push(element("li", {}, `submission ${DATA.names[place]}`));
-    if (decided) said.push(element("li", {}, `${points(DATA.machine[place])} points by the tests`));
+    if (decided) said.push(element("li", {}, `${points(DATA.machine[place])} points from the tests`));
     if (changed) said.push(element("li", {}, changed));
     return element("details", {}, element("summary", {}, short), element("ul", {}, ...said));
   }
