@@ -26,6 +26,8 @@ STAYS_WRONG = "Still fails after a change tried in "
 STEPS_TOLD = "Right so far: "
 # How many values of an answer are wrong: the headline above says which, as each case has it.
 _COUNTED = re.compile(r"\d+ of \d+ values in ")
+# What an answer, or a part of it, is called where its wrong values are counted.
+_COUNTED_IN = re.compile(r"(?<= values in ).*?(?= are wrong\b)")
 _WRONG_VALUES = "wrong values"
 # Of a failure that is no exception: what follows names arguments.
 _TELLING_WORDS = 3
@@ -318,8 +320,9 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         yield test.exercise, test.status
         yield from ["used up"] * (USED_UP in test.headline)
     elif test.mistake is None and not test.places:
-        is_wrong = test.status is Status.FAILED
-        yield test.exercise, test.status, _without_inputs(said) if is_wrong else said
+        if test.status is Status.FAILED:
+            said = _without_inputs(_COUNTED_IN.sub("…", said))
+        yield test.exercise, test.status, said
 
 
 def _joined(marked: Iterable[tuple[FailedTest, set[Hashable]]]) -> list[list[FailedTest]]:

@@ -139,7 +139,7 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     """
     right = [step.name for step in steps if step.right]
     wrong = next(step.name for step in steps if step.right is False)
-    said = "Wrong: the result" if wrong == RESULT else f'Wrong or skipped: "{wrong}"'
+    said = "Wrong: the result" if wrong == RESULT else f'Not found with the right values: "{wrong}"'
     return f"{STEPS_TOLD}{_listed(right)}. {said}."
 
 

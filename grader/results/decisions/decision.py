@@ -154,7 +154,7 @@ class Decisions:
         return (one for one in self.all if isinstance(one, kind))
 
 
-_MOST_NAMES, _MOST_LISTED = 10_000, 20
+_MOST_NAMES, _MOST_LISTED = 10_000, 8
 
 
 class Unknown(Exception):
@@ -307,4 +307,4 @@ def _meant(name: str, known: Iterable[str]) -> str:
     names = [*dict.fromkeys(known)]
     said = meant(name, names[:_MOST_NAMES])
     is_short = said.endswith("?") or len(names) <= _MOST_LISTED
-    return said if is_short else "nothing there is called like it"
+    return said if is_short else "check the name"

@@ -157,6 +157,10 @@ def test_wrong_numbers_of_one_exercise_are_alike_but_for_the_numbers():
     """Each case has its own."""
     shorter = "some values are wrong\n2 of 6 values in the result are wrong; the worst is off by 1"
     only(failed("run_mask"), failed("run_mask", "test_again", message=shorter))
+    only(
+        failed("run_mask", message="some values are wrong\n2 of 6 values in the result are wrong"),
+        failed("run_mask", message="the rows are wrong\n1 of 3 values in the rows are wrong"),
+    )
     assert len(causes([failed("run_mask"), failed("run_weights")], ORDER)) == 2
 
 

@@ -320,7 +320,7 @@ def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
     assert [v.where for v in told if v.where is not None] == []
     right = "Right so far: …, mask, scores, scaled, masked, weights and outputs."
     (message,) = (v.message for v in told if "Right so far" in v.message)
-    assert f'{right} Wrong or skipped: "merged".' in message
+    assert f'{right} Not found with the right values: "merged".' in message
 
 
 @pytest.mark.process
@@ -418,7 +418,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     )
     assert [v.where for v in verdicts if v.where is not None] == []
     (told,) = (v.message for v in verdicts if "Right so far" in v.message)
-    assert 'Right so far: scores and scaled. Wrong or skipped: "weights".' in told
+    assert 'Right so far: scores and scaled. Not found with the right values: "weights".' in told
 
 
 @pytest.mark.process
