@@ -41,6 +41,7 @@ _WRITTEN_IN = (
     "grader/**/*.jinja",
     "grader/**/*.js",
     "grader/**/*.md.template",
+    "README.md",
     "docs/students.md",
     "examples/*/docs/students.md",
 )

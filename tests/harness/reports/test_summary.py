@@ -220,6 +220,8 @@ def test_what_has_no_verdicts_worth_reading_says_why(status: GradeStatus) -> Non
 def test_a_right_submission_has_no_complaint() -> None:
     """The perfect row must read as such."""
     assert complaints(a_grade(a_verdict("run_rope"))) == "everything right"
+    noted = a_verdict("run_rope", message="uses torch.rot90")
+    assert complaints(a_grade(noted)) == "every test passed, see the note"
 
 
 def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) -> None:
