@@ -17,11 +17,6 @@ _DECISIONS = {
     "days": "late-days",
     "time": "handed-in",
 }
-# Those that wrote to the file or folder of their one argument, and their options without a value.
-_WRITING = {
-    "handout": (),
-    "gradescope-zip": ("--leaderboard", "--no-explain", "--require-isolation"),
-}
 _VERBS_OF_MISTAKES = ("list", "name", "add")
 
 
@@ -43,8 +38,6 @@ def respelled(words: Sequence[str]) -> tuple[list[str], str | None]:
             return ["decide", folder, now, *rest], said
         case [command, *rest] if command in _OPTIONS:
             return _with_options(command, rest)
-        case [command, *rest] if command in _WRITING:
-            return _with_out(command, rest)
     return [*words], None
 
 
@@ -62,17 +55,6 @@ def _with_options(command: str, rest: Sequence[str]) -> tuple[list[str], str | N
         words.append(f"{now}{equals}{value}" if now else word)
         said = _line(f"{command} … {option}", f"{command} … {now}") if now else said
     return words, said
-
-
-def _with_out(command: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
-    """Returns the command with `--out` before its argument, which follows no option."""
-    for place, word in enumerate(rest):
-        option = rest[place - 1] if place else ""
-        takes_it = option.startswith("-") and "=" not in option
-        if not word.startswith("-") and (not takes_it or option in _WRITING[command]):
-            words = [command, *rest[:place], "--out", *rest[place:]]
-            return words, _line(f"{command} PATH", f"{command} --out PATH")
-    return [command, *rest], None
 
 
 def _line(before: str, now: str) -> str:

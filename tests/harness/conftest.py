@@ -313,7 +313,7 @@ def attention_handout(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> 
     sys.audit("tests.forked", "grader handout")
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
-            done = grader("handout", "--out", folder)
+            done = grader("handout", folder)
             assert done.returncode == 0, done.stderr
     return folder
 

@@ -75,7 +75,7 @@ def freeze(assignment_folder: Path) -> None:
 
 
 @click.command(short_help="Write what students get.")
-@click.option("--out", metavar="FOLDER", type=FOLDER, required=True, help="A new folder for it.")
+@click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option(
     "--platform",
     type=click.Choice([str(platform) for platform in Platform]),
@@ -84,14 +84,14 @@ def freeze(assignment_folder: Path) -> None:
 @torch_index_option
 @assignment_option
 def handout(
-    out: Path, platform: str | None, torch_index: str | None, assignment_folder: Path
+    folder: Path, platform: str | None, torch_index: str | None, assignment_folder: Path
 ) -> None:
-    """Writes what students get into a new folder.
+    """Writes what students get into the new folder DIR.
 
     \b
     Examples:
-      grader handout --out student-files/ --platform canvas
-      grader handout --out ../handout --assignment examples/feed_forward
+      grader handout student-files/ --platform canvas
+      grader handout ../handout --assignment examples/feed_forward
 
     Stubs, adapters, public tests with their fixture tensors, one file with as much of the engine
     as these need, what pip, uv and conda install from, a README, and a workflow by which GitHub
@@ -100,8 +100,8 @@ def handout(
     from grader.authoring.handout.folder import Course, lay_out  # torch takes a second to load
 
     assignment = find_assignment(assignment_folder)
-    lay_out(assignment, out, Course(Platform(platform) if platform else None, torch_index))
-    click.echo(f"{out}: the handout of {assignment.name}; its README.md says how to begin")
+    lay_out(assignment, folder, Course(Platform(platform) if platform else None, torch_index))
+    click.echo(f"{folder}: the handout of {assignment.name}; its README.md says how to begin")
 
 
 @click.command(
@@ -109,24 +109,24 @@ def handout(
     short_help="Write the autograder for Gradescope.",
     context_settings={"default_map": _DEFAULTS},
 )
-@click.option("--out", metavar="FILE", type=FILE, required=True, help="The zip to write.")
+@click.argument("file", type=FILE)
 @torch_index_option
 @display_options
 @grading_options
 def gradescope_zip(
-    out: Path,
+    file: Path,
     torch_index: str | None,
     hidden_tests: str,
     leaderboard: bool,
     assignment_folder: Path,
     **chosen: Any,
 ) -> None:
-    """Writes the assignment's autograder as a zip, to be uploaded to Gradescope as it is.
+    """Writes the assignment's autograder to the zip FILE, to be uploaded to Gradescope as it is.
 
     \b
     Examples:
-      grader gradescope-zip --out autograder.zip --torch-index URL
-      grader gradescope-zip --out autograder.zip --hidden-tests after_due_date
+      grader gradescope-zip autograder.zip --torch-index URL
+      grader gradescope-zip autograder.zip --hidden-tests after_due_date
 
     It holds the engine, the tests and the solutions: keep it as secret as those. It fits
     Gradescope's smallest container: 768 MB, half a processor, 10 minutes.
@@ -141,9 +141,9 @@ def gradescope_zip(
     display = Display(hidden_tests=VisibleWhen(hidden_tests), leaderboard=leaderboard)
     autograder = Autograder(options, display, torch_index, required, not no_explain)
     content = autograder_zip(assignment, autograder)
-    write_whole(out, content)
+    write_whole(file, content)
     click.echo(
-        f"{out}: the autograder of {assignment.name}, {len(content) / 1024:.0f} KiB, which takes "
+        f"{file}: the autograder of {assignment.name}, {len(content) / 1024:.0f} KiB, which takes "
         f"at most {autograder.seconds / 60:.0f} minutes for a submission"
     )
     if torch_index is None:

@@ -48,7 +48,7 @@ def test_each_command_of_the_page_runs(grader, at_home, command):
 @pytest.mark.process
 def test_the_autograder_can_be_tried_at_home(grader, at_home):
     """The lines of the page, in the shell, with this environment's Python."""
-    assert grader("gradescope-zip", "--out", "autograder.zip", cwd=at_home).returncode == 0
+    assert grader("gradescope-zip", "autograder.zip", cwd=at_home).returncode == 0
     script = TRIAL.replace("GRADER_PYTHON=$PWD/.venv/bin/python", f"GRADER_PYTHON={sys.executable}")
     done = subprocess.run(
         ["bash", "-euc", script], cwd=at_home, capture_output=True, text=True, check=True

@@ -75,7 +75,7 @@ class Container:
 def packed(grader, tiny, tmp_path_factory) -> Path:
     """The tiny assignment's autograder."""
     file = tmp_path_factory.mktemp("zip") / "autograder.zip"
-    done = grader("gradescope-zip", "--out", file, cwd=tiny)
+    done = grader("gradescope-zip", file, cwd=tiny)
     assert done.returncode == 0, done.stderr
     return file
 
@@ -114,7 +114,7 @@ def test_the_same_assignment_makes_the_same_bytes(grader, tiny, packed, tmp_path
     copy = tmp_path / "tiny"
     shutil.copytree(tiny, copy, copy_function=shutil.copy)  # other times, same content
     again = tmp_path / "again.zip"
-    assert grader("gradescope-zip", "--out", again, cwd=copy).returncode == 0
+    assert grader("gradescope-zip", again, cwd=copy).returncode == 0
     assert again.read_bytes() == packed.read_bytes()
 
 
@@ -122,7 +122,7 @@ def test_pip_is_asked_for_torch_without_cuda(grader, tmp_path):
     """In the version that the assignment pins; the index is the instructor's to name."""
     file = tmp_path / "autograder.zip"
     index = "file:///somewhere/with/cpu/wheels"
-    done = grader("gradescope-zip", "--out", file, "--torch-index", index)
+    done = grader("gradescope-zip", file, "--torch-index", index)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     with zipfile.ZipFile(file) as archive:
@@ -137,7 +137,7 @@ def test_pip_is_asked_for_torch_without_cuda(grader, tmp_path):
 
 def test_an_index_that_is_no_address_is_refused(grader, tmp_path):
     """A second line in requirements.txt would be another requirement."""
-    done = grader("gradescope-zip", "--out", tmp_path / "a.zip", "--torch-index", "x\n--pre")
+    done = grader("gradescope-zip", tmp_path / "a.zip", "--torch-index", "x\n--pre")
     assert done.returncode == 2
     assert not (tmp_path / "a.zip").exists()
 
@@ -147,7 +147,7 @@ def test_what_an_instructor_chooses_is_what_runs(grader, tiny, tmp_path):
     file = tmp_path / "autograder.zip"
     options = ["--hidden-tests", "after_due_date", "--leaderboard", "--seed", 5]
     options += ["--exercise", "run_double", "--adapters", "src/my adapters.py"]
-    assert grader("gradescope-zip", "--out", file, *options, cwd=tiny).returncode == 0
+    assert grader("gradescope-zip", file, *options, cwd=tiny).returncode == 0
     container = Container(tmp_path / "autograder", file)
     write_files(container.root / "submission", {"src/my adapters.py": RIGHT})
     found = container.graded()
@@ -272,7 +272,7 @@ def test_all_processes_fit_into_the_smallest_container(grader, tmp_path, greedy)
     if not Path("/proc/self/smaps_rollup").exists():
         pytest.skip("this system does not tell how much memory processes share")
     file = tmp_path / "autograder.zip"
-    assert grader("gradescope-zip", "--out", file, cwd=ROOT).returncode == 0
+    assert grader("gradescope-zip", file, cwd=ROOT).returncode == 0
     container = Container(tmp_path / "autograder", file)
     submission = container.root / "submission"
     shutil.copytree(ROOT / "examples" / "class" / "alice-jones", submission, dirs_exist_ok=True)

@@ -172,7 +172,7 @@ def test_only_files_that_were_frozen_are_replaced(tmp_path):
 def test_a_handout_never_overwrites_what_is_there(grader, tmp_path):
     """A folder with something in it is refused."""
     (tmp_path / "mine.txt").write_text("precious")
-    done = grader("handout", "--out", tmp_path)
+    done = grader("handout", tmp_path)
     assert done.returncode == 2
     assert "not empty" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
@@ -253,7 +253,7 @@ def test_the_readme_says_how_to_hand_in_where_the_course_wants_it(platform, butt
 
 def test_a_platform_that_is_not_known_is_refused_with_those_that_are(grader, tmp_path):
     """Before anything is written."""
-    done = grader("handout", "--out", tmp_path / "new", "--platform", "blackboard")
+    done = grader("handout", tmp_path / "new", "--platform", "blackboard")
     assert done.returncode == 2
     assert "'canvas', 'github', 'gradescope', 'moodle'" in done.stderr
     assert not (tmp_path / "new").exists()

@@ -83,7 +83,7 @@ def results(grader, tmp_path_factory) -> Path:
 def handout(grader, tmp_path_factory) -> Path:
     """What students get."""
     folder = tmp_path_factory.mktemp("handout") / "language-model"
-    done = grader("handout", "--out", folder, cwd=ASSIGNMENT)
+    done = grader("handout", folder, cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stderr
     return folder
 

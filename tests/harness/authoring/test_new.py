@@ -47,7 +47,7 @@ def test_it_passes_its_own_tests_at_once(fresh, home_pytest):
 def test_students_see_what_is_to_be_done(fresh, grader, home_pytest, tmp_path):
     """Its handout is one of any assignment."""
     handout = tmp_path / "handout"
-    done = grader("handout", "--out", handout, cwd=fresh)
+    done = grader("handout", handout, cwd=fresh)
     assert done.returncode == 0, done.stderr
     printed = home_pytest(handout).stdout
     assert "run_unit_vectors  not implemented yet" in printed
@@ -76,7 +76,7 @@ def test_its_name_may_hold_whatever_prints(grader, tmp_path):
     assert grader("new", "it", "--name", name, cwd=tmp_path).returncode == 0
     project = tomllib.loads((tmp_path / "it" / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["tool"]["grader"]["name"] == name
-    assert grader("handout", "--out", "../out", cwd=tmp_path / "it").returncode == 0
+    assert grader("handout", "../out", cwd=tmp_path / "it").returncode == 0
     handed_out = tomllib.loads((tmp_path / "out" / "pyproject.toml").read_text(encoding="utf-8"))
     assert handed_out["tool"]["grader"]["name"] == name
     assert handed_out["project"]["name"] == "nit-vectors-assignment"

@@ -21,7 +21,7 @@ ASSIGNMENT = Path(__file__).parents[3] / "examples" / "feed_forward"
 def handout(grader, tmp_path_factory) -> Path:
     """What students get."""
     folder = tmp_path_factory.mktemp("handout") / "feed-forward"
-    done = grader("handout", "--out", folder, cwd=ASSIGNMENT)
+    done = grader("handout", folder, cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stderr
     return folder
 

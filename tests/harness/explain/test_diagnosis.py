@@ -223,7 +223,7 @@ def test_a_student_at_home_reads_the_same(grader, home_pytest, tiny, tmp_path):
         "    '''Also of a row.'''\n    x = draw(7)\n    assert_matches(student(x), reference(x))\n"
     )
     handout = tmp_path / "handout"
-    done = grader("handout", "--out", handout, cwd=course)
+    done = grader("handout", handout, cwd=course)
     assert done.returncode == 0, done.stderr
     (handout / "adapters.py").write_text(
         (handout / "adapters.py").read_text().replace("assignment.double(x)", "3 * x")

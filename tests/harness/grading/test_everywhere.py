@@ -42,7 +42,7 @@ def another_processor(monkeypatch) -> None:
 @pytest.mark.parametrize("assignment", rest_slow(["examples/feed_forward", "."], 2))
 def test_another_processor_freezes_the_committed_fixtures(grader, tmp_path, assignment):
     """Whoever changes an assignment may do so on any machine."""
-    done = grader("handout", "--out", tmp_path / "handout", cwd=ROOT / assignment)
+    done = grader("handout", tmp_path / "handout", cwd=ROOT / assignment)
     assert done.returncode == 0, done.stderr
     public = Path("tests", "public", "fixtures")
     assert differences(tmp_path / "handout" / public, ROOT / assignment / public) == []

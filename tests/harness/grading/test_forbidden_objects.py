@@ -160,6 +160,6 @@ def test_an_ancestor_of_what_is_forbidden_may_be_inherited_from(graded):
 def test_it_is_told_at_home_as_well(grader, assignment, home_pytest, tmp_path, name):
     """Before it costs anything."""
     handout = tmp_path / "handout"
-    assert grader("handout", "--out", handout, "--assignment", assignment).returncode == 0
+    assert grader("handout", handout, "--assignment", assignment).returncode == 0
     write_files(handout, {"adapters.py": ADAPTERS.format(name=name), "own.py": OWN})
     assert "uses torch.optim.SGD (" in home_pytest(handout).stdout

@@ -47,7 +47,7 @@ DEEP = """
 def handout(grader, tiny, tmp_path_factory) -> Path:
     """The handout of the tiny assignment."""
     folder = tmp_path_factory.mktemp("handout") / "tiny"
-    done = grader("handout", "--out", folder, cwd=tiny)
+    done = grader("handout", folder, cwd=tiny)
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -139,7 +139,7 @@ def handout(grader, tmp_path_factory) -> Path:
     """The handout of a tiny assignment: it holds no solution, only fixtures."""
     assignment = write_files(tmp_path_factory.mktemp("assignment"), TINY | PUBLIC)
     folder = tmp_path_factory.mktemp("handout") / "tiny"
-    done = grader("handout", "--out", folder, cwd=assignment)
+    done = grader("handout", folder, cwd=assignment)
     assert done.returncode == 0, done.stderr
     assert not (folder / "solutions").exists()
     return folder

@@ -168,7 +168,7 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path, monkeypatch):
 
 def test_an_autograder_for_gradescope_is_for_cpus(grader, tmp_path):
     """Its containers have no GPU: an option that nothing heeds would be a promise."""
-    told = grader("gradescope-zip", "--out", tmp_path / "autograder.zip", "--device", "cuda")
+    told = grader("gradescope-zip", tmp_path / "autograder.zip", "--device", "cuda")
     assert told.returncode == 2
     assert "Gradescope's containers have no GPU" in told.stderr
     assert not list(tmp_path.iterdir())

@@ -190,7 +190,7 @@ WRONG_COUNTS = "def counts(text):\n    return {}\n"
 def handout(grader, tmp_path_factory):
     """What students get of the assignment of all kinds."""
     folder = tmp_path_factory.mktemp("objects") / "handout"
-    done = grader("handout", "--out", folder, cwd=KINDS)
+    done = grader("handout", folder, cwd=KINDS)
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -258,7 +258,7 @@ def test_what_only_raises_no_more_proves_no_line(tmp_path):
 def test_the_same_is_said_at_home(grader, home_pytest, tmp_path):
     """From frozen fixtures, which hold values of every kind as well."""
     handout = tmp_path / "handout"
-    done = grader("handout", "--out", handout, cwd=ASSIGNMENT)
+    done = grader("handout", handout, cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stderr
     (handout / "assignment" / "__init__.py").write_text(
         re.sub("def (run|get)_", "def ", RIGHT)
