@@ -52,5 +52,8 @@ def test_windows_begin_independently(student, draw):
 
 @exercise("run_get_batch", aspect="discipline")
 def test_batch_is_of_long_integers(student, draw):
-    """Both results are int64, as an embedding and a loss want token ids."""
-    assert_long(*student(dataset_of(draw, 30), 4, 6, "cpu"))
+    """Both results are int64, as an embedding and a loss want token ids.
+
+    The text is long: hardly ever does a window begin at its end, which other tests look at.
+    """
+    assert_long(*student(dataset_of(draw, 3_000), 2, 6, "cpu"))
