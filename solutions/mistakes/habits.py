@@ -140,8 +140,7 @@ HABITS = (
     Habit(
         "gradient-cut",
         "No gradient passes through your function, so that nothing before it could learn.",
-        "Which step between inputs and result detaches: detach(), .item(), no_grad() or a new "
-        "tensor?",
+        "Which step between inputs and result makes a new tensor that autograd does not know?",
         _detached,
         _IN_FLOATS,
     ),
