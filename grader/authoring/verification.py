@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from grader.authoring.forbidden_names import unknown_names
+import torch
+
 from grader.authoring.seen_mistakes import seen_in_classes
-from grader.core.assignment import Assignment
+from grader.core.assignment import Assignment, nearest
 from grader.core.verdict import Aspect, Status, Verdict
 from grader.core.wire.calls import Answer, Call, encode_call
 from grader.core.wire.scripts import Doing
@@ -29,6 +31,7 @@ from grader.testing.cases import SEED
 from grader.testing.course import Foundations, load_references
 from grader.testing.outcome import StudentFault
 from grader.testing.suite import Suite
+from grader.worker.observing.watching import NAMESPACE
 
 Function = Callable[..., Any]
 
@@ -317,3 +320,27 @@ def _side_by_side(
         yield {name: one for name, one in zip(apart, row, strict=True) if one is not None}
     for name in wrong.keys() - apart.keys():
         yield from ({name: one} for one in wrong[name])
+
+
+def unknown_names(forbidden: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yields each name that torch or an installed package lacks, and a near one, or ""."""
+    operations = {name.partition(".")[0] for name in torch._C._dispatch_get_all_op_names()}
+    for name in forbidden:
+        if name.startswith(NAMESPACE):
+            if name not in operations:
+                yield name, nearest(name, operations)
+        elif importlib.util.find_spec(name.partition(".")[0]) is not None:
+            yield from _unknown(name)
+
+
+def _unknown(name: str) -> Iterator[tuple[str, str]]:
+    """Yields a dotted name if its package has no such thing, and a near one, or ""."""
+    first, *rest = name.split(".")
+    found, so_far = importlib.import_module(first), first
+    for attribute in rest:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(f"{so_far}.{attribute}")
+        if not hasattr(found, attribute):
+            yield name, nearest(name, [f"{so_far}.{one}" for one in dir(found)])
+            return
+        found, so_far = getattr(found, attribute), f"{so_far}.{attribute}"

@@ -27,7 +27,7 @@ Styled = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldCause:
+class PrintedCause:
     """A cause as it is printed: the headline and hint, details that may give way, the extent."""
 
     head: Sequence[Styled]
@@ -61,7 +61,7 @@ class Screen:
         progress = -(-tests // max(self._width - _PROGRESS, 1))
         return self._rows - progress - 5 - self.rows_of(*texts)
 
-    def fitted(self, told: Sequence[ToldCause], rows: int) -> list[Styled]:
+    def fitted(self, told: Sequence[PrintedCause], rows: int) -> list[Styled]:
         """Returns the lines of causes in so many rows, if their heads leave room for more.
 
         Heads come before all details, and the first cause's details before those of the next.
@@ -81,7 +81,7 @@ class Screen:
             lines += [("", ""), (more, "")]
         return lines
 
-    def _fixed(self, one: ToldCause) -> int:
+    def _fixed(self, one: PrintedCause) -> int:
         """Returns the rows of what does not give way, and of the empty one before it."""
         return 1 + self.rows_of(*(line for line, _ in one.head), *one.extent)
 

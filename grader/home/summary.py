@@ -15,7 +15,7 @@ from grader.core.causes import Cause, causes, counted
 from grader.core.points import CourseWorth, Gate, points_of
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
-from grader.home.screen import Screen, ToldCause
+from grader.home.screen import PrintedCause, Screen
 from grader.testing.outcome import TAKEN_OFF
 
 PASSED, MISSING = "passed", "missing"
@@ -279,13 +279,13 @@ class Summary:
 
 def _told(
     found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
-) -> Iterator[ToldCause]:
+) -> Iterator[PrintedCause]:
     """Yields the causes with their hints, the first ones with one of their failures each."""
     for number, cause in enumerate(found, 1):
         first = f"{number}. " if len(found) > 1 else ""
         head = [(f"{first}{cause.headline}", "red")]
         if not in_full:
-            yield ToldCause(head)
+            yield PrintedCause(head)
             continue
         if cause.hint:
             hint = f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint
@@ -293,7 +293,7 @@ def _told(
         details: list[str] = []
         if number <= _MOST_IN_FULL:
             details = [*_example(cause, failures, printed), *remarks(cause)]
-        yield ToldCause(head, details, [*_extent(cause)])
+        yield PrintedCause(head, details, [*_extent(cause)])
 
 
 def _example(

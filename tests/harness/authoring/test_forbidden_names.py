@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.authoring.forbidden_names import unknown_names
+from grader.authoring.verification import unknown_names
 from tests.harness.conftest import TINY, write_files
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.home.screen import Screen, ToldCause
+from grader.home.screen import PrintedCause, Screen
 from grader.home.summary import folded
 
 pytestmark = pytest.mark.unit
@@ -24,10 +24,12 @@ def screen(monkeypatch) -> Screen:
     return made
 
 
-def told(number: int, details: int = 6) -> ToldCause:
+def told(number: int, details: int = 6) -> PrintedCause:
     """A cause with a hint, and with so many lines of details."""
     head = [(f"{number}. run_x: every value is wrong", "red"), ("Hint: Which axis?", "yellow")]
-    return ToldCause(head, [f"    detail {at} of {number}" for at in range(details)], ["Fails 2."])
+    return PrintedCause(
+        head, [f"    detail {at} of {number}" for at in range(details)], ["Fails 2."]
+    )
 
 
 def test_a_cause_that_stands_lower_gives_way(screen):
