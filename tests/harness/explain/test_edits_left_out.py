@@ -207,6 +207,9 @@ def run_products(width, w_query, w_key, x):
 """
 
 SLIPS = {
+    "a layer that nothing calls": [
+        ("return self.out(self.left(x) + self.right(x))", "return self.left(x) + self.right(x)"),
+    ],
     "a factor that is missing": [
         ("return weights_of(scores) @ v", "return weights_of(scores)"),
     ],

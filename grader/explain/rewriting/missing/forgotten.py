@@ -68,6 +68,8 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield from _projected(setting, node)
     if not (is_value or is_operand or is_given):
         return
+    if is_value:
+        yield from _through_layers(setting, node)
     for name, nature in unused(setting, node):
         if nature is Nature.FLAG:
             yield from _switched(setting, node, name, can_be_none=is_value or is_given)
@@ -87,6 +89,20 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             yield put(
                 setting.program, node, name, "forgotten", cost, _NEVER_USED.format(name), alike
             )
+
+
+def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields a value that goes through a layer which its class makes and never calls."""
+    around, nature = setting.program.scope(setting.program.scope(node)), setting.scopes.nature(node)
+    if not isinstance(around, ast.ClassDef) or nature.is_number or nature is Nature.FUNCTION:
+        return
+    text, natures = setting.program.text(around), setting.scopes.names(node).natures
+    made = (one for one, nature in natures.items() if nature is Nature.FUNCTION and "self." in one)
+    for layer in itertools.islice((one for one in made if f"{one}(" not in text), _MOST):
+        subject = _NEVER_USED.format(layer)
+        yield wrap(
+            setting.program, node, f"{layer}(", ")", "forgotten", CHANGE, subject, loose=True
+        )
 
 
 def _is_of_class(node: ast.Attribute) -> bool:
