@@ -93,9 +93,9 @@ def _tell_costs(results: Results, names: Sequence[str]) -> None:
     grades = list(results.grades_of(names, whole=True))
     # The very same submission's words, and what they took, are told again as they are.
     spent = [
-        (sum(one.seconds for one in mendings), sum(one.edits for one in mendings))
-        for mendings in {grade.evidence.mendings for grade in grades}
-        if any(one.edits for one in mendings)
+        (sum(one.seconds for one in repairs), sum(one.edits for one in repairs))
+        for repairs in {grade.evidence.repairs for grade in grades}
+        if any(one.edits for one in repairs)
     ]
     seconds = sorted(seconds for seconds, _ in spent)
     print(

@@ -52,12 +52,12 @@ class Told:
     @property
     def seconds(self) -> float:
         """What the submission's process took to be mended."""
-        return sum(one.seconds for one in self.grade.evidence.mendings)
+        return sum(one.seconds for one in self.grade.evidence.repairs)
 
 
 def told_of(slip: Slip, grade: Grade) -> Told:
     """What the words for a grade tell."""
-    mended = {name: one.places for one in grade.evidence.mendings for name in one.exercises}
+    mended = {name: one.places for one in grade.evidence.repairs for name in one.exercises}
     lines: Counter[tuple[Line, ...]] = Counter()
     for test in grade.tests:
         if test.status in WRONG and test.where is not None:
@@ -103,8 +103,8 @@ def summary(told: Sequence[Told]) -> Iterable[str]:
     at_all = (count[ALONE] + count[OF_TWO]) / len(told)
     yield f"told at all {at_all:.1%}; a mistake named for {named}"
     seconds = sorted(one.seconds for one in told)
-    edits = sorted(sum(m.edits for m in one.grade.evidence.mendings) for one in told)
-    calls = sorted(sum(m.calls for m in one.grade.evidence.mendings) for one in told)
+    edits = sorted(sum(m.edits for m in one.grade.evidence.repairs) for one in told)
+    calls = sorted(sum(m.calls for m in one.grade.evidence.repairs) for one in told)
     tenth = int(0.9 * (len(told) - 1))
     yield (
         f"to mend one: median {statistics.median(seconds):.2f} s of its process, nine tenths under "

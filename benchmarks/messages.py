@@ -81,7 +81,7 @@ class Read:
 def read(told: Told, grade: Grade) -> Read:
     """What a grade says."""
     wrong = [test for test in grade.tests if test.status not in _PASSED]
-    mended = {name: one.places for one in grade.evidence.mendings for name in one.exercises}
+    mended = {name: one.places for one in grade.evidence.repairs for name in one.exercises}
     everything = [(test.exercise, _message(test, mended.get(test.exercise, ()))) for test in wrong]
     if not grade.tests or not wrong:
         whole = Message(grade.message or "", frozenset(_lines_in(grade.message or "")))

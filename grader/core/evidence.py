@@ -91,7 +91,7 @@ class Evidence:
     walks: tuple[StepWalk, ...] = ()
     excerpts: tuple[Excerpt, ...] = ()
     printed: str = ""
-    mendings: tuple[Repair, ...] = ()
+    repairs: tuple[Repair, ...] = ()
     _packed: bytes | None = field(init=False, default=None, compare=False, repr=False)
 
     def packed(self) -> bytes:
@@ -103,7 +103,7 @@ class Evidence:
             "walks": [dataclasses.asdict(walk) for walk in self.walks],
             "excerpts": [dataclasses.asdict(excerpt) for excerpt in self.excerpts],
             "printed": self.printed,
-            "mendings": [dataclasses.asdict(mending) for mending in self.mendings],
+            "repairs": [dataclasses.asdict(repair) for repair in self.repairs],
         }
         return zlib.compress(json.dumps(fields, separators=(",", ":"), allow_nan=False).encode())
 
@@ -121,7 +121,7 @@ class Evidence:
                 for entry in fields["excerpts"]
             ),
             printed=fields["printed"],
-            mendings=tuple(map(_mending, fields.get("mendings", ()))),
+            repairs=tuple(map(_repair, fields.get("repairs", ()))),
         )
         # A grade crosses from its judge to the store packed: it need not be packed once more.
         object.__setattr__(evidence, "_packed", data)
@@ -171,6 +171,6 @@ def _walk(fields: Mapping[str, Any]) -> StepWalk:
     return StepWalk(fields["exercise"], fields["test"], steps)
 
 
-def _mending(fields: Mapping[str, Any]) -> Repair:
+def _repair(fields: Mapping[str, Any]) -> Repair:
     places = tuple((file, line) for file, line in fields["places"])
     return Repair(**{**fields, "exercises": tuple(fields["exercises"]), "places": places})

@@ -221,7 +221,7 @@ class _Inquiry:
         self.depends = Dependence()
         self._findings: dict[str, Finding] = {}
         self._bench: HomeBench | None = None
-        self._mending: HomeRepair | None = None
+        self._repair: HomeRepair | None = None
         self._has_begun = False
         self._followed = 0
         self._ways: dict[str, StepComparison | None] = {}
@@ -231,7 +231,7 @@ class _Inquiry:
     def is_complete(self) -> bool:
         """Returns whether nothing was left out for want of time."""
         is_whole = all(one.is_whole for one in self._reruns.values())
-        return is_whole and (self._mending is None or self._mending.is_complete)
+        return is_whole and (self._repair is None or self._repair.is_complete)
 
     def begin(self, item: pytest.Item) -> None:
         """Asks what all tests beside one that failed ask, its own exercise's first."""
@@ -261,17 +261,17 @@ class _Inquiry:
                 name: [one for one in own if not self.depends.holds(one.question)]
                 for name, own in asked.items()
             }
-            self._mending = HomeRepair(self._bench, self._known, asked, self._patience)
+            self._repair = HomeRepair(self._bench, self._known, asked, self._patience)
 
     def reason(self, exercise: str, failing: Iterable[str]) -> _Reason:
         """Returns the findings about an exercise; other `failing` ones may be why it is wrong."""
-        mended = self._mending.of(exercise) if self._mending is not None else None
+        mended = self._repair.of(exercise) if self._repair is not None else None
         proved = None if mended is None else self._proved(exercise, mended)
         mended = None if proved is None else proved.mended
         way = self._way(exercise) if mended is None else None
-        mending = self._mending
-        builds_on = mending.roots_of(exercise, failing) if mending is not None else ()
-        ignored = self._mending.ignored.get(exercise, "") if self._mending is not None else ""
+        repair = self._repair
+        builds_on = repair.roots_of(exercise, failing) if repair is not None else ()
+        ignored = self._repair.ignored.get(exercise, "") if self._repair is not None else ""
         finding = self._findings.get(exercise)
         if finding is None:
             return _Reason(None, exercise, (), proved, way, builds_on, ignored)

@@ -75,7 +75,7 @@ class HomeRepair:
         self._chosen: dict[str, RepairedExercise | None] = {}
         self.ignored: dict[str, str] = {}
         self._passed: dict[str, set[Line]] = {}
-        self._mender = ExerciseRepair(bench.sources, _ADAPTERS, self._searches.new, self._chosen)
+        self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._searches.new, self._chosen)
         self.is_complete = True
 
     def of(self, exercise: str) -> RepairedExercise | None:
@@ -107,7 +107,7 @@ class HomeRepair:
         roots = [one for one in self._earlier(exercise) if self._lines_of(one) & own]
         asked = {name: self._asked[name] for name in (*roots, exercise)}
         try:
-            for attempt in self._mender.attempts(asked):
+            for attempt in self._repairs.attempts(asked):
                 self._chosen[attempt.exercise] = attempt.choice
                 if attempt.choice is not None:
                     self._chosen |= dict.fromkeys(attempt.mended, attempt.choice)

@@ -199,7 +199,7 @@ class Explainer:
             elif statuses[test] is Status.FAILED:
                 unused = workshop.ignored.get(self._suite.tests[test].exercise, "")
                 told[test] = _with(told[test], unused)
-        evidence = replace(words.evidence, mendings=tuple(workshop.mendings))
+        evidence = replace(words.evidence, repairs=tuple(workshop.repairs))
         lines = {name: one.mended for name, one in proved.items()}
         suspected = _suspected(words.wrong, lines, evidence.walks)
         return replace(words, tests=told, evidence=evidence, wrong=suspected)

@@ -175,11 +175,11 @@ class _Moving:
         """
         evidence = words.evidence
         _require_placeless(evidence.printed)
-        mendings = tuple(map(self._mending, evidence.mendings))
+        repairs = tuple(map(self._repair, evidence.repairs))
         return replace(
             words,
             tests={test: self._told(told) for test, told in words.tests.items()},
-            evidence=replace(evidence, excerpts=(), mendings=mendings),
+            evidence=replace(evidence, excerpts=(), repairs=repairs),
         )
 
     def _told(self, told: Told) -> Told:
@@ -203,10 +203,10 @@ class _Moving:
                 pieces[start + 1] = f":{number}"
             yield "".join(pieces)
 
-    def _mending(self, mending: Repair) -> Repair:
+    def _repair(self, repair: Repair) -> Repair:
         """Returns the repair at the new lines, with no cost."""
-        places = tuple((file, self._line(file, line)) for file, line in mending.places)
-        return Repair(mending.exercises, places, edits=0, calls=0, seconds=0.0)
+        places = tuple((file, self._line(file, line)) for file, line in repair.places)
+        return Repair(repair.exercises, places, edits=0, calls=0, seconds=0.0)
 
     def _line(self, file: str, line: int) -> int:
         number = self.old.counterpart(file, line, self.new)

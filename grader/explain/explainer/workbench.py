@@ -152,7 +152,7 @@ Result = TypeVar("Result")
 
 
 class RepairWorkshop:
-    """Mends one submission's wrong exercises, one after another; `mendings` tell of it.
+    """Mends one submission's wrong exercises, one after another; `repairs` tell of it.
 
     `ignored` says, by exercise that nothing mends, what the code takes and never uses.
     """
@@ -163,7 +163,7 @@ class RepairWorkshop:
         self._slips = slips
         self._seconds = 0.0
         self._losses = WorkerLosses(_MOST_LOST)
-        self.mendings: list[Repair] = []
+        self.repairs: list[Repair] = []
         self.ignored: dict[str, str] = {}
 
     @functools.cached_property
@@ -199,7 +199,7 @@ class RepairWorkshop:
                     found |= dict.fromkeys(attempt.mended, attempt.choice)
                 elif attempt.ignored is not None:
                     self.ignored[attempt.exercise] = attempt.ignored.in_words()
-                self.mendings.append(self._noted(attempt))
+                self.repairs.append(self._noted(attempt))
         return found
 
     def proved(

@@ -151,13 +151,13 @@ def _among_others(
     for place, one in places.items():
         if is_answer(catalogue, one.question, outcomes.of(0, place)):
             continue
-        test, own = one.question.test, _mending(catalogue, one, outcomes, place, sources)
+        test, own = one.question.test, _repair(catalogue, one, outcomes, place, sources)
         lines[test] = lines[test] & own if test in lines else own
     plain = {test: next(iter(own)) for test, own in lines.items() if len(own) == 1}
     return Dependence(tests=frozenset(lines), lines=plain)
 
 
-def _mending(
+def _repair(
     catalogue: Catalogue, one: CheckedCall, outcomes: Outcomes, place: int, sources: EditableSources
 ) -> set[Line]:
     """Returns the lines whose doing was put back where a call was answered rightly."""

@@ -1,4 +1,4 @@
-"""Mending: which edits make an exercise's wrong answers right, and leave right ones right."""
+"""Repair: which edits make an exercise's wrong answers right, and leave right ones right."""
 
 from __future__ import annotations
 
@@ -182,16 +182,16 @@ class Search:
             del edits[self._bounds.edits :]
             likely = sum(one.edit.cost <= _LIKELY for one in edits)
             over = bench.seconds + self._bounds.seconds
-            left = self._mending(bench, edits, 0, likely, self._bounds.seconds)
+            left = self._repair(bench, edits, 0, likely, self._bounds.seconds)
             rest = over - bench.seconds
         mends = self._proven(edits, left)
         if suffice(mends):
             return mends
         with self._bench() as bench:
-            left += self._mending(bench, edits, likely, len(edits), rest)
+            left += self._repair(bench, edits, likely, len(edits), rest)
         return self._proven(edits, left)
 
-    def _mending(
+    def _repair(
         self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
     ) -> list[int]:
         """Returns those edits of a stretch, by number, that make a few calls right.

@@ -52,7 +52,7 @@ class Judged:
     @property
     def told(self) -> list[set[tuple[str, int]]]:
         """The lines that are told to mend, file and number: one, or two of which one may be it."""
-        return [set(one.places) for one in self.grade.evidence.mendings if one.places]
+        return [set(one.places) for one in self.grade.evidence.repairs if one.places]
 
     @property
     def exercises(self) -> dict[str, set[str]]:

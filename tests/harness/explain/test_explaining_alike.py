@@ -57,8 +57,8 @@ def client() -> Iterator[JobClient]:
 
 def without_costs(words: Words) -> Words:
     """The words, whatever it took to find them."""
-    mendings = tuple(replace(one, edits=0, calls=0, seconds=0.0) for one in words.evidence.mendings)
-    return replace(words, evidence=replace(words.evidence, mendings=mendings))
+    repairs = tuple(replace(one, edits=0, calls=0, seconds=0.0) for one in words.evidence.repairs)
+    return replace(words, evidence=replace(words.evidence, repairs=repairs))
 
 
 @pytest.mark.process
@@ -78,8 +78,8 @@ def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_
     again = client.explain(copy, graded)
     assert without_costs(again) == without_costs(alone)
     assert again.tests.keys() == of_first.tests.keys() != set()
-    assert any(one.edits for one in alone.evidence.mendings)
-    assert not any(one.edits for one in again.evidence.mendings)
+    assert any(one.edits for one in alone.evidence.repairs)
+    assert not any(one.edits for one in again.evidence.repairs)
     assert [one.where for one in again.tests.values()] != [
         one.where for one in of_first.tests.values()
     ]
@@ -171,8 +171,8 @@ def test_a_source_that_is_made_to_cost_is_no_program_or_mere_bytes(tmp_path, fil
 
 def told(message: str, printed: str = "") -> Words:
     """Words for one test, with a line of them proved."""
-    mendings = (Repair(("run_double",), (("adapters.py", 2),), 9, 9, 0.5),)
-    evidence = Evidence(printed=printed, mendings=mendings)
+    repairs = (Repair(("run_double",), (("adapters.py", 2),), 9, 9, 0.5),)
+    evidence = Evidence(printed=printed, repairs=repairs)
     return Words({"a test": Told(message, where=Where("adapters.py", 5))}, evidence=evidence)
 
 
@@ -198,7 +198,7 @@ def test_every_line_that_is_named_is_followed(tmp_path):
         "(adapters.py:6: return x * SCALE) | or adapters.py:3: SCALE = 2",
         where=Where("adapters.py", 6),
     )
-    assert again.evidence.mendings == (Repair(("run_double",), (("adapters.py", 3),), 0, 0, 0.0),)
+    assert again.evidence.repairs == (Repair(("run_double",), (("adapters.py", 3),), 0, 0, 0.0),)
 
 
 @pytest.mark.parametrize(

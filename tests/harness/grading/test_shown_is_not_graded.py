@@ -345,11 +345,11 @@ def shown(grade: Grade) -> tuple[object, ...]:
         test._replace(duration_s=0.0, measurement=None if passed(test) else test.measurement)
         for test in grade.tests
     ]
-    mendings = tuple(
-        dataclasses.replace(mending, edits=0, calls=0, seconds=0.0)
-        for mending in grade.evidence.mendings
+    repairs = tuple(
+        dataclasses.replace(repair, edits=0, calls=0, seconds=0.0)
+        for repair in grade.evidence.repairs
     )
-    evidence = dataclasses.replace(grade.evidence, mendings=mendings)
+    evidence = dataclasses.replace(grade.evidence, repairs=repairs)
     return tests, grade.message, grade.notes, evidence, grade.score
 
 

@@ -245,7 +245,7 @@ def test_what_is_not_tried_is_said_with_what_tries_all(at_home):
 def test_nothing_is_tried_when_nothing_is_wrong(at_home):
     """A student who is done waits for nothing."""
     (at_home.folder / "conftest.py").write_text(
-        "import grader.home.repair as mending\nmending.HomeBench = None\n"
+        "import grader.home.repair\ngrader.home.repair.HomeBench = None\n"
     )
     assert "4 passed" in at_home("def double(x):\n    return x + x\n")
 

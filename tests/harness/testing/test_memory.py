@@ -158,8 +158,8 @@ def test_of_a_class_that_answers_in_many_ways_the_latest_are_remembered():
 
 def without_costs(grade: Grade) -> Evidence:
     """What there is to see of a grade, but for what finding it took."""
-    mendings = (replace(one, edits=0, calls=0, seconds=0.0) for one in grade.evidence.mendings)
-    return replace(grade.evidence, mendings=tuple(mendings))
+    repairs = (replace(one, edits=0, calls=0, seconds=0.0) for one in grade.evidence.repairs)
+    return replace(grade.evidence, repairs=tuple(repairs))
 
 
 @pytest.mark.process
