@@ -193,5 +193,5 @@ def test_what_was_installed_explains_and_mends(student):
     shutil.copytree(ROOT / "examples" / "class" / "mei-tanaka", folder, dirs_exist_ok=True)
     done = student("-m", "pytest", "--locate", "-k", "attention_dropout")
     assert "your dropout drops weights in evaluation too" in done.stdout
-    assert "Changing adapters.py:" in done.stdout
+    assert "adapters.py:31: dropout = Dropout(p)" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

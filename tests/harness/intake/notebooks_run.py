@@ -26,14 +26,14 @@ def in_ipython(cells: list[str]) -> tuple[Names, list[str]]:
     """The names that cells leave in IPython's own shell."""
     from IPython.core.interactiveshell import InteractiveShell
 
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        os.chdir(folder)
-        os.environ["IPYTHONDIR"] = folder
-        sys.path.insert(0, "")
-        shell = InteractiveShell.instance()
-        for cell in cells:
-            shell.run_cell(cell, store_history=True)
-        return _names(shell.user_ns), []
+    folder = tempfile.mkdtemp()
+    os.chdir(folder)
+    os.environ["IPYTHONDIR"] = folder
+    sys.path.insert(0, "")
+    shell = InteractiveShell.instance()
+    for cell in cells:
+        shell.run_cell(cell, store_history=True)
+    return _names(shell.user_ns), []
 
 
 def here(taken_in: dict[str, Any]) -> tuple[Names, list[str]]:

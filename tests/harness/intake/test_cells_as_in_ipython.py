@@ -253,15 +253,16 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Any]
         (place / "into").mkdir()
         submission = take_in(Entry("alice", place / "work.ipynb"), place / "into")
         taken_in.append(submission.as_json())
-    there, here = _run("ipython", list(cells.values())), _run("here", taken_in)
+    there = _run("ipython", list(cells.values()), folder)
+    here = _run("here", taken_in, folder)
     return dict(zip(cells, zip(there, here, strict=True), strict=True))
 
 
-def _run(how: str, work: list[Any]) -> list[Any]:
+def _run(how: str, work: list[Any], temporary: Path) -> list[Any]:
     done = subprocess.run(
         [sys.executable, str(RUN), how],
         input=json.dumps(work),
-        env=os.environ | {"PYTHONPATH": str(ENGINE)},
+        env=os.environ | {"PYTHONPATH": str(ENGINE), "TMPDIR": str(temporary)},
         capture_output=True,
         text=True,
         check=True,
