@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-OF_THE_VALUES = "of this exercise's values are right"
+OF_THE_VALUES = "of the points for this exercise's values are earned"
 _IN_WORDS = {0: ("nothing", "none"), 50: ("half", "half")}  # by percent
 
 

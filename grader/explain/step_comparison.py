@@ -68,9 +68,9 @@ class StepComparison:
     """The findings from one call of a failed exercise, step by step.
 
     `walk` is present if a step was right; it goes to its own test alone, since another call may go
-    astray elsewhere. `strange` is the line of the first NaN or infinity, and goes to tests whose
-    own answer holds one. `unloaded` are weights that loading left as they were; they go to all
-    tests with a wrong answer. `observed` is the answer of the call.
+    astray elsewhere. `strange` is the line of `first_strange`, and goes to tests whose own answer
+    holds a NaN or an infinity. `unloaded` are weights that loading left as they were; they go to
+    all tests with a wrong answer. `observed` is the answer of the call.
     """
 
     walk: StepWalk | None
@@ -99,7 +99,7 @@ class StepComparison:
         said = [_unloaded_in_words(one) for one in self.unloaded if test in self.wrong]
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
-            said.append(f"The first NaN or infinity appears in {place}")
+            said.append(f"The first NaN or positive infinity appears in {place}")
         elif self.walk is not None and test == self.walk.test:
             said.append(in_words(self.walk.steps))
         return "\n".join(said)

@@ -329,7 +329,7 @@ def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
         parts.append(f"and {len(own) - _CAUSES_TOLD} more that went wrong in other ways")
     parts.append(f"{standing.words}; {standing.passed} of {standing.tests} tests passed")
     for note in notes(verdicts):
-        which = "each other test " if note.endswith(OF_THE_VALUES) else ""
+        which = "each test that passed " if note.endswith(OF_THE_VALUES) else ""
         parts.append(f"note: {which}{shortened(plain(note))}")
     return "\n\n".join(parts)
 

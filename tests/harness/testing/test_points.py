@@ -190,8 +190,16 @@ def test_a_hundredth_is_points_enough(tmp_path):
     ("values", "others", "message"),
     [
         ([1.0, 1.0], [1.0, 1.0], None),
-        ([1.0, 0.0], [0.5, 0.5], "counts half: half of this exercise's values are right"),
-        ([0.0, 0.0], [0.0, 0.0], "counts nothing: none of this exercise's values are right"),
+        (
+            [1.0, 0.0],
+            [0.5, 0.5],
+            "counts half: half of the points for this exercise's values are earned",
+        ),
+        (
+            [0.0, 0.0],
+            [0.0, 0.0],
+            "counts nothing: none of the points for this exercise's values are earned",
+        ),
     ],
 )
 def test_other_points_count_as_far_as_the_values_are_right(values, others, message):
