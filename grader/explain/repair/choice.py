@@ -89,7 +89,9 @@ def in_place(place: Place) -> str:
     return f"{place.file}:{place.line}"
 
 
-def chosen(mends: Sequence[RepairEdit], sources: EditableSources) -> RepairedExercise | None:
+def chosen(
+    mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
+) -> RepairedExercise | None:
     """Returns the repair to tell, from edits that make everything right and break nothing.
 
     Edits that make more exercises right come before others, and likelier edits come next.
@@ -98,7 +100,7 @@ def chosen(mends: Sequence[RepairEdit], sources: EditableSources) -> RepairedExe
     if not able:
         return None
     most = max(len(one.exercises) for one in able)
-    weighed = _weighed([one for one in able if len(one.exercises) == most], sources)
+    weighed = _weighed([one for one in able if len(one.exercises) == most], sources, adapters)
     lightest: dict[Line, tuple[float, RepairEdit]] = {}
     for weight, one in weighed:
         lightest.setdefault(_line(one), (weight, one))
@@ -116,7 +118,7 @@ def chosen(mends: Sequence[RepairEdit], sources: EditableSources) -> RepairedExe
 
 
 def _weighed(
-    mends: Sequence[RepairEdit], sources: EditableSources
+    mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
 ) -> list[tuple[float, RepairEdit]]:
     """Returns the mends by weight, the lightest first.
 
@@ -124,7 +126,7 @@ def _weighed(
     behind it. Such an edit weighs as much as dropping the condition. A condition that asks whether
     something is given is an exception: tests often make calls of one kind only.
     """
-    weighing = EditRanking(sources)
+    weighing = EditRanking(sources, adapters)
     weights = [weighing.weight(one.made) for one in mends]
     drops: dict[Line, float] = {}
     for weight, one in zip(weights, mends, strict=True):

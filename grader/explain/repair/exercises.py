@@ -156,7 +156,7 @@ class ExerciseRepair:
     def _chosen(self, mends: Sequence[RepairEdit]) -> RepairedExercise | None:
         """Returns the repair to tell, and keeps it for a second request in a row."""
         if self._last is None or self._last[0] is not mends:
-            self._last = mends, chosen(mends, self._sources)
+            self._last = mends, chosen(mends, self._sources, self._adapters)
         return self._last[1]
 
     def _suffice(self, exercise: str) -> Callable[[Sequence[RepairEdit]], bool]:

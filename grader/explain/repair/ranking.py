@@ -17,11 +17,13 @@ from grader.core.names import is_adapter
 from grader.explain.repair.search import FileEdit
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.program.variables import asked_for_none
-from grader.explain.rewriting.program.vocabulary import Vocabulary, words
+from grader.explain.rewriting.program.vocabulary import Nature, Vocabulary, words
 
 _NAME = re.compile(r"[^\W\d]\w*")
 # A text holds no name, but the braces of a formatted text may.
 _TEXT = re.compile(r"(?<![fF])(?:\"[^\"\n]*\"|'[^'\n]*')")
+# A value that is compared with itself, or subtracted from or divided by itself.
+_WITH_ITSELF = re.compile(r"(?<![\w.)\]])([a-z_][\w.]*) *(?:[<>]=?|[=!]=|-|//?|%) *\1(?![\w.(\[])")
 # The two sides of a comparison are in no order.
 _COMPARED = re.compile(r"[<>]=?|[=!]=")
 # As in a quarter turn, which puts what is second first, and turns its sign.
@@ -42,6 +44,8 @@ _MENDS_WHAT_IS_IDLE = -0.6
 _SET = re.compile(r"\s*[\"']?([\w.]+)[\"']?\s*(?:=[^=]|:)")
 _ABBREVIATED = 3
 _LIKE_ITS_TARGET = -0.35
+# An edit that gives a value to another variable.
+_TARGET = "target"
 # An edit that gives a value that goes nowhere to a variable.
 _GOES_NOWHERE = "result"
 # A program that masks, or looks for the greatest to subtract it, has not forgotten to.
@@ -50,17 +54,31 @@ _DONE_ONCE = (
     frozenset({"max", "amax", "maximum"}),
 )
 _DONE_TWICE = 0.6
+# A flag is asked about, or handed on, more often than it chooses a value.
+_ASKED = re.compile(r"\s*(if|elif|while)\b")
+_CHOOSES_BY_FLAG = 0.35
+# A factor is forgotten where a product is taken, rather than where it is handed on.
+_PRODUCT = re.compile(r"@|\b(?:matmul|einsum|bmm)\b")
+_SCALES_A_PRODUCT = -0.1
+# At the same cost, an edit in other files comes before a call in the adapters.
+_IN_ADAPTERS = 0.01
+_SENSELESS = 1.0
+# A change that fits better where the variable is set that is only returned here.
+_RETURNED = re.compile(r"\s*return \w+\s*")
+_SET_BEFORE = 0.1
 # Among equally likely lines, a line that stands several times is less likely.
 _WITH_TWINS = 0.1
 # A line that gives several variables in turn the same value is less likely as well.
 _WITH_LIKES = 0.35
+_FORGOTTEN = "forgotten"
 
 
 class EditRanking:
     """Weighs the edits of one submission: the lighter, the likelier."""
 
-    def __init__(self, sources: EditableSources) -> None:
+    def __init__(self, sources: EditableSources, adapters: str) -> None:
         self._sources = sources
+        self._adapters = adapters
         self._vocabulary = sources.slips.vocabulary
 
     def weight(self, made: FileEdit) -> float:
@@ -71,19 +89,39 @@ class EditRanking:
         weight += self._by_order(before, after) or self._as_usual(made)
         if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
             weight += _MENDS_WHAT_IS_IDLE
-        was, is_now = (Counter(_NAME.findall(_TEXT.sub("", text))) for text in (before, after))
-        towards = _by_target(before, was - is_now, is_now - was)
-        weight += towards
+        words_before, words_after = (
+            Counter(_NAME.findall(_TEXT.sub("", text))) for text in (before, after)
+        )
+        names, others = set(words_before), set(words_after)
+        towards = 0.0
+        if edit.kind != _TARGET:
+            gone, come = words_before - words_after, words_after - words_before
+            towards = _by_target(before, gone, come)
+            weight += towards
         function = self._function(made.file, edit.line)
         if function is not None:
             used = function.used_beside(edit.lines) | {"self", "cls"}
-            called, added = function.called_beside(edit.lines), is_now.keys() - was.keys()
+            called, added = function.called_beside(edit.lines), others - names
             if any(added & once and called & once for once in _DONE_ONCE):
                 weight += _DONE_TWICE
-            if added & (function.bound - used):
-                weight += _USES_WHAT_IS_UNUSED
-            if (was.keys() - is_now.keys()) & (function.bound - used) and not function.is_adapter:
-                weight += _LEAVES_UNUSED
+            if edit.kind == _TARGET:
+                is_idle = bool((names - others) & (function.bound - used))
+                weight += _MENDS_WHAT_IS_IDLE if is_idle else 0.0
+            else:
+                if (others - names) & (function.bound - used):
+                    weight += _USES_WHAT_IS_UNUSED
+                if (names - others) & (function.bound - used) and not function.is_adapter:
+                    weight += _LEAVES_UNUSED
+            if edit.kind == _FORGOTTEN and any(map(self._is_flag, added)):
+                weight += 0.0 if _ASKED.match(before) else _CHOOSES_BY_FLAG
+            elif edit.kind == _FORGOTTEN and _PRODUCT.search(before):
+                weight += _SCALES_A_PRODUCT
+        if made.file == self._adapters:
+            weight += _IN_ADAPTERS
+        if _WITH_ITSELF.search(after) and not _WITH_ITSELF.search(before):
+            weight += _SENSELESS
+        if _RETURNED.fullmatch(before) and len(after) > len(before):
+            weight += _SET_BEFORE
         if self._sources.count(made.file, before) > 1:
             weight += _WITH_TWINS
         elif function is not None and not towards and function.has_like(before, edit.lines):
@@ -102,6 +140,9 @@ class EditRanking:
         if is_now > was and _names_in(before) == _names_in(after):
             return _OUT_OF_ORDER
         return _MORE_ORDERLY if is_now < was else _LESS_ORDERLY if is_now > was else 0.0
+
+    def _is_flag(self, name: str) -> bool:
+        return self._vocabulary.nature_of(name) is Nature.FLAG
 
     def _function(self, file: str, line: int) -> _Function | None:
         found = self._sources.node(file, line)

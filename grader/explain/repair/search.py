@@ -126,7 +126,8 @@ def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdi
     for file, lines in sources.concerned(passed).items():
         if len(found) > _MOST_FOUND:
             break
-        edits = edits_of(sources.text(file), lines, sources.elsewhere(file), sources.slips)
+        elsewhere, users = sources.elsewhere(file), sources.users(file)
+        edits = edits_of(sources.text(file), lines, elsewhere, users, sources.slips)
         found += (FileEdit(file, edit) for edit in edits if _size(edit) <= _LONGEST)
     found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
     return found

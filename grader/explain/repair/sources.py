@@ -182,6 +182,12 @@ class EditableSources:
                 found.append(other.text)
         return _as_many_as_are_read(found)
 
+    def users(self, file: str) -> list[str]:
+        """Returns the texts of files that import a file."""
+        name = PurePosixPath(file).stem
+        others = (other for own, other in self._files.items() if own != file)
+        return _as_many_as_are_read(one.text for one in others if name in _imported(one.body))
+
     def line(self, file: str, number: int) -> str:
         """Returns a line of a file, without the space around it; nothing if there is none."""
         lines = self._files[file].text.split("\n") if file in self._files else []

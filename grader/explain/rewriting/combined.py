@@ -1,4 +1,4 @@
-"""Edits of several places: at all like places of a function, or two that undo each other."""
+"""Edits of several places: at all like places of a function, or whole statements that move."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, Replacement
+from grader.explain.rewriting.edit import CHANGE, SLIP, Replacement, instead
 from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.program.setting import Setting
+from grader.explain.rewriting.program.source import Program
 
 _MORE = 0.5
 _MOST_PLACES = 6
@@ -45,11 +46,13 @@ class Combination:
 def together(
     setting: Setting,
     finishing: Finishing,
+    given: Sequence[ast.stmt],
     single: Sequence[Finished],
 ) -> Iterator[Combination]:
-    """Yields changes that belong together."""
+    """Yields changes that belong together, fields exchanged, and statements in other blocks."""
     yield from _at_like_places(setting, finishing, single)
     yield from _contrary(setting, finishing, single)
+    yield from _moved(setting, given)
 
 
 def _at_like_places(
@@ -126,3 +129,99 @@ def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
     if one.draft.kind in _SIGNS:
         return "sign", old.strip("("), piece.text.strip("(")
     return one.draft.kind, old.removeprefix("0"), piece.text.removeprefix("0")
+
+
+_FIELDS, _OUT, _IN = -1, -2, -3
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
+_BLOCKS = (ast.For, ast.While, ast.If)
+
+
+def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
+    """Yields fields of a class exchanged, and statements moved into or out of a block."""
+    within = set(given)
+    for node in given:
+        if not isinstance(node, _SIMPLE) or not _is_alone(setting.program, node):
+            continue
+        following = setting.program.following(node)
+        if following is not None and following in within:
+            yield from _fields(setting, node, following)
+        if "\n" not in setting.program.text(node):
+            yield from _out_of_block(setting, node)
+            yield from _into_block(setting, node)
+
+
+def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
+    """Yields two fields of a class in the other order."""
+    program = setting.program
+    match first, second:
+        case (
+            ast.AnnAssign(target=ast.Name(), value=value),
+            ast.AnnAssign(target=ast.Name(), value=other),
+        ) if isinstance(program.scope(first), ast.ClassDef):
+            pass
+        case _:
+            return
+    is_on_two_lines = second.lineno == second.end_lineno != first.lineno == first.end_lineno
+    if is_on_two_lines and (value is None) is (other is None):
+        pieces = (
+            instead(program, first, program.text(second)),
+            instead(program, second, program.text(first)),
+        )
+        trees = ((first, _FIELDS), (second, _FIELDS))
+        yield _of_statements("fields", CHANGE, "the order of fields", pieces, None, trees)
+
+
+def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
+    """Yields the last statement of a block after it."""
+    block = setting.program.home(node).parent
+    if not isinstance(block, _BLOCKS) or block.orelse or len(block.body) < 2:
+        return
+    if node is block.body[-1]:
+        yield _indented(setting, node, _indent(setting.program, block), _OUT)
+
+
+def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
+    """Yields the statement after a block at its end."""
+    home = setting.program.home(node)
+    beside = getattr(home.parent, home.field)
+    if not home.index or not isinstance(beside, list):
+        return
+    block = beside[home.index - 1]
+    if isinstance(block, _BLOCKS) and not block.orelse and block.body[0].lineno > block.lineno:
+        yield _indented(setting, node, _indent(setting.program, block.body[-1]), _IN)
+
+
+def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> Combination:
+    """Returns a statement on a line that begins with such a space."""
+    program = setting.program
+    start = program.span(node).start
+    pieces = (Replacement(start - len(_indent(program, node)), start, indent),)
+    function = program.function(program.scope(node))
+    subject = "in which block a statement stands"
+    return _of_statements("block", SLIP, subject, pieces, function, ((node, place),))
+
+
+def _of_statements(
+    kind: str,
+    cost: float,
+    subject: str,
+    pieces: tuple[Replacement, ...],
+    function: str | None,
+    trees: tuple[tuple[ast.stmt, int], ...],
+) -> Combination:
+    return Combination(kind, cost, subject, pieces, pieces[0].end, function, trees)
+
+
+def _indent(program: Program, node: ast.stmt) -> str:
+    """Returns the space before a statement that begins its line."""
+    start = program.span(node).start
+    line = program.source[:start].rpartition("\n")[2]
+    return line if not line.strip() else ""
+
+
+def _is_alone(program: Program, node: ast.stmt) -> bool:
+    """Returns whether a statement begins its line, and no other follows on its last."""
+    span = program.span(node)
+    before = program.source[: span.start].rpartition("\n")[2]
+    after = program.source[span.end :].partition("\n")[0].strip()
+    return not before.strip() and (not after or after.startswith("#"))

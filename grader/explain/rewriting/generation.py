@@ -13,9 +13,9 @@ from grader.explain.rewriting.combined import Combination, together
 from grader.explain.rewriting.edit import Draft, Edit, Replacement
 from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.missing import (
-    factors,
     forgotten,
     handed_on,
+    transplants,
 )
 from grader.explain.rewriting.patterns import Table, rewritten
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
@@ -28,7 +28,7 @@ from grader.explain.rewriting.replaced import (
     arguments,
     calls,
     constants,
-    einops_patterns,
+    entries,
     names,
     operators,
     slices,
@@ -48,20 +48,22 @@ def edits_of(
     source: str,
     lines: Collection[int] | None = None,
     elsewhere: Sequence[str] = (),
+    users: Sequence[str] = (),
     slips: Slips = NO_SLIPS,
 ) -> list[Edit]:
     """Returns the small edits of a program, or those that change statements on the given lines.
 
     The likeliest edits come first. All edits keep the program well formed, and no two make the
     same one. A program that does not parse has none. `elsewhere` holds the texts of files that the
-    program may import. `slips` are the assignment's rules and words. Where there are far more edits
-    than any program of a course has, the later statements have none.
+    program may import. `users` holds the texts of files that may import the program. `slips` are
+    the assignment's rules and words. Where there are far more edits than any program of a course
+    has, the later statements have none.
     """
     with warnings.catch_warnings(), speaking(slips.vocabulary):
         warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
         try:
             program = Program(source)
-            made = _Generation(program, Signatures(program.tree, elsewhere), slips)
+            made = _Generation(program, Signatures(program.tree, elsewhere, users), slips)
             return made.edits(None if lines is None else set(lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
@@ -103,7 +105,8 @@ class _Generation:
             if len(finished) > _MOST:
                 break
             finished += self._of_statement(statement)
-        return self._distinct(finished, together(self._setting, self._finishing, finished))
+        nodes = [one.node for one in given]
+        return self._distinct(finished, together(self._setting, self._finishing, nodes, finished))
 
     def _of_statement(self, statement: Statement) -> list[Finished]:
         """Returns the cheapest edits of one statement, no two of them equal."""
@@ -211,16 +214,21 @@ def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
 Family = Callable[[Setting, Any], Iterator[Draft]]
 OF_VALUES: tuple[Family, ...] = (
     operators.tests,
-    factors.factors,
+    transplants.factors,
     forgotten.values,
+    forgotten.conditions,
+    transplants.transplanted,
+    transplants.callables,
+    transplants.with_unread,
 )
 FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Constant: (
         constants.constants,
-        einops_patterns.patterns,
+        entries.patterns,
         names.instead_of_constants,
         forgotten.values,
         forgotten.literals,
+        constants.other_words,
     ),
     ast.UnaryOp: (
         constants.negatives,
@@ -231,9 +239,13 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
-    ast.Name: (names.variables,),
+    ast.Name: (
+        names.variables,
+        names.targets,
+    ),
     ast.Attribute: (
         names.of_instances,
+        constants.attributes,
         names.variables,
         slices.untransposed,
         names.attributes,
@@ -243,22 +255,50 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         calls.dropped,
         calls.options,
         arguments.arguments,
+        slices.turned,
+        slices.split,
+        forgotten.options,
         handed_on.arguments,
         arguments.strides,
+        names.cut_out,
         slices.mirrored,
+        statements.elements_as_neighbours,
     ),
-    ast.Tuple: (arguments.elements,),
-    ast.List: (arguments.elements,),
-    ast.JoinedStr: (einops_patterns.patterns,),
+    ast.Tuple: (
+        arguments.elements,
+        statements.elements_as_neighbours,
+    ),
+    ast.List: (
+        arguments.elements,
+        statements.elements_as_neighbours,
+    ),
+    ast.JoinedStr: (entries.patterns,),
+    ast.Dict: (arguments.entries,),
     ast.Slice: (slices.slices,),
-    ast.Subscript: (slices.indices,),
-    ast.AugAssign: (statements.names_exchanged,),
+    ast.Subscript: (
+        slices.indices,
+        names.entries,
+        forgotten.elements,
+    ),
+    ast.AugAssign: (
+        statements.statements,
+        statements.names_exchanged,
+        names.likes,
+    ),
     ast.Assign: (
         forgotten.defaults,
+        statements.statements,
         names.renamed,
         statements.assignments,
         statements.names_exchanged,
+        entries.on_both_sides,
+        statements.as_neighbours,
+        names.likes,
     ),
-    ast.Expr: (statements.results,),
-    ast.Return: (statements.names_exchanged,),
+    ast.Expr: (
+        statements.statements,
+        statements.results,
+        statements.as_neighbours,
+    ),
+    ast.Return: (statements.names_exchanged, names.likes),
 }

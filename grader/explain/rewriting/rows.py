@@ -6,8 +6,6 @@ stands in the replacement alone is an ingredient: a variable nearby, of the natu
 
 from __future__ import annotations
 
-from itertools import permutations
-
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP
 from grader.explain.rewriting.missing.rows import MISSING
 from grader.explain.rewriting.patterns import Row, rows
@@ -16,8 +14,6 @@ from grader.explain.rewriting.program.vocabulary import Nature
 _SLICES = ("$a:$b", "$a:", ":$b")
 _TURNS = (".transpose($*axes)", ".mT", ".T")
 _ENTRIES = ("$a,", "$a, $b", "$a, $b, $c")
-_DTYPES = ("float32", "float64", "bool", "long")
-_INF = ("math", "torch", "np")
 _COPY = '__import__("copy").deepcopy'
 
 ROWS: tuple[Row, ...] = (
@@ -112,6 +108,11 @@ ROWS: tuple[Row, ...] = (
     *rows(
         "how an axis is split",
         CHANGE,
+        ("$x.unflatten(-1, ($a, $b))", "$x.unflatten(-1, ($b, $a)).transpose(-2, -1)"),
+    ),
+    *rows(
+        "how an axis is split",
+        CHANGE,
         *(
             (f"$x.{split}{turn}", f"$x.{turned}")
             for turn in _TURNS
@@ -136,18 +137,6 @@ ROWS: tuple[Row, ...] = (
         *((f"$w[{part}, :]", f"$w[:, {part}].T") for part in _SLICES),
         *((f"$w[:, {part}]", f"$w[{part}].T") for part in _SLICES),
         w=Nature.WEIGHT,
-    ),
-    *rows(
-        "a dtype",
-        CHANGE,
-        *((f"torch.{one}", f"torch.{other}") for one, other in permutations(_DTYPES, 2)),
-    ),
-    *rows("an infinite value", SLIP, *((f"{module}.inf", f"-{module}.inf") for module in _INF)),
-    *rows(
-        "a limit of a type",
-        SLIP,
-        ("torch.finfo($kind).max", "torch.finfo($kind).min"),
-        ("torch.finfo($kind).tiny", "torch.finfo($kind).min"),
     ),
     *rows("where `vmap` puts its axis", WRAP, ("vmap($*given)", "vmap($*given, out_dims=-2)")),
 )

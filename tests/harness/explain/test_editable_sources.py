@@ -30,3 +30,8 @@ def test_a_file_may_use_its_neighbours_in_a_folder(sources):
     """Whether it imports them or not; files at the top have no such neighbours."""
     assert sources.elsewhere("model/masks.py") == [FILES["model/layers.py"]]
     assert sources.elsewhere("unrelated.py") == []
+
+
+def test_its_users_are_the_files_that_import_it(sources):
+    """By its name."""
+    assert sources.users("model/layers.py") == [FILES["adapters.py"]]

@@ -208,6 +208,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("attention", "math.sqrt(d_k)", "d_k", "d_k ** 0.5"),
         ("attention", "x.amax(dim=dim, keepdim=True)", "x.amax(dim=dim)"),
         ("attention", "softmax(scores, dim=-1)", "scores", "scores.softmax(-1)"),
+        ("heads", "return self.o_proj(out)", "return out"),
         ("heads", "self.merge(torch", "self.split(torch"),
         ("positions", "angle.cos(), angle.sin()", "angle.sin(), angle.cos()"),
         (
@@ -261,6 +262,8 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("einops", "shares = scores.softmax(-1)", "shares = scores"),
     ],
     "layout": [
+        ("attention", "k.transpose(-2, -1)", "k.transpose(1, 2)"),
+        ("heads", "x.transpose(1, 2)\n\n", "x\n\n"),
         ("heads", "x = x.transpose(1, 2)\n", "x = x.transpose(1, 3)\n"),
         ("heads", "q @ k.mT", "k @ q.mT"),
         (
@@ -289,6 +292,12 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("einops", '-> ... h s d", h=', '-> ... s h d", h='),
     ],
     "a statement": [
+        (
+            "positions",
+            "k = rope(k, positions)",
+            "k = rope(k, positions); v = rope(v, positions)",
+            "k = rope(k, positions); pass",
+        ),
         ("positions", "k = rope(k, positions)", "k = rope(rope(k, positions), positions)"),
     ],
 }

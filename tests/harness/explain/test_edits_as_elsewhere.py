@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness.undoing import assert_undone, edits_of, table_of
+from tests.harness.undoing import assert_undone, edits_of, table_of, tree
 
 pytestmark = pytest.mark.unit
 
@@ -184,6 +184,9 @@ SLIPS = {
     "an index that the same has elsewhere": [
         ("return x[..., 0::2], x[..., 1::2]", "return x[0::2], x[1::2]"),
     ],
+    "a projection with which another method ends": [
+        ("return self.out_proj(mixed)", "return mixed"),
+    ],
     "an option of the method that is overridden": [
         (
             "forward(x, is_causal=True, positions=positions)",
@@ -202,6 +205,10 @@ SLIPS = {
     ],
     "what is given by keyword": [
         ("flags, positions=positions)", "flags)", "flags, positions=positions)"),
+        ("hidden=opened(mask)) @ v", "hidden=mask) @ v"),
+    ],
+    "an axis too many": [
+        (".bool().squeeze(0)", ".bool()"),
     ],
     "a scale beside a product of two names": [
         ("q @ turned / dk ** 0.5", "q @ turned", "(q @ turned) / dk ** 0.5"),
@@ -212,6 +219,10 @@ SLIPS = {
     "a default that is said to be None": [
         ("float | None = None", "float | None = 1.0"),
     ],
+    "a second name for what was to be another": [
+        ("turned = x.transpose(-2, -1)", "turned = x"),
+        ("ahead = x.unsqueeze(-3)", "ahead = x"),
+    ],
     "a parameter of one of two classes' methods": [
         ("Weights.of(width, base=theta)", "Weights.of(width)", "Weights.of(width, theta)"),
     ],
@@ -220,6 +231,10 @@ SLIPS = {
     ],
     "an axis, by whatever name it is given elsewhere": [
         ("grown.sum(dim=along, keepdim=True)", "grown.sum(dim=-1, keepdim=True)"),
+    ],
+    "a call that asks for what nothing reads": [
+        ("shares(hide(q @ k.mT, mask), along=-1)", "shares(q @ k.mT, along=-1)"),
+        ("shares(hide(q @ k.mT, m), along=-1)", "shares(q @ k.mT, along=-1)"),
     ],
     "a part of a value that was to be set anew": [
         ("one.data = one.data.to(x.dtype)", "one.data.to(x.dtype)"),
@@ -238,3 +253,20 @@ def test_nothing_is_set_that_a_library_holds():
     program = "from torch import nn\n\ndef made(w):\n    nn.init.zeros_(w)\n    return w\n"
     made = (edit.applied(program) for edit in edits_of(program))
     assert not [text for text in made if "nn.init =" in text or "nn =" in text]
+
+
+def test_the_words_of_who_uses_a_file_are_known_in_it():
+    """A class looks weights up by names that stand only where the weights are handed over."""
+    module = "def mixed(held, x):\n    return held['inner'] @ x + held['inner']\n"
+    user = "from module import mixed\n\ndef run(a, b, x):\n    return mixed({'last': a}, x)\n"
+    wanted = tree("last".join(module.rsplit("inner", 1)))
+    alone, known = edits_of(module), edits_of(module, None, [], [user])
+    assert wanted not in [tree(edit.applied(module)) for edit in alone]
+    assert wanted in [tree(edit.applied(module)) for edit in known]
+
+
+def test_nothing_that_a_user_declares_is_tried_in_a_file():
+    """It cannot be reached from there."""
+    module = "def mixed(x, mask):\n    return x + mask\n"
+    user = "from module import mixed\n\ndef causal_mask(n):\n    return n\n"
+    assert edits_of(module, None, [], [user]) == edits_of(module)

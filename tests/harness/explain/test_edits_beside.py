@@ -130,8 +130,18 @@ class Attention(nn.Module):
 """
 
 SLIPS = {
+    "what is done to a neighbour": [
+        ("    cos = cosines[at]", "    cos = cosines", "    cos = (cosines[at])"),
+        ("self.split(k), self.split(v)", "self.split(k), v", "self.split(k), (self.split(v))"),
+    ],
     "names of two letters": [
         ("    yi = xr * sin", "    yi = yr * sin"),
+    ],
+    "the target of an assignment": [
+        (
+            "        scores = scores.masked_fill(~mask, -math.inf)",
+            "        hidden = scores.masked_fill(~mask, -math.inf)",
+        ),
     ],
     "what an annotated variable is for": [
         ("similar(q, k) * scale", "similar(q, k)"),
@@ -163,9 +173,38 @@ SLIPS = {
     ],
 }
 
-
 # Of two lines: what is right, and what was written.
+MOVED = {
+    "what ends a loop": (
+        "        found = found + part\n    return found + scores",
+        "        found = found + part\n        return found + scores",
+    ),
+    "what follows a condition": (
+        "    if bias:\n        count += m\n    return count",
+        "    if bias:\n        count += m\n        return count",
+    ),
+    "what belongs to a condition": (
+        "    if bias:\n        count += m\n        count += n\n    return count",
+        "    if bias:\n        count += m\n    count += n\n    return count",
+    ),
+}
+BEFORE = {
+    "what belongs to a condition": (
+        "        count += m\n",
+        "        count += m\n        count += n\n",
+    ),
+}
+
+
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
 def test_a_slip_is_undone_by_what_stands_beside_it(group, right, wrong, mended):
     """The right program is among the edits of the wrong one."""
     assert_undone(BESIDE, group, right, wrong, mended)
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_statement_in_the_wrong_block_is_moved(name):
+    """No line is added, or taken away."""
+    right, wrong = MOVED[name]
+    program = BESIDE.replace(*BEFORE.get(name, ("", "")))
+    assert_undone(program, name, right, wrong, right)

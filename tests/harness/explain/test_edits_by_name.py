@@ -94,6 +94,10 @@ SLIPS = {
         ("found = ~allowed", "found = allowed"),
     ],
     "words": [
+        ('hidden("causal", x, x)', 'hidden("casual", x, x)'),
+        ('options["theta"]', 'options["thetas"]'),
+        ('"o": ("out", "out")', '"o": ("out", "qkv")'),
+        ('indexing="ij"', 'indexing="xy"'),
         ("training is False", 'training is "False"'),
     ],
     "keys and options": [
@@ -107,10 +111,19 @@ SLIPS = {
         ("x[..., 2 * k], x[..., 2 * k + 1]", "x[2 * k], x[2 * k + 1]"),
         ("torch.stack((x, wide), dim=1)", "torch.cat((x, wide), dim=0)"),
         ("torch.ones(n, n).tril(-1)", "torch.ones(n, n).triu(1)"),
+        ("rows = torch.arange(4).unsqueeze(-1)", "rows = torch.arange(4)"),
     ],
     "functions in place of operators": [
         ("torch.less_equal(part", "torch.less(part"),
         ('BLOCKED = -float("inf")', "BLOCKED = 1e-9", "BLOCKED = -1000000000.0"),
+    ],
+    "the end of a loop": [
+        (
+            "        total = total + block.exp()\n    if training is False:\n"
+            "        return rows, columns\n    return total\n",
+            "        total = total + block.exp()\n        return total\n",
+            "        total = total + block.exp()\n    return total\n",
+        ),
     ],
 }
 TABLE = table_of(SLIPS)

@@ -147,3 +147,13 @@ def test_statements_outside_of_all_functions_have_edits():
     """`if __name__ == ...` stands in many files: it must not cost the others theirs."""
     program = 'def f(x):\n    return x + 1\n\nif __name__ == "__main__":\n    print(f(1))\n'
     assert {edit.line for edit in edits_of(program)} >= {2, 4}
+
+
+def test_whether_something_is_given_is_no_use_of_it():
+    """Who asks whether there are positions and then counts the tokens has forgotten them."""
+    program = (
+        "def f(table, n, positions=None):\n    if positions is not None:\n"
+        "        return table[:n].unsqueeze(0)\n    return table[:n]\n"
+    )
+    mended = program.replace("table[:n].unsqueeze(0)", "table[positions]")
+    assert mended in [edit.applied(program) for edit in edits_of(program, [3])]

@@ -231,6 +231,19 @@ SLIPS = {
     "the variables of two loops": [
         ("row / (100.0 ** (column / width))", "column / (100.0 ** (row / width))"),
     ],
+    "an option before those handed on": [
+        (
+            "self.right = nn.Linear(width, width, bias=bias, **options)",
+            "self.right = nn.Linear(width, width, **options)",
+            "self.right = (nn.Linear(width, width, bias=bias, **options))",
+        ),
+    ],
+    "a layer that is not called": [
+        ("self.out(self.left(x) + self.right(x))", "self.left(self.left(x) + self.right(x))"),
+    ],
+    "lengths that must be equal": [
+        ("if causal and n == m else", "if causal else"),
+    ],
     "two numbers": [
         ("x.permute(2, 0, 1)", "x.permute(1, 0, 2)"),
     ],

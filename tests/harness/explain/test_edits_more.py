@@ -142,9 +142,12 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("w = weights[head]", "w = weights[0]"),
         ("softmax(hide(s, mask), dim)", "softmax(hide(s, mask), -1)"),
         ("mask=None, scale=None", "mask=None, scale=1.0"),
+        ("table.cos()[positions]", "table.cos()[:5]"),
         ("found = q @ k.mT / width", "found = q @ k.mT / 8"),
     ],
     "a call that is done elsewhere": [
+        ("k = turn(k, positions, theta)", "k = k"),
+        ("softmax(hide(s, mask), dim)", "softmax(s, dim)"),
         (
             "attend(q, k, v, mask).transpose(-3, -2).flatten(-2)",
             "attend(q, k, v, mask).flatten(-2)",
@@ -160,6 +163,14 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
             "top = x.amax(dim, keepdim=True)",
             "top = x.max()",
             "top = x.amax(dim=dim, keepdim=True)",
+        ),
+    ],
+    "a member": [
+        ("joined @ w.output.T", "joined @ w.value.T"),
+        ("(w.query, w.key, w.value)", "(w.query, w.key, w.key)"),
+        (
+            "    query: torch.Tensor\n    key: torch.Tensor",
+            "    key: torch.Tensor\n    query: torch.Tensor",
         ),
     ],
     "values and their places": [
@@ -217,11 +228,19 @@ def run(in_features, d_k, theta, longest):
 """
 
 
-def test_what_other_files_declare_is_known():
-    """The adapters call what other files define: what those take is looked up there."""
-    source = CALLER.format("")
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("", ", visible(in_features.shape[-2], in_features.device)"),
+        ("", ", scaled=False"),
+        (", None", ", visible(in_features.shape[-2], in_features.device)"),
+    ],
+)
+def test_what_other_files_declare_is_known(given, wanted):
+    """The adapters call what other files define: what those take and make is looked up there."""
+    source = CALLER.format(given)
     results = [tree(edit.applied(source)) for edit in edits_of(source, {6}, [OTHER_FILE])]
-    assert tree(CALLER.format(", scaled=False")) in results
+    assert tree(CALLER.format(wanted)) in results
 
 
 def test_a_constructor_of_another_file_gets_its_own_parameters():

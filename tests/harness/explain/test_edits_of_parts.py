@@ -58,9 +58,27 @@ SLIPS = {
         ("weight[start:end].T", "weight[:, start:end]"),
         ("weight[start:end].T", "weight[start:end]", "weight[:, start:end].T"),
     ],
+    "heads that are split without being brought into place": [
+        (
+            "(x.shape[-2], num_heads, width)).transpose(-2, -3)",
+            "(num_heads, x.shape[-2], width))",
+            "(x.shape[-2], num_heads, width)).transpose(-3, -2)",
+        ),
+        (
+            "length, heads, -1)).transpose(-3, -2)",
+            "heads, length, -1))",
+        ),
+        (
+            "torch.reshape(x, leading + [num_heads, d_head])",
+            "torch.reshape(x, leading + [d_head, num_heads]).transpose(-1, -2)",
+        ),
+    ],
     "sizes": [
         ("index * d_head", "index * len(heads)"),
         ("self.d_model // self.num_heads", "self.num_heads"),
+    ],
+    "entries that are taken over": [
+        ("{**state, name: function(state)}", "{name: function(state), **state}"),
     ],
 }
 

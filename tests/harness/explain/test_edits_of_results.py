@@ -46,9 +46,13 @@ def paired(x):
 """
 SLIPS = {
     "what is not appended": [
+        ("columns.append(torch.cos(angle))", "torch.cos(angle)"),
         ("rows.append([", "rows.extend(["),
     ],
     "strides": [("x[..., 1::2]", "x[..., 1:2]"), ("x[..., 0::2]", "x[..., 0:2]")],
+    "pairs that stay apart": [
+        ("torch.flatten(stacked, -2)", "stacked", "stacked.flatten(-2)"),
+    ],
 }
 TABLE = table_of(SLIPS)
 

@@ -110,6 +110,13 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("(-b, a)", "(b, -a)"),
         ("x[..., 0::2], x[..., 1::2]", "x[..., 1::2], x[..., 0::2]"),
     ],
+    "an entry": [
+        (
+            "q, k = (turned(part, n, n) for part in (q, k))",
+            "q, k, v = (turned(part, n, n) for part in (q, k, v))",
+        ),
+        ("[layer(x) for layer in layers]", "[layers[0](x) for layer in layers]"),
+    ],
     "what nothing reads": [
         (" @ self.w_o.T", ""),
         ("q, k = self.place(q, k)", "self.place(q, k)"),
@@ -123,6 +130,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ),
     ],
     "a word or a value": [
+        ('mode="rows"', 'mode="columns"'),
         ('HIDDEN = float("-inf")', "HIDDEN = -10.0"),
         ('f"... ({n} d) -> ... {n} d"', 'f"... ({n} d) -> ... d {n}"'),
     ],
@@ -190,10 +198,15 @@ def blocks(parts):
 OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
     "an attribute": [
         ("self.d_head ** 0.5", "self.d_model ** 0.5"),
+        ("given.query.mT", "given.query"),
+    ],
+    "what nothing reads": [
+        ("self.query(torch.cat(spoken, dim=-1))", "torch.cat(spoken, dim=-1)"),
     ],
     "an option": [("nn.Linear(2, 3, bias=False)", "nn.Linear(2, 3)")],
     "a sign": [("torch.where(is_first, -x.roll", "torch.where(is_first, x.roll")],
     "an index": [
+        ("table(given)[positions]", "table(given)[: positions.shape[-1]]"),
         ("torch.cat(parts)", "torch.cat(parts[::-1])"),
     ],
 }

@@ -101,24 +101,24 @@ DROPPED = "return [(0, length)]"
 
 def test_a_condition_that_matters_is_told(sources):
     """Its contrary makes right what no other change does."""
-    choice = chosen(mends(CONTRARY), sources)
+    choice = chosen(mends(CONTRARY), sources, ADAPTERS)
     assert choice is not None
     assert choice.places[0].source.endswith("if length > 1 else [(0, length)]")
 
 
 def test_a_condition_that_only_keeps_calls_from_what_is_wrong_is_not_told(sources):
     """Where all is right without asking, what is wrong stands behind the condition."""
-    assert chosen(mends(CONTRARY, DROPPED), sources) is None
+    assert chosen(mends(CONTRARY, DROPPED), sources, ADAPTERS) is None
 
 
 def test_queries_and_keys_that_stand_in_order_are_not_to_be_exchanged(sources):
     """That makes up for an exchange elsewhere, which no edit undid."""
-    assert chosen(mends("return scores(k, q)"), sources) is None
+    assert chosen(mends("return scores(k, q)"), sources, ADAPTERS) is None
 
 
 def test_a_line_of_its_own_comes_before_one_of_several_that_are_the_same(sources):
     """Lines that are written several times are meant to be the same."""
-    choice = chosen(mends("q * 3,", "k * 3,"), sources)
+    choice = chosen(mends("q * 3,", "k * 3,"), sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["k * 2,", "q * 2,"]
 
@@ -126,14 +126,28 @@ def test_a_line_of_its_own_comes_before_one_of_several_that_are_the_same(sources
 def test_a_variable_that_is_another_s_second_name_is_likelier(sources):
     """Nobody gives a value a second name for nothing: something was to be done to it."""
     forgotten = "weights = parts.softmax(-1)", "return (weights * 2).softmax(-1)"
-    choice = chosen(mends(*forgotten), sources)
+    choice = chosen(mends(*forgotten), sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["weights = parts"]
 
 
+def test_a_value_that_goes_nowhere_is_likelier(sources):
+    """Nobody computes one to leave it unread: it was meant for a variable that is read."""
+    choice = chosen(mends("moved = parts * 1", "moved = moved * 2"), sources, ADAPTERS)
+    assert choice is not None
+    assert [one.source for one in choice.places] == ["hidden = moved * 2"]
+
+
+def test_what_is_to_be_done_to_a_value_is_told_where_the_value_is_made(sources):
+    """Not where a variable is only handed back, where it could be done as well."""
+    choice = chosen(mends("return -result", "result = -abs(parts)"), sources, ADAPTERS)
+    assert choice is not None
+    assert choice.places[0].source == "result = abs(parts)"
+
+
 def weights(sources: EditableSources, *wanted: str) -> list[float]:
     """What some edits weigh, each less than its cost where something speaks for it."""
-    weighing = EditRanking(sources)
+    weighing = EditRanking(sources, ADAPTERS)
     return [weighing.weight(one.made) - one.made.edit.cost for one in mends(*wanted)]
 
 
@@ -163,7 +177,7 @@ def test_an_entry_is_likelier_made_of_what_is_called_like_it(sources):
 def test_a_slip_and_a_change_on_another_line_are_both_told(sources):
     """A small edit does not speak for its line as much as to pass over the only other one."""
     slip, change = "near = length - 1", "far = length / width"
-    choice = chosen(mends(slip, change), sources)
+    choice = chosen(mends(slip, change), sources, ADAPTERS)
     assert choice is not None
     assert len(choice.places) == 2
 
@@ -177,7 +191,7 @@ def told_of(one: Proved | None, test: str) -> str:
 def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
     """Others that build on it have two; each hears of those that it has."""
     first, second = mends("near = length - 1", "far = length / width")
-    choice = chosen([first], sources)
+    choice = chosen([first], sources, ADAPTERS)
     assert choice is not None
     beside = replace(choice, besides=second.made)
 
@@ -193,7 +207,7 @@ def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
 
 def test_an_exercise_is_fixed_if_all_tests_that_failed_ran_with_the_edit(sources):
     """A test that fails for new inputs only, or did not end, may fail as before."""
-    choice = chosen(mends("near = length - 1"), sources)
+    choice = chosen(mends("near = length - 1"), sources, ADAPTERS)
     assert choice is not None
     whole = Proved(choice, frozenset({"test a"}), frozenset())
     assert " alone fixes the exercise." in whole.in_words("test a")

@@ -11,13 +11,15 @@ from grader.explain.rewriting.edit import (
     SLIP,
     WRAP,
     Draft,
+    Replacement,
+    place_of_arguments,
     put,
     wrap,
 )
-from grader.explain.rewriting.missing.handed_on import made_masks
-from grader.explain.rewriting.program.elsewhere import LIBRARIES
-from grader.explain.rewriting.program.setting import Setting, argument_of
-from grader.explain.rewriting.program.vocabulary import Nature
+from grader.explain.rewriting.missing.handed_on import recipes
+from grader.explain.rewriting.program.setting import Setting, argument_of, callee, integer
+from grader.explain.rewriting.program.value_kinds import nature_of_parameter
+from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST = 3
 _NEVER_USED = "`{}`, which is never used"
@@ -184,9 +186,84 @@ def _other_values(setting: Setting, node: ast.expr) -> list[str]:
     return list(dict.fromkeys((*own, *known[:1])))
 
 
+def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Yields an unused variable as a further argument, for a parameter of the function called."""
+    program, name = setting.program, callee(node)
+    if not name:
+        return
+    subject = f"what `{name}` is given"
+    given = {keyword.arg for keyword in node.keywords}
+    candidates: dict[str, float] = {}
+    for own, _ in unused(setting, node):
+        if own not in given:
+            candidates[f"{own}={own}"] = CHANGE
+            candidates[own] = CHANGE
+    known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
+    scope = setting.scopes.names(node)
+    if known is not None and not any(isinstance(one, ast.Starred) for one in node.args):
+        for parameter in known.parameters[len(node.args) :]:
+            if parameter in scope.natures and parameter not in given:
+                candidates[f"{parameter}={parameter}"] = SLIP
+    for text in _sized(setting, node) if known is not None and len(node.args) < known.most else ():
+        candidates[text] = WRAP
+    for text, cost in candidates.items():
+        end = program.span(node).end - 1
+        before = program.source[program.span(node.func).end + 1 : end].rstrip()
+        start = program.span(node.func).end + 1 + len(before)
+        lead = ", " if before and not before.endswith(",") else " " if before else ""
+        piece = Replacement(start, start, f"{lead}{text}")
+        at = place_of_arguments(program, node)
+        yield Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
+
+
+def _sized(setting: Setting, node: ast.Call) -> list[str]:
+    """Returns calls of the file's functions that make a mask or a table from a length."""
+    names = setting.scopes.names(node)
+    tensors = [one.id for one in node.args if isinstance(one, ast.Name)][:1]
+    if not tensors or names.natures.get(tensors[0]) is not Nature.TENSOR:
+        return []
+    return [
+        f"{one.name}({tensors[0]}.shape[-2])"
+        for one in setting.scopes.functions.values()
+        if one.least == 1 and nature_of_parameter(one.parameters[0]) is Nature.SIZE
+    ][:2]
+
+
+_SUBJECT = "the condition of a branch"
+
+
+def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields a condition that also looks at an unused flag."""
+    home = setting.program.home(node)
+    if home.field != "test" or not isinstance(home.parent, (ast.If, ast.IfExp)):
+        return
+    yield from _of_lengths(setting, node)
+    for name, nature in unused(setting, node):
+        if nature is Nature.FLAG:
+            for before in (f"not {name} or ", f"{name} and "):
+                yield wrap(setting.program, node, before, "", "condition", CHANGE, _SUBJECT)
+            yield put(setting.program, node, name, "condition", CHANGE, _SUBJECT)
+            yield put(setting.program, node, f"not {name}", "condition", WRAP, _SUBJECT)
+
+
+def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields `flag and n == m` for `flag`, where two lengths are read nowhere or little."""
+    if setting.scopes.nature(node) is not Nature.FLAG or not isinstance(node, ast.Name):
+        return
+    sizes = [one for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    lengths = [one.name for one in sizes if setting.scopes.names(node).siblings.get(one.name)]
+    tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    pairs = [
+        *itertools.combinations(lengths[:_MOST], 2),
+        *itertools.combinations([f"{one}.shape[-2]" for one in tensors[:_MOST]], 2),
+    ]
+    for one, other in pairs:
+        after = f" and {one} == {other}"
+        yield wrap(setting.program, node, "", after, "condition", CHANGE, _SUBJECT, loose=True)
+
+
 _MOST_UNREAD = 5
 _MOST_HOLDERS = 2
-_OF_TENSORS = frozenset({"shape", "dtype", "device"})
 
 
 def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -221,13 +298,32 @@ def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
                 yield put(setting.program, node, one.name, "name", CHANGE, subject)
 
 
+def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """Yields the variable of a loop where one element was written out."""
+    if not isinstance(node.ctx, ast.Load) or integer(node.slice) is None:
+        return
+    if not isinstance(node.value, (ast.Name, ast.Attribute)):
+        return
+    given = argument_of(setting, node)
+    taken = set()
+    if given is not None:
+        taken = {setting.program.text(one) for one in given[0].args}
+    for name in setting.seen.loops(node):
+        text = setting.program.text(node.value)
+        cost = CHANGE if kinship(name, text) or name not in taken else WRAP
+        subject = "an element that is written out"
+        yield put(setting.program, node, name, "name", cost, subject)
+        yield put(setting.program, node.slice, name, "index", cost, subject)
+
+
 def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
     """Returns the attributes of a parameter's name that objects here have: `config.theta`."""
+    beside = set(setting.signatures.attributes(parameter))
     scope = setting.program.scope(node)
     return [
         f"{holder}.{parameter}"
         for (around, holder), known in setting.seen.attributes.items()
-        if around is scope and holder not in LIBRARIES and not _OF_TENSORS & {*known}
+        if around is scope and beside & set(known)
     ][:_MOST_HOLDERS]
 
 
@@ -254,7 +350,7 @@ def _made(setting: Setting, node: ast.Constant, parameter: str) -> Iterator[str]
             yield f"self.{parameter}({name})"
         yield f"self.{parameter}()"
     given = argument_of(setting, node)
-    yield from made_masks(setting, given[0] if given else node, parameter)
+    yield from recipes(setting, given[0] if given else node, parameter)
 
 
 def _tensors(setting: Setting, node: ast.AST) -> list[str]:

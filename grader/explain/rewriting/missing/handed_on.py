@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -18,11 +19,13 @@ from grader.explain.rewriting.edit import (
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.signatures import CallSignature, Parameter
+from grader.explain.rewriting.program.value_kinds import nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name
 
 _MOST_PARAMETERS = 5
 _MOST_NAMES = 6
-_MOST_MADE = 3
+_MOST_WORDS = 12
+_MOST_RECIPES = 3
 _NOT_OURS = frozenset(
     {*dir(builtins), "append", "extend", "update", "items", "keys", "values", "register_buffer"}
 )
@@ -122,32 +125,58 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
         yield SLIP, f"self.{name}"
     held = [one for one in names.natures if one.startswith("self.")]
     idle = [one for one in held if not setting.seen.uses(one.removeprefix("self."))]
-    for attribute in idle[:_MOST_MADE]:
+    for attribute in idle[:_MOST_RECIPES]:
         yield SLIP + 0.25, attribute
     if name in setting.scopes.methods(node):
         tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
-        for given in ("", *tensors[:_MOST_MADE]):
+        for given in ("", *tensors[:_MOST_RECIPES]):
             yield CHANGE, f"self.{name}({given})"
-    for mask in made_masks(setting, node, name):
-        yield CHANGE, mask
+    for recipe in recipes(setting, node, name):
+        yield CHANGE, recipe
+    if default is not None and default[:1] in "\"'":
+        for word in setting.signatures.words[:_MOST_WORDS]:
+            yield CHANGE, repr(word)
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"
     elif default is not None and re.fullmatch(r"\d+\.\d+", default):
         yield WRAP, f"1 / {default}"
 
 
-def made_masks(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
-    """Yields the masks that functions make of what is handed over first, or of the first tensor."""
+def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
+    """Yields how a thing of that name is made elsewhere, out of what there is here.
+
+    A variable that is not there is taken to be what is handed over first, or the first tensor.
+    """
+    visible = setting.seen.visible(node)
     given = node.args if isinstance(node, ast.Call) else ()
-    plain = [setting.program.text(one) for one in given if isinstance(one, ast.Name)]
-    tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
-    if nature_of_name(name) is not Nature.MASK or not (plain or tensors):
-        return
-    first, visible = [*plain, *tensors][0], setting.seen.visible(node)
-    for maker in setting.signatures.mask_makers[:_MOST_MADE]:
-        if maker in visible:
-            yield f"{maker}({first}.shape[-2])"
-            yield f"{maker}({first})"
+    first = next((setting.program.text(one) for one in given if _is_plain(one)), None)
+    if first is None:
+        tensors = (one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR)
+        first = next(tensors, None)
+    for recipe in setting.signatures.recipes(name)[:_MOST_RECIPES]:
+        absent = set(_names_in(recipe) - visible)
+        if not absent:
+            yield recipe
+        elif first is not None:
+            for name in absent:
+                is_size = nature_of_parameter(name) is Nature.SIZE
+                text = f"{first}.shape[-2]" if is_size else first
+                recipe = re.sub(rf"(?<!\.)\b{name}\b", text, recipe)
+            yield recipe
+    if nature_of_name(name) is Nature.MASK and first is not None:
+        for maker in setting.signatures.mask_makers[:_MOST_RECIPES]:
+            if maker in visible:
+                yield f"{maker}({first}.shape[-2])"
+                yield f"{maker}({first})"
+
+
+@functools.lru_cache(maxsize=512)
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name))
+
+
+def _is_plain(node: ast.expr) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute))
 
 
 def _is_ours(setting: Setting, node: ast.Call) -> bool:

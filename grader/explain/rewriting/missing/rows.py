@@ -7,10 +7,12 @@ from grader.explain.rewriting.patterns import Row, rows, with_text
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.vocabulary import Nature
 
+_CALL = "$function($*given)"
 _LOWEST = 'float("-inf")'
 _MASKED = (f".masked_fill($mask == 0, {_LOWEST})", f".masked_fill($mask != 0, {_LOWEST})")
 _SHAPED = ("view", "reshape", "unflatten")
-_AXES = (".transpose(1, 2)", ".transpose(-3, -2)")
+_TURNED = ("transpose", "swapaxes", "permute", "movedim")
+_AXES = (".transpose(1, 2)", ".transpose(-3, -2)", ".transpose(-2, -1)")
 _PAIRS = ("max", "min", "sort", "topk", "median")
 _TENSOR, _WEIGHT, _MASK = Nature.TENSOR, Nature.WEIGHT, Nature.MASK
 _SIZE, _NUMBER, _FLAG = Nature.SIZE, Nature.NUMBER, Nature.FLAG
@@ -28,6 +30,12 @@ MISSING: tuple[Row, ...] = (
     ),
     *rows("a sign", CHANGE, ("$x", "-$x"), at=(Position.STORED, Position.ENTRY), x=_TENSOR),
     *rows("an inverse", WRAP, ("$x", "1 / $x"), at=(Position.STORED,), x=_TENSOR),
+    *rows(
+        "an inverse",
+        SLIP + 0.25,
+        *((f"torch.{name}($*given)", f"1 / torch.{name}($*given)") for name in ("pow", "exp")),
+        at=(Position.STORED,),
+    ),
     *rows(
         "a factor that is missing",
         CHANGE,
@@ -52,6 +60,7 @@ MISSING: tuple[Row, ...] = (
         at=(Position.STORED, Position.HANDED_ON),
         d=_SIZE,
     ),
+    *rows("a factor that is missing", CHANGE, ("$d", "$d ** 2"), at=(Position.STORED,), d=_SIZE),
     *rows(
         "a number of one part only",
         CHANGE,
@@ -70,7 +79,7 @@ MISSING: tuple[Row, ...] = (
         n=_SIZE,
     ),
     *rows("a factor", SLIP, ("$x", "2 * $x"), ("-$x / $d", "-2 * $x / $d"), at=(Position.DIVIDED,)),
-    *rows("a factor", CHANGE, ("$x", "-$x"), at=(Position.DIVIDED,)),
+    *rows("a factor", CHANGE, ("$x", "$x / 2"), ("$x", "-$x"), at=(Position.DIVIDED,)),
     *rows(
         "a number that may be off by one",
         SLIP,
@@ -86,6 +95,19 @@ MISSING: tuple[Row, ...] = (
         n=_SIZE,
     ),
     *rows(
+        "a number that may be too large or small",
+        WRAP,
+        *with_text("$n", " // 2", " * 2"),
+        at=(Position.COUNT,),
+        n=_SIZE,
+    ),
+    *rows(
+        "what is counted",
+        WRAP,
+        *with_text("torch.arange($*given)", " + 1", " - 1", " // 2", " * 2"),
+        at=(Position.STORED,),
+    ),
+    *rows(
         "a term that is missing",
         SLIP,
         ("torch.exp($x)", "torch.exp($x - $x.amax(dim=-1, keepdim=True))"),
@@ -96,7 +118,12 @@ MISSING: tuple[Row, ...] = (
         ("$x.exp()", "($x - $x.amax($dim, keepdim=True)).exp()"),
         of=_TENSOR,
     ),
-    *rows("how a variable is updated", CHANGE, ("$name = $x", "$name += $x")),
+    *rows(
+        "how a variable is updated",
+        CHANGE,
+        *((f"$name {operator}= $x", "$name = $x") for operator in ("+", "-", "*", "/")),
+        ("$name = $x", "$name += $x"),
+    ),
     *rows(
         "an operator",
         SLIP,
@@ -128,6 +155,13 @@ MISSING: tuple[Row, ...] = (
         mask=_MASK,
     ),
     *rows(
+        "the axes of a mask",
+        WRAP,
+        ("$mask", "$mask.transpose(-2, -1)"),
+        at=(Position.STORED, *_PASSED),
+        mask=_MASK,
+    ),
+    *rows(
         "which part of a mask counts",
         WRAP,
         *with_text("$mask", ".tril()", ".triu()"),
@@ -137,9 +171,20 @@ MISSING: tuple[Row, ...] = (
     *rows(
         "which part of a mask counts",
         CHANGE,
-        *with_text("torch.ones($*given)", ".tril()", ".triu(1)"),
+        *(
+            pair
+            for made in ("ones", "ones_like", "zeros", "full")
+            for pair in with_text(f"torch.{made}($*given)", ".tril()", ".triu()", ".triu(1)")
+        ),
     ),
-    *rows("the type of a mask", CHANGE, ("1 - $x", "$x == 0"), at=(Position.STORED,)),
+    *rows(
+        "the type of a mask",
+        CHANGE,
+        ("1 - $x", "$x == 0"),
+        *with_text("torch.tril($*given)", ".bool()"),
+        *with_text("torch.triu($*given)", ".bool()"),
+        at=(Position.STORED,),
+    ),
     *rows(
         "the value of what is masked",
         CHANGE,
@@ -162,7 +207,7 @@ MISSING: tuple[Row, ...] = (
     *rows(
         "a call that is missing",
         WRAP,
-        *with_text("$x", ".softmax(-1)"),
+        *with_text("$x", ".sqrt()", ".softmax(-1)"),
         at=(Position.STORED,),
         x=_TENSOR,
     ),
@@ -175,30 +220,79 @@ MISSING: tuple[Row, ...] = (
         of=_TENSOR,
     ),
     *rows(
+        "a call that is missing",
+        CHANGE,
+        *(pair for turn in _TURNED for pair in with_text(f"$x.{turn}($*axes)", ".flatten(-2)")),
+        *with_text("$x.mT", ".flatten(-2)"),
+        *with_text("torch.stack($*given)", ".flatten(-2)"),
+        at=(Position.STORED,),
+    ),
+    *rows(
+        "a call that is missing",
+        WRAP,
+        ("$name", "torch.softmax($name, dim=-1)"),
+        at=(Position.FIRST,),
+        name=_TENSOR,
+    ),
+    *rows("a call that is missing", CHANGE, ("$x", "$x.flatten(-2)"), at=(Position.RENAMED,)),
+    *rows(
         "what is taken of a pair",
         SLIP,
         *(pair for name in _PAIRS for pair in with_text(f"$x.{name}($*axes)", ".values", "[0]")),
         at=(Position.STORED, Position.OPERAND, Position.GIVEN),
     ),
-    *rows(
-        "an axis",
-        WRAP,
-        ("$name", "$name.unsqueeze(-2)"),
-        at=(Position.STORED, *_PASSED),
-        name=_TENSOR,
+    *(
+        row
+        for nature in (_TENSOR, _MASK)
+        for row in rows(
+            "an axis",
+            CHANGE if nature is _MASK else WRAP,
+            *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3, 0, 1))),
+            at=(Position.STORED, *_PASSED),
+            name=nature,
+        )
     ),
     *rows(
         "an axis",
         CHANGE,
-        ("$name", "$name.unsqueeze(-2)"),
+        *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3))),
         at=(Position.OPERAND, Position.RENAMED),
     ),
+    *rows(
+        "an axis",
+        CHANGE,
+        *with_text("torch.arange($*given)", ".unsqueeze(-1)", ".unsqueeze(-2)"),
+        at=(Position.STORED,),
+    ),
+    *rows("an axis", CHANGE, (_CALL, f"{_CALL}.squeeze(0)"), at=(Position.RETURNED,)),
     *rows(
         "the order of features",
         WRAP,
         ("$name", "$name.flip(-1)"),
         at=(Position.OPERAND,),
         name=_TENSOR,
+    ),
+    *rows(
+        "the type of a tensor",
+        WRAP,
+        ("$name", "$name.float()"),
+        at=(Position.STORED,),
+        name=_TENSOR,
+    ),
+    *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=(Position.STORED,)),
+    *rows(
+        "a tensor that is written into",
+        WRAP,
+        ("$name", "$name.clone()"),
+        at=(Position.STORED,),
+        name=_TENSOR,
+    ),
+    *rows(
+        "a transposition that is missing",
+        SLIP,
+        ("$x", "$x.mT"),
+        at=(Position.SECOND,),
+        x=Nature.OTHER,
     ),
     *rows(
         "a transposition that is missing", SLIP, ("$x", "$x.mT"), at=(Position.SECOND,), x=_TENSOR
@@ -209,17 +303,35 @@ MISSING: tuple[Row, ...] = (
     *rows(
         "a transposition that is missing", CHANGE, ("$x", "$x.mT"), at=(Position.FIRST,), x=_TENSOR
     ),
+    *rows(
+        "a transposition that is missing",
+        SLIP + 0.25,
+        ("$name", "$name.T"),
+        at=(Position.STORED,),
+        name=_WEIGHT,
+    ),
     *rows("a transposition that is missing", WRAP, ("$name", "$name.T"), at=_PASSED, name=_WEIGHT),
     *rows(
         "a transposition that is missing",
         CHANGE,
         *(pair for name in _SHAPED for pair in with_text(f"$x.{name}($*sizes)", *_AXES)),
+        *with_text("rearrange($*given)", *_AXES),
         *(
             (f"$x.{name}($*sizes)", f"$x{turn}.{name}($*sizes)")
             for name in ("contiguous", "reshape", "unflatten", "flatten")
             for turn in _AXES
         ),
         *(("$x.view($*sizes)", f"$x{turn}.contiguous().view($*sizes)") for turn in _AXES),
+    ),
+    *rows(
+        "a transposition that is missing",
+        WRAP,
+        *with_text("$x", *_AXES),
+        at=(Position.STORED,),
+        x=_TENSOR,
+    ),
+    *rows(
+        "a transposition that is missing", CHANGE, *with_text("$x", *_AXES), at=(Position.RENAMED,)
     ),
     # --- Names of torch ---
     *rows(

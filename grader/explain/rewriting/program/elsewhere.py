@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import builtins
 import functools
 from collections import defaultdict
@@ -18,6 +19,17 @@ _BUILTIN = frozenset(dir(builtins))
 LIBRARIES = frozenset(
     {"torch", "F", "math", "np", "numpy", "nn", "einops", "functools", "itertools", "functional"}
 )
+# Calls of which nobody forgets one around a tensor.
+_DULL = frozenset(
+    {
+        *("range", "len", "print", "zip", "enumerate", "isinstance", "super", "float", "int"),
+        *("list", "tuple", "append", "extend", "item", "size", "numel", "get", "setdefault"),
+        *("arange", "ones", "zeros", "empty", "full", "tensor", "map", "getattr", "format"),
+        *("dim", "join", "split", "register_buffer", "Parameter", "field", "replace", "dict"),
+    }
+)
+_LONGEST = 120
+_NEAR = 100
 _MOST_SLICES = 3
 
 
@@ -29,6 +41,22 @@ class Variable:
     nature: Nature
     is_read: bool
     first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The code around a value at some place: a call, a method, a factor.
+
+    `names` holds the names in that code, and `taken` is the value. `name` is the name of the
+    function called.
+    """
+
+    before: str
+    after: str
+    name: str
+    names: frozenset[str]
+    taken: ast.expr
+    scope: Scope
 
 
 class ProgramIndex:
@@ -90,6 +118,10 @@ class ProgramIndex:
         """Returns how often an attribute of that name is read."""
         return self._attribute_reads.get(name, 0)
 
+    def calls(self, name: str) -> int:
+        """Returns how often something of that name is called."""
+        return self._calls.get(name, 0)
+
     def classes(self, scope: Scope) -> dict[str, str]:
         """Returns the variables of a scope that are instances, and the class of each."""
         return self._classes.get(scope, {})
@@ -124,6 +156,32 @@ class ProgramIndex:
                     case _:
                         pass
         return {scope: list(keys) for scope, keys in found.items()}
+
+    def surroundings(self, node: ast.AST) -> list[Around]:
+        """Returns the operations on values in the function around a node, and near the function."""
+        scope = self._program.scope(node)
+        first = self._first_of.get(scope)
+        if first is None:
+            line = getattr(scope, "lineno", 0)
+            first = bisect.bisect_left(self._all_around, line, key=lambda one: one.taken.lineno)
+        return self._all_around[max(0, first - _NEAR) : first + 2 * _NEAR]
+
+    @functools.cached_property
+    def _first_of(self) -> dict[Scope, int]:
+        found: dict[Scope, int] = {}
+        for place, one in enumerate(self._all_around):
+            found.setdefault(one.scope, place)
+        return found
+
+    @functools.cached_property
+    def _all_around(self) -> list[Around]:
+        """Returns the operations on values anywhere, each once for each function."""
+        found: dict[tuple[Scope, str, str], Around] = {}
+        for statement in self._program.statements:
+            for node in statement.nodes:
+                for one in self._around(node):
+                    found.setdefault((one.scope, one.before, one.after), one)
+        return list(found.values())
 
     @functools.cached_property
     def attributes(self) -> dict[tuple[Scope, str], list[str]]:
@@ -162,6 +220,17 @@ class ProgramIndex:
             elif isinstance(node, _FUNCTIONS):
                 bound.add(node.name)
         return found | (read - bound)
+
+    @functools.cached_property
+    def _calls(self) -> dict[str, int]:
+        found: dict[str, int] = defaultdict(int)
+        for node in ast.walk(self._program.tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                    found[name] += 1
+                case _:
+                    pass
+        return found
 
     @functools.cached_property
     def _attribute_reads(self) -> dict[str, int]:
@@ -207,6 +276,56 @@ class ProgramIndex:
                 found |= self._parameters(scope)
             scope = self._program.scope(scope)
         return found
+
+    def _around(self, node: ast.AST) -> Iterator[Around]:
+        """Yields the code around the first operand of a node."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if not self._is_holder(value):
+                if name not in _DULL:
+                    yield from self._put_around(node, value, name)
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[*given]):
+                tensors = [one for one in given if not isinstance(one, ast.Constant)][:1]
+                if name not in _DULL and tensors and not isinstance(tensors[0], ast.Starred):
+                    yield from self._put_around(node, tensors[0], name)
+            case ast.BinOp(left=left, op=ast.MatMult() | ast.Mult() | ast.Div(), right=right):
+                if not isinstance(right, ast.Constant):
+                    yield from self._put_around(node, left, "")
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                yield from self._put_around(node, operand, "")
+            case _:
+                pass
+
+    def _is_holder(self, node: ast.expr) -> bool:
+        """Returns whether a node keeps functions, and is no value: a module, or `self`."""
+        match node:
+            case ast.Name(id=name):
+                return name == "self" or name in LIBRARIES or name in self._modules
+            case ast.Attribute(value=ast.Name(id="torch" | "nn")):
+                return True
+            case _:
+                return False
+
+    @functools.cached_property
+    def _modules(self) -> set[str]:
+        """Returns the names of modules that the file imports."""
+        return {
+            one.asname or one.name.partition(".")[0]
+            for node in ast.walk(self._program.tree)
+            if isinstance(node, ast.Import)
+            for one in node.names
+        }
+
+    def _put_around(self, node: ast.expr, taken: ast.expr, name: str) -> Iterator[Around]:
+        source = self._program.source
+        whole, part = self._program.span(node), self._program.outer_span(taken)
+        before, after = source[whole.start : part.start], source[part.end : whole.end]
+        if "\n" in before or "\n" in after or len(before) + len(after) > _LONGEST:
+            return
+        inner = {id(one) for one in ast.walk(taken)}
+        names = frozenset(
+            one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in inner
+        )
+        yield Around(before, after, name, names, taken, self._program.scope(node))
 
 
 def _names_in(target: ast.expr) -> list[str]:

@@ -8,25 +8,41 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections import ChainMap, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.explain.rewriting.program.vocabulary import Nature, suits
 
+_MOST_ATTRIBUTES = 20
 _DEEPEST = 8
 
 
 class Signatures:
-    """Looks up what a call may be given."""
+    """Looks up what a call may be given.
 
-    def __init__(self, tree: ast.Module, elsewhere: Iterable[str] = ()) -> None:
+    Nothing that is declared by its users can be reached, but the words that they ask by are known.
+    """
+
+    def __init__(
+        self, tree: ast.Module, elsewhere: Iterable[str] = (), users: Iterable[str] = ()
+    ) -> None:
+        self._tree = tree
         others = [one for text in elsewhere if (one := declared_in(text)) is not None]
         known = (declarations(tree), *others)
+        self._recipes = _merged([one.recipes for one in known])
         self.functions = dict(ChainMap(*(dict(one.functions) for one in known)))
         self.methods = dict(ChainMap(*(dict(one.methods) for one in known)))
         self._made = dict(ChainMap(*(dict(one.made) for one in known)))
         self._top = dict(ChainMap(*(dict(one.top) for one in known)))
+        asking = (*known, *(one for text in users if (one := declared_in(text)) is not None))
+        self.words = tuple(dict.fromkeys(word for one in asking for word in one.words))
+        self._siblings: dict[str, tuple[str, ...]] = {}
+        for attributes in (names for one in known for names in one.attributes.values()):
+            for name in attributes:
+                rest = tuple(other for other in attributes[:_MOST_ATTRIBUTES] if other != name)
+                self._siblings.setdefault(name, rest)
 
     def of(self, call: ast.Call) -> CallSignature | None:
         """Returns the signature of what is called, if it is known."""
@@ -72,6 +88,14 @@ class Signatures:
         found = (self._inherited(base, depth - 1) for base in self._top.get(name, ()))
         return next((one for one in found if one is not None), None)
 
+    def attributes(self, name: str) -> tuple[str, ...]:
+        """Returns the attributes of a class that declares one of that name, without it."""
+        return self._siblings.get(name, ())
+
+    def recipes(self, name: str) -> tuple[str, ...]:
+        """Returns the texts that variables and parameters of a name are set to anywhere."""
+        return tuple(dict.fromkeys((*self._given.get(name, ()), *self._recipes.get(name, ()))))
+
     @functools.cached_property
     def mask_makers(self) -> list[str]:
         """Returns the functions that, by their names, make a mask of one argument, a length."""
@@ -82,6 +106,34 @@ class Signatures:
             and suits(name.lower(), Nature.MASK)
             and not name[:1].isupper()
         ]
+
+    @functools.cached_property
+    def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Returns the functions that need an argument, and the names they need after the first."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, signature in self.functions.items():
+            needed = tuple(one.name for one in signature.positional if one.default is None)
+            if needed and not name[:1].isupper() and not name.startswith(("run_", "__")):
+                found[name] = needed[1:]
+        return list(found.items())
+
+    @functools.cached_property
+    def _given(self) -> dict[str, list[str]]:
+        """Returns the calls that stand as arguments, by the name of their parameter."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for node in ast.walk(self._tree):
+            signature = self.of(node) if isinstance(node, ast.Call) else None
+            if signature is None or not isinstance(node, ast.Call):
+                continue
+            if any(isinstance(one, ast.Starred) for one in node.args):
+                continue
+            by_place = zip(signature.positional, node.args, strict=False)
+            pairs = [(one.name, given) for one, given in by_place]
+            pairs += [(one.arg, one.value) for one in node.keywords if one.arg]
+            for name, given in pairs:
+                if isinstance(given, ast.Call) and len(found[name]) < MOST_RECIPES:
+                    found[name].append(ast.unparse(given))
+        return found
 
     def _function(self, name: str) -> CallSignature | None:
         return self.functions.get(name)
@@ -100,8 +152,19 @@ class Signatures:
         return next((one for one in found if one is not None), None)
 
 
+def _merged(parts: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    """Returns, by name, the values of all parts together."""
+    found: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        for name, texts in part.items():
+            found[name] = (*found.get(name, ()), *texts)
+    return found
+
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CALLED = ("__call__", "forward")
+MOST_RECIPES = 8
+_WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +188,18 @@ class Declared:
     """The declarations of one file: signatures and attributes by name.
 
     `methods` also holds the methods of classes, under the class's name and a dot. `made` gives the
-    class of a variable or an attribute. `top` holds the functions and classes that other files can
-    import, each with a class's bases.
+    class of a variable or an attribute. `recipes` holds the texts that variables are set to. `top`
+    holds the functions and classes that other files can import, each with a class's bases. `words`
+    holds the words that the program compares with or looks up by.
     """
 
     functions: Mapping[str, CallSignature]
     methods: Mapping[str, CallSignature]
+    attributes: Mapping[str, tuple[str, ...]]
     made: Mapping[str, str]
+    recipes: Mapping[str, tuple[str, ...]]
     top: Mapping[str, tuple[str, ...]]
+    words: tuple[str, ...]
 
 
 @functools.lru_cache(maxsize=512)
@@ -146,11 +213,14 @@ def declared_in(text: str) -> Declared | None:
 def declarations(tree: ast.Module) -> Declared:
     functions: dict[str, CallSignature] = {}
     methods: dict[str, CallSignature] = {}
+    attributes: dict[str, tuple[str, ...]] = {}
     made: dict[str, str] = {}
+    recipes: dict[str, tuple[str, ...]] = {}
     for node in ast.walk(tree):
         match node:
             case ast.ClassDef(name=name):
                 _note_class(node, functions, methods)
+                attributes[name] = tuple(dict.fromkeys(_attributes(node)))
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 functions.setdefault(name, _signature(node.args))
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=given)):
@@ -169,13 +239,18 @@ def declarations(tree: ast.Module) -> Declared:
             ):
                 if called[:1].isupper():
                     made.setdefault(name, called)
+                if len(recipes.get(name, ())) < MOST_RECIPES:
+                    recipes[name] = (*recipes.get(name, ()), _recipe(node.value))
             case _:
                 pass
     return Declared(
         functions,
         methods,
+        attributes,
         made,
+        recipes,
         _top(tree),
+        _words(tree),
     )
 
 
@@ -189,6 +264,50 @@ def _top(tree: ast.Module) -> dict[str, tuple[str, ...]]:
             names = [one.id if isinstance(one, ast.Name) else one for one in parts]
             found[node.name] = tuple(one for one in names if isinstance(one, str))
     return found
+
+
+def _words(tree: ast.Module) -> tuple[str, ...]:
+    """Returns the words that code compares with, looks up by, registers under or asks for.
+
+    A word that a loop goes through may be any of these. Words that choose an action come before
+    words that are merely mentioned.
+    """
+    choosing: dict[str, None] = {}
+    known: dict[str, None] = {}
+    mentioned: dict[str, None] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(comparators=given):
+                parts = [part for one in given for part in ast.walk(one)]
+                choosing |= dict.fromkeys(_texts(parts))
+            case ast.Dict(keys=keys):
+                choosing |= dict.fromkeys(_texts(keys))
+            case ast.MatchValue(value=value):
+                choosing |= dict.fromkeys(_texts([value]))
+            case ast.Subscript(slice=value):
+                known |= dict.fromkeys(_texts([value]))
+            case ast.IfExp(body=value, orelse=other):
+                known |= dict.fromkeys(_texts([value, other]))
+            case ast.arguments(defaults=given, kw_defaults=named):
+                known |= dict.fromkeys(_texts([*given, *named]))
+            case ast.FunctionDef(decorator_list=made):
+                known |= dict.fromkeys(_texts(part for one in made for part in ast.walk(one)))
+            case ast.For(iter=ast.Tuple(elts=parts) | ast.List(elts=parts)):
+                mentioned |= dict.fromkeys(_texts(parts))
+            case ast.Call(args=args, keywords=keywords):
+                mentioned |= dict.fromkeys(_texts([*args, *(one.value for one in keywords)]))
+            case _:
+                pass
+    return tuple(choosing | known | mentioned)
+
+
+def _texts(parts: Iterable[ast.AST | None]) -> Iterator[str]:
+    known = (one.value for one in parts if isinstance(one, ast.Constant))
+    yield from (one for one in known if isinstance(one, str) and _WORD.fullmatch(one))
+
+
+def _recipe(value: ast.expr) -> str:
+    return ast.unparse(value.body if isinstance(value, ast.IfExp) else value)
 
 
 def _note_class(
@@ -223,6 +342,30 @@ def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
                 text = None if value is None else ast.unparse(value)
                 if text is None or "init=False" not in text:
                     yield Parameter(name, text)
+            case _:
+                pass
+
+
+def _attributes(node: ast.ClassDef) -> Iterator[str]:
+    for one in node.body:
+        match one:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                yield name
+            case _:
+                pass
+    for part in ast.walk(node):
+        match part:
+            case ast.FunctionDef(
+                name=name, decorator_list=[ast.Name(id="property" | "cached_property")]
+            ):
+                yield name
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
+                yield attr
+            case ast.Call(
+                func=ast.Attribute(attr="register_buffer"),
+                args=[ast.Constant(value=str(attr)), *_],
+            ):
+                yield attr
             case _:
                 pass
 

@@ -150,6 +150,12 @@ class Vocabulary:
                     return group.index(own) < group.index(their)
         return False
 
+    def kin_of(self, word: str) -> list[str]:
+        """Returns the words of which one is easily written for another."""
+        return [
+            other for group in self._groups if word in group for other in group if other != word
+        ]
+
     def disorder(self, names: Sequence[str]) -> int:
         """Returns how often a name stands right after one that it usually stands before."""
         count, last = 0, dict[int, int]()
@@ -197,6 +203,11 @@ def kinship(one: str, other: str) -> int:
 def comes_first(one: str, other: str) -> bool:
     """Returns whether one of two names usually comes first by the words in use."""
     return _IN_USE.get().comes_first(one, other)
+
+
+def kin_of(word: str) -> list[str]:
+    """Returns the words in use of which one is easily written for another."""
+    return _IN_USE.get().kin_of(word)
 
 
 def nature_of_name(name: str) -> Nature | None:

@@ -6,7 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange, put
 from grader.explain.rewriting.program.setting import Setting, callee, integer
 from grader.explain.rewriting.program.vocabulary import kinship
 
@@ -40,6 +40,27 @@ def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
     else:
         subject = "the order of values"
     yield from _orders(setting, node, node.elts, "elements", subject, type(parent).__name__)
+
+
+def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
+    """Values of a dict exchanged; another dict's entries before its own, or after them."""
+    if None not in node.keys:
+        yield from _orders(setting, node, node.values, "elements", "the order of values", "dict")
+        return
+    program = setting.program
+    texts = [
+        f"**{program.outer_text(value)}"
+        if key is None
+        else f"{program.text(key)}: {program.outer_text(value)}"
+        for key, value in zip(node.keys, node.values, strict=True)
+    ]
+    subject = "which of two entries under one key counts"
+    for place, key in enumerate(node.keys):
+        rest = [*texts[:place], *texts[place + 1 :]]
+        for moved in ([texts[place], *rest], [*rest, texts[place]]):
+            if key is None and moved != texts:
+                text = "{" + ", ".join(moved) + "}"
+                yield put(program, node, text, "elements", SLIP, subject)
 
 
 def _orders(

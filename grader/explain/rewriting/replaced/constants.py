@@ -1,8 +1,9 @@
-"""Other constants: numbers, axes, flags, infinities."""
+"""Other constants: numbers, axes, dtypes, infinities, words."""
 
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
@@ -14,12 +15,15 @@ from grader.explain.rewriting.program.setting import (
     is_axis,
     named,
 )
+from grader.explain.rewriting.program.vocabulary import kin_of, words
 
 _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
+_DTYPES = ("float32", "float64", "bool", "long")
 _INFINITY = 'float("-inf")'
 _MOST_GIVEN = 4
 _TINY = 1e-3
+_LIMITS = ("min", "max", "eps", "tiny")
 
 
 def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -49,6 +53,24 @@ def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
         yield from _of_float(setting, node, -node.operand.value)
     elif integer(node) is not None:
         yield from _of_integer(setting, node)
+
+
+def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
+    """Yields other dtypes, and the other infinity."""
+    if not isinstance(node.ctx, ast.Load):
+        return
+    base = setting.program.text(node.value)
+    if node.attr in _DTYPES and base == "torch":
+        for dtype in _DTYPES:
+            if dtype != node.attr:
+                yield _other(setting, node, f"torch.{dtype}", "dtype", CHANGE, "a dtype")
+    elif node.attr in _LIMITS and callee(node.value) in ("finfo", "iinfo"):
+        for other in _LIMITS:
+            yield _other(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a type")
+        yield _other(setting, node, _INFINITY, "infinity", CHANGE, "a limit of a type")
+    elif node.attr == "inf":
+        yield _other(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
+        yield _other(setting, node, "0.0", "infinity", WRAP, "an infinite value")
 
 
 def _other(
@@ -162,3 +184,58 @@ def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft
         if isinstance(call, ast.Call) and callee(call) == "float":
             for text in ("0.0", "-1e9"):
                 yield put(setting.program, call, text, "infinity", WRAP, subject)
+
+
+_MOST_OTHERS = 6
+MOST_WORDS = 12
+_LIBRARY = {"xy": "ij", "ij": "xy"}
+_ALIKE = 0.75
+
+
+def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
+    """Yields `mode="rows"` for `mode="columns"`: another word in comparisons or look-ups."""
+    own = node.value
+    if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
+        return
+    likely = _keys(setting, node, own) if isinstance(setting.parent(node), ast.Subscript) else []
+    beside = _words_beside(setting, node)
+    found = [one for one in (*likely, *beside, *setting.signatures.words) if one != own]
+    is_known = bool(beside) or own in setting.signatures.words
+    likeness = {one: _likeness(own, one) for one in found}
+    near = {*likely, *beside[:_MOST_OTHERS]}
+    others = sorted(dict.fromkeys(found), key=lambda one: (one not in near, -likeness[one]))
+    if own in _LIBRARY:
+        others.insert(0, _LIBRARY[own])
+    quote = setting.program.text(node)[-1]
+    subject = "a word that is written out"
+    for other in others[:MOST_WORDS]:
+        is_near = likeness.get(other, 1.0) >= _ALIKE
+        if is_known or is_near or other in likely:
+            text = f"{quote}{other}{quote}"
+            cost = SLIP if is_near or other in likely else CHANGE
+            yield put(setting.program, node, text, "word", cost, subject, own)
+
+
+def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:
+    """Keys that a key may be meant for: its kin, and the words of the parameter it is for."""
+    given = argument_of(setting, setting.parent(node))
+    called = given[1] if given is not None else ""
+    return [*kin_of(own), *([called, *words(called)] if called else [])]
+
+
+def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:
+    """Returns the other words of a table that a word is an entry of."""
+    parent = setting.parent(node)
+    while isinstance(parent, (ast.Tuple, ast.List)):
+        parent = setting.parent(parent)
+    if not isinstance(parent, (ast.Dict, ast.Assign)):
+        return []
+    found = [one.value for one in ast.walk(parent) if isinstance(one, ast.Constant)]
+    return list(dict.fromkeys(one for one in found if isinstance(one, str) and one != node.value))
+
+
+def _likeness(one: str, other: str) -> float:
+    """Returns how much of two words is the same."""
+    if len(one) == 1 or len(other) == 1:
+        return 0.0
+    return difflib.SequenceMatcher(None, one, other).ratio()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import (
@@ -14,11 +16,12 @@ from grader.explain.rewriting.edit import (
     WRAP,
     Draft,
     Replacement,
+    instead,
     put,
 )
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
-from grader.explain.rewriting.program.setting import Setting, callee, is_axis
-from grader.explain.rewriting.program.source import Scope
+from grader.explain.rewriting.program.setting import Setting, callee, is_axis, with_axes
+from grader.explain.rewriting.program.source import Scope, Span
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, words
 
@@ -68,6 +71,27 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
         subject = "a value that is written out"
         yield put(setting.program, node, name, "name", cost, subject, ("constant", own))
+
+
+def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
+    """Yields another variable that is assigned to."""
+    parent = setting.parent(node)
+    if not isinstance(node.ctx, ast.Store) or not isinstance(parent, ast.Assign):
+        return
+    names = setting.scopes.names(node)
+    known = [other for other in names.natures if other != node.id and not other.startswith("self.")]
+    kin = [other for other in known if kinship(node.id, other) == 2]
+    if not names.read.get(node.id):
+        set_before = [
+            other
+            for other in known
+            if other in names.own and names.first.get(other, node.lineno) < node.lineno
+        ]
+        held = {one.id for one in ast.walk(parent.value) if isinstance(one, ast.Name)}
+        kin += [other for other in set_before if other in held or names.read.get(other)]
+    for other in dict.fromkeys(kin):
+        subject = f"what `{node.id}` is assigned"
+        yield put(setting.program, node, other, "target", CHANGE, subject)
 
 
 def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bool:
@@ -182,29 +206,98 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 _MOST_MEMBERS = 8
-_PARTS = {"real": ("imag",), "imag": ("real",)}
+_MOST_INDICES = 4
+_PARTS = {"real": "imag", "imag": "real"}
 _OF_TENSORS = frozenset(
     {"shape", "dtype", "device", "T", "mT", "real", "imag", "values", "indices", "grad", "data"}
 )
 
 
 def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields another attribute of the same object that the function reads."""
+    """Yields another attribute of the same object, declared by its class or read elsewhere."""
     if not isinstance(node.ctx, ast.Load) or not _is_object(node.value):
         return
     parent = setting.parent(node)
     if isinstance(parent, ast.Call) and node is parent.func and not _is_self(node.value):
         return
     end = setting.program.span(node).end
-    own, holder = setting.program.text(node), setting.program.text(node.value)
-    here = setting.seen.attributes.get((setting.program.scope(node), holder), [])
-    others = [one for one in (*_PARTS.get(node.attr, ()), *here) if one != node.attr]
-    for other in list(dict.fromkeys(others))[:_MOST_MEMBERS]:
-        is_like = nature_of_name(node.attr) is nature_of_name(other) is not None
-        cost = SLIP if kinship(node.attr, other) == 2 or is_like else WRAP
+    own = setting.program.text(node)
+    for cost, other in _others(setting, node):
         piece = Replacement(end - len(node.attr), end, other)
         subject = f"where `{own}` is used"
         yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr), (own, other))
+
+
+def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
+    holder = setting.program.text(node.value)
+    here = setting.seen.attributes.get((setting.program.scope(node), holder), [])
+    found: dict[str, float] = {}
+    if node.attr in _PARTS:
+        found[_PARTS[node.attr]] = SLIP
+    nature = nature_of_name(node.attr)
+    registered = [one for one in setting.signatures.words if kinship(node.attr, one) == 2]
+    for other in (*setting.signatures.attributes(node.attr), *here, *registered):
+        if other == node.attr or other.startswith("__"):
+            continue
+        kin = kinship(node.attr, other)
+        cost = (WRAP, CHANGE, SLIP)[kin]
+        if not kin and nature is not None and nature is not nature_of_name(other):
+            cost = WRAP + 0.5
+        is_like = other in here and nature is not None and nature is nature_of_name(other)
+        if is_like or not setting.seen.uses(other):
+            cost = min(cost, SLIP + 0.25)
+        found.setdefault(other, cost)
+    return sorted((cost, other) for other, cost in found.items())[:_MOST_MEMBERS]
+
+
+def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """Yields drafts that index by a name in place of a number or a slice."""
+    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, (ast.Slice, ast.Constant)):
+        return
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        return
+    program = setting.program
+    subject = f"an index of `{program.text(node.value)}`"
+    own = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+    wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
+    found = [
+        one for one in setting.seen.variables(node) if one.name not in own and one.nature in wanted
+    ]
+    found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
+    for one in found[:_MOST_INDICES]:
+        cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
+        piece = instead(program, node.slice, one.name)
+        alike = ("index", program.text(node.slice), one.name)
+        yield Draft("index", cost, subject, node, (piece,), piece.start, alike)
+        whole = with_axes(setting, node)
+        if whole is not node and _is_position(one.name):
+            text = f"{program.text(node.value)}[{one.name}]"
+            yield put(program, whole, text, "index", cost, subject)
+
+
+def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Yields the same of a `slice` that is made: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
+    if callee(node) != "slice" or not node.args or node.keywords:
+        return
+    program = setting.program
+    start, end = program.outer_span(node.args[0]).start, program.outer_span(node.args[-1]).end
+    widths = [
+        program.text(one)
+        for one in node.args
+        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.SIZE
+    ]
+    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    for name in setting.seen.loops(node):
+        for width in [one for one in dict.fromkeys((*widths, *sizes)) if one != name][
+            :_MOST_MEMBERS
+        ]:
+            text = f"{name} * {width}, ({name} + 1) * {width}"
+            subject = "which part is taken"
+            yield Draft("slice", CHANGE, subject, node, (Replacement(start, end, text),), start)
+
+
+def _is_position(name: str) -> bool:
+    return any(word in name for word in ("pos", "index", "idx", "ids"))
 
 
 def _is_self(node: ast.expr) -> bool:
@@ -232,6 +325,32 @@ def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         case _:
             return
     for one in setting.seen.variables(node):
-        if kinship(name, one.name) or set(words(name)) & set(words(one.name)):
+        own = re.compile(rf"\b{one.name}\.(?!size|shape|dtype|device)")
+        is_like = kinship(name, one.name) or set(words(name)) & set(words(one.name))
+        if is_like or own.search(setting.program.source):
             subject = f"of what `{node.attr}` is read"
             yield put(setting.program, node.value, one.name, "instance", SLIP, subject)
+
+
+_MOST_PAIRS = 6
+_MOST_PLACES = 8
+
+
+def likes(setting: Setting, node: ast.Assign | ast.Return | ast.AugAssign) -> Iterator[Draft]:
+    """Yields two indices of the same value exchanged: `x[1::2]` and `x[0::2]`."""
+    program = setting.program
+    parts: dict[str, dict[str, list[Span]]] = defaultdict(lambda: defaultdict(list))
+    for one in program.parts(node.value) if node.value is not None else ():
+        match one:
+            case ast.Subscript(value=ast.Name() as base, slice=index, ctx=ast.Load()):
+                parts[base.id][program.text(index)].append(program.span(index))
+            case _:
+                pass
+    for spans in parts.values():
+        for own, other in itertools.islice(itertools.combinations(spans, 2), _MOST_PAIRS):
+            places = [(span, other) for span in spans[own]] + [(span, own) for span in spans[other]]
+            if len(places) <= _MOST_PLACES:
+                pieces = tuple(sorted(Replacement(s.start, s.end, text) for s, text in places))
+                subject = f"where `{own}` and `{other}` are used"
+                cost = SLIP if len(places) == 2 else CHANGE
+                yield Draft("likes", cost, subject, node, pieces, pieces[0].start)

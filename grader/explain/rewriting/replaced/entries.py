@@ -1,4 +1,4 @@
-"""Other patterns of einops and einsum."""
+"""Other entries of tuples and lists, and other einops patterns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,41 @@ from collections.abc import Hashable, Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting, argument_of, callee
+from grader.explain.rewriting.program.source import Program
+
+
+def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """Yields `q, k = (turn(x) for x in (q, k))` for `q, k, v = (turn(x) for x in (q, k, v))`."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple() as target], value=ast.Tuple() as source):
+            pass
+        case ast.Assign(
+            targets=[ast.Tuple() as target],
+            value=(
+                ast.GeneratorExp(generators=[ast.comprehension(iter=ast.Tuple() as source)])
+                | ast.ListComp(generators=[ast.comprehension(iter=ast.Tuple() as source)])
+            ),
+        ):
+            pass
+        case _:
+            return
+    if len(target.elts) != len(source.elts) or len(target.elts) < 3:
+        return
+    program = setting.program
+    for place, one in enumerate(target.elts):
+        pieces = (_without(program, target, place), _without(program, source, place))
+        subject = f"what is done to `{program.text(one)}`"
+        at = program.span(one).start
+        yield Draft("entry-dropped", CHANGE, subject, node, pieces, at)
+
+
+def _without(program: Program, node: ast.List | ast.Tuple, place: int) -> Replacement:
+    """Drops an entry and the comma that goes with it."""
+    own = program.outer_span(node.elts[place])
+    if place > 0:
+        return Replacement(program.outer_span(node.elts[place - 1]).end, own.end, "")
+    return Replacement(own.start, program.outer_span(node.elts[1]).start, "")
+
 
 # The cost, the new pattern, and the key that the same change in another pattern shares.
 _Change = tuple[float, str, Hashable]

@@ -1,0 +1,292 @@
+"""Rewrite rules for calls, factors and terms that other values have and this one lacks."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator
+
+from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put, wrap
+from grader.explain.rewriting.program.elsewhere import LIBRARIES, Around
+from grader.explain.rewriting.program.setting import (
+    Setting,
+    callee,
+    is_axis,
+)
+from grader.explain.rewriting.program.value_kinds import nature_of_parameter
+from grader.explain.rewriting.program.vocabulary import Nature, kinship
+
+_MOST_TRANSPLANTS = 8
+_MOST_CALLABLES = 4
+_OF_TENSORS = ("dtype", "device")
+_NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
+
+
+def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields drafts that put the code around one value around another value."""
+    if not _is_target(setting, node):
+        return
+    visible = setting.seen.visible(node)
+    found: list[tuple[float, int, Around]] = []
+    for place, one in enumerate(setting.seen.surroundings(node)):
+        if one.names <= visible and not _is_there(setting, node, one):
+            found.append((_cost(setting, node, one), place, one))
+    for cost, _, one in sorted(found, key=lambda each: each[:2])[:_MOST_TRANSPLANTS]:
+        subject = "a call that is missing" if one.name else "an operation that is missing"
+        yield _around(setting, node, one.before, one.after, cost, subject)
+
+
+def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields a call of a function or a layer that is there and that nothing calls."""
+    if not _is_target(setting, node):
+        return
+    names = setting.scopes.names(node)
+    visible = setting.seen.visible(node)
+    found: list[tuple[float, str]] = []
+    for name, nature in names.natures.items():
+        attr = name.removeprefix("self.")
+        if attr != name:
+            unread = nature is Nature.FUNCTION and not names.read.get(name)
+        else:
+            maybe = nature in (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
+            unread = maybe and name in visible and not names.read.get(name)
+            unread = unread and _may_be_called(setting, name)
+        if unread:
+            found.append((CHANGE, name))
+        if attr != name and _is_gone_through(setting, name):
+            found.append((CHANGE, f"{name}[-1]"))
+    for cost, name in found[:_MOST_CALLABLES]:
+        yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
+    scope = setting.program.scope(node)
+    own = "" if isinstance(scope, ast.Module) else scope.name
+    tensors = (one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR)
+    first = next(tensors, None)
+    of_tensor = {one: f"{first}.{one}" for one in _OF_TENSORS} if first else {}
+    unused = (
+        (name, tuple(one if one in visible else of_tensor.get(one, one) for one in rest))
+        for name, rest in setting.signatures.of_first
+        if setting.seen.calls(name) == 0
+        and name != own
+        and {name, *rest} <= visible | of_tensor.keys()
+    )
+    for name, rest in itertools.islice(unused, _MOST_CALLABLES):
+        after = "".join(f", {one}" for one in rest)
+        cost = CHANGE if rest else WRAP
+        yield _around(setting, node, f"{name}(", f"{after})", cost, "a call that is missing")
+
+
+def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields a call of a function that needs one thing more: an unread one of the same nature."""
+    unread = [one for one in setting.seen.variables(node) if not one.is_read]
+    if not unread or not _is_target(setting, node):
+        return
+    scope, visible = setting.program.scope(node), setting.seen.visible(node)
+    own = {callee(node), callee(setting.parent(node)), getattr(scope, "name", "")}
+    found = [
+        (name, one.name)
+        for name, rest in setting.signatures.of_first
+        if len(rest) == 1 and name in visible - own
+        for one in unread
+        if one.name == rest[0] or _is_of_kind(one.nature, rest[0])
+    ]
+    for name, given in found[:_MOST_CALLABLES]:
+        yield _around(setting, node, f"{name}(", f", {given})", CHANGE, "a call that is missing")
+
+
+def _is_of_kind(nature: Nature, parameter: str) -> bool:
+    """Returns whether a parameter may be what a variable is, by the parameter's name."""
+    wanted = nature_of_parameter(parameter) or Nature.TENSOR
+    return nature is wanted or (nature.is_tensor and wanted.is_tensor)
+
+
+def _is_target(setting: Setting, node: ast.expr) -> bool:
+    """Returns whether a node is stored, returned or handed over, so that a part may be missing."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Compare, ast.BoolOp, ast.Lambda, ast.ListComp)):
+        return False
+    if isinstance(node, ast.Name) and (node.id in LIBRARIES or node.id in ("self", "cls")):
+        return False
+    if setting.scopes.nature(node) in _NOT_VALUES:
+        return False
+    home = setting.program.home(node)
+    match home.parent:
+        case ast.Assign() | ast.Return() | ast.AugAssign():
+            return home.field == "value"
+        case ast.Call():
+            return home.field == "args"
+        case ast.keyword():
+            return isinstance(node, (ast.Name, ast.Attribute))
+        case ast.Tuple(ctx=ast.Load()) | ast.List(ctx=ast.Load()):
+            return not isinstance(setting.parent(home.parent), ast.Subscript)
+        case ast.ListComp() | ast.GeneratorExp():
+            return home.field == "elt"
+        case ast.BinOp(op=ast.MatMult() | ast.Mult()):
+            return isinstance(node, ast.Name)
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return isinstance(node, (ast.Name, ast.Attribute))
+        case ast.Attribute():
+            return isinstance(setting.parent(home.parent), ast.Call)
+        case _:
+            return False
+
+
+def _is_there(setting: Setting, node: ast.expr, one: Around) -> bool:
+    """Returns whether the same stands around a node, or within it, already."""
+    if node is one.taken:
+        return True
+    parent = setting.parent(node)
+    own = {callee(node), callee(parent)}
+    if isinstance(parent, ast.Attribute):
+        own.add(parent.attr)
+    if one.name:
+        return one.name in own
+    text = setting.program.text(node)
+    return bool(one.after) and text.endswith(one.after)
+
+
+def _cost(setting: Setting, node: ast.expr, one: Around) -> float:
+    is_here = one.scope is setting.program.scope(node)
+    if _are_alike(node, one.taken):
+        cost = SLIP + 0.25 if is_here else CHANGE
+    else:
+        cost = WRAP if is_here else WRAP + 0.5
+    is_method = not one.before and bool(one.name)
+    return min(cost + (0.25 if is_method or not one.name else 0.0), UNLIKELY)
+
+
+def _are_alike(node: ast.expr, other: ast.expr) -> bool:
+    """Returns whether two values look like the same thing of two kin."""
+    if isinstance(node, ast.Call) and isinstance(other, ast.Call):
+        return bool(callee(node)) and callee(node) == callee(other)
+    if isinstance(node, ast.Name) and isinstance(other, ast.Name):
+        return node.id == other.id or kinship(node.id, other.id) == 2
+    if isinstance(node, ast.Attribute) and isinstance(other, ast.Attribute):
+        return ast.unparse(node.value) == ast.unparse(other.value) == "self"
+    return False
+
+
+def _is_gone_through(setting: Setting, name: str) -> bool:
+    """Returns whether an attribute holds several things, of which the last is the output's."""
+    own = re.escape(name)
+    return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", setting.program.source))
+
+
+def _may_be_called(setting: Setting, name: str) -> bool:
+    """Returns whether a variable is called somewhere in the file, or named like what is."""
+    return setting.seen.calls(name) > 0 or name.startswith(("to_", "make_", "apply"))
+
+
+def _around(
+    setting: Setting, node: ast.expr, before: str, after: str, cost: float, subject: str
+) -> Draft:
+    loose = before.endswith("(") and after.startswith((")", ","))
+    return wrap(
+        setting.program, node, before, after, "transplanted", cost, subject, None, loose=loose
+    )
+
+
+# The text before, the text after, and whether the factor only scales.
+_FACTORS = (
+    ("2 * ", "", True),
+    ("", " / 2", True),
+    ("3 * ", "", True),
+    ("1 / ", "", False),
+    ("1 - ", "", False),
+    ("", " ** 0.5", False),
+    ("", " ** 2", False),
+    ("", " + 1", False),
+    ("", " - 1", False),
+)
+_OF_COUNTS = (("", " ** 0.5"), ("3 * ", ""))
+_RARELY = (("", " ** 2"), ("1 / ", ""))
+_RARE = 2.5
+
+
+def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields signs, small terms and factors around numbers, and around tensors in arithmetic."""
+    if not _is_value(setting, node) or is_axis(setting, node):
+        return
+    nature, parent = setting.scopes.nature(node), setting.parent(node)
+    if nature is Nature.FLAG and isinstance(parent, ast.BinOp):
+        yield _with_factor(setting, node, "3 * ", "", "factor", WRAP, "a factor")
+    if isinstance(parent, ast.UnaryOp) or not (nature.is_number or nature is Nature.TENSOR):
+        return
+    scaled = isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mult, ast.Div))
+    is_operand = isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
+    if isinstance(parent, ast.BinOp) and not is_operand:
+        return
+    if nature is Nature.TENSOR and not (is_operand or _in_arithmetic(setting, node)):
+        return
+    if scaled and isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        return
+    is_exponent = (
+        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow) and node is parent.right
+    )
+    is_count = nature is Nature.SIZE and not is_operand
+    if not (is_count or (scaled and _is_scaled_above(setting, parent))):
+        cost = SLIP if is_exponent else CHANGE
+        yield _with_factor(setting, node, "-", "", "sign", cost, "a sign")
+    subject = "a factor or a term"
+    for before, after, multiplies in _FACTORS:
+        if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
+            if nature is Nature.NUMBER and before == "1 / " and not is_operand:
+                yield _with_factor(setting, node, before, after, "factor", SLIP + 0.25, subject)
+                continue
+            likely = before == "1 - " and nature is Nature.NUMBER
+            # A rate that is handed over is meant as it is: its user takes the other share.
+            likely_cost = CHANGE + 0.35 if isinstance(parent, ast.Call) else CHANGE
+            cost = likely_cost if likely else _RARE if (before, after) in _RARELY else WRAP
+            yield _with_factor(setting, node, before, after, "factor", cost, subject)
+    if is_operand and isinstance(node, ast.Name):
+        factor, cost = ("", CHANGE) if _is_doubled(parent) else ("2 * ", WRAP)
+        yield put(setting.program, node, f"{factor}({node.id} // 2)", "factor", cost, subject)
+
+
+def _is_doubled(product: ast.AST) -> bool:
+    match product:
+        case ast.BinOp(left=ast.Constant(value=2), op=ast.Mult()):
+            return True
+        case _:
+            return False
+
+
+def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
+    """Returns whether a product is itself a factor, so that its sign is that of the whole."""
+    above = setting.parent(node)
+    return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
+
+
+def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
+    """Returns whether an expression is a whole operation, or an argument of a function."""
+    if isinstance(node, ast.BinOp):
+        return not isinstance(node.op, ast.MatMult)
+    parent = setting.parent(node)
+    if isinstance(parent, (ast.Tuple, ast.List)):
+        return isinstance(setting.parent(parent), ast.Call)
+    return isinstance(parent, ast.Call) and callee(parent) in ("exp", "sin", "cos", "sqrt", "pow")
+
+
+def _with_factor(
+    setting: Setting,
+    node: ast.expr,
+    before: str,
+    after: str,
+    kind: str,
+    cost: float,
+    subject: str,
+) -> Draft:
+    alike = (type(node).__name__, callee(node), setting.program.text(node)[:12])
+    loose = before.endswith("(")
+    return wrap(setting.program, node, before, after, kind, cost, subject, alike, loose=loose)
+
+
+def _is_value(setting: Setting, node: ast.expr) -> bool:
+    """Returns whether an expression is read at a place where an operator may stand before it."""
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return False
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Attribute):
+        return False
+    if isinstance(parent, ast.Call) and node is parent.func:
+        return False
+    return not (isinstance(parent, ast.Subscript) and node is parent.value)
