@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from shutil import get_terminal_size
 
 import pytest
@@ -32,7 +32,7 @@ class PrintedCause:
 
     head: Sequence[Styled]
     details: Sequence[str] = ()
-    extent: Sequence[str] = field(default=())
+    extent: Sequence[str] = ()
 
 
 class Screen:

@@ -153,9 +153,7 @@ class Folding:
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter
     ) -> Generator[None, None, None]:
-        """Hides them, and what was warned of, while all sections are written; the last line counts
-        them.
-        """
+        """Hides failures and warnings while sections are written; the last line counts them."""
         stats = terminalreporter.stats
         self._reports = list(stats.get("failed", []))
         self.failures = {

@@ -1,9 +1,8 @@
 """What ordinary code does with Python, torch and the packages of classes: a submission.
 
-As a program it prints what came of the functions that begin with its argument.
-
-Each function answers with words of what came of it, the same on every run. A package that
-is not installed is missing inside as outside.
+As a program it prints what came of the functions that begin with its argument. Each answers with
+words of what came of it, the same on every run. A package that is not installed is missing inside
+as outside.
 """
 
 import asyncio

@@ -102,9 +102,9 @@ class Judge:
             if verdict.status is not Status.NOT_GRADED:
                 self._memory.learn(test.id, self._interview.asked, verdict)
             asked, self._interview = self._interview.asked, None
-        if verdict.status is Status.FAILED and not self._stops_at_failures:
-            self._ask_the_rest(test, examinee, asked)
         if verdict.status is Status.FAILED:
+            if not self._stops_at_failures:
+                self._ask_the_rest(test, examinee, asked)
             self._failed.keep(test.id, asked)
         if sum(one.size for one in asked) > _MUCH:
             # Exceptions and their tracebacks hold one another, and the answers.

@@ -95,12 +95,10 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields a value that goes through a layer which its class makes and never calls."""
-    around, nature = setting.program.scope(setting.program.scope(node)), setting.scopes.nature(node)
-    if not isinstance(around, ast.ClassDef) or nature.is_number or nature is Nature.FUNCTION:
+    nature = setting.scopes.nature(node)
+    if nature.is_number or nature is Nature.FUNCTION:
         return
-    text, natures = setting.program.text(around), setting.scopes.names(node).natures
-    made = (one for one, nature in natures.items() if nature is Nature.FUNCTION and "self." in one)
-    for layer in itertools.islice((one for one in made if f"{one}(" not in text), _MOST):
+    for layer in setting.scopes.idle_layers(node)[:_MOST]:
         subject = _NEVER_USED.format(layer)
         yield wrap(
             setting.program, node, f"{layer}(", ")", "forgotten", CHANGE, subject, loose=True

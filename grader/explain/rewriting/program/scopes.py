@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.explain.rewriting.program.source import Program, Scope
@@ -49,6 +49,7 @@ class Scopes:
         self._names: dict[Scope, Names] = {}
         self._natures: dict[ast.expr, Nature] = {}
         self._attributes: dict[ast.ClassDef, dict[str, Nature]] = {}
+        self._idle: dict[ast.ClassDef, Sequence[str]] = {}
 
     def names(self, node: ast.AST) -> Names:
         """Returns the variables that may stand at a node's place."""
@@ -74,6 +75,19 @@ class Scopes:
             return {}
         defined = (one for one in around.body if isinstance(one, _FUNCTIONS))
         return {one.name: _callee(one, 1) for one in itertools.islice(defined, _MOST_FUNCTIONS)}
+
+    def idle_layers(self, node: ast.AST) -> Sequence[str]:
+        """Returns the layers that the class around a node makes and never calls, as `self.out`."""
+        around = self._class_around(self._program.scope(node))
+        if around is None:
+            return ()
+        if around not in self._idle:
+            called = set(_called_of_self(around))
+            made = _attributes_of(around).items()
+            self._idle[around] = [
+                name for name, nature in made if nature is Nature.FUNCTION and name not in called
+            ]
+        return self._idle[around]
 
     def of(self, scope: Scope) -> Names:
         """Returns the variables that a scope's statements may name."""
@@ -123,6 +137,16 @@ class Scopes:
                 return scope
             scope = self._program.scope(scope)
         return None
+
+
+def _called_of_self(around: ast.ClassDef) -> Iterator[str]:
+    """Yields the attributes of `self` that a class calls, as `self.out`."""
+    for node in ast.walk(around):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)):
+                yield f"self.{attr}"
+            case _:
+                pass
 
 
 def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
