@@ -14,6 +14,7 @@ import pytest
 from grader.authoring.handout.installing import WORKFLOW
 from grader.cli.main import cli
 from tests.harness.conftest import ROOT
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.unit
 
@@ -34,7 +35,7 @@ def at_home(tmp_path: Path) -> Path:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", rest_slow(COMMANDS, 3))
 def test_each_command_of_the_page_runs(grader, at_home, command):
     """And ends as the page says: graded, or below the bar that it sets."""
     words = shlex.split(command)[1:]

@@ -227,7 +227,9 @@ def test_whoever_has_it_right_so_far_reads_what_is_next(mine, pytest_in):
     )
     assert right != begun
     warmup.write_text(right)
-    assert "Next: run_simple_self_attention (assignment/warmup.py" in pytest_in(mine, "-n", "2")
+    first = [f"tests/public/test_{name}.py" for name in ("softmax", "simple_self_attention")]
+    printed = pytest_in(mine, "-n", "2", *first)
+    assert "Next: run_simple_self_attention (assignment/warmup.py" in printed
     warmup.write_text(right.replace("softmax(dim)", "softmax(0)"))
     assert "Next:" not in pytest_in(mine, "tests/public/test_softmax.py")
 

@@ -127,15 +127,11 @@ def test_checkpoints_are_loaded_where_nothing_but_the_file_is_left(results):
     assert "that process keeps something that is not in the file" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
-        pytest.param(
-            'optimizer.load_state_dict(checkpoint["optimizer"])',
-            "pass",
-            marks=pytest.mark.slow,
-            id="in load",
-        ),
+        pytest.param('optimizer.load_state_dict(checkpoint["optimizer"])', "pass", id="in load"),
         pytest.param(
             "optimizer.state_dict(),", '{**optimizer.state_dict(), "state": {}},', id="in save"
         ),

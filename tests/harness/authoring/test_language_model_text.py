@@ -129,7 +129,8 @@ def grades(request, tmp_path_factory) -> dict[str, Grade]:
     return {grade.submission: grade for grade in results.grades()}
 
 
-@pytest.mark.parametrize("style", rest_slow(["heap", "pool"], ["heap"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("style", ["heap", "pool"])
 def test_a_right_program_gets_full_marks_in_any_style(grades, style):
     """Pools of processes, heaps, absent packages, decay first or last: all are right."""
     wrong = {test.id: test.message for test in grades[style].tests if test.status != Status.PASSED}

@@ -58,6 +58,7 @@ def test_the_references_get_full_marks_and_the_stubs_none(grader, tmp_path):
     assert {str(test.status) for test in stubs.tests} == {"missing"}
 
 
+@pytest.mark.slow
 def test_its_tests_catch_every_known_mistake_and_only_those(grader):
     """And every mistake that gives other numbers is named in every way of making it."""
     done = grader("verify", cwd=ASSIGNMENT)

@@ -9,11 +9,21 @@ import pytest
 
 from grader.core.assignment import find_assignment
 from tests.harness.conftest import ROOT, TINY, write_files
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
 SEEDS = 6
-LANGUAGE_MODEL = ROOT / "examples" / "language_model"
+FEED_FORWARD, LANGUAGE_MODEL = (
+    ROOT / "examples" / name for name in ("feed_forward", "language_model")
+)
+# All of an assignment that is graded quickly; two exercises of another; then each by itself.
+EXERCISES = [
+    (FEED_FORWARD, (*find_assignment(FEED_FORWARD).points,)),
+    (ROOT, ("run_softmax", "run_rope")),
+    *((ROOT, (name,)) for name in find_assignment(ROOT).points),
+    *((LANGUAGE_MODEL, (name,)) for name in find_assignment(LANGUAGE_MODEL).points),
+]
 # Right for the numbers that are not negative: one drawn number is so with some seeds only.
 UNSIGNED = """
 MISTAKES = (
@@ -73,17 +83,13 @@ def test_seeds_and_edits_are_not_tried_together(grader, tiny):
     assert "take one of them" in done.stderr
 
 
-@pytest.mark.parametrize("assignment", [".", "examples/feed_forward"])
-def test_no_score_hangs_on_the_seed(grader, assignment):
+@pytest.mark.parametrize(
+    ("assignment", "exercises"),
+    rest_slow(EXERCISES, EXERCISES[:2], rows=True),
+    ids=lambda value: value.name if isinstance(value, Path) else value[0],
+)
+def test_no_score_hangs_on_the_seed(grader, assignment, exercises):
     """Right functions pass; a wrong one gets the same points under two fixed seeds."""
-    done = grader("verify", "--seeds", 2, "--jobs", 2, "--assignment", ROOT / assignment)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("exercise", find_assignment(LANGUAGE_MODEL).points)
-def test_no_score_of_the_language_model_hangs_on_the_seed(grader, exercise):
-    """All of its exercises take more than twice as long as the other two assignments."""
-    asked = ("verify", "--seeds", 2, "--jobs", 2, "--exercise", exercise)
-    done = grader(*asked, "--assignment", LANGUAGE_MODEL)
+    asked = (word for name in exercises for word in ("--exercise", name))
+    done = grader("verify", "--seeds", 2, "--jobs", 2, *asked, "--assignment", assignment)
     assert done.returncode == 0, done.stdout + done.stderr

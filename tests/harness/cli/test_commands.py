@@ -213,6 +213,7 @@ def test_a_broken_assignment_costs_no_submission_anything(grader, tiny, tmp_path
     assert (tmp_path / "out" / "results.jsonl").read_text() == ""
 
 
+@pytest.mark.slow
 def test_references_that_do_not_import_are_told_to_pytest_users_too(tiny, tmp_path):
     """The author runs `pytest` in the assignment's folder."""
     assignment = Path(shutil.copytree(tiny, tmp_path / "assignment"))

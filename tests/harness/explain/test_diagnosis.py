@@ -138,6 +138,7 @@ def diagnosed(tmp_path) -> Callable[[Mapping[str, str]], dict[str, Diagnosis]]:
     return told
 
 
+@pytest.mark.slow
 def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_caller(diagnosed):
     """One cause has one name, though attention that never hands positions on looks the same."""
     ignored = {"positions[..., None] *": "torch.arange(x.shape[-2])[..., None] *"}

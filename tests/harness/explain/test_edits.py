@@ -412,6 +412,7 @@ def test_the_likeliest_come_first():
     assert edits[0].cost < 2 < edits[-1].cost
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_same_source_has_the_same_edits_in_every_process():
     """What is found on one machine is found on the next."""

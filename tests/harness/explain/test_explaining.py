@@ -101,6 +101,7 @@ def worded(out: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_words_can_be_left_for_later_and_come_out_the_same(grader, tiny, plainly, tmp_path):
     """`--no-explain`, then `grader explain`: what a batch would have said at once."""
     once, later = tmp_path / "once", Path(shutil.copytree(plainly.out, tmp_path / "later"))

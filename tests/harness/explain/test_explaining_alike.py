@@ -62,7 +62,7 @@ def without_costs(words: Words) -> Words:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("kind", rest_slow(SLIPS, 3))
+@pytest.mark.parametrize("kind", rest_slow(SLIPS, 4))
 def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_path):
     """Line for line and quote for quote, though it is neither asked nor mended."""
     style, _, name = SLIPS[kind].partition("/")

@@ -262,7 +262,7 @@ def marked_line(files: Mapping[str, str]) -> tuple[str, int]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("kind", rest_slow(WRONG, 2))
+@pytest.mark.parametrize("kind", rest_slow(WRONG, 3))
 def test_the_line_is_told_in_every_style(judged, kind):
     """Whatever the layout, and however the code is spread over lines, functions and files."""
     mistake, exercise, files = WRONG[kind]

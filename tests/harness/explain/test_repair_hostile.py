@@ -92,7 +92,7 @@ def graded(job: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
     return grade
 
 
-@pytest.mark.parametrize("way", rest_slow(RESISTING, 4))
+@pytest.mark.parametrize("way", rest_slow(RESISTING, 8))
 def test_resisting_changes_no_verdict_and_keeps_no_explainer(graded, way):
     """Whatever it does, every test of values is failed, and the explainer ends by its own bounds.
 

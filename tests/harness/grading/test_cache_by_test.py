@@ -258,6 +258,7 @@ def test_words_stand_where_no_verdict_changed(changed: Changed) -> None:
     assert changed.after[WRONGLY].unexplained is None
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_words_are_new_where_a_verdict_changed(tmp_path: Path) -> None:
     """What is wrong now is explained with all exercises, as if all had been graded."""
@@ -282,6 +283,7 @@ def test_what_hung_is_not_waited_for_again(tmp_path: Path) -> None:
     assert {*late[0].values()} == {"timeout"}
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_what_hung_when_it_was_imported_is_not_imported_again(tmp_path: Path) -> None:
     """Until it changes: its worker says so by what it is confined by, which nobody else has."""

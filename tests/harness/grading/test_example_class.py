@@ -54,7 +54,7 @@ def stage_half_precision(folder: Path) -> None:
     module.write_text(text.replace(exact, "    e = torch.exp(x.half()).to(x.dtype)\n"))
 
 
-@pytest.mark.parametrize("name", rest_slow(EXPECTATIONS, 4))
+@pytest.mark.parametrize("name", rest_slow(EXPECTATIONS, 8))
 def test_a_submission_gets_what_it_deserves(grades, name):
     """Wrong submissions fail, and fail only the exercises that are wrong."""
     grade, expected = grades[name], EXPECTATIONS[name]

@@ -57,7 +57,7 @@ def stage(adapters: str, folder: Path, names: Iterable[str]) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("names", rest_slow([[*ANSWERS][::5], [*ANSWERS]], 2), ids=len)
+@pytest.mark.parametrize("names", rest_slow([[*ANSWERS][::8], [*ANSWERS]], 2), ids=len)
 @pytest.mark.parametrize(
     ("adapters", "assignment"),
     [("attention", ROOT), ("feed_forward", ROOT / "examples" / "feed_forward")],

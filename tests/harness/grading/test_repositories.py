@@ -9,6 +9,7 @@ import pytest
 
 from grader import Grade, batch
 from grader.core.verdict import GradeStatus
+from tests.harness.marks import rest_slow
 from tests.harness.repositories.building import REPOSITORIES, build
 
 pytestmark = pytest.mark.process
@@ -27,7 +28,7 @@ ASSIGNMENTS = {
 }
 
 
-@pytest.fixture(scope="module", params=ASSIGNMENTS)
+@pytest.fixture(scope="module", params=rest_slow(ASSIGNMENTS, ["attention"]))
 def graded(request, tmp_path_factory) -> Mapping[str, Grade]:
     """The grades of all ten, by nothing but where their adapters lie."""
     assignment, exercises = ASSIGNMENTS[request.param]

@@ -43,6 +43,7 @@ def test_a_parameter_by_another_name_fails_at_home_as_in_class(handout, tmp_path
     assert "The tests call it with in_features" in printed
 
 
+@pytest.mark.slow
 def test_an_adapter_that_was_taken_out_is_not_implemented(handout, tmp_path, home_pytest):
     """The others are graded."""
     mine = softmax_with(

@@ -17,6 +17,7 @@ from grader.home import time_limit as limits
 from grader.home.time_limit import Limit
 from grader.testing.outcome import StudentFault
 from tests.harness.conftest import write_files
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -38,6 +39,8 @@ STUBBORN = """
 ASLEEP = """
     time.sleep(1000)
 """
+ENDLESS = (LOOP, STUBBORN, ASLEEP)
+OF_ENDLESS = ("loop", "stubborn", "asleep")
 DEEP = """
     return double(x)
 """
@@ -68,7 +71,7 @@ def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
     return run
 
 
-@pytest.mark.parametrize("body", [LOOP, STUBBORN, ASLEEP], ids=["loop", "stubborn", "asleep"])
+@pytest.mark.parametrize("body", ENDLESS, ids=OF_ENDLESS)
 def test_what_never_ends_is_ended_and_the_others_go_on(at_home, body):
     """Even if it takes the end for one of its own exceptions."""
     printed = at_home(body)
@@ -137,7 +140,7 @@ threading.Timer(2, press).start()
 """
 
 
-@pytest.mark.parametrize("body", [LOOP, STUBBORN, ASLEEP], ids=["loop", "stubborn", "asleep"])
+@pytest.mark.parametrize("body", rest_slow(ENDLESS, [STUBBORN]), ids=OF_ENDLESS)
 def test_ctrl_c_ends_what_never_ends(at_home, body):
     """Long before its limit, and even if it takes that for one of its own exceptions."""
     pressing = textwrap.indent(PRESSED, "    ")

@@ -213,6 +213,7 @@ def test_the_pages_show_both_sides_and_no_markup_of_theirs(tmp_path: Path):
     assert re.search(r'href="#b-1"', page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "size"), LOOKS)
 def test_everybody_can_read_both_sides(chromium: Browser, tmp_path: Path, scheme: str, size: dict):
     """Axe finds no serious fault, and nothing is cut off on a phone."""

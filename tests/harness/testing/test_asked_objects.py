@@ -195,6 +195,7 @@ def handout(grader, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_mistake_in_an_object_is_named_at_home_as_well(handout):
     """Though torch imports for a second when the first optimizer is made, after another failure."""
