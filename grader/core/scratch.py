@@ -1,11 +1,12 @@
-"""Folders for what a command keeps while it runs, and the removal of any folder.
+"""Scratch folders, which a command keeps while it runs, and the removal of any folder.
 
-All lie in one folder of the grader's own. Each of them holds a file that says which folder this
-process made, and that it keeps locked (flock(2)). The kernel lets go of the lock when the last
-process that holds it has ended, however that happens, and tells so in every container.
+All scratch folders lie in one folder of the grader's own. Each holds a file that names the folder
+and that the command keeps locked (flock(2)). The kernel releases the lock when the last process
+that holds it has ended, and every container sees that.
 
-A folder of a killed command is removed if that file is in it, names it, belongs to this user, and
-nobody has it locked. Names prove nothing: everything else stays.
+The scratch folder of a killed command is removed if it holds that file, if the file names it and
+belongs to this user, and if nobody holds the lock. A folder's name proves nothing: everything else
+stays.
 """
 
 from __future__ import annotations
@@ -29,9 +30,8 @@ _FOR_ITS_OWNER = 0o700
 def remove(folder: Path) -> bool:
     """Removes a folder and all that is in it; False if something is left. Raises nothing.
 
-    What lies in a folder of the folder is moved up before that one is removed: so no path has
-    more than a name, and neither the stack nor the number of open files grows with the depth. No
-    link is followed.
+    Moves the content of each subfolder up before it removes that. Every path is then one name,
+    and neither the stack nor the number of open files grows with the depth. Follows no link.
     """
     try:
         with opened(os.fspath(folder), to_change=True) as top:
@@ -54,9 +54,9 @@ def removed_afterwards(folder: Path) -> Iterator[Path]:
 
 def _empty(top: int) -> None:
     """Removes what is in an open folder, until nothing is left or nothing more can be removed."""
-    # Nobody who wrote there knew these names.
+    # No earlier writer can have guessed these names.
     names = (f"{secrets.token_hex(8)}-{number}" for number in itertools.count())
-    # What is moved up while the folder is listed may be seen only when it is listed again.
+    # The next listing finds what was moved up during this one.
     while sum(_cleared(top, entry, names) for entry in _listed(top)):
         pass
 
@@ -97,9 +97,12 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 @contextlib.contextmanager
 def opened(name: str, within: int | None = None, to_change: bool = False) -> Iterator[int]:
-    """Opens a folder so that its owner can list it, and change it if asked, whatever its mode.
+    """Opens a folder, whatever its mode, so that its owner can list it, and change it if asked.
 
-    No link is followed. Raises OSError where that is no folder, or not the owner's to open.
+    Follows no link.
+
+    Raises:
+        OSError: if it is no folder, or not the owner's to open.
     """
     try:
         descriptor = os.open(name, _FOLDER, dir_fd=within)
@@ -136,7 +139,7 @@ def _done(action: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     return True
 
 
-# Workers, who may have a user of their own, pass through; they cannot list what lies beside them.
+# Workers may run as another user: they can pass through, and cannot list.
 PASSABLE = 0o711
 _LOCK, _INSIDE = "lock", "scratch"
 _TRIES = 100
@@ -148,9 +151,9 @@ _ABANDONED_ELSEWHERE = 7 * 24 * 3600
 
 
 class Scratch:
-    """A new folder, `path`, which is kept while this process or one forked from it lives.
+    """A new folder, `path`, kept while this process or one forked from it lives.
 
-    A context manager, which removes it in the end.
+    The context manager removes it in the end.
     """
 
     def __init__(self, entry: Path, lock: int) -> None:
@@ -164,7 +167,7 @@ class Scratch:
         self.remove()
 
     def remove(self) -> bool:
-        """Removes the folder and lets go of it; False if something is left."""
+        """Removes the folder and releases its lock; False if something is left."""
         try:
             return remove_scratch(self.path)
         finally:
@@ -174,7 +177,7 @@ class Scratch:
 def new_scratch(temporary: Path | None = None) -> Scratch:
     """Makes a folder below `temporary`, by default where temporary files go.
 
-    Folders of commands that were killed are removed before.
+    Removes the folders of killed commands first.
 
     Raises:
         OSError: if none can be made.
@@ -182,9 +185,9 @@ def new_scratch(temporary: Path | None = None) -> Scratch:
     temporary = temporary or Path(tempfile.gettempdir())
     for _ in range(_TRIES):
         with contextlib.suppress(FileNotFoundError, BlockingIOError):
-            house = _house(temporary)
-            _sweep(house)
-            return _claimed(house)
+            base = _base(temporary)
+            _sweep(base)
+            return _claimed(base)
     raise FileNotFoundError(f"folders that are made in {temporary} vanish at once")
 
 
@@ -200,39 +203,39 @@ def remove_scratch(folder: Path) -> bool:
     return True
 
 
-def _house(temporary: Path) -> Path:
+def _base(temporary: Path) -> Path:
     """Returns the grader's own folder; another one if somebody else has something of that name."""
-    house = temporary / f"grader-scratch-{os.geteuid()}"
+    base = temporary / f"grader-scratch-{os.geteuid()}"
     with contextlib.suppress(FileNotFoundError):
-        return house if _is_usable(house) else _new_house(temporary)
-    new = _new_house(temporary)
+        return base if _is_usable(base) else _new_base(temporary)
+    new = _new_base(temporary)
     try:
-        new.rename(house)
+        new.rename(base)
     except OSError:  # somebody else was faster
         new.rmdir()
-    return house
+    return base
 
 
-def _is_usable(house: Path) -> bool:
-    status = house.lstat()
+def _is_usable(base: Path) -> bool:
+    status = base.lstat()
     is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     return is_own and stat.S_IMODE(status.st_mode) == PASSABLE
 
 
-def _new_house(temporary: Path) -> Path:
-    house = Path(tempfile.mkdtemp(prefix="grader-scratch-", dir=temporary))
-    house.chmod(PASSABLE)
-    return house
+def _new_base(temporary: Path) -> Path:
+    base = Path(tempfile.mkdtemp(prefix="grader-scratch-", dir=temporary))
+    base.chmod(PASSABLE)
+    return base
 
 
-def _claimed(house: Path) -> Scratch:
+def _claimed(base: Path) -> Scratch:
     """Makes a folder and locks it.
 
     Raises:
-        FileNotFoundError: if the house was removed meanwhile.
-        BlockingIOError: if somebody takes the folder for abandoned.
+        FileNotFoundError: if the base was removed meanwhile.
+        BlockingIOError: if another process is removing it as abandoned.
     """
-    entry = Path(tempfile.mkdtemp(dir=house))
+    entry = Path(tempfile.mkdtemp(dir=base))
     lock = os.open(entry / _LOCK, _FILE | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with _unless_held():
@@ -248,9 +251,9 @@ def _claimed(house: Path) -> Scratch:
     return scratch
 
 
-def _sweep(house: Path) -> None:
-    """Removes the folders in the house that killed commands left."""
-    with contextlib.suppress(OSError), os.scandir(house) as entries:
+def _sweep(base: Path) -> None:
+    """Removes the folders in the base that killed commands left."""
+    with contextlib.suppress(OSError), os.scandir(base) as entries:
         for entry in entries:
             with contextlib.suppress(OSError), _abandoned(Path(entry.path)) as found:
                 remove_scratch(found)
@@ -258,7 +261,7 @@ def _sweep(house: Path) -> None:
 
 @contextlib.contextmanager
 def _abandoned(entry: Path) -> Iterator[Path]:
-    """Provides the scratch folder in an entry, which nobody else can claim or remove meanwhile.
+    """Provides the scratch folder in an entry and keeps others from claiming or removing it.
 
     Raises:
         OSError: if this user's grader did not make it, or it is in use.
@@ -290,7 +293,7 @@ def _is_own(descriptor: int) -> bool:
 
 @contextlib.contextmanager
 def _unless_held() -> Iterator[None]:
-    """Goes on where the file system has no locks: then nobody finds anything abandoned there."""
+    """Goes on where the file system has no locks: no folder there counts as abandoned."""
     try:
         yield
     except BlockingIOError:
@@ -300,7 +303,7 @@ def _unless_held() -> Iterator[None]:
 
 
 def _mark(inode: int) -> bytes:
-    """Says that a grader made a folder, and since which start of which machine."""
+    """Returns the content of the lock file: a grader made the folder, in this boot of a machine."""
     boot = b""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 
 class Refusal(Exception):
-    """Something that people gave cannot be used; the text is one sentence that says why."""
+    """An input of the user's that cannot be used; the text is one sentence that says why."""
 
 
 _ESCAPE_SEQUENCE = re.compile(
@@ -46,9 +46,9 @@ def _shown(char: str) -> str:
 
 
 def one_line(text: str, longest: int = 100) -> str:
-    """Returns the plain text on one line, cut off after a word and `longest` characters at most.
+    """Returns the plain text on one line, of `longest` characters at most.
 
-    Within a word that is cut only if nothing much stands before it.
+    A longer text ends after a word, unless that word is most of it.
     """
     line = " ".join(plain(text[: 10 * longest]).split())
     if len(line) <= longest:
@@ -59,7 +59,7 @@ def one_line(text: str, longest: int = 100) -> str:
 
 
 def first_line(text: str | None) -> str:
-    """Returns the first line of a message, which is whole in itself; the others say more."""
+    """Returns the first line of a message, which is a whole sentence; the others add to it."""
     return (text or "").partition("\n")[0]
 
 
@@ -76,7 +76,7 @@ def gained_in_words(number: float, is_full: bool) -> str:
 
 _DECLARED = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK_OR_COMMENT = re.compile(rb"[ \t\f]*(?:#|$)")
-# Those in which ASCII is ASCII: the text that an editor shows is the text that Python reads.
+# In these encodings ASCII is ASCII: an editor shows the text that Python reads.
 _PAGES = (437, 850, 852, 866, 874, 932, 936, 949, 950, *range(1250, 1259))
 _OF_EDITORS = frozenset(
     [

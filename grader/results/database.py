@@ -18,15 +18,15 @@ _GET = "SELECT value FROM batch WHERE key = ?"
 
 
 def state_of(database: sqlite3.Connection) -> str:
-    """Returns a name for what the store holds; nothing where it is not known.
+    """Returns the name of the store's state; nothing where it is not known.
 
-    It is drawn anew with each change, so that no two states of any two stores share one.
+    Each change draws a new name, so that no two states share one, in any store.
     """
     return _value(database, "state")
 
 
 def draw_state(database: sqlite3.Connection) -> None:
-    """Says that what the store holds has changed."""
+    """Records that the store has changed."""
     database.execute(_SET, ("state", secrets.token_hex(16)))
 
 
@@ -37,7 +37,7 @@ def are_current(database: sqlite3.Connection, lines: Path) -> bool:
 
 
 def note_lines(database: sqlite3.Connection, lines: Path, state: str) -> None:
-    """Remembers a file as what was written of the store in a state."""
+    """Records that a file holds the results of a state."""
     database.execute(_SET, ("lines", _stamp(state, lines)))
 
 
@@ -47,7 +47,7 @@ def _value(database: sqlite3.Connection, key: str) -> str:
 
 
 def _stamp(state: str, lines: Path) -> str:
-    """Returns the state, and which file it is: whoever edits or replaces that gives it another."""
+    """Returns the state with the file's identity, which an edit or a replacement changes."""
     try:
         status = lines.lstat()
     except OSError:
@@ -60,11 +60,11 @@ SCHEMA_VERSION = 6
 FILE = "results.sqlite"
 LINES = "results.jsonl"
 
-# A row of `test` is a test as it was when a grade was made: one whose points changed is a new row.
-# An error that is NULL where rtol is not is infinite, as in `results.jsonl`. A submission has its
-# people before it has a grade, hence its name there and not its number. Words are of the verdict at
-# their place, and stand for its message and its errors; what a submission's words say of it as a
-# whole is in `said`.
+# A row of `test` is a test as it was when a grade was made; a test with new points is a new row.
+# Where rtol is given, an error of NULL is infinite, as in `results.jsonl`. `author`, `late` and
+# `absentee` hold names, because people are known before their submission has a number. A row of
+# `words` replaces the message and the errors of the verdict at its place; `said` is the message of
+# the whole submission.
 _TABLES = """
 CREATE TABLE batch (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE test (
@@ -205,7 +205,7 @@ def connect(file: Path, mode: str) -> sqlite3.Connection:
     database = _connected(file, mode)
     if mode == "ro" and _wants_recovery(database):
         database.close()
-        # Whoever was killed while it wrote left a change half made: only a writer can undo that.
+        # A killed process left half a change, which only a writer can undo.
         with contextlib.closing(_connected(file, "rw")) as writer:
             writer.execute("SELECT * FROM sqlite_master").fetchone()
         database = _connected(file, mode)
@@ -218,13 +218,13 @@ def _connected(file: Path, mode: str) -> sqlite3.Connection:
 
 
 def _wants_recovery(database: sqlite3.Connection) -> bool:
-    """Returns whether the file cannot be read before somebody who may write has opened it."""
+    """Returns whether a writer has to open the file before it can be read."""
     try:
         database.execute("SELECT * FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY
     except sqlite3.DatabaseError:
-        return False  # whoever reads it reports what it is instead
+        return False  # the reader reports what the file is
     return False
 
 
@@ -293,7 +293,7 @@ def check(database: sqlite3.Connection, file: Path, assignment: str | None = Non
 
 
 def refuse_foreign_lines(folder: Path) -> None:
-    """Refuses a folder whose `results.jsonl` no batch can have written, as it would be replaced.
+    """Refuses a folder whose `results.jsonl` no batch can have written: a batch would replace it.
 
     Raises:
         ForeignStore: if there is such a file, or something that is none, and no store beside it.

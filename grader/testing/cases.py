@@ -1,6 +1,6 @@
 """Cases: the drawn inputs and expected outputs of one test, in the order in which it asks.
 
-Frozen fixture tensors are what public tests need at home in place of references and mistakes.
+At home, frozen fixture tensors replace the references and the known mistakes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from grader.core.wire.frames import decode, encode, receive
 from grader.core.wire.values import Value, mapped
 from grader.worker.marshalling import portable
 
-# What students have at home is drawn with it, and no batch is graded with it.
+# The seed of the tests at home; no batch is graded with it.
 HOME_SEED = 0
 
 Expected = Mapping[str, Value]
@@ -37,7 +37,7 @@ class CaseExhausted(Exception):
 
 @dataclass(slots=True)
 class Case:
-    """The inputs and expected values of one test, remembered at first and played back ever after.
+    """The inputs and expected values of one test, recorded the first time and replayed later.
 
     Fresh inputs come from `generator`; a case without one was frozen and only plays back. Every
     submission of a batch thereby gets the same inputs, and references are computed once.

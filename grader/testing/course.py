@@ -30,10 +30,10 @@ def make_importable(root: Path) -> None:
 
 @contextlib.contextmanager
 def course_code(what: str, root: Path) -> Iterator[None]:
-    """Turns an exception of the course's own code into a BadAssignment, for its author to mend.
+    """Turns an exception of the course's own code into a BadAssignment for its author.
 
     Raises:
-        BadAssignment: in place of whatever was raised; the text says in which line.
+        BadAssignment: in place of any other exception; the text names the line.
     """
     try:
         yield
@@ -86,9 +86,9 @@ AND = " + "
 
 @dataclass(frozen=True, slots=True)
 class Foundations:
-    """By exercise those that it may build on, the likeliest first; by mistake its variants.
+    """The exercises that each exercise may build on, likeliest first, and mistakes' variants.
 
-    Variants are functions that make the mistake, by exercise; `combined` tells those that make two
+    Variants are functions that make a mistake, by exercise; `combined` returns those that make two
     mistakes at once.
     """
 
@@ -144,7 +144,7 @@ def load_foundations(root: Path, exercises: Sequence[str]) -> Foundations:
 def in_building_order(
     points: Mapping[str, float], builds_on: Mapping[str, Collection[str]]
 ) -> dict[str, float]:
-    """Returns exercises with their points, as they come, but each after those it builds on."""
+    """Returns exercises with their points, in order, but each after those it builds on."""
     ordered: dict[str, float] = {}
 
     def add(exercise: str) -> None:

@@ -1,6 +1,6 @@
 """Imports a submission as its author did at home, inside the worker.
 
-At home they do no harm as the last line of a script. What stands before is kept.
+A file may end early, with `exit()` or where it asks for input: its definitions up to there count.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NOBODY_ANSWERS = "EOF when reading a line"
 
 
 class Endings:
-    """The imports that ended early: `ended` has what they raised, `places` the lines in words."""
+    """The imports that ended early: `ended` holds their exceptions, `places` the lines in words."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -44,7 +44,7 @@ class Endings:
         return tuple(dict.fromkeys(map(self._place, self.ended)))
 
     def are_ends(self) -> None:
-        """Has files of the submission keep what they defined when they exit, or ask for input."""
+        """Makes files of the submission keep their definitions when they exit or ask for input."""
         execute = importlib.machinery.SourceFileLoader.exec_module
 
         def exec_module(loader: importlib.machinery.SourceFileLoader, module: ModuleType) -> None:
@@ -76,10 +76,10 @@ class Endings:
 class Loaded:
     """A submission's adapters, or what its import raised.
 
-    `cell_errors` are what cells of a notebook raised that did not stop the import; `seconds` those
-    that modules of installed packages took, by their names; `absent` are packages that were
-    imported and are not installed. `not_run` are magics and commands of a notebook, and how files
-    ended before their ends; those that may have defined something are `missed`.
+    `cell_errors` are exceptions in a notebook's cells that did not stop the import. `seconds` are
+    the times that installed packages' modules took. `absent` are imported packages that are not
+    installed. `not_run` are a notebook's magics and commands, and files that ended early; those
+    that may have defined something are `missed`.
     """
 
     functions: dict[str, Callable[..., Any]]
@@ -121,11 +121,11 @@ def load(
 ) -> Loaded:
     """Imports `module` with the submission's folders first on `sys.path`.
 
-    The working directory becomes a likeness of the folder that was handed in; `distribution`
-    becomes findable for `importlib.metadata` through a folder below `scratch`. Of what was
-    `preloaded`, the submission's own modules of the same name take the place; of what is not
-    installed, stand-ins do. The modules of the `engine` can no longer be imported. Where there are
-    `cell_seconds`, there is a notebook's shell, and so long may the cells of notebooks take.
+    The working directory becomes a likeness of the folder that was handed in. `importlib.metadata`
+    finds `distribution` in a folder below `scratch`. The submission's own modules replace
+    `preloaded` ones of the same name; stubs replace packages that are not installed. The modules
+    of the `engine` can no longer be imported. With `cell_seconds`, notebooks have IPython's shell,
+    and their cells that much time.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
     place = make_workplace(root, scratch)

@@ -1,8 +1,8 @@
-"""Calls out and answers back: what judge and worker say to each other.
+"""Calls and answers, which judge and worker exchange.
 
-Calls that follow each other cross as what is new: a script grows by a step or two at a time. Both
-ends keep the last call. What a frame says therefore depends on those before it on the same channel,
-and on nothing else: a new worker is told a script from its beginning.
+A script grows by a step or two at a time, so a call that extends the previous one crosses as its
+new steps alone. Both ends keep the last call. A frame depends on the earlier ones of its channel
+and on nothing else: a new worker gets the whole script.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
 MAX_ADAPTERS = 1000
 MAX_UNLOADED = 4
-# Whoever executes more lines is not counted any further.
+# Counting stops here.
 MOST_LINES = 5_000_000
 
 
@@ -58,16 +58,16 @@ class Traced(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of an adapter, and what shall be observed while it runs.
+    """One call of an adapter, and what to observe while it runs.
 
-    `wrt` names the arguments whose vector-Jacobian products with `cotangent` are wanted;
+    `wrt` names the arguments whose vector-Jacobian products with `cotangent` are returned;
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
-    The steps `before` it are taken first; the answer is that to the last of those that are `then`
-    taken, if there are some. Without an `adapter` there are steps alone.
-    `trace` asks for the line of the submission that made the result what it is: its type, its
-    dtype, its shape, or that no gradient comes through.
-    `frame` is the call as it crosses, where that was encoded before; `exercise`, which does not,
-    is the adapter whose test asks, where it asks another one.
+    The steps `before` run first. The steps `then` run last, and the answer is that of the last
+    one. Without an `adapter` there are steps alone.
+    `trace` asks for the line of the submission that gave the result its type, dtype or shape, or
+    that lost its gradient.
+    `frame` is the encoded call, if it was encoded before. `exercise` is the adapter that the test
+    is about, if it calls another one; it does not cross.
     """
 
     adapter: str
@@ -159,13 +159,13 @@ class Operand:
 class Raised:
     """An exception, as text. `frames` are the submission's own, innermost last.
 
-    `culprit` is the line that is to be mended, where that is plainly another.
-    Of the innermost frame: the `expression` that raised, its `operands`, the column at which its
-    syntax is wrong (from 1), and for wrong arguments what the called function `accepts`.
-    `suggestion` is a name that may have been meant, and `lacks` the package whose import found
-    none. The judge adds what the submission `printed` just before, and, where it knows better what
-    was amiss, a `headline` and a `remark`.
-    Where something is missing, it adds what was `not_run`, which may have defined it.
+    `culprit` is the line to fix, where that is plainly another one.
+    The innermost frame gives the `expression` that raised, its `operands`, the column of a syntax
+    error (from 1), and for wrong arguments what the called function `accepts`.
+    `suggestion` is a name that may have been meant, and `lacks` a package that is not installed.
+    The judge adds the output `printed` just before. Where it knows the cause better, it adds a
+    `headline` and a `remark`. Where a name is missing, it adds the code that was `not_run` and may
+    have defined it.
     """
 
     kind: Name
@@ -189,7 +189,7 @@ class Raised:
 class Work:
     """How many torch operations a call made, and the elements of the largest tensor among them.
 
-    Or how many `lines` of Python it executed. Nothing is counted that was not asked for.
+    Or how many `lines` of Python it executed. Only what a call asks for is counted.
     """
 
     operations: Annotated[int, Below(1 << 62)] = 0
@@ -213,9 +213,9 @@ Uses = Annotated[tuple[Use, ...], AtMost(MAX_USES)]
 class ImportReport:
     """The result of importing a submission, as its worker tells it.
 
-    `problem` ended the import, and `cell_errors` ended cells of a notebook. `uses` are of what the
-    assignment forbids. `imports` are modules with the seconds that they took, `absent` packages
-    that are not installed, `not_run` magics, and `missed` what cells would have defined.
+    `problem` ended the import, and `cell_errors` ended cells of a notebook. `uses` are uses of
+    forbidden functions. `imports` are modules with the seconds that they took, `absent` packages
+    that are not installed, `not_run` magics, and `missed` the definitions that cells would make.
     """
 
     adapters: Annotated[tuple[Name, ...], AtMost(MAX_ADAPTERS)]
@@ -233,9 +233,9 @@ class Answer:
     """The answer to a call: a value or an exception, and the observations.
 
     `origin` is the line of the submission that a traced call found. `unloaded` are the parameters
-    that loading left as they were, in a call that is recorded.
-    Equal digests are equal answers, and `size` is about how many bytes one holds; who receives an
-    answer may give it both.
+    that loading left as they were, in a recorded call.
+    Equal digests mean equal answers; `size` is the approximate number of bytes. The receiver may
+    set both.
     """
 
     value: Value = None
@@ -270,7 +270,7 @@ def encode_call(call: Call, known: int = 0) -> bytes:
 
 
 def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
-    """Returns the call in what a frame of the judge's holds."""
+    """Returns the call in a header and values that the judge sent."""
     cotangent = values.pop(_COTANGENT, None)
     if "trace" in header:
         header["trace"] = Traced(header["trace"])
@@ -343,7 +343,7 @@ _UNLOADED = reader(Annotated[tuple[Unloaded, ...], AtMost(MAX_UNLOADED)])
 
 
 class Sending:
-    """The frames of calls that go one way, each the rest of the last one's script if it is that."""
+    """Encodes calls for one channel; a call that extends the last one crosses as its new steps."""
 
     def __init__(self) -> None:
         self._last: Call | None = None
@@ -362,7 +362,7 @@ class Sending:
 
 
 class Receiving:
-    """The calls in frames that `Sending` made, in their order."""
+    """Decodes the frames that `Sending` made, in their order."""
 
     def __init__(self) -> None:
         self._last = Call("", {})
@@ -372,7 +372,7 @@ class Receiving:
         return self.call_in(*decode(frame, trusted=True))
 
     def call_in(self, header: dict[str, object], values: dict[str, Value]) -> Call:
-        """Returns the next call, in what its frame holds."""
+        """Returns the next call, from the header and the values of its frame."""
         known = header.pop("known", 0)
         assert isinstance(known, int)
         call, last = call_in(header, values), self._last

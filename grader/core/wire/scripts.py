@@ -1,9 +1,9 @@
-"""Scripts: what is done, step by step, with things that stay in the worker.
+"""Scripts: the steps that a test takes with objects that stay in the worker.
 
-Such are objects that an adapter returned, and what tests make beside a submission: parameters,
-modules, optimizers, files. What a test does with them is a list of steps, each on what an earlier
-step gave, and every call takes all of them along: whoever carries a script out anew comes to the
-same. A module of torch's own crosses as plain data, of which the same one is made.
+These are objects that an adapter returned, and objects that a test makes beside a submission:
+parameters, modules, optimizers, files. A script is a list of steps; each acts on the result of an
+earlier one. Every call carries the whole script, so that a new worker comes to the same state. A
+module of `torch.nn` crosses as plain data, from which an equal module is made.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import torch
 
 from grader.core.wire.values import Value
 
-# How a folder is called in which a script makes files; what is told of these leaves it out.
+# The prefix of the folder in which a script makes files; messages leave it out.
 GIVEN = "grader-given-"
 
 
 class Doing(enum.StrEnum):
-    """The kind of a step; all but the last two act on the thing that the step is on."""
+    """The kind of a step; all but the last two act on the result of another step."""
 
     CALL = "call"
     READ = "read"
@@ -35,12 +35,12 @@ class Doing(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step, on the `on`-th thing of its script, which is what the `on`-th step gave, from 0.
+    """One step. It acts on the result of step number `on`, counted from 0.
 
-    `name` is that of a method or attribute; without one the thing itself is called, or read.
-    `NEXT` is asked `times` times, and gives the last item. `MAKE` is the engine's own: it makes
-    something beside the submission, or looks at it (`worker/marshalling.py`). `ASK` calls the
-    adapter of that name. Arguments may hold a `Local`.
+    `name` is a method or an attribute; without one, the result itself is called or read. `NEXT`
+    runs `times` times and gives the last item. `MAKE` is the engine's own: it makes or inspects
+    an object beside the submission (`worker/marshalling.py`). `ASK` calls the adapter called
+    `name`. Arguments may hold a `Local`.
     """
 
     on: int
@@ -112,7 +112,7 @@ def outline_of(module: torch.nn.Module) -> Value:
 
 
 def module_of(outline: Mapping[str, Any]) -> torch.nn.Module:
-    """Returns the module that was outlined; what was shared in that one is shared in this one."""
+    """Returns a module made from its outline; parameters that were shared stay shared."""
     tensors = [one.clone() for one in outline["tensors"]]
     made: dict[tuple[int, bool], torch.Tensor] = {}
 
@@ -188,7 +188,7 @@ def _outline(
 
 
 def _place(tensor: torch.Tensor | None, tensors: dict[int, torch.Tensor]) -> int | None:
-    """Returns where a tensor stands among all: one that is shared stands there once."""
+    """Returns a tensor's place among all tensors; a shared one has one place."""
     if tensor is None:
         return None
     tensors.setdefault(id(tensor), tensor)

@@ -1,6 +1,6 @@
-"""Under which name, from which folders and as which distribution adapters are imported.
+"""Plans how adapters are imported: the module's name, the import paths and the distribution.
 
-The files of a private copy first get the names and kinds that programs know.
+Before that, the files of a private copy get the names and suffixes that programs expect.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from grader.intake.open_folder import read_bounded
 from grader.intake.programs.source_facts import SourceFacts, read_facts
 
 _NOTEBOOK = re.compile(rb'\s*\{.*"(?:cells|worksheets)"', re.DOTALL)
-# What was typed into Canvas and Moodle, and a web address.
+# The files in which Canvas and Moodle keep typed text, and a web address.
 _TYPED = ("text entry.html", "onlinetext.html")
 _ADDRESS = "web address.html"
 _LINES = {"p", "div", "br", "li", "tr", "pre", "h1", "h2", "h3", "h4", "blockquote"}
@@ -32,7 +32,7 @@ _SHOWN = 60
 
 
 def put_as_written(copy: Path, limits: CopyLimits) -> None:
-    """Adds the names that files of a copy have for programs.
+    """Gives the files of a copy the names that programs expect.
 
     Raises:
         Unreadable: if there is nothing but typed text, and no adapter in it.
@@ -58,7 +58,7 @@ def _is_notebook(file: Path, limits: CopyLimits) -> bool:
 
 
 def _put_typed(file: Path, limits: CopyLimits) -> None:
-    """Lays what was typed beside itself as `adapters.py`, if it is all that there is."""
+    """Writes typed text to an `adapters.py` beside it; refuses what is not a program."""
     if file.name not in (*_TYPED, _ADDRESS):
         return
     text = typed_text(read_bounded(file, limits.source.bytes_each).decode("utf-8", "replace"))
@@ -133,9 +133,9 @@ class ImportPlan:
 def plan_imports(
     root: Path, home_name: str, adapters: PurePosixPath, facts: SourceFacts
 ) -> ImportPlan:
-    """Decides from the adapters' own imports and from which files lie where.
+    """Decides from the adapters' own imports and from the places of files.
 
-    `adapters` is their file relative to `root`; `home_name` is what the root was called at home.
+    `adapters` is their file relative to `root`; `home_name` is the name of the root at home.
     """
     folders = adapters.parts[:-1]
     own_folder = root.joinpath(*folders)
@@ -178,7 +178,7 @@ def _imports_by_name(folder: Path, name: str, facts: SourceFacts) -> bool:
 
 
 def _imports_siblings(root: Path, own_folder: Path, facts: SourceFacts) -> bool:
-    """Returns whether a plain import names what lies beside the adapters, and nowhere else."""
+    """Returns whether a plain import names a module that lies beside the adapters only."""
     tops = {name.split(".")[0] for name in facts.imports}
     return any(
         _module_in(own_folder, name)
@@ -197,7 +197,7 @@ def _module_in(folder: Path, name: str) -> bool:
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
-_LONGEST = 1 << 15  # bytes; a longer file would be cut off, and so is no use
+_LONGEST = 1 << 15  # bytes; a longer file would be cut off and could not be parsed
 _MOST_DOTS = 500  # in one line; tomllib takes the square of the dots of a key
 _NO_VERSION = "0.0.0"
 

@@ -1,8 +1,8 @@
 """One submission's page, which is safe to send to its authors.
 
-It is as long as there are causes: each is told once, with one message, and what else it fails is
-folded. It names no other submission and nothing of the class, links nowhere, and says of hidden
-tests what other feedback says of them too: never their names, and no number that they expect.
+Each cause is told once, with one message; the other tests that it fails are folded. The page names
+no other submission, nothing of the class, and links nowhere. It shows neither the names of hidden
+tests nor the values that they expect.
 
 Source lines have an editor's colours; the page's script draws tensors.
 """
@@ -48,7 +48,7 @@ _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line of source: its number, its text as escaped markup, and whether it is the one meant."""
+    """A line of source: its number, its text as escaped markup, and whether it is marked."""
 
     number: int
     text: Markup
@@ -94,7 +94,7 @@ def _class(kind: _TokenType) -> str:
     return ""
 
 
-# What a page has room for: a class of thousands must fit on a disk, and a page in a mail.
+# Limits of one page: a class of thousands must fit on a disk, and a page in a mail.
 _NUMBERS = 3072
 _EACH = 3
 
@@ -109,10 +109,10 @@ class Drawing:
 
 
 class Album:
-    """The pictures of one submission that its page has room for."""
+    """The pictures of one submission, as many as fit on its page."""
 
     def __init__(self, pictures: Iterable[Picture], public: frozenset[str]) -> None:
-        """Pictures of tests that are not among `public` are passed over, whoever made them."""
+        """Takes the pictures of `public` tests and leaves out all others."""
         self._pictures = {p.test: p for p in pictures if p.test in public and _is_sound(p)}
         self._room = _NUMBERS
 
@@ -177,7 +177,7 @@ class SourceExcerpt:
 class Failing:
     """An exercise that a cause fails.
 
-    `tests` are the names of those that students hold; of the others only the number is told.
+    `tests` are the names of public tests; of hidden ones only the number is told.
     """
 
     exercise: str
@@ -188,7 +188,7 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class ToldCause:
-    """A cause with all that there is to see of it."""
+    """A cause with everything that a page shows of it."""
 
     title: str
     mistake: str
@@ -250,7 +250,7 @@ def _people(settled: Iterable[Settlement]) -> str:
 
 
 class _Looking:
-    """Finds what there is to see of each cause; a picture or a walk is shown once."""
+    """Collects what a page shows of each cause; a picture or a walk is shown once."""
 
     def __init__(self, grade: Grade, evidence: Evidence) -> None:
         self._tests = grade.tests
@@ -307,7 +307,7 @@ class _Looking:
 
 
 def _source(excerpts: Iterable[Excerpt], file: str, line: int) -> SourceExcerpt | None:
-    """Returns the excerpt in whose middle a place is, as nearly as there is one."""
+    """Returns the excerpt whose middle is nearest to a place, if any holds it."""
     around = [
         excerpt
         for excerpt in excerpts
