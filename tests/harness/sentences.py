@@ -42,7 +42,10 @@ _WRITTEN_IN = (
     "grader/**/*.js",
     "grader/**/*.md.template",
     "README.md",
-    "docs/students.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/*.md",
+    "grader/*/README.md",
     "examples/*/docs/students.md",
 )
 # Lists of system calls, names for a C library, and what packages of other people say.
@@ -50,6 +53,8 @@ _NOT_WRITTEN = ("grader/worker/confinement/", "grader/worker/multiprocessing/", 
 # A pattern for other people's texts, or a question to a database, is no sentence.
 _NO_SENTENCE = re.compile(r"\\\w|\(\?|\$[\w*]|\b(?:SELECT|INSERT|DELETE|WHERE)\b|\|No ")
 _PLACEHOLDER = "{}"
+# The mark of an entry in a list, or of emphasis.
+_MARK = re.compile(r"^(?:[-*|] |\d+\. )?[*\"(]*")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _FEWEST = 4
 _END = re.compile(r"(?<=[.?!])\s+(?=[A-Z`{\"])|\n+")
@@ -68,8 +73,9 @@ class Sentence:
         words = self.text.split()
         if len(words) > LONGEST:
             yield f"{len(words)} words, {LONGEST} at most"
-        if words[0] in BEGINNINGS:
-            yield f"begins with {words[0]}"
+        begins = _MARK.sub("", self.text).partition(" ")[0]
+        if begins in BEGINNINGS:
+            yield f"begins with {begins}"
         for phrase, instead in RULED_OUT.items():
             found = re.search(phrase, self.text)
             if found:

@@ -29,7 +29,7 @@ from grader.home.bench import CONTRACT
 from grader.testing.cases import FIXTURES, remove_frozen
 from grader.testing.course import in_building_order, load_foundations
 
-_ABOUT = '"""What the adapters take and return, as it was handed out: leave this file as it is."""'
+_ABOUT = '"""Holds the types of the adapters, as they were handed out: leave this file as it is."""'
 _NAME = re.compile(r"[^\W\d]\w*")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
