@@ -275,7 +275,7 @@ def as_returned(answer: torch.Tensor | int) -> torch.Tensor | int:
     return answer.float() if is_exact else answer
 
 
-@pytest.fixture(scope="module", params=rest_slow([[*ORDERS][:1], [*ORDERS]], 2), ids=len)
+@pytest.fixture(scope="module", params=rest_slow([(*ORDERS,)[:1], (*ORDERS,)], 2), ids=len)
 def tables(request, first_round, home_draw, handout, tmp_path_factory) -> Path:
     """Submissions made of all that was shown, each with a table and an order to look in it."""
     folder = tmp_path_factory.mktemp("tables")
