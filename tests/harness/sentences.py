@@ -44,8 +44,10 @@ _WRITTEN_IN = (
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "CHANGELOG.md",
     "docs/*.md",
     "grader/*/README.md",
+    "examples/*/README.md",
     "examples/*/docs/students.md",
 )
 # Lists of system calls, names for a C library, and what packages of other people say.
