@@ -1,1 +1,1 @@
-"""Adds words to verdicts that are stored; it may be late, wrong or dead, and no grade changes."""
+"""The explainer: adds words to stored verdicts. If it is late, wrong or dead, no grade changes."""

@@ -1,7 +1,7 @@
 """Explains verdicts: runs failed tests again on the inputs that students have at home.
 
-The explainer knows nothing of the graded draw. The words are those of `pytest` on a student's own
-machine, number for number, and those of a mistake's author.
+The explainer never sees the inputs drawn for grading. Its messages are those that `pytest` prints
+on a student's own machine, number for number, and the texts of the mistakes' author.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _OTHERWISE = {
 
 
 class Explainer:
-    """The explainer of one submission after another, by the tests of an open suite.
+    """Explains one submission after another with the tests of an open suite.
 
-    The explainer looks once at submissions that are equal in a class.
+    The explainer runs a test once for all submissions of a class that answer it alike.
     """
 
     def __init__(self, suite: Suite, mistakes: KnownMistakes) -> None:
@@ -73,9 +73,9 @@ class Explainer:
     ) -> Iterator[Words]:
         """Yields the words for the tests that a submission did not pass, more with each step.
 
-        `ask` asks the submission. `statuses` holds the outcomes by test, and does not change.
-        `lost` holds the judge's words on tests without an answer. `losses` repeats the lost tests
-        last. A `workshop` proves lines.
+        `ask` sends a call to the submission. `statuses` holds the outcomes by test, and does not
+        change. `lost` holds the judge's words on tests without an answer. `losses` runs the lost
+        tests again, last. `workshop` proves that editing a line fixes a test.
         """
         made: list[Call] = []
         asked = noting(ask, made)
@@ -87,7 +87,7 @@ class Explainer:
             found = self._rerun.look(test, asked)
             if found is not None:
                 seen[test.id] = found
-        # A call that is right with no call before it may be wrong now.
+        # A test that passes with no call before it may fail after all these calls.
         for test in self._passing(statuses, seen):
             if not deadline.passed:
                 seen[test.id] = self._rerun.look(test, asked) or seen[test.id]
@@ -121,10 +121,10 @@ class Explainer:
         deadline: Deadline,
         workshop: RepairWorkshop,
     ) -> Iterator[Words]:
-        """Returns the words with known mistakes, then with steps, then with lines.
+        """Yields the words with known mistakes, then with steps, then with lines.
 
-        A student who hears of a line that mends an answer need not hear of the steps. Answers with
-        a `dependence` on earlier calls show neither.
+        A message that names the line to fix leaves out the steps. Messages about answers with a
+        `dependence` on earlier calls have neither line nor steps.
         """
         depends, alone = dependence
         seen = {**seen, **alone}
@@ -137,7 +137,7 @@ class Explainer:
 
         @functools.cache
         def followed() -> Mapping[str, StepComparison]:
-            # The steps of a call depend on earlier calls too, where any answer does.
+            # If any answer depends on earlier calls, the steps may depend on them too.
             return {} if alone else self._followed(ask, answers, statuses, deadline)
 
         def contradicts(exercise: str, mistake: str) -> bool:
@@ -178,7 +178,7 @@ class Explainer:
         deadline: Deadline,
         workshop: RepairWorkshop,
     ) -> Words:
-        """Returns the words with the lines at which tests can be mended, not with their steps."""
+        """Returns the words with the line that fixes a test in place of the test's steps."""
         asked = {
             name: [one for one in own if not depends.holds(one.question)]
             for name, own in self._asked(statuses, seen).items()
@@ -214,14 +214,15 @@ class Explainer:
     ) -> tuple[Dependence, Mapping[str, RerunResult]]:
         """Returns the tests that depend on the calls `made` before, and rerun results.
 
-        Those `after` the first test were seen to do so. The rerun results are those of other wrong
-        tests, with no call before them. They are empty unless a dependence shows.
+        The tests in `after` passed alone and failed after the first test, so they are dependent.
+        The rerun results belong to the other wrong tests, each run with no call before it. They
+        are empty if no test depends on earlier calls.
         """
         asked = [*itertools.chain(*self._asked(statuses, seen).values())]
         depends = workshop.dependence(self._mistakes, asked, made).also(after)
         wrong = self._wrong(statuses, seen, depends)
         if not depends.tests:
-            # No plain answer was a control for these tests: gradients, for example.
+            # Tests without a wrong plain answer, of gradients for example, had no control run.
             for one in asked:
                 if not one.right:
                     wrong.pop(one.exercise, None)
@@ -237,7 +238,7 @@ class Explainer:
     def _nameless(
         self, answers: Mapping[str, Sequence[Observation]], findings: Mapping[str, Finding]
     ) -> tuple[WrongAnswers, ...]:
-        """Returns the wrong answers that no mistake explains, and in which chance has no part."""
+        """Returns wrong answers that no mistake explains, leaving out exercises with dropout."""
         unnamed = {
             name: own
             for name, own in answers.items()
@@ -258,9 +259,9 @@ class Explainer:
         )
 
     def _way(self, test: str, followed: Mapping[str, StepComparison]) -> str:
-        """Returns how far the steps of a test are right, or where its answer stops being numbers.
+        """Returns how far the steps of a test are right, or the line of its first NaN or infinity.
 
-        The line where the numbers stop shows the fault, and seldom is the fault.
+        The error usually sits before the line that produces the first NaN.
         """
         way = followed.get(self._suite.tests[test].exercise)
         return "" if way is None else way.in_words(test)
@@ -268,7 +269,7 @@ class Explainer:
     def _wrong(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult], depends: Dependence
     ) -> dict[str, set[str]]:
-        """Returns, by exercise, the tests that were wrong and are, whatever was called before."""
+        """Returns, by exercise, the tests that failed twice and do not depend on earlier calls."""
         wrong: dict[str, set[str]] = {}
         for test in seen.keys() - depends.concerned:
             is_wrong = statuses[test] in (Status.FAILED, Status.ERROR)
@@ -277,7 +278,7 @@ class Explainer:
         return wrong
 
     def _passes(self, test: str, ask: Ask) -> bool | None:
-        """Returns whether a test passes when it is asked so; None where no answer comes."""
+        """Returns whether a test passes with this `ask`, or None if a call gets no answer."""
         found = self._look(test, ask)
         return None if found is None else found.words is None
 
@@ -287,7 +288,7 @@ class Explainer:
     def _passing(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
     ) -> list[Test]:
-        """Returns the tests that were not passed when they were graded, and are now."""
+        """Returns the tests that failed when they were graded and pass now."""
         return [
             self._suite.tests[test]
             for test, found in seen.items()
@@ -300,9 +301,10 @@ class Explainer:
         seen: Mapping[str, RerunResult],
         workshop: RepairWorkshop,
     ) -> dict[str, RerunResult]:
-        """Returns the results of tests that pass now, but not after the first test of all.
+        """Returns the results of tests that pass now but fail after the suite's first test.
 
-        At home and in the judge, the first test leaves whatever a submission keeps of it.
+        At home and in the judge, the first test runs before them, and a submission may keep state
+        from it.
         """
         passing = [test.id for test in self._passing(statuses, seen)]
         first = next((test for test in self._suite.tests if test in statuses), None)
@@ -319,7 +321,7 @@ class Explainer:
     def _asked(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
     ) -> dict[str, list[CheckedCall]]:
-        """Returns, by exercise in the assignment's order, plain calls with known right answers."""
+        """Returns, by exercise in the assignment's order, the plain calls with known answers."""
         asked: dict[str, list[CheckedCall]] = {name: [] for name in self._suite.assignment.points}
         for test in self._suite.tests.values():
             if test.id not in seen:
@@ -374,7 +376,7 @@ class Explainer:
         return next(iter(nameless(self._mistakes, {exercise: answers})), None)
 
     def _in_turn(self, statuses: Mapping[str, Status]) -> Iterator[Test]:
-        """Yields the tests to look at: what was not passed, then what helps to tell why."""
+        """Yields the tests to run: those not passed, then passed ones that help to explain."""
         tests = [self._suite.tests[test] for test in statuses if test in self._suite.tests]
         yield from (test for test in tests if statuses[test.id] in REPEATED)
         wrong = self._with(statuses, (Status.FAILED, Status.ERROR))
@@ -405,7 +407,7 @@ class Explainer:
         )
 
     def _with(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
-        """Returns the exercises of which a test ended so."""
+        """Returns the exercises that have a test with one of the `wanted` statuses."""
         return {
             self._suite.tests[test].exercise
             for test, status in statuses.items()
@@ -439,19 +441,19 @@ def _suspected(
 
 
 def _mended(test: str, words: Told, proved: Proved, shown: bool) -> Told:
-    """Returns the words, and the line at which what they are about can be mended."""
+    """Returns the words with the line that fixes the test."""
     place = proved.mended.places[0]
     told = _with(words, proved.in_words(test, words.diagnosis is not None, shown))
     return told._replace(where=Where(plain(place.file), place.line))
 
 
 def _depending(test: str, told: Told, depends: Dependence) -> Told:
-    """Returns the words, and that the answer depends on earlier calls, where it does."""
+    """Returns the words with a remark on earlier calls, if the test's answer depends on them."""
     if test in depends.handed_on:
         return _with(told._replace(diagnosis=None), depends.in_words(test))
     if test not in depends.concerned:
         return told
-    # The rest of an exception's words is about the state that earlier calls left.
+    # The lines below describe values that earlier calls left behind.
     message = told.message if told.measurement else told.message.partition("\n")[0]
     told = Told(message, told.measurement, None, where_of(depends.lines.get(test)))
     return _with(told, depends.in_words(test))

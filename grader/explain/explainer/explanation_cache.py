@@ -1,4 +1,4 @@
-"""The explanation cache: programs that differ in comments only get the same words."""
+"""The explanation cache: programs that differ only in comments get the same words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.core.text import plain, source_text
 from grader.core.verdict import Where
 from grader.intake.open_folder import read_bounded
 
-# Bytes of programs; a syntax tree can take a thousand times as many.
+# In bytes; a syntax tree can take a thousand times as much memory as its source.
 _MOST_CODE = 1 << 18
 _MOST_BYTES = 16 << 20
 
@@ -37,9 +37,9 @@ class CodeLines:
 class SubmissionProgram:
     """The program of a submission: all its files.
 
-    Two programs with the same `likeness` compile to the same code, except for docstrings and line
-    numbers. All text that is no code is the same to the byte. Both programs therefore do the same.
-    The lines of their `files` go in pairs, in their order.
+    Two programs with the same `likeness` behave alike. They compile to the same code, except for
+    docstrings and line numbers, and their other files are equal to the byte. In `files`, the n-th
+    code line of one program corresponds to the n-th code line of the other.
     """
 
     likeness: bytes
@@ -47,7 +47,7 @@ class SubmissionProgram:
 
     @classmethod
     def below(cls, root: Path) -> SubmissionProgram | None:
-        """Returns the program below a folder; none if it is too large to be looked at."""
+        """Returns the program below a folder; None if it is too large or cannot be read."""
         digest = hashlib.sha256()
         files: dict[str, CodeLines] = {}
         code_left, bytes_left = _MOST_CODE, _MOST_BYTES
@@ -70,7 +70,10 @@ class SubmissionProgram:
         return cls(digest.digest(), files)
 
     def counterpart(self, file: str, line: int, other: SubmissionProgram) -> int | None:
-        """Returns the number of a line in `other`, of the same likeness, that says the same."""
+        """Returns the number of the same line in `other`, or None if its text differs.
+
+        `other` must have the same likeness.
+        """
         here, there = self.files.get(file), other.files.get(file)
         if here is None or there is None or line not in here.numbers:
             return None
@@ -89,14 +92,14 @@ def _is_source(path: Path) -> bool:
 
 
 def _form_and_code(content: bytes) -> tuple[bytes, CodeLines] | None:
-    """Returns the syntax of a file with lines counted by those that hold code, and these lines.
+    """Returns a file's syntax, and its lines that hold code.
 
-    Returns nothing for text that this Python cannot parse. Python reads the file here as at an
-    import.
+    Places in the syntax are counted in lines of code, so that comments do not move them. Returns
+    None for text that this Python cannot parse. The source is decoded as for an import.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the students' escapes, which is not for here
+            warnings.simplefilter("ignore")  # invalid escapes warn: the import reports them
             tree = ast.parse(content)
         lines = source_text(content).split("\n")
         _take_docstrings_out(tree)
@@ -124,14 +127,14 @@ def _ends(node: ast.expr | ast.stmt) -> tuple[int, int]:
 
 
 _MOST_REMEMBERED = 128
-# How what a submission printed is marked in a message.
+# Stands before a printed line of the submission in a message.
 _PRINTED = "    | "
-# Other text that may name a line: a warning, a traceback that was printed.
+# Other text that may name a line: a warning or a printed traceback.
 _OTHER_PLACE = re.compile(r"\bline\s*\d|\.py\W{1,3}\d|/cell \d+:\d")
 
 
 class ExplanationCache:
-    """The latest words of a class, each with the program that they were found for."""
+    """The latest words of a class, each with the program to which they belong."""
 
     def __init__(self) -> None:
         self._told: OrderedDict[Hashable, tuple[SubmissionProgram, Words]] = OrderedDict()
@@ -150,14 +153,14 @@ class ExplanationCache:
             return None
 
     def learn(self, verdicts: Hashable, program: SubmissionProgram, words: Words) -> None:
-        """Remembers words; of many the latest."""
+        """Remembers words, and forgets the oldest ones beyond a bound."""
         self._told[verdicts, program.likeness] = program, words
         while len(self._told) > _MOST_REMEMBERED:
             self._told.popitem(last=False)
 
 
 class _NotTheSame(Exception):
-    """Words are about something that differs from one program to the other."""
+    """The words quote something that differs between the two programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,7 @@ class _Moving:
         names = "|".join(re.escape(plain(name)) for name in self.old.files)
         place = re.compile(rf"(?<![\w/.])({names}):(\d+)")
         for line in lines:
-            # The pieces with an even number stand between the places.
+            # Two groups in the pattern: every third piece is text between places.
             pieces = place.split(line) if names else [line]
             _require_placeless("\0".join(pieces[::3]))
             if len(pieces) > 1 and line.startswith(_PRINTED):
@@ -204,7 +207,7 @@ class _Moving:
             yield "".join(pieces)
 
     def _repair(self, repair: Repair) -> Repair:
-        """Returns the repair at the new lines, with no cost."""
+        """Returns the repair at the new lines, with its cost set to zero."""
         places = tuple((file, self._line(file, line)) for file, line in repair.places)
         return Repair(repair.exercises, places, edits=0, calls=0, seconds=0.0)
 

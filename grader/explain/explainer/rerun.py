@@ -1,4 +1,4 @@
-"""Runs tests again: on the draw at home, and those that hung or crashed in the judge."""
+"""Runs tests again: failed ones on the students' inputs, and ones that hung or crashed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from grader.testing.suite import Suite, Test
 
 REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
 
-# The memory for a class is kept small: each answer is kept with its numbers.
+# Bounds the memory for a class: each remembered outcome holds whole tensors.
 _MOST_OUTCOMES = 12
 _MOST_NUMBERS = 1 << 14
 
@@ -39,7 +39,7 @@ Ask = Callable[[Call], Reply]
 class RerunResult:
     """The result of a test on a student's inputs: words if the test failed, answers, pictures.
 
-    `unanswered` is the plain call at which the submission raised, if it did.
+    `unanswered` is the plain call at which the submission raised, or None.
     """
 
     words: Told | None
@@ -49,9 +49,10 @@ class RerunResult:
 
 
 class Rerun:
-    """Runs the tests of an open suite, for whoever is to be asked.
+    """Runs the tests of an open suite on any submission.
 
-    A test is a function of the answers to its calls: what is equal in a class is looked at once.
+    A test's result follows from the answers to its calls. The result is remembered and reused for
+    every submission that gives the same answers.
     """
 
     def __init__(self, suite: Suite) -> None:
@@ -70,10 +71,7 @@ class Rerun:
         )
 
     def look(self, test: Test, ask: Ask) -> RerunResult | None:
-        """Returns the rerun result of a test.
-
-        Returns None where the submission hung, crashed or was late.
-        """
+        """Returns the rerun result of a test; None if the submission hung, crashed or was late."""
         asked, seen = self._memory.follow(test.id, ask)
         if seen is not None:
             return seen
@@ -94,7 +92,7 @@ class Rerun:
         return seen
 
     def _unanswered(self, test: Test, raised: object, number: int) -> Question | None:
-        """Returns the call that raised, if nothing but a value was wanted of it."""
+        """Returns the call that raised, if it is a plain call for a value."""
         asked = self._interview.asked if self._interview is not None else []
         if not isinstance(raised, StudentFault) or raised.status is not Status.ERROR or not asked:
             return None
@@ -115,9 +113,9 @@ class Rerun:
 
 
 LOST = (Status.TIMEOUT, Status.CRASHED)
-# A function that hung once is likely what hangs now: so long it is waited for to see that.
+# Wait for a hang that is probably the known one: long enough to dump the stack.
 _AGAIN_SECONDS = 0.5
-# As `faulthandler` writes it, the innermost frame first.
+# A line of `faulthandler`, which writes the innermost frame first.
 _FRAME = re.compile(r'^ *File "(.{1,500})", line (\d{1,7}) in ', re.MULTILINE)
 _ESCAPED = re.compile(r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})")
 _TOOK = re.compile(r" took longer than (?P<seconds>[\d.]+) seconds.* was stopped(?P<why>.*)$")
@@ -129,7 +127,7 @@ Repeat = Callable[[str, Ask], BaseException | None]
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A test in which no answer came: how it ended, and what the judge said of that."""
+    """A test that got no answer: its status, and the judge's words (`said`) about it."""
 
     test: str
     exercise: str
@@ -138,11 +136,12 @@ class Lost:
 
 
 class LostTests:
-    """The lost tests of one submission, which run again; the submission tells where it hangs.
+    """Runs the lost tests of one submission again to find the line at which it hangs.
 
-    The grader believes the line if one of the submission's own files has it. A test waits for the
-    full time once, and shortly where the same function hangs again. The line that was found first
-    is then told, since a loop may have several.
+    The worker's stack dump names the line. The grader believes it only if one of the submission's
+    own files has that line. A test waits for the full time once, and only briefly if the same
+    function hangs again. A loop has several lines: all tests that hang in one function get the
+    line that was found first.
     """
 
     def __init__(self, session: Session, root: Path) -> None:
@@ -155,7 +154,7 @@ class LostTests:
     ) -> Iterator[Mapping[str, Told]]:
         """Yields the words for lost tests, for more tests with each step.
 
-        `repeat` runs one test again with a given session. Only the first lost test of each
+        `repeat` runs one test again with a given way to ask. Only the first lost test of each
         exercise runs again. The other tests that hung get the line of the first.
         """
         told: dict[str, Told] = {}
@@ -182,7 +181,7 @@ class LostTests:
         return told._replace(message=f"{adapter}{not_called}{told.message}")
 
     def line(self) -> Line | None:
-        """Returns the submission's line at the time of its last delay, if the line is known."""
+        """Returns the innermost submission line in the last stack dump, or None."""
         for file, number in _FRAME.findall(self._session.stack_dump):
             name = _ESCAPED.sub(_unescaped, file).removeprefix(f"{self._root}/")
             lines = lines_of(self._root, name)
@@ -191,7 +190,7 @@ class LostTests:
         return None
 
     def _repeated(self, one: Lost, repeat: Repeat) -> tuple[StudentFault | None, Line | None, bool]:
-        """Returns a lost test's fault and line, and whether its function hung before."""
+        """Returns a lost test's fault and line, and whether the same function hung before."""
         hung = one.status is Status.TIMEOUT
         seconds = _AGAIN_SECONDS if hung and self._places else math.inf
         fault = self._fault(one, repeat, seconds)
@@ -212,15 +211,15 @@ class LostTests:
         return None
 
     def _key(self, line: Line) -> tuple[str, int]:
-        """Returns the function around a line."""
+        """Returns the file and the first line of the function around a line."""
         around = function_at(self._root, Where(line.file, line.line), "")
         return line.file, line.line if around is None else around.first
 
 
 def hang_told(said: str, line: Line, printed: Sequence[str] = (), is_known: bool = False) -> Told:
-    """Returns the words for a hang, as at home.
+    """Returns the words for a hang, the same as at home.
 
-    The words include the reason for a shorter time limit, if the judge `said` one.
+    If the judge `said` why the time limit was shorter, the words repeat that reason.
     """
     took = _TOOK.search(said)
     if took is None:

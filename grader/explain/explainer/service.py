@@ -1,4 +1,4 @@
-"""The explainer at work: verdicts come in, one submission's after another's, and words go out."""
+"""The service of the explainer process: takes jobs with verdicts and yields their words."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ from grader.sandbox.session import Session, SessionLimits
 from grader.testing.outcome import WISH, StudentFault, in_words
 from grader.testing.suite import Suite
 
-# Beyond what it holds when it begins.
+# On top of the memory that the process holds when it starts.
 _MEMORY = 1 << 30
 _LARGEST_FILE = 64 << 20
 _LATE = "its time for an explanation was over before all was told"
 
 
 class OwnTime:
-    """A clock that counts the seconds of this process, and of the workers that it waits for.
+    """A clock that counts processor time of this process and of its session's workers.
 
-    It stands still while the machine is busy with something else.
+    The clock stands still while the machine is busy with something else.
     """
 
     def __init__(self) -> None:
         self._session: Session | None = None
 
     def follow(self, session: Session) -> None:
-        """Counts the workers of a session from now on."""
+        """Counts the time of a session's workers as well."""
         self._session = session
 
     def __call__(self) -> float:
-        """Returns the seconds so far, from an unknown beginning on."""
+        """Returns seconds; only differences between two readings mean something."""
         of_workers = 0.0 if self._session is None else self._session.spent
         return time.process_time() + of_workers
 
 
 class ExplainerService:
-    """Explains the submissions that come in."""
+    """Explains one submission per job."""
 
     def __init__(
         self,
@@ -87,9 +87,9 @@ class ExplainerService:
         )
 
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
-        """Yields the words that a job asks for, more with each step.
+        """Yields the words for a job, more with each step.
 
-        A failure of any kind costs words, and the words say so.
+        After a failure of any kind, the last words say why the explanation is incomplete.
         """
         own_time, seconds = OwnTime(), self._settings.explain_seconds
         deadline = Deadline.after(seconds, own_time, EXPLAINING_WALL_FACTOR * seconds)
@@ -107,7 +107,7 @@ class ExplainerService:
         except (CopyFailed, ForkServerLost) as problem:
             yield replace(words, missing=str(problem))
         except MemoryError:
-            # The answers of other submissions may be what fills it.
+            # Remembered answers of other submissions may fill the memory: forget them all.
             self._explainer = Explainer(self._suite, self._mistakes)
             self._cache = ExplanationCache()
             yield replace(words, missing="it takes more memory to explain than an explainer has")
@@ -117,10 +117,10 @@ class ExplainerService:
 
     def _limits(self, job: Mapping[str, Any]) -> SessionLimits:
         settings, call_timeout = self._settings, self._suite.assignment.call_timeout
-        # A late worker is stopped, whatever time the submission has left.
+        # A call that is late stops its worker, even if the submission has time left.
         whole = 2 * settings.explain_seconds
         call = min(call_timeout, settings.explain_seconds / 4)
-        # An import that took all its time must show its line; no other call took longer.
+        # An import that timed out in the judge runs again only to find its line.
         is_lost = job["lost"] and job["status"] == GradeStatus.UNREADABLE
         own = call if is_lost else min(whole, settings.timeout)
         memory = settings.memory_mb << 20
@@ -166,7 +166,7 @@ class ExplainerService:
         problem: StudentFault,
         line: Line | None,
     ) -> Words:
-        """Returns the words for a submission that cannot be imported: the same for every test."""
+        """Returns the words for a submission that cannot be imported, the same for every test."""
         if job["status"] != GradeStatus.UNREADABLE:
             return Words(missing=f"it was imported once, and not again: {plain(problem.message)}")
         said = Told(plain(problem.message), where=problem.where)
@@ -176,7 +176,7 @@ class ExplainerService:
         return Words(dict.fromkeys(statuses, said), said.message, evidence)
 
     def _of_endless_import(self, said: str, problem: StudentFault, line: Line | None) -> Told:
-        """Returns the judge's words (`said`) on an endless import, with the line if it is known."""
+        """Returns the judge's words (`said`) on an endless import, with its line if known."""
         printed = problem.message.splitlines()[1:]
         if line is None:
             return Told(plain("\n".join([said, *printed])))
@@ -184,7 +184,7 @@ class ExplainerService:
         return told._replace(message=f"it cannot be imported: {told.message}")
 
     def _remark(self, submission: Submission, called: str | None, deadline: Deadline) -> str | None:
-        """Returns a remark on forbidden names in the source beside the name `called`, or None."""
+        """Returns a remark on forbidden names in the source, without those in `called`, or None."""
         mentioned = find_mentions(submission.root, self._suite.assignment.forbidden, deadline)
         named = [use for use in mentioned if use.name not in (called or "")]
         if not named:
@@ -196,7 +196,7 @@ class ExplainerService:
 
 
 def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[str, str]) -> Words:
-    """Returns the words with the judge's remarks, by test, and the submission's lines."""
+    """Returns the words with the judge's remarks on tests and excerpts of the submission."""
     told = {
         test: one._replace(message="\n".join([one.message, remarks[test]]))
         if test in remarks
@@ -210,13 +210,13 @@ def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[st
 
 
 def _source(wrong: WrongAnswers, told: Mapping[str, Told], root: Path) -> Excerpt | None:
-    """Returns the function in which an exercise is wrong, as far as that is told."""
+    """Returns the function around the place that the words name, or the exercise's function."""
     said = (told[one.test].where for one in wrong.answers if one.test in told)
     return function_at(root, next(filter(None, said), None), wrong.exercise)
 
 
 def bound_this_process() -> None:
-    """Bounds the memory of an explainer, and what it may write."""
+    """Bounds the memory of an explainer process and, on Linux, the size of files it writes."""
     limit_memory_growth(_MEMORY)
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE,) * 2)

@@ -1,4 +1,4 @@
-"""Keeps the wrong answers that no known mistake explains, for comparison over a class."""
+"""Keeps the wrong answers that no known mistake explains, to compare them across a class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST_INPUTS = 400
 def nameless(
     catalogue: Catalogue, answers: Mapping[str, Sequence[Observation]]
 ) -> tuple[WrongAnswers, ...]:
-    """Returns, by exercise, the answers to telling calls that are known to be wrong."""
+    """Returns, by exercise, the wrong answers in tests that can tell mistakes apart."""
     found = []
     for exercise, observations in answers.items():
         wrong = [
@@ -41,10 +41,7 @@ def nameless(
 def suspicion(
     exercise: str, mended: Mapping[str, RepairedExercise], walks: Sequence[StepWalk]
 ) -> str | None:
-    """Returns a suspicion, or None.
-
-    The suspicion names the line of a repair that has one, or else the first step that goes astray.
-    """
+    """Returns the line of the exercise's repair or, without one, its first wrong step, or None."""
     if exercise in mended:
         place = mended[exercise].places[0]
         return plain(f"{place.subject}: {place.source}")
@@ -76,6 +73,6 @@ def _inputs(call: Call) -> str:
 
 
 def _size(call: Call) -> int:
-    """Returns how many numbers a call passes."""
+    """Returns how many tensor values a call passes."""
     shapes = (getattr(value, "shape", ()) for value in call.arguments.values())
     return sum(math.prod(shape) for shape in shapes)

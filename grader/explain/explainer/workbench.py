@@ -1,4 +1,4 @@
-"""The workbench of a repair: sources, and workers in which rewritten ones are tried."""
+"""The repair workshop of a submission: its sources, and workers that try edits of them."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ from grader.sandbox.session import TrialWorker as Opened
 from grader.sandbox.worker import WorkerLost
 from grader.testing.memory import Reply
 
-# Which edit ended a worker is told by nobody: what was lost is tried again in so many parts.
+# A lost worker does not say which edit ended it: the edits are tried again in this many parts.
 _PARTS = 8
 
 
 @dataclass(slots=True)
 class WorkerLosses:
-    """How many more workers a submission may lose."""
+    """The number of workers that a submission may still lose."""
 
     left: int
 
 
 class RestartingBench:
-    """The bench that tries edits in a worker, and in new workers after crashes.
+    """A bench that tries edits in a worker, and starts a new worker after a crash.
 
-    New workers start as long as `losses` allow. A part of the edits that ends its worker again is
-    left out. `seconds` counts the time of all workers. The next trial depends on crashes alone,
-    never on answers.
+    New workers start as long as `losses` allow. After a crash, the edits run again in parts; a
+    part that crashes its worker again is left out. `seconds` counts the time of all workers.
+    The next trial depends on crashes alone, never on answers.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class RestartingBench:
 
     @property
     def seconds(self) -> float:
-        """Returns the seconds that trials took so far."""
+        """Returns the seconds that all trials have taken so far."""
         return self._before + (0.0 if self._bench is None else self._bench.seconds)
 
     def try_edits(self, trials: Trials) -> Outcomes:
@@ -122,7 +122,7 @@ class RestartingBench:
         """Opens another worker in the place of one that crashed.
 
         Raises:
-            WorkerLost: if it hung instead, or was one too many.
+            WorkerLost: if the worker hung, or if no further loss is allowed.
         """
         if lost.status is not Status.CRASHED or self._losses.left == 0:
             raise lost
@@ -133,7 +133,7 @@ class RestartingBench:
 
 
 def _join(whole: Outcomes, part: Outcomes, start: int) -> None:
-    """Adds what came of the edits from number `start` on."""
+    """Adds the outcomes of a part whose first edit has the number `start`."""
     whole.tried += part.tried
     whole.calls += part.calls
     for (edit, call), given in part.given.items():
@@ -142,19 +142,19 @@ def _join(whole: Outcomes, part: Outcomes, start: int) -> None:
         whole.add_control(call, part.answers[given])
 
 
-# Of one submission's workers. Who ends its own under every edit is not edited any further.
+# Per submission. A program that crashes under every edit is given up.
 _MOST_LOST = 12
 
 Ask = Callable[[Call], Reply]
-# Runs a test with a way to ask: whether it passes, None if no answer came.
+# Runs a test with the given ask: True if it passes, None if a call gets no answer.
 Passes = Callable[[str, Ask], bool | None]
 Result = TypeVar("Result")
 
 
 class RepairWorkshop:
-    """Mends one submission's wrong exercises, one after another; `repairs` tell of it.
+    """Repairs one submission's wrong exercises, one after another; `repairs` records each attempt.
 
-    `ignored` says, by exercise that nothing mends, what the code takes and never uses.
+    For exercises without a repair, `ignored` names a parameter or result that is never used.
     """
 
     def __init__(self, session: Session, submission: Submission, slips: Slips) -> None:
@@ -173,7 +173,7 @@ class RepairWorkshop:
     def dependence(
         self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]
     ) -> Dependence:
-        """Returns which wrong answers depend on the calls that were `made` before."""
+        """Returns which wrong answers depend on the calls `made` before them."""
         with contextlib.suppress(WorkerLost):
             return dependence(catalogue, self._bench, self._sources, asked, made)
         return Dependence()
@@ -181,10 +181,10 @@ class RepairWorkshop:
     def mended(
         self, catalogue: Catalogue, asked: Mapping[str, Sequence[CheckedCall]], deadline: Deadline
     ) -> dict[str, RepairedExercise]:
-        """Returns, by exercise, the place where it can be mended.
+        """Returns the repair of each exercise that has one.
 
-        `asked` holds the calls whose right answer is known, by exercise. An edit that mends one
-        exercise is proven on the exercises that build on it as well.
+        `asked` holds, by exercise, the calls whose right answer is known. An edit that fixes one
+        exercise is also proven on the exercises that build on it.
         """
         every = [one for own in asked.values() for one in own]
 
@@ -224,7 +224,11 @@ class RepairWorkshop:
     def rerun(
         self, tests: Iterable[str], look: Callable[[str, Ask], Result | None], each_alone: bool
     ) -> dict[str, Result]:
-        """Returns the result of each test that has one: in turn, or with no call before each."""
+        """Returns the results of tests that run one after another in a fresh worker.
+
+        With `each_alone`, every test starts in the state right after the import. Tests whose
+        `look` returns None have no result.
+        """
         found: dict[str, Result] = {}
         with contextlib.suppress(WorkerLost), self._session.bench() as bench:
             for number, test in enumerate(tests):
@@ -252,10 +256,10 @@ class RepairWorkshop:
 
 
 def _passing(bench: Opened, tests: Collection[str], passes: Passes, changes: Changes) -> set[str]:
-    """Returns the tests that pass when the program is changed.
+    """Returns the tests that pass when the program has the `changes`.
 
     Raises:
-        WorkerLost: if one got no answer.
+        WorkerLost: if a test got no answer.
     """
     passing: set[str] = set()
     for test in tests if is_made(bench.try_edits, changes) else ():
