@@ -1,1 +1,1 @@
-"""Finds the edits of a submission that make its wrong answers right: they prove the line."""
+"""Repair: finds edits of a submission that make wrong answers right, and so prove a line."""

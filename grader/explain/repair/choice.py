@@ -1,4 +1,4 @@
-"""Which of the lines that mend is told: the one, two between which nothing decides, or none."""
+"""Chooses the lines to tell a student, from edits that fix an exercise: one, two, or none."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
 
-# Each of the lines whose cheapest edits cost about the same may be at fault.
+# Two lines are told if the weights of their best edits differ by at most this.
 _ABOUT_THE_SAME = 0.5
-# A heavy edit more often mends by chance: a second is told sooner.
+# A heavy edit more often fixes by chance, so a second line may be farther away.
 _HEAVY, _FAR = 1.9, 0.6
-# If more lines are as likely as each other, none is told.
+# If more lines than these have practically equal weights, none is told.
 _EQUAL = 0.05
 _MOST_EQUAL = 2
-# An edit as unlikely as this mends by chance as often as not.
+# Half of the edits that weigh more than this fix by chance.
 _UNLIKELY = 2.4
-# The kinds of edit that drop a condition, and those that ask for it otherwise.
+# The kind of edit that drops a condition, and the kinds that change one.
 _DROPS = "condition-dropped"
 _ASKS = frozenset({"condition", "comparison", "branches", "negation-dropped"})
-# An edit that is no plain slip must make all right that it could.
+# A heavier edit is not a plain slip: it is held back while exercises on its lines stay wrong.
 _PLAIN = 1.3
 
 Line = tuple[str, int]
@@ -30,9 +30,9 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line that mends: its part to change, and the new text.
+    """A line whose edit fixes an exercise: the part to change (`subject`), and the new text.
 
-    The changed part may go `on` in other lines.
+    The lines in `on` change as well.
     """
 
     file: str
@@ -47,9 +47,9 @@ class Place:
 class RepairedExercise:
     """A repair of exercises: in one line, or in one of two; `makes` holds the edits.
 
-    The repair acts `besides` an edit of an exercise they build on, if that edit alone is not
-    enough. The repair `is_plain` if it is as small as slips are. If it mends `answers_only`, calls
-    that raised still raise, for another reason.
+    `besides` is a second edit that the repair needs, made for an earlier exercise. The repair
+    `is_plain` if it is as small as slips are. A repair with `answers_only` fixes wrong answers,
+    while calls that raised still raise, for another reason.
     """
 
     places: tuple[Place, ...]
@@ -65,14 +65,15 @@ class RepairedExercise:
         return self.makes[0]
 
     def at(self, place: int) -> RepairedExercise:
-        """Returns the same at one of its lines only."""
+        """Returns the repair with only one of its lines."""
         return replace(self, places=(self.places[place],), makes=(self.makes[place],))
 
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
-        """Returns the line, or the two, and the part of them to look at if no mistake is `named`.
+        """Returns the message with the line, or both lines.
 
-        The new text is told if edits are `shown`. Unless the repair `is_all`, it was not seen to
-        fix every failed test of the exercise.
+        Without a `named` mistake, the message begins with the part of the line to look at. With
+        `shown`, it contains the new text. `is_all` says that the repair was seen to fix every
+        failed test of the exercise.
         """
         where = [in_place(place) for place in self.places]
         sources = [place.source for place in self.places]
@@ -85,16 +86,17 @@ class RepairedExercise:
 
 
 def in_place(place: Place) -> str:
-    """Returns where a line is, as editors open it."""
+    """Returns the place of a line in the form that editors open: `path:line`."""
     return f"{place.file}:{place.line}"
 
 
 def chosen(
     mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
 ) -> RepairedExercise | None:
-    """Returns the repair to tell, from edits that make everything right and break nothing.
+    """Returns the repair to tell, or None if no edit is likely or too many are equally likely.
 
-    Edits that make more exercises right come before others, and likelier edits come next.
+    Only edits that fix their whole exercise and break nothing count. The edits that fix the most
+    exercises win; among these, the lightest edit wins.
     """
     able = [one for one in mends if one.is_whole]
     if not able:
@@ -120,11 +122,11 @@ def chosen(
 def _weighed(
     mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
 ) -> list[tuple[float, RepairEdit]]:
-    """Returns the mends by weight, the lightest first.
+    """Returns the repairs by weight, the lightest first.
 
-    Where a condition is not needed at all, asking its contrary only keeps calls from the fault
-    behind it. Such an edit weighs as much as dropping the condition. A condition that asks whether
-    something is given is an exception: tests often make calls of one kind only.
+    If dropping a condition also fixes the exercise, negating it only steers calls around the
+    fault. An edit that changes such a condition weighs at least as much as one that drops it.
+    Lines with `None` are an exception: tests often pass an optional argument always, or never.
     """
     weighing = EditRanking(sources, adapters)
     weights = [weighing.weight(one.made) for one in mends]

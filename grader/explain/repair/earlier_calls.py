@@ -1,4 +1,4 @@
-"""Which wrong answers are right where nothing was called before, and what earlier calls leave."""
+"""Finds wrong answers that are right with no call before, and the line that keeps state."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from grader.explain.repair.sources import EditableSources
 from grader.testing.handles.scripts import in_two_processes
 from grader.testing.outcome import Observation, Question, place_in_words
 
-# Processor time, as a net only.
+# Of processor time, as a safety net only.
 _SECONDS = 6.0
-# In one frame.
+# Calls in one frame.
 _MOST_TOGETHER = 64
-# Chance seldom gives the same result so often.
+# Repetitions of a control run: chance seldom gives the same result so often.
 AGAIN = 7
-# Earlier calls: most calls meet the state that the first ones or the last leave.
+# Of many earlier calls, the first and the last leave the state that most calls meet.
 _MOST_EARLIER = 120
 _MOST_NUMBERS = 1 << 20
 SAID = "This depends on earlier calls: the same call is right if it comes first."
@@ -41,11 +41,11 @@ Asking = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The calls that a submission answers rightly when they are the first.
+    """The calls that a submission answers rightly if no call comes before them.
 
-    Those of `tests` were seen to be answered wrongly once others had been made. `lines` are, by
-    test, where something of these is kept: putting it back, and nothing else, makes the test right.
-    Tests that are `handed_on` go on in a new process, and are right without one.
+    Calls in `tests` were seen to get wrong answers after other calls. `lines` names, by test, the
+    line that keeps state of earlier calls: restoring that state alone makes the test right. Tests
+    in `handed_on` continue in a new process, and pass if they stay in one.
     """
 
     right_first: frozenset[Asking] = frozenset()
@@ -54,20 +54,23 @@ class Dependence:
     handed_on: frozenset[str] = frozenset()
 
     def also(self, tests: Iterable[str]) -> Dependence:
-        """Returns the same with tests that fail, but pass if nothing was called before."""
+        """Returns this dependence with further tests that pass only with no call before them."""
         return replace(self, tests=self.tests.union(tests))
 
     @property
     def concerned(self) -> frozenset[str]:
-        """Returns the tests with such a call, seen to depend or not."""
+        """Returns the tests with a call that is right first, whether or not it was seen to fail.
+
+        Tests that continue in a new process are left out.
+        """
         return self.tests.union(test for test, _ in self.right_first) - self.handed_on
 
     def holds(self, one: Observation | Question) -> bool:
-        """Returns whether a call is right when it is the first."""
+        """Returns whether a call gets a right answer if no call comes before it."""
         return (one.test, one.number) in self.right_first
 
     def in_words(self, test: str) -> str:
-        """Returns the words for a test and the line, or nothing if the test shows no dependence."""
+        """Returns the words for a test, with the line if it is known, or "" if nothing is known."""
         if test in self.handed_on:
             return HANDED_ON
         if test not in self.tests:
@@ -77,7 +80,7 @@ class Dependence:
 
 
 def noting(ask: Callable[[Call], Reply], made: list[Call]) -> Callable[[Call], Reply]:
-    """Returns the same way to ask, which notes the calls that are made."""
+    """Returns an `ask` that appends each call to `made`."""
 
     def asked(call: Call) -> Reply:
         made.append(call)
@@ -93,10 +96,10 @@ def dependence(
     asked: Iterable[CheckedCall],
     made: Sequence[Call],
 ) -> Dependence:
-    """Returns the wrong answers among those `asked` about that depend on calls `made` before.
+    """Returns which of the wrong calls in `asked` depend on the calls `made` before them.
 
-    The control comes first: the wrong calls, each in the state after the import. Where none is
-    right there, nothing else is done.
+    The control comes first: each wrong call runs in the state right after the import. If no
+    answer is right there, nothing else runs.
     """
     wrong = [one for one in asked if not one.right and one.provable]
     if not wrong:
@@ -117,7 +120,7 @@ def dependence(
 def _right_alone(
     catalogue: Catalogue, bench: Workbench, asked: Sequence[CheckedCall]
 ) -> Sequence[CheckedCall]:
-    """Returns the calls that the unedited program answers rightly in the state after the import."""
+    """Returns the calls that the unedited program answers rightly right after its import."""
     right: list[CheckedCall] = []
     for start in range(0, len(asked), _MOST_TOGETHER):
         part = asked[start : start + _MOST_TOGETHER]
@@ -140,7 +143,7 @@ def _among_others(
 ) -> Dependence:
     """Returns the dependence of calls that are right alone and wrong among others.
 
-    The dependence names the line at fault where only one line is possible.
+    The dependence names a test's line if exactly one line is possible.
     """
     later = right[:_MOST_TOGETHER]
     calls, places = _sequence(later, made)
@@ -160,7 +163,7 @@ def _among_others(
 def _repair(
     catalogue: Catalogue, one: CheckedCall, outcomes: Outcomes, place: int, sources: EditableSources
 ) -> set[Line]:
-    """Returns the lines whose doing was put back where a call was answered rightly."""
+    """Returns the lines whose kept state, when restored, makes a call's answer right."""
     found: set[Line] = set()
     for number, kept in enumerate(outcomes.passed, 1):
         is_right = is_answer(catalogue, one.question, outcomes.of(number, place))
@@ -173,10 +176,10 @@ def _repair(
 def _sequence(
     asked: Sequence[CheckedCall], made: Sequence[Call]
 ) -> tuple[Sequence[Call], Mapping[int, CheckedCall]]:
-    """Returns the calls in the order in which they were made, and the places of those asked.
+    """Returns the calls in the order in which they were made, and the places of those in `asked`.
 
-    Where calls are many, only the first and the last ones are kept. The calls asked about come
-    once more at the end.
+    If there are many calls, only the first and the last ones are kept, with those in `asked`. The
+    calls in `asked` come again at the end.
     """
     known = {_form(one.question.call): one for one in asked}
     half, left = _MOST_EARLIER // 2, _MOST_NUMBERS
@@ -199,7 +202,7 @@ def _sequence(
 
 
 def _form(call: Call) -> bytes:
-    """Returns the form of a call; equal calls have equal forms."""
+    """Returns the encoding of a call without its frame; equal calls have equal encodings."""
     return encode_call(replace(call, frame=None))
 
 
@@ -208,7 +211,7 @@ def _asking(one: CheckedCall) -> Asking:
 
 
 def _size(value: object) -> int:
-    """Returns the numbers in a value."""
+    """Returns how many numbers a value holds."""
     if isinstance(value, torch.Tensor):
         return value.numel()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Repairs the wrong exercises of a submission, and tells which failed tests then pass."""
+"""Repairs the wrong exercises of a submission, and finds which failed tests then pass."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
 
-# Of an exercise, besides an edit that mends an earlier one, perhaps of its answers only; none if
-# nothing more is to be tried.
+# Takes an exercise, a second edit to make with each edit, and whether to ignore calls that raise.
+# Returns None if nothing more may be tried.
 NewSearch = Callable[[str, FileEdit | None, bool], Search | None]
 Choices = Mapping[str, RepairedExercise | None]
 
-# Mends of other exercises with which one is tried.
+# The most repairs of other exercises to combine with an exercise's own edits.
 _MOST_BESIDES = 2
-# The exercises that an edit may leave wrong, for each exercise that it makes right.
+# The most exercises that an edit may leave wrong, for each exercise that it makes right.
 _MOST_LEFT = 1 / 3
-# Where so many exercises that run the same lines were searched in vain, no other is.
+# After so many failed searches on the same lines, other exercises there are not searched.
 _MOST_IN_VAIN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RepairAttempt:
-    """The result of repairing one exercise: a choice, all exercises newly mended, and the cost.
+    """The result of repairing one exercise: the choice, the exercises newly fixed, and the cost.
 
-    `is_whole` is true if the search left nothing out. Without a choice, `ignored` is what the code
-    takes and never uses.
+    `is_whole` is true if the search left nothing out. Without a choice, `ignored` is a parameter
+    or a result that the code never uses.
     """
 
     exercise: str
@@ -44,7 +44,7 @@ class RepairAttempt:
 
 
 class ExerciseRepair:
-    """Chooses what mends each exercise; for those that are `known`, that was chosen before."""
+    """Chooses the repair of each exercise; `known` holds earlier choices, which are reused."""
 
     def __init__(
         self,
@@ -64,12 +64,12 @@ class ExerciseRepair:
         self._in_vain: dict[str, set[str]] = defaultdict(set)
 
     def attempts(self, asked: Mapping[str, Sequence[CheckedCall]]) -> Iterator[RepairAttempt]:
-        """Yields one attempt per wrong exercise, except those that an earlier choice mends too.
+        """Yields one attempt per wrong exercise, except those that an earlier choice fixes too.
 
-        `asked` holds the calls whose right answer is known, by exercise, in the assignment's
-        order. Later exercises build on the first ones. An exercise that shares lines with an
-        unmended exercise is seldom mended either. The search tries only likely edits for it, and
-        none after a few of those.
+        `asked` holds, by exercise, the calls whose right answer is known. It is in the order of
+        the assignment, where later exercises build on earlier ones. An exercise that shares lines
+        with an unrepaired exercise seldom has a repair. The search tries only likely edits for it,
+        and none if several exercises there remain unrepaired.
         """
         found: dict[str, RepairedExercise] = {}
         for exercise, own in asked.items():
@@ -99,10 +99,10 @@ class ExerciseRepair:
     def _attempt(self, exercise: str, found: Mapping[str, RepairedExercise]) -> RepairAttempt:
         """Returns the repair of an exercise, alone or together with the edit of an earlier one.
 
-        A repair is `held` back if it is no plain slip and exercises that run the same lines stay
-        wrong. Such a repair may mend by chance. A plain slip beside it that mends other exercises
-        proves the held repair. An exercise in doubt puts in doubt all exercises that the same
-        edits make right.
+        A repair may work by chance if it is not a plain slip and exercises on the same lines stay
+        wrong. Such a repair is held back until a plain slip, made together with it, fixes another
+        exercise. An exercise without a repair is doubted, and so is every later choice that would
+        fix it.
         """
         if exercise in self._known:
             choice = self._known[exercise]
@@ -138,9 +138,9 @@ class ExerciseRepair:
     def _of_answers(
         self, before: RepairAttempt, found: Mapping[str, RepairedExercise]
     ) -> RepairAttempt:
-        """Returns the repair of an exercise's wrong answers, where other calls raise.
+        """Returns the repair of an exercise's wrong answers, ignoring the calls that raise.
 
-        Much code takes inputs of as many axes as its course used, and raises for others.
+        Much code takes only the number of axes that its course used, and raises for others.
         """
         search = self._search(before.exercise, None, True)
         if search is None:
@@ -154,30 +154,33 @@ class ExerciseRepair:
         return RepairAttempt(before.exercise, choice, anew, cost, is_whole)
 
     def _chosen(self, mends: Sequence[RepairEdit]) -> RepairedExercise | None:
-        """Returns the repair to tell, and keeps it for a second request in a row."""
+        """Returns the repair to tell, and remembers it until the next call with other edits."""
         if self._last is None or self._last[0] is not mends:
             self._last = mends, chosen(mends, self._sources, self._adapters)
         return self._last[1]
 
     def _suffice(self, exercise: str) -> Callable[[Sequence[RepairEdit]], bool]:
-        """Returns whether mends tell a line: if all are unlikely, another edit may be likelier."""
+        """Returns a function that says whether edits suffice, or unlikely ones must follow.
+
+        An exercise that shares lines with an unrepaired one gets likely edits only.
+        """
         likely_only = bool(self._in_vain[exercise])
         return lambda mends: likely_only or self._chosen(mends) is not None
 
     def _sharing(self, exercise: str) -> list[str]:
-        """Returns the wrong exercises that run lines that one runs which was searched."""
+        """Returns the wrong exercises that share lines with an exercise, as its search saw."""
         passed = self._passed.get(exercise, {})
         own = passed.get(exercise, frozenset())
         return [name for name, lines in passed.items() if lines & own]
 
     def _alike(self, exercise: str, search: Search) -> set[str]:
-        """Returns the wrong exercises that run the lines of this one, except lines of adapters."""
+        """Returns the wrong exercises that share lines with this one, outside the adapters."""
         own = {one for one in search.passed[exercise] if one[0] != self._adapters}
         return {name for name, lines in search.passed.items() if lines & own}
 
 
 def _some_raise(asked: Sequence[CheckedCall]) -> bool:
-    """Returns whether of an exercise's wrong calls some raise and others have an answer."""
+    """Returns whether some of an exercise's wrong calls raise, and others have an answer."""
     return {one.answered for one in asked if not one.right} == {False, True}
 
 
@@ -190,14 +193,14 @@ def _anew(
 def _proved(
     attempt: RepairAttempt, held: dict[str, RepairedExercise], found: Mapping[str, RepairedExercise]
 ) -> Iterator[RepairAttempt]:
-    """Yields each held repair that mends a later exercise together with a second edit."""
+    """Yields each held repair that the attempt's choice needs as its second edit."""
     second = None if attempt.choice is None else attempt.choice.besides
     for name in [name for name, one in held.items() if one.made == second]:
         choice = held.pop(name)
         yield RepairAttempt(name, choice, _anew(name, choice, found), Cost(), is_whole=True)
 
 
-# Processor time for making one edit.
+# Of processor time, for making one edit.
 _SECONDS = 2.0
 
 Changes = Mapping[str, Sequence[TextChange]]
@@ -205,9 +208,9 @@ Changes = Mapping[str, Sequence[TextChange]]
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """Where an exercise can be mended, and its failed tests: those that then pass, those that fail.
+    """A repair of an exercise, and the failed tests that pass with it or still fail.
 
-    Never without one that passes. The `others` failed as well, and did not run with the edit.
+    At least one test passes. The tests in `others` failed too, but did not run with the repair.
     """
 
     mended: RepairedExercise
@@ -216,9 +219,9 @@ class Proved:
     others: frozenset[str] = frozenset()
 
     def in_words(self, test: str, named: bool = False, shown: bool = False) -> str:
-        """Returns the words for a test: the line that mends it, or that the test stays wrong.
+        """Returns the words for a test: the line that fixes it, or that the test stays wrong.
 
-        Returns nothing for a test that the repair did not run.
+        Returns "" for a test that did not run with the repair.
         """
         if test in self.passing:
             is_all = not self.failing and not self.others
@@ -234,11 +237,11 @@ def proved(
     failed: Collection[str],
     passing: Callable[[Changes], Collection[str]],
 ) -> Proved | None:
-    """Returns an exercise's mend after its `failed` tests ran with it, or None if none passes.
+    """Returns the proof of a repair from an exercise's `failed` tests, or None if none passes.
 
-    `passing` tells the tests that pass when a program is changed. If two lines mend different
-    tests, the line that mends more tests is left. A second edit is left out if the exercise does
-    not need it.
+    `passing` returns the tests that pass with given changes. If two lines fix different tests,
+    only the line that fixes more tests is kept. A second edit is dropped if the exercise does not
+    need it.
     """
     found = _mended(mended, failed, passing)
     if len(set(found)) > 1:
@@ -264,5 +267,8 @@ def _mended(
 
 
 def is_made(try_edits: Callable[[Trials], Outcomes], changes: Changes) -> bool:
-    """Returns whether a program could be changed so; it stays as it is then, from its import on."""
+    """Changes the program in a worker for all later calls, and returns whether that worked.
+
+    Later calls begin in the state right after the changed program's import.
+    """
     return bool(try_edits(Trials((), 0, (changes,), _SECONDS, stays=True)).tried)

@@ -1,4 +1,4 @@
-"""Parameters and results that a function never uses, told where no one line mends an exercise."""
+"""Finds parameters and results that a function never uses, for exercises without a repair."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.sources import EditableSources, Function
 
 Lines = Collection[tuple[str, int]]
-# What a method has of its class, and what is there only to fit a call.
+# Parameters that methods have in any case.
 _NEVER_READ = frozenset({"self", "cls"})
-# Functions that may read any variable.
+# Functions that can read any variable.
 _READ_ALL = frozenset({"locals", "vars", "eval", "exec"})
-# Methods of tensors that change nothing, but return something new.
+# Tensor methods that return a new tensor and leave the old one unchanged.
 _NEW = frozenset({"masked_fill", "transpose", "permute", "reshape", "softmax", "clamp"})
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A parameter or a result that a function never uses, and where that function stands."""
+    """A parameter or a result that a function never uses, and the place of that function."""
 
     what: str
     function: str
@@ -35,10 +35,11 @@ class Ignored:
 def ignored(
     sources: EditableSources, passed: Lines, adapters: str, asked: Sequence[CheckedCall]
 ) -> Ignored | None:
-    """Returns the one thing that the functions which wrong calls run never use, or None.
+    """Returns the only parameter or result that functions run by wrong calls never use, or None.
 
-    A parameter that is called like an argument of the adapter counts only if each wrong call of
-    those `asked` gives it, and a right one does not: right code may not need it either.
+    `passed` holds the lines that wrong calls run. Right code may not need an argument of the
+    adapter. A parameter with such a name therefore counts only if every wrong call in `asked`
+    passes it, and some right call does not.
     """
     arguments = {name for one in asked for name in one.question.call.arguments}
     found: dict[tuple[str, int, str], Ignored] = {}
@@ -55,7 +56,7 @@ def ignored(
 
 
 def _unused(node: Function) -> Iterator[tuple[str, str]]:
-    """Yields the parameters that a function never reads, and the results that it throws away."""
+    """Yields the parameters that a function never reads, and the results that it discards."""
     read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     parameters = () if read & _READ_ALL else _parameters(node)
     for name in parameters:
@@ -76,12 +77,12 @@ def _parameters(node: Function) -> list[str]:
 
 
 def _is_empty(node: Function) -> bool:
-    """Returns whether a function only raises, or is there for others to override."""
+    """Returns whether a function's body only raises, passes, or holds plain expressions."""
     return all(isinstance(one, ast.Expr | ast.Pass | ast.Raise) for one in node.body)
 
 
 def _is_decisive(name: str, asked: Sequence[CheckedCall]) -> bool:
-    """Returns whether just the wrong calls give a parameter."""
+    """Returns whether all wrong calls pass a parameter and some right call does not."""
     wrong = [one.question.call.arguments.get(name) for one in asked if not one.right]
     right = [one.question.call.arguments.get(name) for one in asked if one.right]
     is_given = [value is not None and value is not False for value in wrong]

@@ -1,4 +1,4 @@
-"""The calls that tell whether an edit mends: those answered wrongly, and those rightly."""
+"""Calls that an edit is checked with: wrong answers that it must fix, right ones to keep."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ORDER = {Aspect.VALUES: 0, Aspect.GENERALITY: 1}
 
 @dataclass(frozen=True, slots=True)
 class CheckedCall:
-    """A call of an exercise, whether its answer was right, and whether there was one.
+    """A call of an exercise, whether its answer was right, and whether it had an answer.
 
-    It is `provable` if an answer to it could be told to be right.
+    The call is `provable` if right answers to it can be told from wrong ones.
     """
 
     exercise: str
@@ -36,12 +36,12 @@ class CheckedCall:
 
     @property
     def is_plain(self) -> bool:
-        """Returns whether it is about values in plain or other shapes."""
+        """Returns whether the call tests values, in the usual or in other shapes."""
         return self.question.aspect in _ORDER
 
     @property
     def size(self) -> int:
-        """Returns the count of tensor numbers in a call, plus the sizes of its whole numbers."""
+        """Returns the count of tensor values in a call, plus the sizes of its integers."""
         numbers = 0
         for value in self.question.call.arguments.values():
             if isinstance(value, torch.Tensor):
@@ -52,7 +52,7 @@ class CheckedCall:
 
 
 def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | None) -> bool:
-    """Returns whether a call is answered rightly: the numbers, and the dtype asked for."""
+    """Returns whether an answer has the right values, in the dtype of the inputs."""
     if answer is None or not _is_of_dtype(question, answer):
         return False
     seen = Observation(question.test, question.number, question.aspect, question.call, answer)
@@ -61,7 +61,7 @@ def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | N
 
 
 def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
-    """Returns whether an answer has truth values where the right one has, else numbers."""
+    """Returns whether an answer is boolean if and only if the right one is."""
     right = catalogue.right(seen)
     if not isinstance(right, Numbers):
         return True
@@ -71,7 +71,8 @@ def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
 def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> CheckedCall:
     """Returns a call that raised.
 
-    Where it is right to answer None, as an optimizer's step does, whatever raises no more would be.
+    The call is not provable if None is the right answer, as for an optimizer's step. Any edit that
+    stops the exception would pass.
     """
     nothing = as_tensor(None)
     seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
@@ -81,9 +82,10 @@ def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Chec
 
 
 def telling(questions: Iterable[CheckedCall], most: int) -> list[CheckedCall]:
-    """Returns the first few calls, as unlike as possible: others left out, other axes, other flags.
+    """Returns at most `most` calls, one of each kind first, plain and small calls first.
 
-    An axis of one is unlike a longer one: what is given once for all hides to whom it belongs.
+    Calls differ in kind by flags, by omitted arguments, and by the axes of size 1. Broadcasting
+    along such an axis hides mistakes that longer axes show.
     """
     first: list[CheckedCall] = []
     others: list[CheckedCall] = []
@@ -96,9 +98,9 @@ def telling(questions: Iterable[CheckedCall], most: int) -> list[CheckedCall]:
 
 
 def in_turn(questions: Iterable[CheckedCall], most: int) -> Iterator[CheckedCall]:
-    """Yields the first few calls of each exercise.
+    """Yields at most `most` calls of each exercise: every exercise's first call, then the second.
 
-    The most telling call of each exercise comes first, then the next call of each.
+    The calls of one exercise are ordered as by `telling`.
     """
     by_exercise: dict[str, list[CheckedCall]] = {}
     for one in questions:

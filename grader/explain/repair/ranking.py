@@ -1,8 +1,8 @@
-"""How likely an edit that mends is to undo a slip: its cost, and the signs in its favour.
+"""Ranks the edits that fix a program by how likely each undoes the author's slip.
 
-Several edits often mend one program. The way the program reads tells them apart. A slip makes it
-odd (a name that is never used, the second before the first), and undoing the slip makes it
-plain.
+Several edits often fix one program, and the source tells them apart. A slip leaves odd code: a
+name that is never used, or the second thing before the first. Undoing the slip leaves ordinary
+code.
 """
 
 from __future__ import annotations
@@ -20,55 +20,55 @@ from grader.explain.rewriting.program.variables import asked_for_none
 from grader.explain.rewriting.program.vocabulary import Nature, Vocabulary, words
 
 _NAME = re.compile(r"[^\W\d]\w*")
-# A text holds no name, but the braces of a formatted text may.
+# Words in a string are not names; an f-string may hold names in its braces.
 _TEXT = re.compile(r"(?<![fF])(?:\"[^\"\n]*\"|'[^'\n]*')")
-# A value that is compared with itself, or subtracted from or divided by itself.
+# A value compared with itself, or subtracted from or divided by itself.
 _WITH_ITSELF = re.compile(r"(?<![\w.)\]])([a-z_][\w.]*) *(?:[<>]=?|[=!]=|-|//?|%) *\1(?![\w.(\[])")
-# The two sides of a comparison are in no order.
+# The two sides of a comparison have no usual order.
 _COMPARED = re.compile(r"[<>]=?|[=!]=")
-# As in a quarter turn, which puts what is second first, and turns its sign.
+# A quarter turn swaps two values and negates one: `(-second, first)` is in order.
 _TURNED = re.compile(r"(?<=[(\[,])\s*-\s*[\w.]+")
 
 _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 0.8
-# The order in which names stand elsewhere weighs as well.
+# For the order in which other places list the same names.
 _AS_USUAL, _UNUSUAL = -0.4, 0.4
-# An exchange of names that stand in order makes up for a fault elsewhere.
+# Swapping names that are in order only compensates for a mistake elsewhere.
 _OUT_OF_ORDER = 1.6
 _USES_WHAT_IS_UNUSED = -1.0
 _LEAVES_UNUSED = 1.0
-# A variable that is set to itself, or to another one: something is missing there.
+# A variable set to itself or to another variable: something is missing there.
 _IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None\b)[a-z]\w*\s*")
 _MENDS_WHAT_IS_IDLE = -0.6
-# What a variable, a keyword or an entry is made of is often called like it: `"output": out_bias`.
+# The target of a value often shares a word with it: `"output": out_bias`.
 _SET = re.compile(r"\s*[\"']?([\w.]+)[\"']?\s*(?:=[^=]|:)")
 _ABBREVIATED = 3
 _LIKE_ITS_TARGET = -0.35
-# An edit that gives a value to another variable.
+# The kind of an edit that assigns a value to another variable.
 _TARGET = "target"
-# An edit that gives a value that goes nowhere to a variable.
+# The kind of an edit that assigns a discarded value to a variable.
 _GOES_NOWHERE = "result"
-# A program that masks, or looks for the greatest to subtract it, has not forgotten to.
+# A function with one of these elsewhere has not forgotten to mask, or to subtract the maximum.
 _DONE_ONCE = (
     frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "triu_"}),
     frozenset({"max", "amax", "maximum"}),
 )
 _DONE_TWICE = 0.6
-# A flag is asked about, or handed on, more often than it chooses a value.
+# A flag stands in a condition, or is passed on, more often than it selects a value.
 _ASKED = re.compile(r"\s*(if|elif|while)\b")
 _CHOOSES_BY_FLAG = 0.35
-# A factor is forgotten where a product is taken, rather than where it is handed on.
+# A factor is more often missing at a matrix product than where the product is passed on.
 _PRODUCT = re.compile(r"@|\b(?:matmul|einsum|bmm)\b")
 _SCALES_A_PRODUCT = -0.1
-# At the same cost, an edit in other files comes before a call in the adapters.
+# At the same cost, edits in other files come before edits in the adapters.
 _IN_ADAPTERS = 0.01
 _SENSELESS = 1.0
-# A change that fits better where the variable is set that is only returned here.
+# Where a line only returns a variable, the change fits better at the variable's assignment.
 _RETURNED = re.compile(r"\s*return \w+\s*")
 _SET_BEFORE = 0.1
-# Among equally likely lines, a line that stands several times is less likely.
+# A line that occurs several times in its file is less likely.
 _WITH_TWINS = 0.1
-# A line that gives several variables in turn the same value is less likely as well.
+# A line that assigns the same call as another line of its function is less likely as well.
 _WITH_LIKES = 0.35
 _FORGOTTEN = "forgotten"
 
@@ -82,7 +82,7 @@ class EditRanking:
         self._vocabulary = sources.slips.vocabulary
 
     def weight(self, made: FileEdit) -> float:
-        """Returns the cost of an edit, and what speaks for and against it."""
+        """Returns the weight of an edit: its cost, plus penalties, minus bonuses."""
         edit, source = made.edit, self._sources.text(made.file)
         before, after = _changed_lines(source, edit.applied(source), edit.lines)
         weight: float = edit.cost
@@ -129,13 +129,13 @@ class EditRanking:
         return weight
 
     def _as_usual(self, made: FileEdit) -> float:
-        """Returns the weight of an order of names that other places confirm or contradict."""
+        """Returns a bonus or a penalty if other places confirm or contradict a new name order."""
         source = self._sources.text(made.file)
         gained = self._sources.orders.gained(source, made.edit.applied(source), made.edit.lines)
         return _AS_USUAL if gained > 0 else _UNUSUAL if gained < 0 else 0.0
 
     def _by_order(self, before: str, after: str) -> float:
-        """Returns the weight of a change in the order of names."""
+        """Returns a bonus if an edit puts names in their usual order, a penalty if out of it."""
         was, is_now = (disorder(text, self._vocabulary) for text in (before, after))
         if is_now > was and _names_in(before) == _names_in(after):
             return _OUT_OF_ORDER
@@ -150,14 +150,14 @@ class EditRanking:
 
 
 class _Function:
-    """The names of one function: those that it binds, and where it uses them."""
+    """The names of one function: those that it binds, and those that it uses."""
 
     def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._node = node
 
     @property
     def is_adapter(self) -> bool:
-        """Returns whether the grader calls it."""
+        """Returns whether the function is an adapter, which the grader calls."""
         return is_adapter(self._node.name)
 
     @cached_property
@@ -169,7 +169,7 @@ class _Function:
         ]
 
     def has_like(self, before: str, lines: Collection[int]) -> bool:
-        """Returns whether what a line assigns is assigned on another one, to the letter."""
+        """Returns whether another line assigns the same call as these lines."""
         own = [value for line, value in self._values if line in lines]
         others = [value for line, value in self._values if line not in lines]
         return bool(before) and any(value in others for value in own)
@@ -185,7 +185,7 @@ class _Function:
         }
 
     def used_beside(self, lines: Collection[int]) -> set[str]:
-        """Returns the names that it does something with on other lines than these."""
+        """Returns the names that other lines than these read, except in comparisons with None."""
         asked = {id(one) for one in map(asked_for_none, ast.walk(self._node)) if one is not None}
         return {
             one.id
@@ -197,7 +197,7 @@ class _Function:
         }
 
     def called_beside(self, lines: Collection[int]) -> set[str]:
-        """Returns the attributes that it reads on other lines than these."""
+        """Returns the attributes that other lines than these use."""
         return {
             one.attr
             for one in ast.walk(self._node)
@@ -206,7 +206,11 @@ class _Function:
 
 
 def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> float:
-    """Returns the weight of a change in how far a value's names resemble its variable."""
+    """Returns a bonus if an edit makes a value share more words with its target, else a penalty.
+
+    `gone` and `come` are the names that the edit removes and adds. An equal number of shared words
+    weighs nothing.
+    """
     target = _SET.match(before)
     if target is None or not gone or not come:
         return 0.0
@@ -221,7 +225,7 @@ def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> flo
 
 
 def _is_short_for(one: str, other: str) -> bool:
-    """Returns whether two words are equal, or one begins the other: `out` and `output`."""
+    """Returns whether two words are equal, or one begins with the other: `out` and `output`."""
     shorter, longer = sorted((one, other), key=len)
     return shorter == longer or (len(shorter) >= _ABBREVIATED and longer.startswith(shorter))
 
@@ -231,7 +235,7 @@ def _names_in(text: str) -> list[str]:
 
 
 def disorder(text: str, vocabulary: Vocabulary) -> int:
-    """Returns how often a name stands right after one it usually stands before."""
+    """Returns how often a name stands right after one that it usually precedes."""
     parts = _COMPARED.split(_TURNED.sub("", text))
     return sum(vocabulary.disorder(_NAME.findall(part)) for part in parts)
 

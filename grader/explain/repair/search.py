@@ -1,4 +1,4 @@
-"""Repair: which edits make an exercise's wrong answers right, and leave right ones right."""
+"""The search for edits that make an exercise's wrong answers right and break no right ones."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from grader.explain.rewriting.generation import edits_of
 
 _FOLLOWED = 3
 _WRONG_TRIED = 2
-# Models of larger sizes take long to be made.
+# Large models are slow to build.
 _SMALL = 1000
 _RIGHT_TRIED = 1
-# Calls in the proof.
+# The number of calls in the proof.
 _WRONG_PROVEN = 8
 _RIGHT_PROVEN = 3
 _OF_OTHERS = 2
 _RIGHT_OF_OTHERS = 3
-# An answer that is wrong in part may become wrong in other parts.
+# An exercise that is partly wrong may break in its right parts.
 _RIGHT_OF_WRONG_OTHERS = 12
 _MOST_RIGHT_OF_WRONG = 16
 _MOST_OF_OTHERS = 16
 _MOST_RIGHT = 40
-# The number of edits in the proof: a worker cannot tell which of them were right.
+# Padded to this number, so that the worker cannot infer which edits were right.
 _PROVEN_TOGETHER = 12
 _MOST_FOUND = 12_000
-# In characters: hundreds of edits cross in the header of one frame.
+# In characters: the header of one frame holds hundreds of edits.
 _LONGEST = 600
-# Edits that cost more are tried where nothing else mends.
+# Edits that cost more are tried only if no cheaper edit fixes the exercise.
 _LIKELY = 1.5
-# The most edits that may mend; in wrong programs they are a few in a hundred.
+# If more edits than these work, the calls are too easy; usually a few in a hundred work.
 _FEW = 20
 _MOST_SHARE = 0.15
 
 
 class Workbench(Protocol):
-    """A fresh copy of a submission, in which edits can be tried; that took it so many seconds."""
+    """A fresh copy of a submission, in which edits can be tried."""
 
     @property
     def seconds(self) -> float:
-        """Returns the seconds that it took so far."""
+        """Returns the seconds that all trials have taken so far."""
 
     def try_edits(self, trials: Trials) -> Outcomes:
         """Returns the outcomes of trials."""
@@ -59,13 +59,13 @@ Lines = frozenset[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """An edit, and the file that it is of."""
+    """An edit, and the file that it changes."""
 
     file: str
     edit: Edit
 
     def together_with(self, other: FileEdit | None) -> Mapping[str, Sequence[TextChange]]:
-        """Returns the text changes of this edit and another by file, in a worker's form."""
+        """Returns the text changes of this edit and another one, by file, as workers take them."""
         changes: dict[str, list[TextChange]] = {}
         for made in (self, other) if other is not None else (self,):
             own = [TextChange(one.start, one.end, one.text) for one in made.edit.replacements]
@@ -88,7 +88,7 @@ class RepairEdit:
 
     @property
     def is_whole(self) -> bool:
-        """Returns whether it makes all of the exercise right, and nothing wrong."""
+        """Returns whether the edit makes the whole exercise right and breaks nothing."""
         return self.share == 1 and not self.breaks
 
 
@@ -106,10 +106,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class SearchBounds:
-    """How much is tried for one exercise.
+    """The most that a search tries for one exercise.
 
-    Seconds are those of processor time in which trials are begun: a net, for what takes much longer
-    than such calls do.
+    `seconds` bounds the processor time in which trials may start. That bound is a safety net for
+    unusually slow calls.
     """
 
     edits: int = 4000
@@ -121,7 +121,7 @@ IN_CLASS = SearchBounds()
 
 
 def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdit]:
-    """Returns the edits to be tried, in their order, which follows from the sources alone."""
+    """Returns the edits to try, cheapest first, in an order that depends on the sources alone."""
     found: list[FileEdit] = []
     for file, lines in sources.concerned(passed).items():
         if len(found) > _MOST_FOUND:
@@ -134,13 +134,12 @@ def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdi
 
 
 class Search:
-    """The search for edits that mend one exercise of a submission; `cost` is the cost up to now.
+    """The search for edits that fix one exercise of a submission; `cost` is the cost so far.
 
     `asked` holds the calls of all exercises whose right answer is known. Each edit is made
-    together with the edit `besides`, which mended an exercise that this one builds on. With
+    together with the edit `besides`, which fixed an exercise that this one builds on. With
     `answers_only`, the search ignores calls that raise. `left_out` counts the edits beyond the
-    bounds. `passed` holds the lines that wrong calls pass, by exercise, for the other exercises
-    too.
+    bounds. `passed` holds, by exercise, the lines that wrong calls run, also for other exercises.
     """
 
     def __init__(
@@ -172,8 +171,8 @@ class Search:
     ) -> list[RepairEdit]:
         """Returns the edits that make the exercise's wrong answers right, in order of their cost.
 
-        All likely edits are tried on a few calls first. The remaining edits are proven in another
-        worker. Where they do not `suffice`, the unlikely ones follow, in one more worker.
+        All likely edits are tried on a few calls first. Edits that pass are proven on more calls,
+        in another worker. If they do not `suffice`, unlikely edits follow in a third worker.
         """
         with self._bench() as bench:
             passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
@@ -195,9 +194,9 @@ class Search:
     def _repair(
         self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
     ) -> list[int]:
-        """Returns those edits of a stretch, by number, that make a few calls right.
+        """Returns the numbers of those edits from `first` up to `end` that make a few calls right.
 
-        Where the seconds do not suffice, the last edits are left out.
+        Edits that do not start within the seconds are left out.
         """
         small = [one for one in self._wrong if one.size <= _SMALL and one.is_plain]
         wrong = small if len(small) >= _WRONG_TRIED else self._wrong
@@ -216,17 +215,17 @@ class Search:
         return left
 
     def _passed(self, bench: Workbench, asked: Iterable[CheckedCall]) -> Sequence[Passed]:
-        """Returns the lines that a few wrong calls pass, in a state without earlier calls."""
+        """Returns the lines that a few wrong calls run, each in the state after the import."""
         calls = [one.question.call for one in asked]
         return bench.try_edits(Trials(calls, 0, (), self._bounds.seconds, len(calls))).passed
 
     def _passed_by_others(self, bench: Workbench) -> dict[str, Lines]:
-        """Returns the lines that a wrong call of each other exercise passes."""
+        """Returns, by exercise, the lines that one wrong call of each other exercise runs."""
         wrong = in_turn([one for one in self._others if not one.right], 1)
         return {one.exercise: _lines(self._passed(bench, [one])) for one in wrong}
 
     def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[RepairEdit]:
-        """Returns the repairs that hold for more calls, in another worker."""
+        """Returns the outcomes of the edits in `left` for more calls, tried in another worker."""
         if not left or _is_luck(edits, left):
             return []
         together = _with_others(len(edits), left)
@@ -257,7 +256,7 @@ class Search:
         return outcomes
 
     def _left(self, calls: Sequence[CheckedCall], count: int, outcomes: Outcomes) -> Iterator[int]:
-        """Yields the edits, by number, with which every call is answered rightly."""
+        """Yields the numbers of the edits with which every call gets a right answer."""
         known: dict[tuple[int, int], bool] = {}
         for number in range(count):
             for place, one in enumerate(calls):
@@ -294,7 +293,7 @@ class Search:
             answer, control = outcomes.of(place, call), outcomes.unedited(call)
             is_right = one.provable and is_answer(self._catalogue, one.question, answer)
             if is_answer(self._catalogue, one.question, control):
-                is_right = False  # no edit mends what is right without it
+                is_right = False  # right without any edit: this call proves nothing
             if not one.right:
                 wrong.setdefault(one.exercise, []).append(is_right)
                 if one.question.aspect in TELLING_ASPECTS:
@@ -319,12 +318,12 @@ def _place_of(change: TextChange) -> tuple[int, int]:
 
 
 def _is_luck(edits: Sequence[FileEdit], left: Sequence[int]) -> bool:
-    """Returns whether so many edits mend that it is not what they change, but that they do."""
+    """Returns whether so many edits pass that any change seems to do."""
     return len(left) > max(_FEW, _MOST_SHARE * len(edits))
 
 
 def _with_others(count: int, left: Sequence[int]) -> list[int]:
-    """Returns the cheapest edits left, with as many others as it takes to hide which."""
+    """Returns the cheapest edits in `left`, padded with others to hide which passed."""
     chosen = set(left[:_PROVEN_TOGETHER])
     for number in range(count):
         if len(chosen) >= _PROVEN_TOGETHER:

@@ -1,4 +1,4 @@
-"""The source files of a submission, the lines that a call depends on, and name order."""
+"""The source files of a submission, the lines that a call depends on, and usual name orders."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from grader.explain.rewriting.program.vocabulary import Vocabulary, words
 from grader.explain.rewriting.slips import NO_SLIPS, Slips
 
 _ALIKE = 2
-# Neither of two places that differ from each other is the usual one.
+# An order is usual if it occurs at least this many times more than its reverse.
 _ENOUGH = 2
-# A pair of words, the one that comes first before the other, and the line where they stand.
+# Two neighbouring names, or the words in which they differ, in order.
 _Pair = tuple[str, str]
 
 
 class Orders:
-    """The orders that are usual in some files."""
+    """The orders in which some files usually list related names."""
 
     def __init__(self, texts: Iterable[str], vocabulary: Vocabulary) -> None:
         own = list(texts)
@@ -34,9 +34,9 @@ class Orders:
         self._usual = Counter(pair for pairs in self._known.values() for _, pair in pairs)
 
     def gained(self, before: str, after: str, lines: Collection[int]) -> int:
-        """Returns how many more pairs stand in their usual order after lines of a file changed.
+        """Returns how many more pairs stand in their usual order after some lines changed.
 
-        `before` is the text of one of the files.
+        `before` and `after` are texts of one file, `before` as this object knows it.
         """
         was, is_now = (
             [pair for line, pair in pairs if line in lines]
@@ -48,7 +48,7 @@ class Orders:
         return sum(_vote(usual, pair) for pair in is_now) - sum(_vote(usual, pair) for pair in was)
 
     def _pairs(self, text: str) -> Iterator[tuple[int, _Pair]]:
-        """Yields, by line, the neighbours that have an order."""
+        """Yields the pairs of neighbouring names that are related, each with its line."""
         for node in _nodes(text):
             for one, other in itertools.pairwise(_listed(node)):
                 first, second = _name(one), _name(other)
@@ -69,7 +69,7 @@ def _vote(usual: Counter[_Pair], pair: _Pair) -> int:
 
 
 def _unpacked(text: str) -> Iterator[frozenset[str]]:
-    """Yields the variables that are unpacked side by side."""
+    """Yields each pair of variables that are assigned side by side in an unpacking."""
     for node in _nodes(text):
         if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store):
             for one, other in itertools.pairwise(node.elts):
@@ -95,7 +95,7 @@ def _listed(node: ast.AST) -> Sequence[ast.expr | ast.arg]:
 
 
 def _name(node: ast.AST) -> str:
-    """Returns the variable that a value is of."""
+    """Returns the variable or attribute from which an expression starts, or ""."""
     match node:
         case ast.Name(id=name) | ast.arg(arg=name):
             return name
@@ -113,13 +113,13 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _MOST_FILES = 400
 _LONGEST = 200_000
-# Characters of other files, for the edits of one file.
+# In characters of other files, for the edits of one file.
 _MOST_READ = 400_000
 
 
 @dataclass(frozen=True, slots=True)
 class EditableFile:
-    """A file of the submission, below its root, and its statements at the top level."""
+    """A file of the submission, by its path below the root, and its top-level statements."""
 
     name: str
     text: str
@@ -129,8 +129,8 @@ class EditableFile:
 class EditableSources:
     """The Python sources below a submission's root; only these can be edited.
 
-    The grader believes a worker's report of passed lines only if the lines are in one of them.
-    `slips` are the rules and the words by which they are edited.
+    A worker may invent the lines that it reports; only lines of these files count. `slips` holds
+    the rules and the words for edits.
     """
 
     def __init__(self, files: Mapping[str, EditableFile], slips: Slips = NO_SLIPS) -> None:
@@ -139,7 +139,7 @@ class EditableSources:
 
     @classmethod
     def below(cls, root: Path, slips: Slips = NO_SLIPS) -> EditableSources:
-        """Returns all sources below a root that are small enough to be read."""
+        """Returns all sources below a root, except very large ones."""
         return cls.of(root, filter(_is_source, _files_below(root)), slips)
 
     @classmethod
@@ -150,7 +150,7 @@ class EditableSources:
             if len(files) == _MOST_FILES:
                 break
             name = path.relative_to(root).as_posix()
-            # The parser reports source that is nested too deeply as out of memory.
+            # The parser raises MemoryError for source that is nested too deeply.
             with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
                 if path.stat().st_size <= _LONGEST:
                     text = path.read_text(encoding="utf-8-sig")
@@ -164,7 +164,7 @@ class EditableSources:
 
     @functools.cached_property
     def orders(self) -> Orders:
-        """Returns the orders in which the sources name things that go together."""
+        """Returns the orders in which the sources usually list related names."""
         return Orders(self.texts, self.slips.vocabulary)
 
     def text(self, file: str) -> str:
@@ -172,7 +172,7 @@ class EditableSources:
         return self._files[file].text
 
     def elsewhere(self, file: str) -> list[str]:
-        """Returns the texts of files that a file may use: its imports, and others of its folder."""
+        """Returns the texts of the files that a file imports, and of the others in its folder."""
         imported = set(_imported(self._files[file].body))
         found: list[str] = []
         for name, other in self._files.items():
@@ -189,16 +189,16 @@ class EditableSources:
         return _as_many_as_are_read(one.text for one in others if name in _imported(one.body))
 
     def line(self, file: str, number: int) -> str:
-        """Returns a line of a file, without the space around it; nothing if there is none."""
+        """Returns a line of a file, stripped, or "" if there is no such line."""
         lines = self._files[file].text.split("\n") if file in self._files else []
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
     def count(self, file: str, text: str) -> int:
-        """Returns how often a line stands in one of the files, wherever it begins."""
+        """Returns how often a line stands in a file, whatever its indentation."""
         return [one.strip() for one in self._files[file].text.split("\n")].count(text.strip())
 
     def node(self, file: str, number: int) -> Function | None:
-        """Returns the innermost function around a line."""
+        """Returns the innermost function around a line, or None."""
         found: Function | None = None
         nodes: Iterable[ast.AST] = self._files[file].body
         while (around := next((one for one in nodes if _is_around(one, number)), None)) is not None:
@@ -208,7 +208,7 @@ class EditableSources:
         return found
 
     def concerned(self, passed: Iterable[Passed]) -> dict[str, set[int]]:
-        """Returns, by file, the lines that were passed, and those they use from the top level."""
+        """Returns, by file, the lines that calls ran, and the top-level lines that these use."""
         lines = {
             one.file: set(one.lines) for one in passed if one.file in self._files and one.lines
         }
@@ -249,7 +249,7 @@ def _is_source(path: Path) -> bool:
 
 
 def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """Yields the words of what a file imports at its top level."""
+    """Yields the parts of the dotted names that a file imports at its top level."""
     for node in body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for one in node.names:
@@ -268,7 +268,7 @@ def _span(node: ast.stmt) -> set[int]:
 
 
 def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
-    """Returns the lines of default values of passed functions, and of class attributes."""
+    """Returns the lines of default values and class attributes around the lines in `passed`."""
     found: set[int] = set()
     for one in ast.walk(node):
         if isinstance(one, ast.FunctionDef) and passed & _span(one) and one.body:
@@ -282,9 +282,9 @@ def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
 
 
 def _inheriting(node: ast.stmt, passed: set[int]) -> set[int]:
-    """Returns the first lines of a derived class and of its methods that no call passed.
+    """Returns the first lines of a derived class and of its methods that no call ran.
 
-    The class may be a base of other classes, which may call its methods under other names.
+    A method may have the wrong name, so that a call runs the base class's method instead.
     """
     if not isinstance(node, ast.ClassDef) or not node.bases:
         return set()
@@ -293,13 +293,13 @@ def _inheriting(node: ast.stmt, passed: set[int]) -> set[int]:
 
 
 def _used(node: ast.stmt) -> set[str]:
-    """Returns the names and the attributes that a statement holds."""
+    """Returns the names and the attributes in a statement."""
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
 
 
 def _bound(node: ast.stmt) -> set[str]:
-    """Returns the names that an assignment at the top level binds."""
+    """Returns the names that a top-level assignment binds."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = node.targets
