@@ -1,1 +1,1 @@
-"""Known mistakes: predicted, recognised in an answer, named, and clusters of unknown ones."""
+"""Known mistakes: their predicted answers, how they are recognised, and clusters of others."""

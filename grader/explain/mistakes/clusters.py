@@ -1,4 +1,4 @@
-"""Clusters of wrong answers that nobody had thought of, and their names in `mistakes.toml`."""
+"""Clusters of wrong answers that match no known mistake, and their names in `mistakes.toml`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from grader.core.text import Refusal, toml_value
 from grader.core.verdict import Diagnosis
 from grader.results.store import Store
 
-# Sums in another order move numbers; a mistake may magnify that.
+# Summing in another order moves values slightly; a mistake may magnify that.
 LENIENCY = 5
 
 
 @dataclass(slots=True)
 class AnswerCluster:
-    """Submissions whose wrong answers to an exercise are the same; the first stands for all.
+    """Submissions with the same wrong answers to an exercise; `answers` are those of the first.
 
-    `members` holds their names, in the order of the class. `also` holds groups of the same
-    submissions in other exercises that point at the same line.
+    `members` holds the submissions' names, in the order of the class. `also` holds clusters of the
+    same submissions in other exercises, with the same suspected line.
     """
 
     exercise: str
@@ -38,7 +38,7 @@ class AnswerCluster:
     _sources: list[tuple[str, Excerpt]] = field(default_factory=list)
 
     def add(self, submission: str, answers: WrongAnswers) -> None:
-        """Adds a submission that answers like the first."""
+        """Adds a submission with the same answers."""
         self.members.append(submission)
         if answers.suspicion:
             self._suspicions[answers.suspicion] += 1
@@ -47,7 +47,7 @@ class AnswerCluster:
 
     @property
     def id(self) -> str:
-        """Returns a short name that follows from the answers, the same in every class."""
+        """Returns a short hash of the answers, the same in every class."""
         told = [self.exercise, *(_told(one) for one in self.answers.answers)]
         return hashlib.sha256(repr(told).encode()).hexdigest()[:6]
 
@@ -58,17 +58,17 @@ class AnswerCluster:
 
     @property
     def smallest(self) -> WrongAnswer:
-        """Returns the wrong answer to the fewest numbers."""
+        """Returns the wrong answer to the smallest inputs."""
         return min(self.answers.answers, key=lambda one: one.size)
 
     @property
     def suspicion(self) -> str | None:
-        """Returns the suspicion that most of the answers share, or None."""
+        """Returns the most frequent suspicion among the members, or None."""
         return next((said for said, _ in self._suspicions.most_common(1)), None)
 
     @property
     def sources(self) -> list[tuple[str, Excerpt]]:
-        """Returns the lines of two submissions, unlike each other if there are such."""
+        """Returns the source of two members at most, with different lines if possible."""
         if not self._sources:
             return []
         name, first = self._sources[0]
@@ -78,9 +78,9 @@ class AnswerCluster:
 
 
 def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster]:
-    """Returns the groups of a class, the largest first.
+    """Returns the clusters of a class, the largest first.
 
-    A submission that answers like no other is a group alone.
+    A submission with answers that no other gave is a cluster of one.
     """
     by_exercise: dict[str, list[AnswerCluster]] = {}
     place = {submission: number for number, submission in enumerate(wrong)}
@@ -93,10 +93,9 @@ def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster
                 groups.append(group)
             group.add(submission, answers)
     found = [group for groups in by_exercise.values() for group in groups]
-    # The exercises of one submission are in the assignment's order.
 
     def order(group: AnswerCluster) -> tuple[int, int, int]:
-        """Returns the sorting key: the largest first, then exercises in the assignment's order."""
+        """Returns the sorting key: size, first member, place of the exercise in the assignment."""
         first = group.members[0]
         exercises = [one.exercise for one in wrong[first]]
         return -len(group.members), place[first], exercises.index(group.exercise)
@@ -105,7 +104,7 @@ def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster
 
 
 def _together(groups: Sequence[AnswerCluster]) -> list[AnswerCluster]:
-    """Returns the groups, those of one cause under the first of them."""
+    """Returns the clusters, with later ones of the same cause moved into the first's `also`."""
     firsts: list[AnswerCluster] = []
     for group in groups:
         first = next((one for one in firsts if _is_of_one_cause(group, one)), None)
@@ -120,7 +119,7 @@ def _is_of_one_cause(group: AnswerCluster, first: AnswerCluster) -> bool:
 
 
 def _told(answer: WrongAnswer) -> object:
-    """Returns the part of an answer that (nearly always) no summation order changes."""
+    """Returns an answer with rounded values, which other summation orders rarely change."""
     rounded = [f"{one:.1e}" if math.isfinite(one) else str(one) for one in answer.numbers]
     return (*answer.key, answer.shape, rounded)
 
@@ -135,7 +134,7 @@ _TEXTS = ("id", "exercise", "sentence", "hint")
 
 
 class BadNames(Refusal):
-    """The file of names cannot be used; the text is one sentence that says why, and where."""
+    """The file of names cannot be used; the message says why, and where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ class NamedMistake:
         return self.answers.exercise
 
     def is_shown_by(self, answers: WrongAnswers) -> bool:
-        """Returns whether a submission's answers are those by which the mistake is known."""
+        """Returns whether a submission's wrong answers match those of the mistake."""
         return answers.exercise == self.exercise and self.answers.is_like(answers, LENIENCY)
 
 
@@ -159,7 +158,7 @@ def read_names(folder: Path) -> list[NamedMistake]:
     """Returns the mistakes that are named in a folder of results; none if there is no file.
 
     Raises:
-        BadNames: if the file cannot be read, or holds something else.
+        BadNames: if the file cannot be read or is invalid.
     """
     file = folder / FILE
     return read_file(file) if file.exists() else []
@@ -169,7 +168,7 @@ def read_file(file: Path) -> list[NamedMistake]:
     """Returns the mistakes in a file.
 
     Raises:
-        BadNames: if it cannot be read, or holds something else.
+        BadNames: if the file cannot be read or is invalid.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -197,7 +196,7 @@ def read_file(file: Path) -> list[NamedMistake]:
 
 
 def write_names(folder: Path, names: Iterable[NamedMistake]) -> None:
-    """Writes the names in place of the earlier ones, as a whole.
+    """Replaces the file of names atomically.
 
     Raises:
         BadNames: if the file cannot be written.
@@ -209,7 +208,11 @@ def write_names(folder: Path, names: Iterable[NamedMistake]) -> None:
 
 
 def write_file(file: Path, names: Iterable[NamedMistake]) -> None:
-    """Writes mistakes to a file, as a whole; raises OSError if that fails."""
+    """Writes mistakes to a file atomically.
+
+    Raises:
+        OSError: if that fails.
+    """
     partial = file.with_name(f".{file.name}.partial")
     partial.write_text("\n".join([_HEAD, *map(_in_toml, names)]), encoding="utf-8")
     partial.replace(file)
@@ -218,7 +221,7 @@ def write_file(file: Path, names: Iterable[NamedMistake]) -> None:
 def named(
     names: Sequence[NamedMistake], wrong: Mapping[str, Sequence[WrongAnswers]]
 ) -> list[tuple[str, str, Diagnosis]]:
-    """Returns, by submission and exercise, the mistake that was named of such answers."""
+    """Returns (submission, exercise, diagnosis) for all wrong answers that show a named mistake."""
     return [
         (submission, answers.exercise, one.diagnosis)
         for submission, own in wrong.items()
@@ -229,7 +232,7 @@ def named(
 
 
 def apply_names(store: Store) -> list[tuple[str, str, Diagnosis]]:
-    """Gives each submission whose answers show a named mistake that mistake's words.
+    """Stores the diagnosis of each submission whose answers show a named mistake.
 
     Raises:
         BadNames: if the file of names cannot be used.
@@ -242,10 +245,10 @@ def apply_names(store: Store) -> list[tuple[str, str, Diagnosis]]:
 
 
 def checked_id(text: str) -> str:
-    """Returns the id of a mistake.
+    """Returns the text if it is a valid id of a mistake.
 
     Raises:
-        BadNames: if it is none.
+        BadNames: if it is not.
     """
     if not _ID.fullmatch(text):
         raise BadNames(f"{text!r} is not an id of a mistake: write words and hyphens, as no-scale")
@@ -280,7 +283,7 @@ def _are_twins(one: NamedMistake, other: NamedMistake) -> bool:
 
 
 def _lines_of(text: str) -> list[int]:
-    """Returns the numbers of the lines in which mistakes begin."""
+    """Returns the numbers of the lines that begin a `[[mistake]]` table."""
     lines = enumerate(text.splitlines(), start=1)
     return [number for number, line in lines if re.match(r"\s*\[\[\s*mistake\s*\]\]", line)]
 

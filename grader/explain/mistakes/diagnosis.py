@@ -1,4 +1,4 @@
-"""Names the known mistake that explains a submission's wrong answers, or says nothing."""
+"""Finds the known mistake that explains a submission's wrong answers, if exactly one does."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from grader.testing.outcome import Observation, Prediction
 # A mistake may magnify rounding errors: large unscaled scores do.
 LENIENCY = 5
 _APART = 2 * LENIENCY
-# So many wrong answers must be a mistake's for it to be named; one that was found in another
-# exercise is already known to the submission.
+# The fewest wrong answers that name a mistake. For a mistake found in another exercise of the
+# submission, fewer suffice.
 TELLING_CASES = 2
 _TELLING_CASES_OF_A_FOUND_ONE = 1
-# Large scores and low precision blur what tells mistakes apart.
+# Large scores and low precision blur the difference between mistakes.
 TELLING_ASPECTS = (Aspect.VALUES, Aspect.GENERALITY)
-# Of numerics, only answers that are not finite tell a mistake.
+# In tests of numerics, only NaN and infinity tell a mistake.
 WATCHED_ASPECTS = (*TELLING_ASPECTS, Aspect.NUMERICS)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A mistake that explains an exercise, and the tests that it explains."""
+    """The mistake that explains an exercise, and the tests that it explains."""
 
     diagnosis: Diagnosis
     tests: frozenset[str]
@@ -52,12 +52,12 @@ def diagnose(
     deadline: Deadline = NEVER,
     contradicts: Callable[[str, str], bool] = lambda _exercise, _mistake: False,
 ) -> dict[str, Finding]:
-    """Returns the one mistake that explains each exercise's answers, by exercise.
+    """Returns, by exercise, the one mistake that explains its answers, where there is one.
 
-    A mistake found in one exercise helps to read answers that are unclear by themselves. Some
-    mistakes sit in a part that other exercises build on. Such a mistake is explained once, where
-    it first appears, and the others say so. Exercises that miss the deadline are left out, and so
-    are those of which something else that was seen `contradicts` the mistake.
+    A mistake found in one exercise helps to decide answers that are ambiguous by themselves. If
+    several exercises show the same mistake, it is explained in the first one, and the others refer
+    to it. Exercises that miss the deadline are left out. So are findings that other evidence
+    `contradicts`.
     """
     found: dict[str, Finding] = {}
     with contextlib.suppress(TooLate):
@@ -75,7 +75,7 @@ def diagnose(
 
 
 def is_right(catalogue: Catalogue, observation: Observation) -> bool | None:
-    """Returns whether an answer is the reference's; None if that is not known."""
+    """Returns whether an answer agrees with the reference's; None if that is not known."""
     right = catalogue.right(observation)
     return None if right is None else observation.is_as(right, 1)
 
@@ -92,7 +92,7 @@ def _finding(
     named: Set[str],
     deadline: Deadline,
 ) -> Finding | None:
-    """Returns the mistake that explains an exercise, or the one `named` elsewhere if several do."""
+    """Returns the mistake that explains an exercise; among several, the one `named` elsewhere."""
     evidence = _evidence(catalogue, observations, TELLING_CASES)
     if evidence is None:
         return None
@@ -104,7 +104,7 @@ def _finding(
     alone = [name for name in known if "+" not in name]
     fitting = _fitting(catalogue, deadline.each(alone), evidence, TELLING_CASES)
     if fitting and fitting.keys().isdisjoint(named):
-        # Two mistakes that were found elsewhere may answer as a third one does.
+        # Two mistakes found elsewhere may together give the answers of a third one.
         both = [name for name in known if "+" in name and named >= {*name.split(" + ")}]
         fitting = _fitting(catalogue, deadline.each(both), evidence, TELLING_CASES) or fitting
     if not fitting:
@@ -125,7 +125,7 @@ def _found_again(
     named: Collection[str],
     deadline: Deadline,
 ) -> Finding | None:
-    """Returns the mistake of another exercise that explains this one, too."""
+    """Returns the mistake `named` in another exercise that explains this one, too."""
     enough = _TELLING_CASES_OF_A_FOUND_ONE
     evidence = _evidence(catalogue, observations, enough)
     if evidence is None:
@@ -138,10 +138,10 @@ def _found_again(
 def _evidence(
     catalogue: Catalogue, observations: Sequence[Observation], enough: int
 ) -> TellingAnswers | None:
-    """Returns the plainest answers among which enough are wrong.
+    """Returns the first of three sets of answers that contains enough wrong ones, or None.
 
-    First those of which tests compared the numbers, then those of another shape as well, then
-    those that are no numbers where numbers are large.
+    The first set holds answers whose values were compared. The second adds answers of a wrong
+    shape, and the third adds NaN and infinity in tests of numerics.
     """
     plain = [one for one in observations if one.aspect in TELLING_ASPECTS and catalogue.right(one)]
     shaped = [one for one in plain if not one.refused]
@@ -162,7 +162,7 @@ def _evidence(
 def _known_for_some(
     catalogue: Catalogue, wrong: Sequence[Observation], enough: int
 ) -> Sequence[str]:
-    """Returns the mistakes that are known for as many wrong answers as it takes to name one."""
+    """Returns the mistakes that are known for at least `enough` wrong answers."""
     known = Counter(name for one in wrong for name in catalogue.names(one))
     return [name for name, count in known.items() if count >= enough]
 
@@ -170,10 +170,7 @@ def _known_for_some(
 def _fitting(
     catalogue: Catalogue, names: Iterable[str], evidence: TellingAnswers, enough: int
 ) -> dict[str, set[int]]:
-    """Returns those of the named mistakes that give every given answer, with their variants.
-
-    Only the variants that give every answer are included.
-    """
+    """Returns the mistakes that give every answer of the evidence, with the variants that do."""
     fitting = {name: _fitting_variants(catalogue, name, evidence, enough) for name in names}
     return {name: variants for name, variants in fitting.items() if variants}
 
@@ -181,9 +178,9 @@ def _fitting(
 def _fitting_variants(
     catalogue: Catalogue, name: str, evidence: TellingAnswers, enough: int
 ) -> set[int]:
-    """Returns the numeric variants of a mistake that give every answer that was given, where known.
+    """Returns the numeric variants of a mistake whose known answers equal all of the evidence.
 
-    The wrong answers are looked at first: they rule out most mistakes at once.
+    Wrong answers are compared first, because they rule out most mistakes at once.
     """
     fitting: set[int] | None = None
     told: Counter[int] = Counter()
@@ -212,10 +209,10 @@ def _fitting_variants(
 def _indifferent(
     catalogue: Catalogue, wrong: Sequence[Observation], deadline: Deadline
 ) -> str | None:
-    """Returns the mistake by which answers do not depend on what they should depend on.
+    """Returns the mistake that ignores just the arguments that differ in two equal answers.
 
-    Two calls of one test that differ in nothing else have the same wrong answer. One that is the
-    same number throughout, or an input as it came, depends on nothing at all.
+    The two calls belong to one test, and the answer is wrong. Constant answers, and answers equal
+    to an input, do not count: they ignore more than those arguments.
     """
     for one, other in deadline.each(itertools.combinations(wrong, 2)):
         if one.test != other.test or not torch.equal(one.value, other.value):
@@ -253,9 +250,9 @@ def _explaining(
     evidence: TellingAnswers,
     observations: Iterable[Observation],
 ) -> Finding | None:
-    """Returns the one mistake that fits, with the tests whose wrong answer is the mistake's.
+    """Returns the one mistake that fits, with the tests whose wrong answers it predicts.
 
-    A wrong answer counts as well if the mistake's answer is not known.
+    A test also counts if the mistake's answer to it is not known.
     """
     if len(fitting) != 1:
         return None
@@ -278,7 +275,7 @@ def _agrees(observation: Observation, prediction: Prediction | None, leniency: f
 
 
 def _errs(catalogue: Catalogue, observation: Observation, prediction: Prediction | None) -> bool:
-    """Returns whether a predicted answer is wrong, and far from the right answer."""
+    """Returns whether a predicted answer is clearly different from the right answer."""
     right = catalogue.right(observation)
     if prediction is None or right is None:
         return False

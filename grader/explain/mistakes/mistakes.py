@@ -1,4 +1,4 @@
-"""The course's known mistakes, computed when a submission is wrong."""
+"""The course's known mistakes; their answers are computed when a submission is wrong."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from grader.worker.performing import Living
 Variants = Sequence[Callable[..., Any]]
 NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]
 _RIGHT = ""
-# The known steps hold copies of each step in many layouts.
+# Bounds the memory: known steps hold copies of each step in many layouts.
 _MOST_STEPS = 256
-# One rounding error may be small by luck: so many more are looked at.
+# One rounding error may be small by chance, so several are drawn.
 _NUDGES = 4
 
 
@@ -38,12 +38,14 @@ class KnownMistakes:
     """The mistakes in `solutions.mistakes`, alone and in pairs; a `Catalogue`.
 
     Beside `MISTAKES` and `combined`, that module may hold `DROPPED_FROM`: by exercise, the
-    argument whose entries chance sets to zero. A mistake has `id`, `explanation`, `hint` and
-    `variants`. A mistake may also have these attributes. `own_dtype` says that its variants
-    compute in the dtype of the inputs, because rounding or overflow matters. `ignores` names the
-    arguments on which its answers do not depend. `echoes` names the exercises in which it looks
-    like another mistake. In those exercises the other mistake is told, unless this one was found
-    elsewhere.
+    argument whose values a dropout sets to zero. A mistake has `id`, `explanation`, `hint` and
+    `variants`. A mistake may also have these attributes.
+
+    - `own_dtype`: its variants compute in the dtype of the inputs, because rounding or overflow
+      matters.
+    - `ignores`: the arguments on which its answers do not depend.
+    - `echoes`: the exercises in which it looks like another mistake. There, the other mistake is
+      reported unless this one was found elsewhere.
 
     A variant's answer to a test's call is computed once and kept, because every submission of a
     batch gets the same call. `named_steps` returns the steps of a reference for a call.
@@ -71,11 +73,11 @@ class KnownMistakes:
             self._load(module)
 
     def names(self, observation: Observation) -> Sequence[str]:
-        """Returns the mistakes that are known for a call, then pairs of them."""
+        """Returns the mistakes known for a call, then pairs of them."""
         return self.of_exercise(observation.call.adapter)
 
     def of_exercise(self, exercise: str) -> Sequence[str]:
-        """Returns the mistakes that an exercise knows, then pairs of them."""
+        """Returns the mistakes known for an exercise, then pairs of them."""
         if exercise not in self._names:
             self._names[exercise] = [
                 name for name in self._diagnoses if exercise in self._variants[name]
@@ -100,7 +102,7 @@ class KnownMistakes:
         return self._kept[key]
 
     def ignored(self, _observation: Observation) -> Mapping[str, Collection[str]]:
-        """Returns, by mistake, the arguments on which an answer with it does not depend."""
+        """Returns, by mistake, the arguments that an answer with the mistake ignores."""
         return self.ignored_by
 
     def echoes(self, name: str, observation: Observation) -> bool:
@@ -108,11 +110,11 @@ class KnownMistakes:
         return observation.call.adapter in self.echoed_in.get(name, ())
 
     def diagnosis(self, name: str, _observation: Observation | None = None) -> Diagnosis:
-        """Returns the explanation and hint of a mistake, or of two made together."""
+        """Returns the explanation and hint of a mistake, or of a pair."""
         return self._diagnoses[name]
 
     def steps(self, observation: Observation) -> Steps | None:
-        """Returns the steps of the reference, what it returns last."""
+        """Returns the steps of the reference, with its result as the last step."""
         key = (observation.test, observation.number)
         if key not in self._steps:
             self._steps[key] = self._computed_steps(observation.call)
@@ -122,7 +124,7 @@ class KnownMistakes:
         return self._steps[key]
 
     def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
-        """Returns the steps to an answer that each variant of a mistake takes wrongly."""
+        """Returns the steps to an answer that every variant of a mistake gets wrong."""
         right, variants = self.steps(observation), self.of(name, observation.call.adapter)
         if right is None or self._named_steps is None or not variants:
             return ()
@@ -149,11 +151,11 @@ class KnownMistakes:
     def _answer(self, function: Callable[..., Any], call: Call) -> torch.Tensor | None:
         """Returns a function's answer to a call, or None if the function raises.
 
-        The function may ask the references of other exercises.
+        The function may call the references of other exercises.
         """
         functions = {**self._references, call.adapter: function}
         with torch.random.fork_rng(devices=[]):
-            # torch.manual_seed would also note for devices that are not there who asked for it.
+            # torch.manual_seed would also queue a call, with its traceback, for missing devices.
             torch.default_generator.manual_seed(call.seed)
             try:
                 with Living(functions) as living:
@@ -163,7 +165,7 @@ class KnownMistakes:
                 return None
 
     def _is_chance(self, function: Callable[..., Any], call: Call, exact: torch.Tensor) -> bool:
-        """Returns whether a function has other answers with other random numbers."""
+        """Returns whether a function's answer changes with the seed."""
         again = self._answer(function, call_in_float64(replace(call, seed=call.seed + 1)))
         if again is None:
             return True
@@ -209,10 +211,10 @@ class KnownMistakes:
 
 
 def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> KnownMistakes:
-    """Returns the mistakes of the assignment in `root`; none if its author wrote none down.
+    """Returns the mistakes of the assignment in `root`; none without `solutions.mistakes`.
 
     Raises:
-        BadAssignment: if they cannot be imported, or are not what they must be.
+        BadAssignment: if they cannot be imported or are invalid.
     """
     make_importable(root)
     with course_code("solutions/mistakes", root):
@@ -223,17 +225,18 @@ def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> K
 
 
 def _nothing(_one: object, _other: object) -> Mapping[str, Variants]:
-    """Returns nothing: the author did not say how two mistakes act together."""
+    """Returns no variants, for assignments without a `combined`."""
     return {}
 
 
 def _in_own_dtype(
     answer: Callable[[Call], torch.Tensor | None], call: Call, exact: torch.Tensor
 ) -> Prediction | None:
-    """Returns an answer in which rounding or overflow in the inputs' dtype has a part.
+    """Returns the prediction for an answer that rounding or overflow in the inputs' dtype changes.
 
-    Rounding differs between processors. The numbers are the exact ones wherever the dtype leaves
-    numbers. The leeway is as far as they move in that dtype, or when the inputs move.
+    Rounding differs between processors. The values are therefore the exact ones, except for NaN
+    and infinity in that dtype. Their `rounding` is how far they move in that dtype, or with
+    slightly different inputs.
     """
     rounded = answer(call)
     if rounded is None or rounded.shape != exact.shape:
@@ -245,7 +248,7 @@ def _in_own_dtype(
 
 
 def _nudged(arguments: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
-    """Arguments in float64, each number off by the last digit of its dtype, up or down."""
+    """Yields the arguments in float64, each value moved up or down by its dtype's epsilon."""
     generator = torch.Generator().manual_seed(0)
     for _ in range(_NUDGES):
         nudge = functools.partial(_nudge, generator=generator)
@@ -260,7 +263,7 @@ def _nudge(value: Value, generator: torch.Generator) -> Value:
 
 
 def _differing(taken: Steps, right: Steps) -> Iterator[str]:
-    """Yields the steps that have other values, or another shape, than the right ones."""
+    """Yields the steps whose values or shape differ from the right ones."""
     for name in taken.keys() & right.keys():
         own, other = (one[name][0].to(torch.float64) for one in (taken, right))
         if own.shape != other.shape or not torch.allclose(own, other, equal_nan=True):
@@ -268,6 +271,6 @@ def _differing(taken: Steps, right: Steps) -> Iterator[str]:
 
 
 def _distance(rounded: torch.Tensor, exact: torch.Tensor) -> float:
-    """Returns how far apart two answers are, where both are numbers."""
+    """Returns the largest finite difference between two answers."""
     apart = (rounded.double() - exact).abs()
     return float(apart[apart.isfinite()].amax()) if apart.isfinite().any() else 0.0

@@ -1,4 +1,4 @@
-"""Predictions of known mistakes: each number of an answer, its chance part, frozen samples."""
+"""Predicted answers of known mistakes: as whole tensors, dropout patterns, or frozen samples."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from grader.testing.cases import SAMPLE, sample
 from grader.testing.comparison import Tolerance, all_within, tolerance_for
 from grader.testing.outcome import Observation, Prediction
 
-# An answer that rounding moves farther than this, relative to its maximum, tells nothing.
+# If rounding moves an answer farther than this part of its maximum, it tells nothing.
 _BLURRED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A predicted answer, every number of it.
+    """A predicted answer with all its values.
 
-    `rounding` is how far the rounding of the inputs' dtype alone has moved one of them.
+    `rounding` is how far rounding in the inputs' dtype alone moves a value.
     """
 
     value: torch.Tensor
@@ -31,11 +31,11 @@ class Numbers:
 
     @property
     def tells(self) -> bool:
-        """Returns whether rounding leaves enough of the numbers to tell them from others."""
+        """Returns whether the values differ from other answers by more than rounding."""
         return not_blurred(self.value, self.rounding)
 
     def agrees(self, observation: Observation, leniency: float) -> bool:
-        """Returns whether shape and numbers are the same."""
+        """Returns whether an answer has the predicted shape and values."""
         return same_numbers(observation, observation.value, self.value, self.rounding, leniency)
 
     def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
@@ -52,7 +52,7 @@ def same_numbers(
     rounding: float,
     leniency: float,
 ) -> bool:
-    """Returns whether numbers `seen` in an answer are those predicted, but for rounding."""
+    """Returns whether the values `seen` in an answer equal those predicted, except for rounding."""
     if seen.shape != predicted.shape:
         return False
     allowed = tolerance_for(observation.value.dtype)
@@ -61,27 +61,27 @@ def same_numbers(
 
 
 def not_blurred(predicted: torch.Tensor, rounding: float) -> bool:
-    """Returns whether rounding leaves enough of predicted numbers to tell them from others."""
+    """Returns whether predicted values differ from other answers by more than rounding."""
     if rounding == 0:
         return True
     finite = predicted[predicted.isfinite()].double()
     return finite.numel() > 0 and rounding <= _BLURRED * float(finite.abs().max())
 
 
-# Two draws of one chance stay within so many standard deviations.
+# In standard deviations: the most by which two draws of one dropout differ.
 _DEVIATIONS = 8
-# A chance below this that nothing drops, where something may, is too small.
+# Below this probability of dropping nothing, an answer without zeros is not the same dropout.
 _UNLIKELY = 1e-6
 _SAME_FACTOR = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The properties of a dropout, where chance sets entries of an argument to zero.
+    """The properties of a dropout, which sets random values of an argument to zero.
 
-    None of the properties depends on the draw. `factor` multiplies the other entries; it is NaN if
-    they have no common factor. `share` is the share of the zeros, and `fates` counts the draws.
-    `rows` is true if each whole row has one fate.
+    `factor` multiplies the other values; it is NaN if they have no common factor. `share` is the
+    share of zeros, and `fates` counts the independent draws. `rows` is true if whole rows are
+    dropped together.
     """
 
     argument: str
@@ -92,16 +92,16 @@ class Dropped:
 
     @property
     def tells(self) -> bool:
-        """Returns True: a draw of few numbers tells less than one of many, but nothing false."""
+        """Returns True: a draw of few values shows less than one of many, but nothing false."""
         return True
 
     def agrees(self, observation: Observation, _leniency: float) -> bool:
-        """Returns whether the answer may be another draw of the same."""
+        """Returns whether an answer may be another draw of the same dropout."""
         seen = dropped(observation.value, observation.call, self.argument)
         return seen is not None and self._is_drawn_as(seen)
 
     def is_like(self, other: Prediction, _observation: Observation, _leniency: float) -> bool:
-        """Returns whether another prediction may be of another draw of the same."""
+        """Returns whether another prediction may be another draw of the same dropout."""
         return isinstance(other, Dropped) and self._is_drawn_as(other)
 
     def _is_drawn_as(self, seen: Dropped) -> bool:
@@ -129,7 +129,7 @@ def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
         factor = float("nan")
     share = float(zero.double().mean())
     rows = zero.reshape(-1, zero.shape[-1] if zero.dim() else 1)
-    # Some rows are all alike by chance, and a single one may be.
+    # Some rows are all zero, or without a zero, by chance.
     by_chance = share ** rows.shape[-1] + (1 - share) ** rows.shape[-1]
     alike = float((rows.all(-1) | ~rows.any(-1)).double().mean())
     by_rows = alike > (1 + by_chance) / 2
@@ -138,10 +138,10 @@ def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
 
 
 class Catalogue(Protocol):
-    """The known mistakes of an assignment, and what they would have answered."""
+    """The known mistakes of an assignment, and the answers that code with them gives."""
 
     def names(self, observation: Observation) -> Sequence[str]:
-        """Returns the mistakes that are known for a call, then those made together (`a + b`)."""
+        """Returns the mistakes known for a call, then pairs of mistakes (`a + b`)."""
 
     def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
         """Returns each numeric variant's answer to a call; None for a variant without one."""
@@ -150,7 +150,7 @@ class Catalogue(Protocol):
         """Returns the reference's answer to a call, or None if the answer is not known."""
 
     def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
-        """Returns, by mistake, the arguments on which an answer with it does not depend."""
+        """Returns, by mistake, the arguments that an answer with the mistake ignores."""
 
     def echoes(self, name: str, observation: Observation) -> bool:
         """Returns whether a mistake looks like another one in a call's exercise."""
@@ -159,32 +159,32 @@ class Catalogue(Protocol):
         """Returns the mistake's explanation and hint."""
 
     def steps(self, observation: Observation) -> Steps | None:
-        """Returns the steps that the reference takes to its answer to a call; None if not known."""
+        """Returns the steps of the reference to its answer to a call; None if not known."""
 
     def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
-        """Returns the steps to an answer that each variant of a mistake takes wrongly."""
+        """Returns the steps to an answer that every variant of a mistake gets wrong."""
 
 
-# A row holds the sizes of the answer's axes (-1 for those that it lacks), the sample, how far
-# rounding has moved a number, and 1 if there is an answer at all.
+# A row holds the sizes of the answer's axes (-1 for missing ones), the sample, the rounding, and
+# 1 if there is an answer at all.
 _AXES = 8
 _WIDTH = _AXES + SAMPLE + 2
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A predicted answer of which the shape and a few numbers are known."""
+    """A predicted answer, known by its shape and a few of its values."""
 
     numbers: torch.Tensor
     rounding: float
 
     @property
     def tells(self) -> bool:
-        """Returns whether rounding leaves enough of the numbers to tell them from others."""
+        """Returns whether the values differ from other answers by more than rounding."""
         return not_blurred(self.numbers[_AXES:], self.rounding)
 
     def agrees(self, observation: Observation, leniency: float) -> bool:
-        """Returns whether shape and sampled numbers are the same."""
+        """Returns whether an answer has the predicted shape and sampled values."""
         seen = _sampled(observation.value)
         return same_numbers(observation, seen, self.numbers, self.rounding, leniency)
 
@@ -207,7 +207,10 @@ def row_of(prediction: Prediction | None) -> torch.Tensor:
 
 
 def prediction_of(row: torch.Tensor, dropped_from: str | None) -> Prediction | None:
-    """The prediction in a row; of an exercise of chance, if it says what entries are dropped of."""
+    """Returns the prediction in a row, or None if it has no answer.
+
+    `dropped_from` is the argument that a dropout exercise drops values from, else None.
+    """
     if not row[-1]:
         return None
     if dropped_from is None:
