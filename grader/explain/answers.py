@@ -1,4 +1,4 @@
-"""The text of a wrong answer: what, where, why, in which call."""
+"""Writes the text about a wrong answer: what is wrong, where, why, and in which call."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _LONGEST = 40
 
 
 def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | None = None) -> str:
-    """Returns lines that describe a value the contract refuses, and the line of its origin."""
+    """Returns the description of a value that the contract refuses, and the line of its origin."""
     misfit = _misfit(adapter, value, call)
     told = (
         _of_a_part(adapter, misfit, line) if misfit.place else _of_all(adapter, misfit, call, line)
     )
     said, *advice = told
     if adapter.is_item:
-        # What made it ran when it was asked for, and the line that ended last made a part of it.
+        # An item is computed while the test iterates: `line` computed only a part of it.
         return "\n".join([said, *advice, f"The test read {adapter.name}."])
     advice.append(f"The test called {call_in_words(call)}.")
     if line is None:
@@ -53,7 +53,7 @@ def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | No
 
 
 def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced:
-    """Returns the property of a refused value that breaks the contract: type, shape or dtype."""
+    """Returns the property with which a refused value breaks the contract: type, shape or dtype."""
     misfit = _misfit(adapter, value, call)
     wanted, found = misfit.wanted, misfit.value
     is_tensor = isinstance(wanted, TensorType) and isinstance(found, torch.Tensor | Elsewhere)
@@ -65,14 +65,14 @@ def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced:
 
 
 def _misfit(adapter: Adapter, value: Value, call: Call) -> Misfit:
-    """Returns the first part of a refused value that is of another kind."""
+    """Returns the first part of a refused value that does not fit the contract."""
     if isinstance(adapter.result, PlainType):
         value = single_number(value)
     return next(adapter.result.misfits(value, adapter.sizes(call.arguments)))
 
 
 def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
-    """Yields the fault of a value as a whole, then advice."""
+    """Yields what is wrong with a value as a whole, then advice."""
     wanted, value = misfit.wanted, misfit.value
     shape = adapter.expected_shape(call.arguments)
     is_tensor = isinstance(wanted, TensorType) and not wanted.is_array
@@ -96,7 +96,7 @@ def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> 
 
 
 def _of_a_part(adapter: Adapter, misfit: Misfit, line: Line | None) -> Iterator[str]:
-    """Yields the fault of one part of a value, then advice; all parts before it are right."""
+    """Yields what is wrong with one part of a value, then advice."""
     wanted, value = misfit.wanted, misfit.value
     if misfit.absent or misfit.beyond:
         said = [f"{', '.join(misfit.absent)} missing"] * bool(misfit.absent)
@@ -125,7 +125,7 @@ def _described(value: Value) -> str:
 
 
 def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Call) -> str | None:
-    """Returns which elements of a tuple would have been right, if any would."""
+    """Returns advice if some elements of a list or tuple fit the contract alone, or None."""
     sizes = adapter.sizes(call.arguments)
     fitting = [
         place
@@ -192,7 +192,7 @@ def _without_a_return(line: Line | None) -> str:
 
 
 def _of_several(values: list[Value] | tuple[Value, ...], line: Line | None) -> str:
-    """Returns advice for a list or tuple where the contract asks for a tensor."""
+    """Returns advice for a list or tuple that should be a tensor."""
     if any(isinstance(one, torch.Tensor | Elsewhere) for one in values):
         return "torch.stack and torch.cat make one tensor of several."
     if line is not None and ".tolist()" in line.source:
@@ -210,29 +210,29 @@ def _of_another_dtype(wanted: TensorType, value: torch.Tensor | Elsewhere) -> It
 
 
 class InFull:
-    """A `Wording` that tells all that is known."""
+    """A `Wording` that gives every known detail."""
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
-        """Returns a fault that names the exception, its line, its operands and its meaning."""
+        """Returns a fault that names the exception, its line and its operands, and explains it."""
         return fault_of(raised, adapter, call)
 
     def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace) -> StudentFault:
-        """Returns a fault that names the refused value, its line, its explanation and the call."""
+        """Returns a fault that names the refused value, its line and its call, with advice."""
         line = trace(wrong_with(adapter, value, call))
         said = refusal_in_words(adapter, value, call, line)
         return StudentFault(Status.FAILED, said, where_of(line))
 
     def origin(self, trace: Trace, what: Traced) -> Line | None:
-        """Returns the line that is found."""
+        """Returns the line that `trace` finds."""
         return trace(what)
 
     def printed(self, text: str) -> Sequence[str]:
-        """Returns the last lines that a text printed."""
+        """Returns the last lines of a printed text."""
         return tuple(printed_in_words(text))
 
 
 def words_of(raised: BaseException, about: str) -> Told:
-    """Returns the words for a test that raised an exception; `about` names the test's subject."""
+    """Returns the words for a test that raised an exception; `about` is the test's subject."""
     if isinstance(raised, StudentFault):
         where = raised.where
         return Told(plain(raised.message), where=where)

@@ -1,4 +1,4 @@
-"""The time until when explanations are looked for, and the line at which a call hangs."""
+"""Deadlines of explanations, and the words for a call that hangs at a line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Thing = TypeVar("Thing")
 
 
 class TooLate(Exception):
-    """The deadline passed in the middle of something; what was found before still holds."""
+    """The deadline passed; results from before it are still valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on a clock, and one on the wall; whoever works for long looks at it between steps.
+    """A moment on a clock, and a later one of wall time. Long work checks it between its steps.
 
-    The clock may stand still while the machine is busy; the moment on the wall is a net for that.
+    The clock may stand still while the machine is busy; the wall time in `net` bounds that.
     """
 
     at: float
@@ -33,19 +33,19 @@ class Deadline:
     def after(
         cls, seconds: float, clock: Callable[[], float] = time.monotonic, wall: float = math.inf
     ) -> Deadline:
-        """Returns the moment that many seconds from now on a clock, or `wall` on the wall."""
+        """Returns the deadline after some seconds on a clock, or `wall` seconds of wall time."""
         return cls(clock() + seconds, clock, time.monotonic() + wall)
 
     @property
     def passed(self) -> bool:
-        """Returns whether it is time to say what was found so far."""
+        """Returns whether the deadline is over."""
         return self.clock() >= self.at or time.monotonic() >= self.net
 
     def each(self, things: Iterable[Thing]) -> Iterator[Thing]:
         """Yields each thing in turn.
 
         Raises:
-            TooLate: in the place of the next one, once the deadline has passed.
+            TooLate: instead of the next thing, once the deadline has passed.
         """
         for thing in things:
             if self.passed:
@@ -60,13 +60,16 @@ _ADVICE = "Does it end at all? Look at what the loops and calls around this line
 
 
 def still_running(seconds: float, line: Line, is_known: bool) -> str:
-    """Returns the words that a call was at a line after some seconds, as before if `is_known`."""
+    """Returns the words for a call that still runs a line after some seconds.
+
+    With `is_known`, the words add that an earlier call hung there too.
+    """
     told = f"{round(seconds, 0 if seconds > 1 else 1):g}"
     again = ", as before" if is_known else ""
     return f"after {told} s still running {plain(line.file)}:{line.line}{again}"
 
 
 def what_runs(line: Line) -> Iterator[str]:
-    """Yields the line as it stands in its file, and what to ask of it."""
+    """Yields the source of the line, and advice on how to find out why it hangs."""
     yield f"    {plain(line.source)}"
     yield _ADVICE

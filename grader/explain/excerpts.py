@@ -1,4 +1,4 @@
-"""Lines of a submission around the places that its verdicts point to."""
+"""Excerpts: the lines of a submission around the places that its verdicts name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_LINE = 300
 _MOST_FILES = 200
 _LONGEST_FUNCTION = 48
 _DEFINITION = re.compile(r"\s*(async )?def ")
-# A comment, a string of several lines, a string of one line; the last may lack its end.
+# A comment, a triple-quoted string, or a string of one line, which may be unterminated.
 _TOKEN = re.compile(
     r"#[^\n]*"
     r"|(?P<opening>[A-Za-z]{0,2}(?P<quotes>\"{3}|'{3}))"
@@ -29,10 +29,9 @@ _TOKEN = re.compile(
 
 
 def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
-    """Returns a few lines around each place in the files below `root`.
+    """Returns a few lines around each place that exists in a file below `root`.
 
-    A place that is in no file there has no excerpt. A place may be a worker's invention, so the
-    search never leaves `root`.
+    A worker may invent a place, so no file outside `root` is read.
     """
     wanted: dict[str, set[int]] = {}
     for place in places:
@@ -50,9 +49,9 @@ def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
 
 
 def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
-    """Returns the function around a place, or the function of a name if no place is told.
+    """Returns the function around a place or, without a place, the function called `name`.
 
-    The search for a name covers the files at the top and one folder below.
+    The search for a name covers the files in `root` and in the folders directly below it.
     """
     if where is not None:
         lines = lines_of(root, where.file)
@@ -68,7 +67,7 @@ def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
 
 
 def _start(lines: Sequence[str], place: int) -> int:
-    """Returns where the function around a line begins; the line's neighbourhood outside of all."""
+    """Returns the first line of the function around a line; a few lines above it outside of any."""
     indent = _indent(lines[place])
     for above in range(place, -1, -1):
         is_outer = above == place or _indent(lines[above]) < indent
@@ -94,7 +93,7 @@ def _shown(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def _opening(lines: Sequence[str], first: int) -> str:
-    """Returns the opening of the string of several lines around a line; "" if there is none."""
+    """Returns the opening quotes of the triple-quoted string around a line, or ""."""
     start = sum(len(line) + 1 for line in lines[: first - 1])
     for token in _TOKEN.finditer("\n".join(lines)):
         if token.end() > start:
@@ -107,7 +106,7 @@ def _indent(line: str) -> int:
 
 
 def lines_of(root: Path, file: str) -> list[str]:
-    """Returns the lines of a file below `root`; none if there is no such file."""
+    """Returns the lines of a file below `root`; none if it is outside or cannot be read."""
     try:
         path = (root / file).resolve()
         if not path.is_relative_to(root.resolve()):

@@ -1,4 +1,4 @@
-"""Finds forbidden names in the source of a submission, and runs none of the source."""
+"""Finds forbidden names in the source of a submission without running it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from grader.explain.deadline import NEVER, Deadline
 from grader.intake.open_folder import read_bounded
 from grader.intake.programs.source_facts import syntax_tree
 
-_LONGEST = 1 << 18  # bytes of one program; a syntax tree can take a thousand times as many
+_LONGEST = 1 << 18  # bytes of one program; its syntax tree can take a thousand times as many
 _LONGEST_TOGETHER = 1 << 20
-_DEEPEST = 16  # dots and assignments between a name and what it stands for
-_MOST_SCOPES = 32  # around a name, inside one another
-_LONGEST_NAME = 300  # characters with all dots
+_DEEPEST = 16  # dots and assignments between a name and its meaning
+_MOST_SCOPES = 32  # nested scopes around a name
+_LONGEST_NAME = 300  # characters, dots included
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Meaning = str | ast.expr | None
@@ -28,8 +28,8 @@ def find_mentions(
 ) -> tuple[Use, ...]:
     """Returns the lines of Python files below `root` that name something forbidden.
 
-    Any alias counts, and a mere import does not. Files that this Python cannot parse, very long
-    files, and files not reached by the deadline are passed over.
+    Uses through any alias count; an import alone does not. Files that this Python cannot parse,
+    very long files, and files not reached by the deadline are skipped.
     """
     words = {name.rpartition(".")[2] for name in forbidden}
     either = b"|".join(re.escape(word.encode()) for word in sorted(words))
@@ -55,9 +55,10 @@ def find_mentions(
 
 
 def _may_mean(node: ast.AST, words: Collection[str]) -> bool:
-    """Returns whether a node may be of a forbidden name, of which `words` are the last parts.
+    """Returns whether an import or an attribute may name something forbidden.
 
-    A mere name may be only if such a node is somewhere in its program.
+    `words` holds the last parts of the forbidden names. A program without such a node uses no
+    forbidden name.
     """
     if isinstance(node, ast.alias):
         return node.name == "*" or any(part in words for part in node.name.split("."))
@@ -66,7 +67,7 @@ def _may_mean(node: ast.AST, words: Collection[str]) -> bool:
 
 
 def _programs(root: Path) -> Iterator[list[Path]]:
-    """Yields the files that share their names: a module alone, a notebook's cells together."""
+    """Yields lists of files that share one namespace: a module alone, or a notebook's cells."""
     for folder, folders, names in os.walk(root):
         folders.sort()
         files = [Path(folder, name) for name in sorted(names)]
@@ -77,7 +78,7 @@ def _programs(root: Path) -> Iterator[list[Path]]:
 
 
 def _read(files: Iterable[Path]) -> Iterator[bytes]:
-    """Yields the sources of a program's files, as far as they can be read and are not too long."""
+    """Yields the sources of a program's files, and stops at one that is unreadable or too long."""
     left = _LONGEST
     for file in files:
         try:
@@ -91,7 +92,7 @@ def _read(files: Iterable[Path]) -> Iterator[bytes]:
 
 
 class _Scope:
-    """The meanings of names in a module, class or function, as far as the source tells."""
+    """The meanings of names in a module, class or function, as far as the source shows them."""
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class _Scope:
             self._meanings.setdefault(name, []).append(meaning)
 
     def dotted(self, expression: ast.AST, depth: int = _DEEPEST) -> str | None:
-        """Returns the full name of what an expression stands for; None if that is not plain."""
+        """Returns the full dotted name of an expression's value, or None if it is unclear."""
         if depth <= 0:
             return None
         if isinstance(expression, ast.Name):
@@ -123,7 +124,7 @@ class _Scope:
         return None if owner is None else _joined(owner, attribute[1])
 
     def _scope_of(self, name: str) -> _Scope | None:
-        """Returns the scope around this one that gives a name its meaning; None if it is far."""
+        """Returns the innermost scope that binds a name; None if there is none within a bound."""
         scope: _Scope | None = self
         for _ in range(_MOST_SCOPES):
             if scope is None or name in scope._meanings:
@@ -133,7 +134,7 @@ class _Scope:
 
     def _dotted_name(self, name: str, depth: int) -> str | None:
         if name not in self._known:
-            self._known[name] = None  # meanwhile: it may stand for itself
+            self._known[name] = None  # ends the recursion of a name that is bound to itself
             meanings = {
                 self.dotted(meaning, depth - 1) if isinstance(meaning, ast.expr) else meaning
                 for meaning in self._meanings[name]
@@ -146,7 +147,7 @@ class _Scope:
 def _named(
     tree: ast.Module, program: _Scope, forbidden: Collection[str]
 ) -> Iterator[tuple[str, int]]:
-    """Yields the forbidden names in a file, and their lines."""
+    """Yields each use of a forbidden name in a file, with its line."""
     words = {name.rpartition(".")[2] for name in forbidden}
     waiting: list[tuple[ast.AST, _Scope]] = [(statement, program) for statement in tree.body]
     while waiting:
@@ -163,7 +164,7 @@ def _named(
 
 
 def _attribute(node: ast.AST) -> tuple[ast.expr, str] | None:
-    """Returns the object and the attribute of `a.b`, also of `getattr(a, "b")`."""
+    """Returns the object and the attribute of `a.b` or `getattr(a, "b")`."""
     if isinstance(node, ast.Attribute):
         return node.value, node.attr
     match node:
@@ -175,7 +176,7 @@ def _attribute(node: ast.AST) -> tuple[ast.expr, str] | None:
 def _bindings(
     body: Iterable[ast.AST], forbidden: Collection[str]
 ) -> Iterator[tuple[str, _Meaning]]:
-    """Yields each bound name with its meaning, which is None where the source does not tell."""
+    """Yields each bound name with its meaning, or with None if the source does not show it."""
     waiting = list(body)
     while waiting:
         match waiting.pop():
@@ -217,5 +218,5 @@ def _imported(
 
 
 def _joined(owner: str, name: str) -> str | None:
-    """Returns a dotted name; None of one that is longer than what anybody forbids."""
+    """Returns a dotted name, or None if it is longer than any forbidden name could be."""
     return f"{owner}.{name}" if len(owner) + len(name) < _LONGEST_NAME else None

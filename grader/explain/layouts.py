@@ -1,4 +1,4 @@
-"""Finds tensors again in another layout: axes permuted, merged or cut apart, sizes of 1 added."""
+"""Recognises tensors in other layouts: axes permuted, merged or split, axes of size 1 added."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ import torch
 
 Steps = Mapping[str, Sequence[torch.Tensor]]
 
-# The result is a step of its own, also where a reference names none.
+# The result is a step too, even if the reference names no steps.
 RESULT = "result"
 # Rounding adds up over the steps.
 _RTOL, _ATOL = 1e-3, 1e-4
-# The number that a mask may put in the place of minus infinity.
+# Masks may use any large negative number instead of minus infinity: smaller values count as this.
 _HIDDEN = -5e3
 _MOST_PIECES = 300
-# A class computes the same numbers again and again; of those of one call so many are remembered.
+# Submissions of a class compute the same tensors: this many look-ups are remembered per call.
 _MOST_LOOKED_UP = 512
 _MOST_AXES = 5
-# Of numbers that are met again and again: what is looked at, and how many ways of turning it. Turns
-# that a few numbers rule out are not counted.
+# For tensors with many equal values: the most pieces to compare, and the most axis orders of each.
+# Axis orders that a few values rule out are not counted.
 _MOST_ALIKE = 64
 _MOST_TURNS = 24
 _PROBES = 16
-# Smaller whole numbers are met by accident.
+# Smaller numbers match a step by accident.
 _TELLING_NUMBER = 10
 
 
 class Likeness(enum.IntEnum):
-    """How much the layouts of two tensors that hold the same numbers have in common.
+    """How similar the layouts of two tensors with the same values are.
 
-    `SAME` but for axes of size 1.
+    `SAME` ignores axes of size 1.
     """
 
     NONE = 0
@@ -49,7 +49,7 @@ class Likeness(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a step is cut into slices, and how many these are."""
+    """A way to cut a step into slices: along some axes of one of its forms, `count` slices."""
 
     name: str
     form: int
@@ -59,7 +59,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """The likenesses of one tensor: whole steps by name, slices of steps by their cut."""
+    """The likeness of one tensor to whole steps, by name, and to slices, by cut and number."""
 
     steps: Mapping[str, Likeness]
     slices: Mapping[tuple[Cut, int], Likeness]
@@ -67,7 +67,7 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A step, or the slice of that number of it."""
+    """A step, or one slice of it if there is a `cut`."""
 
     name: str
     numbers: torch.Tensor
@@ -78,10 +78,10 @@ class _Piece:
 class KnownSteps:
     """Named steps, in which tensors are looked up whatever their layout.
 
-    A layout is one that the shapes tell: axes of one length keep their order. Code that goes head
-    by head has slices of a step only. A step may be a number, which is known by being just that.
-    Steps that are `doubtful` hold the same as an earlier one: whoever has that may not have come to
-    them.
+    Axes of equal length keep their order, because shapes alone do not tell them apart. Code that
+    loops over heads computes only slices of a step. A step that is a single number must match
+    exactly. `doubtful` steps hold the same values as an earlier step, so those values do not show
+    that the code reached them.
     """
 
     def __init__(self, steps: Steps) -> None:
@@ -105,14 +105,14 @@ class KnownSteps:
 
     @classmethod
     def of(cls, steps: Steps) -> KnownSteps:
-        """Returns the named steps, ready to be looked up; of those that are kept only once."""
+        """Returns an index of steps; for `KeptSteps`, always the same one."""
         return steps.known if isinstance(steps, KeptSteps) else cls(steps)
 
     def most_like(self, tensor: torch.Tensor) -> Collection[str]:
-        """Returns the steps that a tensor is like, and like no other more, without doubtful ones.
+        """Returns the steps that a tensor is most like, without doubtful ones.
 
-        In the order of memory a step may be the same as the step before it, whose axes it only
-        parts or merges. Such numbers belong to the earlier step.
+        A step that only splits or merges axes of the step before it is the same in memory. If the
+        likeness is only `MERGED`, the earliest of these steps is returned.
         """
         alike = self.likeness(tensor)
         best = max(alike.values(), default=Likeness.NONE)
@@ -121,14 +121,14 @@ class KnownSteps:
         return plain[:1] if best is Likeness.MERGED else plain
 
     def likeness(self, tensor: torch.Tensor) -> Mapping[str, Likeness]:
-        """Returns, by name, how alike a tensor is to the steps that hold the same numbers."""
+        """Returns, by name, how like a tensor is to the steps with the same values."""
         return self.alike(tensor).steps
 
     def alike(self, tensor: torch.Tensor) -> Alike:
-        """Returns how alike a tensor is to steps and slices of steps with the same numbers.
+        """Returns how like a tensor is to steps and slices of steps with the same values.
 
-        Slices are left out if several slices of one step are like the tensor, because nobody knows
-        which is meant.
+        Slices are left out if several slices of one step are like the tensor, because they cannot
+        be told apart.
         """
         if tensor.dim() == 0:
             return Alike(dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.SAME), {})
@@ -166,7 +166,7 @@ class KnownSteps:
 
 
 def _doubtful(steps: Steps) -> Iterator[str]:
-    """Yields the steps that hold, in the same layout, what an earlier one holds."""
+    """Yields the steps that hold the same values as an earlier one, in the same layout."""
     earlier: list[torch.Tensor] = []
     for name, forms in steps.items():
         own = [_comparable(form) for form in forms]
@@ -180,16 +180,16 @@ def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 class KeptSteps(dict[str, Sequence[torch.Tensor]]):
-    """Steps in which tensors are looked up again and again: they are made ready for that once."""
+    """Steps with an index for look-ups, which is built once."""
 
     @functools.cached_property
     def known(self) -> KnownSteps:
-        """Returns these steps, ready to be looked up."""
+        """Returns the index of these steps."""
         return KnownSteps(self)
 
 
 def _digest(tensor: torch.Tensor) -> bytes:
-    """Returns a digest; equal digests mean equal tensors, to the last bit."""
+    """Returns a digest of a tensor's dtype, shape and bits."""
     laid_out = tensor.detach().clone(memory_format=torch.contiguous_format)
     numbers = laid_out.flatten().view(torch.uint8).numpy().tobytes()
     head = f"{tensor.dtype} {tuple(tensor.shape)} ".encode()
@@ -221,17 +221,17 @@ def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:
 
 
 def _is_regrouped(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Returns whether the axes of one shape are those of the other, some merged or cut."""
+    """Returns whether one shape becomes the other by merging axes, or by splitting axes."""
     edges, others = (set(itertools.accumulate(shape, operator.mul)) for shape in (one, other))
     return edges <= others or others <= edges
 
 
 @dataclass(frozen=True, slots=True)
 class _Probes:
-    """The orders of a shape's axes in which those of one length keep theirs.
+    """The axis orders of a shape in which axes of equal length keep their order, with probes.
 
-    And what comes to a few places if they are put in it.
-    `places` are those, counted in memory; `taken`, a row for each order, what comes there.
+    `places` holds a few flat indices of a permuted tensor. Each row of `taken` belongs to one axis
+    order, and holds the flat indices in the original tensor of the values at those places.
     """
 
     orders: Sequence[tuple[int, ...]]
@@ -258,7 +258,7 @@ def _probes(shape: tuple[int, ...]) -> _Probes:
 
 
 def _pieces(name: str, form: int, step: torch.Tensor) -> Iterator[_Piece]:
-    """Yields a step, and its slices along every choice of axes but the last, while they are few."""
+    """Yields a step, and its slices along all choices of axes but the last, up to a bound."""
     whole = _comparable(step)
     if whole.dim() > _MOST_AXES or not _is_telling(whole, 2):
         return
@@ -277,12 +277,12 @@ def _pieces(name: str, form: int, step: torch.Tensor) -> Iterator[_Piece]:
 
 
 def _comparable(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a tensor in float64, without axes of size 1, with all hidden entries alike."""
+    """Returns a tensor in float64, without axes of size 1, with all masked values equal."""
     return tensor.detach().to(torch.float64).squeeze().clamp(min=_HIDDEN)
 
 
 def _is_telling(tensor: torch.Tensor, numbers: int) -> bool:
-    """Returns whether a tensor has enough different numbers to be known by them."""
+    """Returns whether a tensor has enough different values, at least `numbers`, to recognise it."""
     return tensor.dim() > 0 and len(set(tensor.flatten().tolist())) >= numbers
 
 

@@ -1,4 +1,4 @@
-"""The sentences about lines of which a change was seen to make failed tests pass."""
+"""The sentences about lines whose change was seen to make failed tests pass."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _CALLED = re.compile(r"\b(\w+)\(")
 
 
 def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
-    """Returns the part of a line to look at: "A constant in positions.py:75 looks wrong."
+    """Returns the sentence that points at a line: "A constant in positions.py:75 looks wrong."
 
-    Each subject, such as "a number" or "the sign of a term", belongs to the place beside it.
+    Each subject, like "a number" or "the sign of a term", belongs to the place at its index.
     """
     subject = subjects[0]
     where = " or ".join(places)
@@ -39,9 +39,10 @@ def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
 
 
 def subject_in_words(subject: str, before: str, after: str) -> str:
-    """Returns the subject of an edit; a call that is missing has its name, or is not told.
+    """Returns the subject of an edit, and names the call if one is missing.
 
-    `before` and `after` are the edited line. For example: "a call of `softmax` that is missing".
+    Compares the line `before` and `after` the edit. For example: "a call of `softmax` that is
+    missing". Returns "" if the edit adds several calls or none.
     """
     if subject != _CALL:
         return subject
@@ -54,9 +55,9 @@ def proof(
 ) -> str:
     """Returns the sentence that says which change was seen to fix tests, and the source below.
 
-    `places` are alternatives, each with its source. The change goes `on` in other lines. One that
-    `is_second` fixes tests with another mistake fixed too. Without `is_all`, some tests of
-    the exercise stay wrong, or were not tried; another change of the line may fix them.
+    `places` are alternatives, each with its source. The change includes the lines in `on`. With
+    `is_second`, it fixes tests only if another mistake is fixed too. Without `is_all`, some tests
+    of the exercise stay wrong or did not run; another change of the line may fix them.
     """
     is_one = len(places) == 1
     which = places[0] if is_one else "one of these lines"

@@ -31,8 +31,7 @@ from grader.testing.outcome import Observation, StudentFault
 def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
     """Returns the record and the line at which the first NaN or positive infinity appears.
 
-    Returns None for a NaN after something was masked with infinity, since the mask may be the
-    cause.
+    Returns None for a NaN after a negative infinity, because a mask may cause it.
     """
     masked = False
     for place, record in enumerate(records):
@@ -45,21 +44,21 @@ def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
     return None
 
 
-# Exercises of one submission: those built on a wrong exercise are wrong in the same way.
+# Per submission: exercises built on a wrong exercise are wrong in the same way.
 _MOST_FOLLOWED = 6
-# Steps are not known for every call.
+# The most calls to look at for one with known steps.
 _MOST_LOOKED_AT = 6
-# An overflow in one call may be a division by nothing in another.
+# Several calls, because one may overflow where another divides by zero.
 _MOST_STRANGE = 3
 _NAMED = 6
 # Mistakes that are made together.
 _PAIR = 2
 _LONGEST_NAME = 80
-# Values after a step among which it may be scaled.
+# How many later values are checked for a step that is not scaled yet.
 _MOST_LATER = 3
 
 Ask = Callable[[Call], Answer]
-# How like a step is what was found of it, and the shape in which it was.
+# The likeness of a value to a step, and the value's shape.
 _Found = tuple[Likeness, tuple[int, ...]]
 
 
@@ -67,9 +66,9 @@ _Found = tuple[Likeness, tuple[int, ...]]
 class StepComparison:
     """The findings from one call of a failed exercise, step by step.
 
-    `walk` is present if a step was right; it goes to its own test alone, since another call may go
-    astray elsewhere. `strange` is the line of `first_strange`, and goes to tests whose own answer
-    holds a NaN or an infinity. `unloaded` are weights that loading left as they were; they go to
+    `walk` is present if a step was right. It belongs to its own test alone, because another call
+    may go wrong at another step. `strange` is the line of `first_strange`, for tests whose own
+    answer holds a NaN or an infinity. `unloaded` names weights that loading did not change, for
     all tests with a wrong answer. `observed` is the answer of the call.
     """
 
@@ -81,7 +80,7 @@ class StepComparison:
     observed: Observation | None = None
 
     def contradicts(self, catalogue: Catalogue, mistake: str) -> bool:
-        """Returns whether a step is right that one of several mistakes made together gets wrong."""
+        """Returns whether one part of a combined mistake would get a right step wrong."""
         parts = mistake.split(AND)
         if self.walk is None or self.observed is None or len(parts) < _PAIR:
             return False
@@ -90,11 +89,11 @@ class StepComparison:
         return any(not right.isdisjoint(one) for one in wrong)
 
     def line_of(self, test: str) -> Line | None:
-        """Returns the line at which a test's answer stops being numbers, if that is known."""
+        """Returns the line of the first NaN or infinity for a test whose answer holds one."""
         return self.strange if test in self.not_finite else None
 
     def in_words(self, test: str) -> str:
-        """Returns the words for a test: a sentence or two, or nothing."""
+        """Returns the words for a test: a sentence or two, or ""."""
         line = self.line_of(test)
         said = [_unloaded_in_words(one) for one in self.unloaded if test in self.wrong]
         if line is not None:
@@ -133,7 +132,7 @@ def compare_steps(
 
 
 def in_words(steps: Sequence[StepSeen]) -> str:
-    """Returns the steps taken rightly, in words, and the first step that is wrong.
+    """Returns the sentences that list the right steps and name the first wrong one.
 
     Steps inside a single operation cannot be seen.
     """
@@ -155,11 +154,11 @@ def _unloaded_in_words(one: Unloaded) -> str:
 def steps_seen(
     records: Sequence[Record], right: Steps, deadline: Deadline = NEVER
 ) -> tuple[StepSeen, ...]:
-    """Returns the steps of the reference, as far as records show them.
+    """Returns the steps of the reference, each right, wrong or not seen in the records.
 
-    The first wrong one is that after the last right one: steps before that may be taken in other
-    ways. Nothing is told if no step is right, or if nothing is wrong. A step whose value stands in
-    another step's variable is not right.
+    The first step after the last right one is wrong. Unseen steps before it may be computed in
+    another way. Returns nothing if no step is right, or if none is wrong. A step whose value
+    stands in another step's variable is not right.
 
     Raises:
         TooLate: if the deadline passes.
@@ -187,13 +186,11 @@ def steps_seen(
 def _shapes(
     records: Sequence[Record], known: KnownSteps, deadline: Deadline
 ) -> tuple[dict[str, tuple[int, ...]], list[Sighting]]:
-    """Returns the recognised steps, each in the shape that the submission's own code gives it.
+    """Returns the recognised steps with their shapes, and the lines at which they were found.
 
-    With them come the lines at which whole steps were found.
-
-    Shapes that torch makes on the way (a batch of matrices as one, for a product) are not the
-    code's own. On one line, the last of several shapes counts. Among several lines, the line most
-    like the reference counts. A step that exists in slices only counts if every slice exists.
+    Torch makes shapes of its own within a line, like a flattened batch for a matrix product. The
+    last shape on a line counts therefore. Among several lines, the one most like the reference
+    counts. A step in slices counts only if all its slices are found.
     """
     seen: dict[str, _Found] = {}
     slices: dict[Cut, set[int]] = {}
@@ -222,9 +219,9 @@ def _shapes(
 
 
 def _is_scaled_on(value: torch.Tensor, later: Sequence[Record], known: KnownSteps) -> bool:
-    """Returns whether a later value is this one times a constant, and no step of the reference.
+    """Returns whether the code next multiplies a value by a constant, without reaching a step.
 
-    The code is still on its way to a step, and is at it by chance.
+    Such a value matches a step by chance only: the code is still computing something else.
     """
     if not value.is_floating_point() or not value.numel():
         return False
@@ -243,21 +240,22 @@ def _first_shapes(steps: Steps) -> dict[str, tuple[int, ...]]:
 
 
 def _is_merged(found: _Found, earlier: _Found) -> bool:
-    """Returns whether a shape is an earlier one with fewer axes, less like the reference."""
+    """Returns whether a value has fewer axes than an earlier one, and is less like its step."""
     return found[0] < earlier[0] and len(found[1]) < len(earlier[1])
 
 
 def _chosen(
     catalogue: Catalogue, wrong: Sequence[Observation]
 ) -> tuple[Sequence[Observation], Steps]:
-    """Returns the answers to be looked into: a plain one, and the steps to it, if these are known.
+    """Returns the wrong answers to compare step by step, and the steps of the first.
 
-    Without such a one, a few that hold NaN or infinity, or else one without steps.
+    Prefers one plain answer with known steps. Otherwise takes a few answers with NaN or infinity,
+    or one plain answer; both come without steps.
     """
     plain = [one for one in wrong if one.aspect in TELLING_ASPECTS]
     for one in sorted(plain, key=_order)[:_MOST_LOOKED_AT]:
         steps = catalogue.steps(one) or {}
-        # A nearly right answer has wrong steps that are nearly right as well.
+        # In a nearly right answer, the wrong steps are nearly right too, and not recognisable.
         if len(steps) > 1 and not any(is_near(one.value, form) for form in steps.get(RESULT, ())):
             return [one], steps
     strange = sorted(filterfalse(_is_finite, wrong), key=_order)[:_MOST_STRANGE]
@@ -287,7 +285,7 @@ def _followed(
 
 
 def _recorded(ask: Ask, observation: Observation) -> Answer:
-    """Returns the answer to a call with the records of its steps; the call runs once more."""
+    """Runs a call again and returns its answer with the records of its steps."""
     try:
         return ask(dataclasses.replace(observation.call, record=True, frame=None))
     except StudentFault:
@@ -295,7 +293,7 @@ def _recorded(ask: Ask, observation: Observation) -> Answer:
 
 
 def _order(observation: Observation) -> tuple[bool, int]:
-    """Returns the sorting key: plain cases first, then larger ones, which chance fits less."""
+    """Returns the sorting key: plain cases first, then large ones, which match less by chance."""
     return observation.aspect is not Aspect.VALUES, -observation.value.numel()
 
 

@@ -1,4 +1,4 @@
-"""Tells steps whose values stand in each other's variables: `k` holds the values, `v` the keys."""
+"""Finds steps whose values are swapped between variables: `k` holds the values, `v` the keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDING = re.compile(r"(?<=\w)(?:ies|ys|y|s)$")
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A step that was found in the value of a record, with the lines behind that."""
+    """A step that was recognised in a record's value, with the record's stack."""
 
     step: str
     stack: tuple[Line, ...]
@@ -25,10 +25,11 @@ class Sighting:
 def misplaced(
     sightings: Iterable[Sighting], shapes: Mapping[str, tuple[int, ...]]
 ) -> frozenset[str]:
-    """Returns the steps that stand in variables named like other steps of their shape.
+    """Returns the steps that stand in variables named after other steps of the same shape.
 
-    `shapes` holds the shape of every step of the reference. A step counts if no variable named like
-    it holds it, and the step after which its variable is named does not stand in its own either.
+    `shapes` holds the shape of every step of the reference. A step counts if no variable named
+    after it holds it. In addition, the step after which its variable is named must be misplaced
+    too.
     """
     named: dict[str, set[str]] = {}
     for step, variable in _variables(sightings, shapes):
@@ -42,7 +43,7 @@ def _variables(
 ) -> Iterator[tuple[str, str]]:
     """Yields steps, each with the name of a variable that holds it.
 
-    One line may assign several steps of one shape: these have the order of the variables.
+    If one line assigns several steps of one shape, they are in the order of its variables.
     """
     on_a_line: dict[tuple[Line, ...], list[str]] = {}
     for one in sightings:
@@ -61,7 +62,7 @@ def _variables(
 
 
 def _named_like(variable: str, step: str, shapes: Mapping[str, tuple[int, ...]]) -> Collection[str]:
-    """Returns the steps of a step's shape that a variable may be named after."""
+    """Returns the steps that a variable may be named after, among those of `step`'s shape."""
     words = [word.lower() for word in _WORDS.findall(variable)]
     return {
         other
@@ -71,21 +72,21 @@ def _named_like(variable: str, step: str, shapes: Mapping[str, tuple[int, ...]])
 
 
 def _is_short_for(word: str, step: str) -> bool:
-    """Returns whether a word is the beginning of a step's name, as `q` and `query` of queries."""
+    """Returns whether a step's name begins with a word: `q` and `query` stand for queries."""
     first, *others = step.split()
-    # The word that tells roles apart is the first; "rotated" and its like come before it.
+    # Roles differ in the first word, except for a participle before it: "rotated queries".
     telling = others[0] if others and first.endswith("ed") else first
     return _stem(telling).startswith(_stem(word))
 
 
 def _stem(word: str) -> str:
-    """Returns a word without the ending of its singular or plural."""
+    """Returns a word without a final y, s, ys or ies, so that singular and plural are equal."""
     return _ENDING.sub("", word)
 
 
 @functools.lru_cache(maxsize=1024)
 def _assigned(source: str) -> Sequence[str]:
-    """Returns the variables that a line assigns, in their order; none if it is no assignment."""
+    """Returns the variables that a line assigns, in order; none if it is not an assignment."""
     try:
         (statement,) = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
