@@ -1,1 +1,1 @@
-"""Explains a submission's exception to its author: its kind, its line and its meaning."""
+"""Explanations of a submission's exception: its kind, its line and its meaning."""

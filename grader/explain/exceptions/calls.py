@@ -1,4 +1,4 @@
-"""Exceptions of calls: arguments, annotations, and what autograd and modules refuse."""
+"""Kinds of exceptions of calls: arguments, annotations, autograd and modules."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _twice(match: re.Match[str], raised: Raised) -> str:
 
 
 def _of_another_type(match: re.Match[str], _: Raised) -> str:
-    """Returns the types that a torch function wants and gets, with a correction if one is plain."""
+    """Returns the types that a torch function expects and gets, with advice on common cases."""
     name, wanted, got = match[1], match[3], match[4]
     said = f"torch's {name} expects a {wanted} there, and gets a {got}"
     if name in _OF_A_LIST and got == "Tensor":
@@ -111,7 +111,7 @@ def _of_another_type(match: re.Match[str], _: Raised) -> str:
 
 
 def _sentence(raised: Raised, what: str, called: str) -> str:
-    """Returns the fault of a call, with the parameters that the function accepts, if known."""
+    """Returns what is wrong with a call, with the parameters of the function, if known."""
     if not raised.accepts:
         return f"{what}."
     if raised.frames:

@@ -1,4 +1,4 @@
-"""Explains an exception: what was raised, on which line, with which operands, in which call."""
+"""Explains an exception: its message, its line, its operands and the test's call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS, STATE_D
 from grader.testing.handles.scripts import REMARK, in_two_processes
 from grader.testing.outcome import StudentFault
 
-# Exceptions of a checker or a library may quote anything, and so come first.
+# In order. Messages of type checkers and libraries may quote any text, so their kinds come first.
 KINDS: tuple[ExceptionKind, ...] = (
     *ANNOTATIONS,
     *PATTERNS,
@@ -53,8 +53,8 @@ _LINES, _LINE = 10, 120
 def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
     """Returns the fault for an exception during `call`, or during import if `call` is None.
 
-    The first line of the fault is whole in itself. It has the kind, a short text and the
-    submission's own innermost line.
+    The first line of the fault makes sense alone. It names the exception, a short text and the
+    innermost line of the submission.
     """
     last = raised.frames[-1] if raised.frames else None
     culprit = raised.culprit or last
@@ -69,7 +69,7 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
 
 
 def _where_accepted(raised: Raised) -> Where | None:
-    """Returns the place of a called function's definition, which takes other arguments."""
+    """Returns the definition of the called function, if the call's arguments do not fit it."""
     defined = re.search(r" in (.+):(\d{1,6})$", raised.accepts)
     return Where(plain(defined[1]), int(defined[2])) if defined else None
 
@@ -120,7 +120,7 @@ def _place(raised: Raised) -> str:
 
 
 def _source(raised: Raised) -> Iterator[str]:
-    """Yields the line as it stands in the file, a caret below what is no syntax, its operands."""
+    """Yields the source line, a caret below a syntax error, and the line's operands."""
     source = plain(raised.frames[-1].source) if raised.frames else ""
     if not source:
         return
@@ -158,7 +158,7 @@ def _arguments_in_words(positional: Iterable[Value], keywords: Mapping[str, Valu
 
 
 def printed_in_words(printed: str) -> Iterator[str]:
-    """Yields the last lines that a submission printed, marked as its own words."""
+    """Yields the last lines that a submission printed, each marked with a bar."""
     lines = [line.rstrip() for line in plain(printed).splitlines() if line.strip()]
     if lines:
         yield "Printed just before:"

@@ -1,4 +1,4 @@
-"""A kind of exception that is explained: how it is recognised, and what is said of it."""
+"""Kinds of exceptions: the pattern that recognises each, and its explanation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from grader.core.wire.calls import Operand, Raised
 
-# A word of torch's messages for a dtype, and the dtype's name.
+# The words for dtypes in torch's messages, and the dtypes' names.
 _DTYPES = {
     "half": "float16",
     "float": "float32",
@@ -23,9 +23,9 @@ _DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A sentence on what was raised; `message` is a shorter text than its own.
+    """A sentence that explains an exception; `message` is a shorter text in place of its own.
 
-    `settles` is whether the line at which it was raised is the one to mend, without a doubt.
+    `settles` is true if the line that raised is certainly the line to fix.
     """
 
     sentence: str
@@ -38,9 +38,9 @@ Explain = Callable[[re.Match[str], Raised], Explanation | str | None]
 
 @dataclass(frozen=True, slots=True)
 class ExceptionKind:
-    """A kind of exceptions: the pattern is found in their text (`kind: message`).
+    """A kind of exceptions, whose text (`kind: message`) contains the pattern.
 
-    `explain` may be a format, filled with the groups of the match.
+    `explain` is a function or a format string, which is filled with the groups of the match.
     """
 
     pattern: re.Pattern[str]
@@ -59,29 +59,29 @@ class ExceptionKind:
 
 
 def kind(pattern: str, explain: Explain | str, settles: bool = False) -> ExceptionKind:
-    """Returns a kind of exceptions, by a pattern of their text."""
+    """Returns a kind of exceptions from a pattern of their text."""
     return ExceptionKind(re.compile(pattern, re.DOTALL), explain, settles)
 
 
 def dtype_name(word: str) -> str:
-    """Returns the name of a dtype that torch's message calls `Float` or `c10::Half`."""
+    """Returns the name of a dtype from a word in torch's message: `Float` or `c10::Half`."""
     plain = word.rpartition("::")[2].rpartition(".")[2].lower()
     return _DTYPES.get(plain.removesuffix("tensor"), plain)
 
 
 def shape_of(operand: Operand) -> list[int] | None:
-    """Returns the shape of an operand that is a tensor."""
+    """Returns the shape of an operand, or None if it is not a tensor."""
     match = re.fullmatch(r"\w+\[([\d, ]*)\].*", operand.words)
     return None if match is None else [int(size) for size in re.findall(r"\d+", match[1])]
 
 
 def source_of(raised: Raised) -> str:
-    """Returns the line at which it was raised."""
+    """Returns the source line at which an exception was raised, or ""."""
     return raised.frames[-1].source if raised.frames else ""
 
 
 def names_in_words(names: Sequence[str], most: int = 6) -> str:
-    """Returns `a, b and c`; of many, the first and how many more."""
+    """Returns `a, b and c`; if there are many, the first ones and the number of others."""
     shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
     if not shown:
         return "nothing"

@@ -1,4 +1,4 @@
-"""Exceptions of names and whole programs: attributes, imports, files, exits, memory, syntax."""
+"""Kinds of exceptions of names and programs: attributes, imports, files, exits, memory, syntax."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _IMPORTS = {
     **dict.fromkeys(("Optional", "Tuple", "List", "Dict", "Any"), "from typing import …"),
 }
 
-# Functions that give both, along an axis.
+# Functions that return values and indices along an axis.
 _VALUES_AND_INDICES = (
     *("max", "min", "median", "nanmedian", "mode", "sort", "topk", "kthvalue"),
     *("cummax", "cummin"),
 )
 
 
-# A call within which there is none.
+# A call without another call in it.
 _CALL = re.compile(r"[\w.\])]+\([^()]*\)")
 
 
@@ -105,9 +105,9 @@ def _nothing(_: re.Match[str], raised: Raised) -> str:
 
 
 def _is_only_passed(name: str, source: str) -> bool:
-    """Tells whether a name stands in a line only where a call is given it.
+    """Returns whether a line uses a name only as an argument of calls.
 
-    An operator meets what that call returned.
+    An operator then acts on a call's result, not on the named value.
     """
     outside = source
     while (shorter := _CALL.sub("call", outside)) != outside:
@@ -123,12 +123,12 @@ def _truth(_: re.Match[str], raised: Raised) -> str:
     return f"Only a tensor of one number is true or false.{_on_truth(Operation.of(raised))}"
 
 
-# The truth of a whole condition has no expression of its own.
+# If the whole condition is a variable, the exception has no operation.
 _CONDITION = re.compile(r"(?:if|elif|while) (?:not )?([\w.]+):")
 
 
 def _on_truth(operation: Operation) -> str:
-    """Returns advice on the operation that asked whether a tensor is true."""
+    """Returns advice on the operation that converted a tensor to a boolean."""
     match operation.node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()]):
             return " in compares with ==, which gives a tensor of booleans here."
@@ -257,7 +257,7 @@ IMPORTS: tuple[ExceptionKind, ...] = (
     ),
     kind(r"ImportError: cannot import name '(\w+)' from '([\w.]+)'", _not_in_module),
     kind(r"ImportError: attempted relative import with no known parent package", _relative),
-    # Where the tests make files: `grader/worker/marshalling.py`.
+    # The path of the tests' files comes from `grader/worker/marshalling.py`.
     kind(
         rf"FileNotFoundError: .*No such file or directory: '(?:…|[^'\n]*{GIVEN}\w+/\d+)/([^'\n]+)'",
         "The tests gave the path of {0}, and nothing was written there before.",
@@ -308,7 +308,7 @@ def _memory(match: re.Match[str], _: Raised) -> Explanation:
 
 
 def _one_equals_sign(_: re.Match[str], raised: Raised) -> str | None:
-    """Returns a condition that sets a name where it means to compare."""
+    """Returns advice if a condition has = in the place of ==."""
     source = source_of(raised)
     is_condition = source.startswith(("if ", "elif ", "while ", "return ", "assert "))
     at = source[raised.column - 1 : raised.column + 1] if raised.column else ""

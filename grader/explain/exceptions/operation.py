@@ -1,6 +1,6 @@
-"""The operation that raised: its syntax, its operands' shapes, and how these were made.
+"""The operation that raised: its syntax, its operands' shapes, and the code that made them.
 
-A line may hold several operations. Only the one that raised says anything of the exception.
+A line may hold several operations. Only the one that raised explains the exception.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _OPERATORS = {ast.MatMult: "@", ast.Mult: "*"}
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """An operand of an operation, and the value of the variable that it is, if that is known.
+    """An operand of an operation, or the expression that its variable was set to.
 
-    `said` tells where the variable was set; it is empty for code in the operation itself. `shape`
-    is the operand's, if it is a tensor that has a name.
+    `said` names the line that set the variable; it is empty for code in the operation itself.
+    `shape` is the shape of a variable that is a tensor.
     """
 
     node: ast.expr
@@ -31,7 +31,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation that raised: its syntax (None if unknown) and what its names stood for."""
+    """An operation that raised: its syntax (None if unknown), and the exception with its values."""
 
     raised: Raised
     node: ast.expr | None
@@ -54,17 +54,17 @@ class Operation:
 
     @property
     def is_product(self) -> bool:
-        """Returns whether it is a matrix product of two tensors."""
+        """Returns whether the operation is a matrix product of two tensors."""
         return self.name == "@" or (self.name in _PRODUCTS and len(self.operands) == 2)
 
     @property
     def called(self) -> Operand | None:
-        """Returns the object that is called, if it is one of the operands that are known."""
+        """Returns the object that is called, if the exception reports its value, or None."""
         return self._operand(self.node.func) if isinstance(self.node, ast.Call) else None
 
     @property
     def operands(self) -> list[ast.expr]:
-        """Returns the operands: of a method of a tensor, the tensor is the first."""
+        """Returns the operands; the first operand of a tensor's method is the tensor."""
         match self.node:
             case ast.BinOp(left=left, right=right):
                 return [left, right]
@@ -82,12 +82,12 @@ class Operation:
         return found[0], found[1]
 
     def shape(self, node: ast.expr) -> list[int] | None:
-        """Returns the shape of a name that is a tensor."""
+        """Returns the shape of an expression that is a known tensor, or None."""
         operand = self._operand(node)
         return None if operand is None else shape_of(operand)
 
     def sides(self) -> Iterator[Side]:
-        """Yields each operand; of a variable, the value that it was set to."""
+        """Yields each operand, or for a known variable the expression that it was set to."""
         for node in self.operands:
             operand = self._operand(node)
             if operand is None or not operand.made:
@@ -108,15 +108,15 @@ class Operation:
 
 
 def _value_in(statement: str) -> ast.expr | None:
-    """Returns the value that a statement gives a variable."""
+    """Returns the expression that a statement assigns, or None."""
     node = _parsed(statement)
     return node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
 
 
 def _parsed(text: str) -> ast.stmt | None:
-    """Returns the one statement of a text, which a worker may have made up.
+    """Returns the single statement of a text, or None; a worker may invent the text.
 
-    One that is nested too deeply to be written again is none.
+    A statement that is nested too deeply to be unparsed counts as none.
     """
     try:
         (node,) = ast.parse(text).body

@@ -1,4 +1,4 @@
-"""Recognises code that is written for another Python than the one that grades."""
+"""Recognises code that is written for another Python version than the grader's."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Version = tuple[int, int]
 _TYPE_PARAMETERS = re.compile(r"^((?:async\s+)?(?:def|class)\s+\w+)\s*\[([^\]]*)\](.*)$")
 _TYPE_ALIAS = re.compile(r"^type\s+(\w+)\s*(?:\[([^\]]*)\])?\s*=(.*)$")
 _EXCEPT = re.compile(r"^except\*?\s+([\w.]+(?:\s*,\s*[\w.]+)+)\s*:")
-# Code that Python 2 takes, and no Python 3 with these names.
+# Python 2 code. `except A, B:` with two names of classes is Python 3.14 instead.
 _PYTHON_2 = re.compile(
     r"^except\s+(?:\([\w., ]+\)|[\w.]+)\s*,\s*[a-z_]\w*\s*:|^raise\s+\w+\s*,\s*[\"'\w]"
 )
 _PREFIX = re.compile(r"(?<!\w)[a-zA-Z]{1,2}$")
-# Names that the standard library got later.
+# Newer names of the standard library, and the version that added each.
 _NAMES: dict[tuple[str, str], Version] = {
     ("typing", "override"): (3, 12),
     ("typing", "TypeAliasType"): (3, 12),
@@ -38,7 +38,7 @@ _IMPORT = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 
 
 def wanted_python(raised: Raised) -> str:
-    """Returns the Python that the code which raised this needs; nothing if this one may do."""
+    """Returns the Python version that the code needs, or "" if this one may suffice."""
     if raised.kind == "SyntaxError" and _is_of_python_2(raised):
         return "Python 2"
     needed = _by_syntax(raised) if raised.kind == "SyntaxError" else _by_import(raised)
@@ -52,7 +52,10 @@ def _is_of_python_2(raised: Raised) -> bool:
 
 
 def _by_syntax(raised: Raised) -> Version | None:
-    """Returns the first Python that takes the line: without what is new in it, this one would."""
+    """Returns the first Python version that accepts the line, or None if that is not known.
+
+    This Python must accept the line once its new syntax is replaced.
+    """
     source = _source(raised)
     if "f-string expression part cannot include a backslash" in raised.message:
         return 3, 12
@@ -72,20 +75,20 @@ def _source(raised: Raised) -> str:
 
 
 def _are_exceptions(names: str) -> bool:
-    """Returns whether names are those of classes; a second one may be a Python 2 variable."""
+    """Returns whether all names are names of classes: in Python 2, the second is a variable."""
     last = [one.strip().rpartition(".")[2] for one in names.split(",")]
     return all(one[:1].isupper() for one in last)
 
 
 def _has_type_parameters(source: str) -> bool:
-    """Returns whether a definition or an alias would do for any Python 3 without its brackets."""
+    """Returns whether a definition or an alias parses once its type parameters are removed."""
     alias = _TYPE_ALIAS.match(source)
     if alias is not None:
         return _parses(f"{alias[1]} ={alias[3]}") and _are_parameters(alias[2] or "T")
     found = _TYPE_PARAMETERS.match(source)
     if found is None or not _are_parameters(found[2]):
         return False
-    # Only the first line is known of a call over several lines.
+    # If the parameters span several lines, only the first line is known.
     rest = found[3] if ":" in found[3] or ")" in found[3] else "():"
     is_class = "class" in found[1].split()
     body = "" if not rest.rstrip().endswith(":") else " pass"
@@ -93,16 +96,16 @@ def _has_type_parameters(source: str) -> bool:
 
 
 def _are_parameters(names: str) -> bool:
-    """Returns whether type parameters are named so: `T`, `T: int`, `*Ts`, `**P`.
+    """Returns whether names look like type parameters: `T`, `T: int`, `*Ts`, `**P`.
 
-    A longer name may be a slip.
+    A longer name may be a slip instead.
     """
     form = r"\s*(?:[A-Za-z_]\w?|\*{1,2}\w+|\w+\s*:.*)\s*"
     return all(re.fullmatch(form, one) for one in names.split(","))
 
 
 def _strings(source: str) -> Iterator[tuple[str, str]]:
-    """Returns the strings in a line: the letters before the quote, in lower case, and the rest."""
+    """Yields the strings in a line: the prefix in lower case, and the quoted text."""
     place = 0
     while place < len(source) and source[place] != "#":
         length = 1
@@ -118,14 +121,14 @@ def _strings(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_nested(text: str) -> bool:
-    """Returns whether a formatted string contains its own kind of quotes, and is right without."""
+    """Returns whether an f-string parses only once inner strings with its quotes are removed."""
     return not _parses(f"f{text}") and _parses(f"f{_rewritten(text, 0)[1]}")
 
 
 def _rewritten(text: str, depth: int) -> tuple[int, str]:
-    """Returns the end of a formatted string, and the string with a name for each inner string.
+    """Returns the length of an f-string, and the string with a name for each inner string.
 
-    The end is 0 if there is none.
+    The length is 0 if the string does not end.
     """
     quote, place = text[:1], 1
     if depth > 4 or text.startswith(quote * 3) or not quote:
@@ -151,7 +154,7 @@ def _rewritten(text: str, depth: int) -> tuple[int, str]:
 
 
 def _field(text: str, depth: int) -> tuple[int, str]:
-    """Returns the length of a field in braces, and the field with names in place of strings."""
+    """Returns the length of a field in braces, and the field with a name for each string."""
     place, brackets, made = 1, 1, ["{"]
     while place < len(text):
         letter = text[place]
@@ -174,7 +177,7 @@ def _field(text: str, depth: int) -> tuple[int, str]:
 
 
 def _plain(text: str) -> int:
-    """Returns how long the plain string is with which a text begins; 0 if it does not end."""
+    """Returns the length of the plain string at the start of a text, or 0 if it does not end."""
     found = re.match(r"""(["'])(?:\\.|(?!\1).)*\1""", text)
     return 0 if found is None else found.end()
 

@@ -1,4 +1,4 @@
-"""Explains sizes that do not go together: products, broadcasting, reshaping, axes that are not."""
+"""Kinds of exceptions of sizes: matrix products, broadcasting, reshaping, axes, indices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.explain.exceptions.operation import Operation, Side
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _ANY_NUMBER = "counted from the end (-1, -2), axes are the same with any number of leading ones"
 _OPERANDS = r"operand (\d)"
-# Reductions whose first argument beside the tensor is an axis, and those where it may be one.
+# Reductions whose first argument after the tensor is an axis, and those where it may be one.
 _ALONG = ("sum", "mean", "amax", "amin", "logsumexp")
 _PERHAPS_ALONG = ("max", "min")
 _EXCHANGES = ("transpose", "swapaxes")
@@ -48,9 +48,9 @@ def _batched_product(match: re.Match[str], raised: Raised) -> str:
 
 
 def _lengths(operation: Operation, inner: str, other: str) -> str:
-    """Returns which two axes of a matrix product differ, and what may make them equal.
+    """Returns the two axes of a matrix product that differ, and advice on how to make them equal.
 
-    torch turns some products round, so that its message may name the right tensor first.
+    Torch swaps the factors of some products, so its message may name the right tensor first.
     """
     shapes = operation.shapes() if operation.is_product else None
     if shapes is None or len(shapes[0]) < 1 or len(shapes[1]) < 2:
@@ -87,7 +87,7 @@ def _broadcast(match: re.Match[str], raised: Raised) -> str:
 
 
 def _elementwise(operation: Operation) -> str:
-    """Returns advice where * stands and a matrix product would fit."""
+    """Returns advice to use @ if a matrix product fits the operands of *."""
     left, right = operation.shapes() or ([], [])
     if operation.name == "*" and len(left) > 1 < len(right) and left[-1] == right[-2]:
         return " If a matrix product is meant, write @: * multiplies value by value."
@@ -95,7 +95,7 @@ def _elementwise(operation: Operation) -> str:
 
 
 def _the_other_way_round(operation: Operation) -> str:
-    """Returns that two tensors have the same last two axes in exchanged order, if they have."""
+    """Returns advice if two tensors have the same last two axes in swapped order."""
     left, right = operation.shapes() or ([], [])
     if len(left) > 1 < len(right) and left[-1] != left[-2] and left[-2:] == right[:-3:-1]:
         one, other = map(ast.unparse, operation.operands)
@@ -107,7 +107,7 @@ def _the_other_way_round(operation: Operation) -> str:
 
 
 def _advice(operation: Operation) -> str:
-    """Returns advice on shapes that do not fit, from how the operands of the operation are made."""
+    """Returns advice on unequal shapes, from the code that makes the operation's operands."""
     for number, side in enumerate(operation.sides()):
         is_turned = operation.is_product and number == 1
         for said in (_on_reduction(side.node), _on_exchange(operation, side, is_turned)):
@@ -117,7 +117,7 @@ def _advice(operation: Operation) -> str:
 
 
 def _on_reduction(node: ast.expr) -> str:
-    """Returns advice on a reduction that drops the axis along which it goes."""
+    """Returns advice on a reduction that drops its axis."""
     for call in ast.walk(node):
         match call:
             case ast.Call(
@@ -142,13 +142,13 @@ def _number(node: ast.expr) -> int | None:
 
 
 def _on_exchange(operation: Operation, side: Side, is_turned: bool) -> str:
-    """Returns advice on axes that are exchanged, where they are not the last two of a tensor.
+    """Returns advice on a transposition that swaps other axes than a tensor's last two.
 
-    `is_turned` is whether the last two are to be exchanged: those of the right of a product.
+    `is_turned` says that the last two must be swapped, as in the right factor of a product.
     """
     match side.node:
         case ast.Attribute(value=owner, attr="T"):
-            # An exchange keeps the number of axes: that of the result is that of the tensor.
+            # A transposition keeps the number of axes, so the result's shape tells it too.
             if len(operation.shape(owner) or side.shape) > 2:
                 name = ast.unparse(owner)
                 return (
@@ -190,7 +190,7 @@ def _reshaped(match: re.Match[str], _: Raised) -> str | None:
     return f"{wanted} would be {known} values, and the tensor holds {held}."
 
 
-# A slice of a shape, or its product with something, has another number of parts.
+# A whole shape on the right; a slice or a product of a shape has another number of parts.
 _WHOLE_SHAPE = re.compile(r"=\s*[\w.]+\.(shape|size\(\))\s*(#.*)?$")
 
 
@@ -235,7 +235,7 @@ def _of_result_alone(match: re.Match[str], raised: Raised) -> str:
 
 
 def _is_of_an_equation(letter: str, raised: Raised) -> bool:
-    """Returns whether a letter is the author's: einops has its own in the place of names."""
+    """Returns whether a letter is in the author's equation: einops replaces names by letters."""
     equations = re.findall(r"""["']([a-zA-Z.,]+(?: *-> *[a-zA-Z.]*)?)["']""", source_of(raised))
     return any(letter in equation for equation in equations)
 

@@ -1,4 +1,4 @@
-"""Exceptions of tensors: dtypes, devices, einops patterns, weights that do not load."""
+"""Kinds of exceptions of tensors: dtypes, devices, einops patterns, weights that do not load."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def _keys(text: str, which: str) -> list[str]:
 
 
 def _renaming(missing: list[str], unexpected: list[str]) -> str:
-    """Returns advice on the names of the keys, exact where one suffix or prefix is missing."""
+    """Returns advice on the keys; it names the suffix or prefix if all keys are missing one."""
     wanted = set(missing)
     for suffix in {key.rpartition(".")[2] for key in missing}:
         if all(f"{key}.{suffix}" in wanted for key in unexpected):
