@@ -1,1 +1,1 @@
-"""Small edits of programs: the one vocabulary of repair and of mutation testing."""
+"""Small edits of programs, shared by repair and by mutation testing."""

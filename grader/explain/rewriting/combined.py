@@ -1,4 +1,4 @@
-"""Edits of several places: at all like places of a function, or whole statements that move."""
+"""Edits of several places: one change at all similar places, opposite changes, moved statements."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from grader.explain.rewriting.program.source import Program
 
 _MORE = 0.5
 _MOST_PLACES = 6
-# Costs of two changes that are one slip, and of two changes in two statements.
+# The costs of two opposite changes in one statement, and in two statements.
 _PAIR, _APART = 1.2, 1.35
 _MOST_PAIRS = 4
-# An addition at one place of a statement may belong to another place of it.
+# The kinds of change that may be paired within one statement: a sign at the wrong place of it.
 _WITHIN = ("sign", "operator", "comparison", "constant")
 _SIGNS = ("sign", "sign-dropped", "inverse")
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """One change or several at once, with the trees that statements become by it."""
+    """One change or several at once, with the new tree number of each changed statement."""
 
     kind: str
     cost: float
@@ -49,7 +49,7 @@ def together(
     given: Sequence[ast.stmt],
     single: Sequence[Finished],
 ) -> Iterator[Combination]:
-    """Yields changes that belong together, fields exchanged, and statements in other blocks."""
+    """Yields changes that belong together, swapped fields, and statements moved between blocks."""
     yield from _at_like_places(setting, finishing, single)
     yield from _contrary(setting, finishing, single)
     yield from _moved(setting, given)
@@ -69,7 +69,7 @@ def _at_like_places(
 
 
 def _same_texts(setting: Setting, group: Sequence[Finished]) -> list[list[Finished]]:
-    """Groups changes at like places by the text they change; returns none if all change one."""
+    """Returns changes grouped by the text that they change; nothing if all change the same."""
     found: dict[str, list[Finished]] = defaultdict(list)
     for one in group:
         found[setting.program.text(one.draft.node)].append(one)
@@ -79,7 +79,7 @@ def _same_texts(setting: Setting, group: Sequence[Finished]) -> list[list[Finish
 def _joined(
     finishing: Finishing, changes: Sequence[Finished], cost: float
 ) -> Iterator[Combination]:
-    """Yields several changes at once, if none lies within another."""
+    """Yields the combination of several changes, unless some overlap."""
     by_statement: dict[ast.stmt, list[Finished]] = defaultdict(list)
     for one in changes:
         by_statement[one.statement].append(one)
@@ -102,7 +102,7 @@ def _joined(
 def _contrary(
     setting: Setting, finishing: Finishing, single: Sequence[Finished]
 ) -> Iterator[Combination]:
-    """Yields changes in two statements in a row that undo each other: + and -, sin and cos."""
+    """Yields opposite changes in one statement or in two consecutive ones: sin and cos swapped."""
     by_statement: dict[ast.stmt, dict[tuple[str, str, str], list[Finished]]] = {}
     for one in single:
         is_sign = one.draft.kind in _SIGNS and one.draft.cost <= CHANGE
@@ -137,7 +137,7 @@ _BLOCKS = (ast.For, ast.While, ast.If)
 
 
 def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
-    """Yields fields of a class exchanged, and statements moved into or out of a block."""
+    """Yields swapped fields of a class, and statements moved into or out of a block."""
     within = set(given)
     for node in given:
         if not isinstance(node, _SIMPLE) or not _is_alone(setting.program, node):
@@ -151,7 +151,7 @@ def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]
 
 
 def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
-    """Yields two fields of a class in the other order."""
+    """Yields two consecutive fields of a class in the other order."""
     program = setting.program
     match first, second:
         case (
@@ -172,7 +172,7 @@ def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Com
 
 
 def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
-    """Yields the last statement of a block after it."""
+    """Yields the last statement of a block, moved behind the block."""
     block = setting.program.home(node).parent
     if not isinstance(block, _BLOCKS) or block.orelse or len(block.body) < 2:
         return
@@ -181,7 +181,7 @@ def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
 
 
 def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
-    """Yields the statement after a block at its end."""
+    """Yields the statement after a block, moved to the end of the block."""
     home = setting.program.home(node)
     beside = getattr(home.parent, home.field)
     if not home.index or not isinstance(beside, list):
@@ -192,7 +192,7 @@ def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
 
 
 def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> Combination:
-    """Returns a statement on a line that begins with such a space."""
+    """Returns the combination that changes a statement's indentation."""
     program = setting.program
     start = program.span(node).start
     pieces = (Replacement(start - len(_indent(program, node)), start, indent),)
@@ -213,14 +213,14 @@ def _of_statements(
 
 
 def _indent(program: Program, node: ast.stmt) -> str:
-    """Returns the space before a statement that begins its line."""
+    """Returns the indentation of a statement, or "" if it does not begin its line."""
     start = program.span(node).start
     line = program.source[:start].rpartition("\n")[2]
     return line if not line.strip() else ""
 
 
 def _is_alone(program: Program, node: ast.stmt) -> bool:
-    """Returns whether a statement begins its line, and no other follows on its last."""
+    """Returns whether a statement begins its first line and ends its last."""
     span = program.span(node)
     before = program.source[: span.start].rpartition("\n")[2]
     after = program.source[span.end :].partition("\n")[0].strip()

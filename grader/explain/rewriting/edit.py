@@ -1,4 +1,4 @@
-"""An edit of a program's text, and the drafts that rules propose."""
+"""Edits of a program's text, and the drafts of edits that rewrite rules propose."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Edit:
     """One small change that keeps a program well formed.
 
     `line` is the line of the changed expression, and `lines` are all lines that change, counted
-    from 1. `cost` is small for a likely slip and a small change. `subject` says to a student what
-    is changed, and never into what. `function` is the qualified name of the function whose body is
-    changed, or None outside of all.
+    from 1. `cost` is small for a likely slip and a small change. `subject` names the changed part
+    to a student, and never the new text. `function` is the qualified name of the function whose
+    body changes, or None outside of any function.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Edit:
 
 
 def replaced(source: str, replacements: Iterable[Replacement], offset: int = 0) -> str:
-    """Returns a text that begins at the source's `offset`, with replacements made in order."""
+    """Returns a text with replacements made in order; the text begins at `offset` in the source."""
     parts = []
     done = 0
     for one in replacements:
@@ -51,8 +51,8 @@ def replaced(source: str, replacements: Iterable[Replacement], offset: int = 0) 
     return "".join([*parts, source[done:]])
 
 
-# What changes cost: a slip is likely and small, a change less so, what is wrapped around or dropped
-# changes more, and what is replaced by something unlike it is unlikely.
+# Costs of edits. A slip is likely and small, and a change is less so. Wrapping or dropping changes
+# more. A replacement by something unlike is unlikely.
 SLIP = 1.0
 CHANGE = 1.5
 WRAP = 2.0
@@ -76,8 +76,8 @@ PRIMARY = (
 class Draft:
     """A proposed change of one node's text.
 
-    `at` is the offset of what is changed. Drafts of one `likeness` in a function are the same
-    change at like places; None if there is nothing alike.
+    `at` is the offset of the changed part. Drafts with equal `likeness` in a function make the same
+    change at similar places. Drafts whose `likeness` is None are not compared.
     """
 
     kind: str
@@ -90,7 +90,7 @@ class Draft:
 
 
 def instead(program: Program, node: ast.AST, text: str) -> Replacement:
-    """Returns the replacement of a node by another text."""
+    """Returns the replacement of a node's text."""
     span = program.span(node)
     return Replacement(span.start, span.end, text)
 
@@ -104,14 +104,14 @@ def put(
     subject: str,
     likeness: Hashable = None,
 ) -> Draft:
-    """Returns a draft in which a node becomes another text."""
+    """Returns a draft that replaces a node by another text."""
     piece = instead(program, node, text)
     alike = None if likeness is None else (kind, likeness, text)
     return Draft(kind, cost, subject, with_indices(program, node), (piece,), piece.start, alike)
 
 
 def with_indices(program: Program, node: ast.AST) -> ast.AST:
-    """Returns the node, or what it is the index of: slices stand nowhere else."""
+    """Returns a node, or its subscript if it is the index: a slice parses only in a subscript."""
     parent = program.parent(node)
     return parent if isinstance(parent, ast.Subscript) and node is parent.slice else node
 
@@ -151,7 +151,7 @@ def keep(
     subject: str,
     likeness: Hashable = None,
 ) -> Draft:
-    """Returns a draft in which a node becomes one of its parts; the line ends stay."""
+    """Returns a draft that replaces a node by one of its parts and keeps the line ends."""
     whole, part = program.span(node), program.outer_span(kept)
     pieces = (
         Replacement(whole.start, part.start, ""),
@@ -172,7 +172,10 @@ def exchange(
     subject: str,
     likeness: Hashable = None,
 ) -> Draft:
-    """Parts of a node take each other's places: at the place of each stands that of `order`."""
+    """Returns a draft that puts parts of a node in another order.
+
+    The part at place `n` becomes the part number `order[n]`.
+    """
     spans = [program.outer_span(part) for part in parts]
     pieces = tuple(
         Replacement(spans[place].start, spans[place].end, program.outer_text(parts[source]))
@@ -184,7 +187,7 @@ def exchange(
 
 
 def without(program: Program, node: ast.Call, part: ast.AST) -> Replacement:
-    """Drops an argument of a call, and the comma that goes with it."""
+    """Returns the replacement that drops an argument of a call, with its comma."""
     parts = sorted((*node.args, *node.keywords), key=lambda one: program.span(one).start)
     place = parts.index(part)
     own = _argument_span(program, part)
@@ -202,7 +205,10 @@ def _argument_span(program: Program, part: ast.AST) -> Span:
 
 
 def place_of(program: Program, node: ast.expr) -> int:
-    """Returns where an expression may be said to stand: of a chain of methods, at the last name."""
+    """Returns the offset that a reader takes for an expression's place.
+
+    In a chain of method calls, that is the last method's name.
+    """
     if isinstance(node, ast.Call):
         return place_of(program, node.func)
     if isinstance(node, ast.Attribute):
@@ -211,7 +217,10 @@ def place_of(program: Program, node: ast.expr) -> int:
 
 
 def place_of_arguments(program: Program, node: ast.Call) -> int:
-    """Returns where one argument more would be looked for: beside those that stand on one line."""
+    """Returns the offset at which a reader looks for a further argument.
+
+    That is the last argument if all are on one line, and else the function's name.
+    """
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
     if not given or len({one.lineno for one in given}) > 1:
         return place_of(program, node)

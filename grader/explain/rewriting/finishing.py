@@ -1,4 +1,4 @@
-"""Makes edits of drafts: well formed, with an effect, the cheapest of equal ones."""
+"""Turns drafts into changes that keep the program well formed and have an effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SKIPPED = {"ctx", "type_comment", "kind", "type_params"}
 
 
 class Trees:
-    """Numbers the trees of a program, and those that edits would make of them."""
+    """A numbering of syntax trees of a program and of its edits; equal trees have one number."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -22,14 +22,14 @@ class Trees:
         self._known: dict[ast.AST, int] = {}
 
     def number(self, node: ast.AST) -> int:
-        """Returns the number of a tree that stays as it is."""
+        """Returns the number of an unchanged tree."""
         found = self._known.get(node)
         if found is None:
             found = self._known[node] = self._numbered(node, {})
         return found
 
     def number_after(self, statement: ast.stmt, became: Mapping[ast.AST, int]) -> int:
-        """Returns a statement's number after separate nodes in it became other trees."""
+        """Returns a statement's number after nodes in it, none within another, became others."""
         numbers = dict(became)
         above: list[ast.AST] = []
         for node in became:
@@ -38,7 +38,7 @@ class Trees:
                 if node not in numbers:
                     above.append(node)
                     numbers[node] = -1
-        # Parents come after their children: whoever stands higher was met later on some path.
+        # Deepest first, because a node's number needs those of its children.
         for node in sorted(above, key=self._depth, reverse=True):
             numbers[node] = self._numbered(node, numbers)
         return numbers[statement]
@@ -51,7 +51,7 @@ class Trees:
         return depth
 
     def _numbered(self, node: ast.AST, became: Mapping[ast.AST, int]) -> int:
-        """Returns the number of a tree, parts of which may have become others."""
+        """Returns the number of a tree; `became` holds the new numbers of changed parts."""
         parts: list[Hashable] = [type(node).__name__]
         for name in node._fields:
             if name in _SKIPPED:
@@ -124,7 +124,7 @@ _TUPLES = (ast.Assign, ast.Return, ast.Subscript)
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A draft that proved to be well formed: its pieces, and the numbers of the trees it makes."""
+    """A well-formed draft: its replacements, and the numbers of the new trees."""
 
     draft: Draft
     own_tree: int
@@ -135,7 +135,7 @@ class Finished:
 
 
 class Finishing:
-    """Checks drafts against the program that they would change."""
+    """A check of drafts against the program that they change."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -143,7 +143,7 @@ class Finishing:
         self._parsed: dict[tuple[str, str], tuple[int, ast.AST] | None] = {}
 
     def finish(self, draft: Draft) -> Finished | None:
-        """Returns the draft with the parentheses it needs; None if ill formed or without change."""
+        """Returns a draft with the parentheses that it needs; None if invalid or without effect."""
         program = self._program
         node = draft.node
         span = program.outer_span(node)
@@ -163,7 +163,7 @@ class Finishing:
         return Finished(draft, number, pieces, home.statement, whole, function)
 
     def tree_of_all(self, changes: Sequence[Finished]) -> int | None:
-        """Returns the tree of a statement after several changes; None if one lies in another."""
+        """Returns a statement's tree number after several changes; None if they overlap."""
         spans = sorted((s.start, s.end) for s in (self._span(one) for one in changes))
         if any(end > start for (_, end), (start, _) in itertools.pairwise(spans)):
             return None
@@ -174,7 +174,7 @@ class Finishing:
         return self._program.outer_span(one.draft.node)
 
     def _with_line_ends(self, piece: Replacement) -> Replacement:
-        """Returns a piece that keeps the number of lines."""
+        """Returns a replacement with line ends added, so that it keeps the number of lines."""
         missing = -self._added_lines(piece)
         return Replacement(piece.start, piece.end, piece.text + "\n" * missing)
 
@@ -225,7 +225,7 @@ class Finishing:
 
 
 def _kind_of(node: ast.AST) -> str:
-    """As what a node's text is to be parsed."""
+    """Returns how to parse a node's text."""
     if isinstance(node, (ast.For, ast.While)):
         return "loop"
     if isinstance(node, ast.stmt):
@@ -234,7 +234,7 @@ def _kind_of(node: ast.AST) -> str:
 
 
 def _stands_alone(text: str) -> bool:
-    """Returns whether a text of several lines needs no brackets around it."""
+    """Returns whether a text of several lines parses without brackets around it."""
     try:
         compile(f"_ = {text}", "<edit>", "exec", ast.PyCF_ONLY_AST)
     except (SyntaxError, ValueError):
@@ -243,7 +243,7 @@ def _stands_alone(text: str) -> bool:
 
 
 def _binding(tree: ast.AST) -> int:
-    """Returns how closely an expression holds its parts together."""
+    """Returns the precedence of an expression; higher numbers bind more tightly."""
     match tree:
         case ast.BinOp(op=op) | ast.BoolOp(op=op):
             return _OPERATORS[type(op)]
@@ -274,7 +274,7 @@ def _in_parentheses(pieces: Sequence[Replacement], span: Span) -> tuple[Replacem
 
 
 def merged(pieces: Iterable[Replacement]) -> tuple[Replacement, ...]:
-    """Replacements of which none touches the next."""
+    """Returns the replacements, with adjacent ones joined into one."""
     found: list[Replacement] = []
     for piece in pieces:
         if found and found[-1].end == piece.start:

@@ -40,7 +40,7 @@ from grader.explain.rewriting.slips import NO_SLIPS, Slips
 _ROWS = Table(ROWS)
 _FEWEST = 120
 _MOST_OF_A_LINE = 320
-# The most edits for a program that was written to cost much.
+# Bounds the work for a program that is written to be expensive.
 _MOST = 12_000
 
 
@@ -53,14 +53,13 @@ def edits_of(
 ) -> list[Edit]:
     """Returns the small edits of a program, or those that change statements on the given lines.
 
-    The likeliest edits come first. All edits keep the program well formed, and no two make the
-    same one. A program that does not parse has none. `elsewhere` holds the texts of files that the
-    program may import. `users` holds the texts of files that may import the program. `slips` are
-    the assignment's rules and words. Where there are far more edits than any program of a course
-    has, the later statements have none.
+    The likeliest edits come first. All edited programs are well formed and different. A program
+    that does not parse has no edits. `elsewhere` holds the texts of files that the program may
+    import. `users` holds the texts of files that may import the program. `slips` holds the
+    assignment's rules and words. If the edits exceed a bound, later statements have none.
     """
     with warnings.catch_warnings(), speaking(slips.vocabulary):
-        warnings.simplefilter("ignore")  # what a program's strings escape is not ours to say
+        warnings.simplefilter("ignore")  # invalid escapes in the program warn; not a concern here
         try:
             program = Program(source)
             made = _Generation(program, Signatures(program.tree, elsewhere, users), slips)
@@ -73,7 +72,7 @@ def check_examples(slips: Slips) -> None:
     """Tries the example of each row of an assignment.
 
     Raises:
-        BadAssignment: if no edit makes the second line of an example from its first.
+        BadAssignment: if no edit turns the first line of an example into its second.
     """
     for one in slips.examples:
         source = one.program(one.before)
@@ -88,7 +87,7 @@ def check_examples(slips: Slips) -> None:
 
 
 class _Generation:
-    """The making of one program's edits."""
+    """A generator of one program's edits."""
 
     def __init__(self, program: Program, signatures: Signatures, slips: Slips) -> None:
         self._program = program
@@ -98,7 +97,7 @@ class _Generation:
         self._finishing = Finishing(program)
 
     def edits(self, lines: set[int] | None) -> list[Edit]:
-        """Returns all edits of statements that have one of the lines."""
+        """Returns the edits of all statements on the given lines; of all statements for None."""
         given = [one for one in self._program.statements if _is_given(one, lines)]
         finished: list[Finished] = []
         for statement in given:
@@ -133,7 +132,7 @@ class _Generation:
                     yield from family(self._setting, node)
 
     def _distinct(self, single: Iterable[Finished], combined: Iterable[Combination]) -> list[Edit]:
-        """Edits in their order, of equal ones the cheapest."""
+        """Returns the edits in order, and the cheapest of those that make the same program."""
         found: dict[frozenset[tuple[int, int]], Edit] = {}
         singles = (Combination.of(one) for one in single)
         program = self._program
@@ -148,7 +147,7 @@ class _Generation:
 
 
 def _likeliest_first(drafts: Iterable[Draft]) -> list[Draft]:
-    """Returns the drafts by cost; within one cost, some of each node come before the rest."""
+    """Returns the drafts by cost; drafts of one cost take turns among their nodes."""
     seen: dict[tuple[ast.AST, float], int] = defaultdict(int)
     ranked: list[tuple[float, int, int, Draft]] = []
     for draft in drafts:
@@ -166,14 +165,14 @@ def _is_given(statement: Statement, lines: set[int] | None) -> bool:
 
 
 def _is_read(node: ast.expr) -> bool:
-    """Returns whether a node is an expression whose value is used."""
+    """Returns whether an expression is read, not assigned to, and not a literal or a slice."""
     if isinstance(node, (ast.Slice, ast.Starred, ast.Constant, ast.JoinedStr)):
         return False
     return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
 
 
 def _head_lines(node: ast.stmt) -> int:
-    """Returns how many lines a statement has without the blocks in it."""
+    """Returns how many lines a statement has before its block."""
     body = getattr(node, "body", None)
     end = node.end_lineno or node.lineno
     if isinstance(body, list) and body:
@@ -194,7 +193,7 @@ def _edit(program: Program, one: Combination) -> Edit:
 
 
 def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
-    """Returns the lines that are not the same after replacements."""
+    """Returns the numbers of the lines that replacements change."""
     found: set[int] = set()
     for piece in pieces:
         first = program.line(piece.start)

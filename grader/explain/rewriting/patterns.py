@@ -1,9 +1,9 @@
 """Patterns over Python source: `torch.cat($x)` becomes `torch.stack($x).flatten(-2)`.
 
-`$x` stands for any expression, the same one wherever it stands, and `$name` for a variable.
-`$*x` stands for all further arguments, by position and by keyword. A replacement keeps the source
-text of what they stand for.
-`$x` that stands in the replacement alone is a variable nearby: of its nature, or of a name.
+`$x` stands for any expression, and for the same one wherever it occurs. `$name` stands for a
+variable. `$*x` stands for all further arguments, by position and by keyword. The replacement keeps
+the source text of each. A `$x` in the replacement alone stands for a variable nearby: one of the
+nature or the names that the row's `where` gives.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HOLE = re.compile(r"\$(\*?)(\w+)")
 _STANDS_FOR = "stands_for_"
 _VARIABLE = "name"
 _SKIPPED = ("ctx", "kind", "type_comment")
-# Where an expression needs no parentheses.
+# Places where an expression needs no parentheses.
 _FREE: Mapping[type[ast.AST], Sequence[str]] = {
     ast.Call: ("args",),
     ast.keyword: ("value",),
@@ -36,16 +36,16 @@ _FREE: Mapping[type[ast.AST], Sequence[str]] = {
 }
 _READ = ast.Load()
 _Bound = dict[str, list[ast.AST]]
-# What a part of a row must be: of a nature, or one of several variables.
+# A condition on a part of a row: its nature, or the variables that it may be.
 Wanted = Nature | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A rewrite rule: a pattern, what it becomes, and its cost.
+    """A rewrite rule: a pattern, its replacement, and the cost of the edit.
 
-    `subject` says to a student what is changed. `where` tells what parts must be, and `at` the
-    places of which the expression stands at one, if not anywhere.
+    `subject` names the changed part to a student. `where` holds conditions on gaps of the pattern.
+    `at` holds the places at which the expression may stand; if empty, it may stand anywhere.
     """
 
     before: str
@@ -57,7 +57,7 @@ class Row:
 
     @property
     def problem(self) -> str | None:
-        """Returns why the row can never apply; None if it can."""
+        """Returns the reason why the row can never apply, or None."""
         for text in (self.before, self.after):
             try:
                 _parsed(text)
@@ -69,7 +69,7 @@ class Row:
 
 
 class Table:
-    """Rows by the kind of their patterns' outermost nodes; None for those of any expression."""
+    """Rows by the type of their pattern's outermost node; None for patterns of any expression."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows: dict[type[ast.AST] | None, list[tuple[ast.AST, Row]]] = {}
@@ -87,17 +87,17 @@ class Table:
 def rows(
     subject: str, cost: float, *pairs: tuple[str, str], at: Sequence[Position] = (), **where: Wanted
 ) -> list[Row]:
-    """Returns a row for each pair of what is written and what was meant."""
+    """Returns a row for each pair of written code and meant code."""
     return [Row(before, after, cost, subject, where, at) for before, after in pairs]
 
 
 def with_text(before: str, *added: str) -> list[tuple[str, str]]:
-    """Returns a pair for each text that may be missing behind an expression."""
+    """Returns a pair for each text that may be missing after an expression."""
     return [(before, f"{before}{text}") for text in added]
 
 
 def rewritten(table: Table, setting: Setting, node: ast.AST) -> Iterator[Draft]:
-    """Yields the draft of each row whose pattern a node matches."""
+    """Yields the drafts of each row whose pattern matches a node."""
     if not isinstance(node, ast.expr | ast.stmt):
         return
     if not isinstance(getattr(node, "ctx", _READ), ast.Load):
@@ -115,7 +115,7 @@ def rewritten(table: Table, setting: Setting, node: ast.AST) -> Iterator[Draft]:
 def _draft(
     setting: Setting, node: ast.expr | ast.stmt, row: Row, bound: _Bound, given: Mapping[str, str]
 ) -> Draft:
-    """Returns the draft of a row, in which each ingredient is a given variable."""
+    """Returns the draft of a row, with the `given` variables as ingredients."""
     after = _HOLE.sub(lambda found: given.get(found[2], found[0]), row.after)
     if isinstance(node, ast.expr) and after.count(row.before) == 1 and row.before in _holes(after):
         before, _, rest = after.partition(row.before)
@@ -135,7 +135,7 @@ def _holes(text: str) -> list[str]:
 def _ingredients(
     setting: Setting, node: ast.expr | ast.stmt, row: Row, bound: _Bound
 ) -> Iterator[Mapping[str, str]]:
-    """Yields variables nearby for what stands in a row's replacement alone."""
+    """Yields choices of nearby variables for the gaps that only a row's replacement has."""
     free = dict.fromkeys(name[1:] for name in _holes(row.after) if name.strip("$*") not in bound)
     choices = [nearest(setting, node, row.where.get(one, (one,))) for one in free]
     for chosen in itertools.product(*choices):
@@ -149,7 +149,7 @@ def _parsed(text: str) -> ast.AST:
 
 
 def _hole(node: object) -> str | None:
-    """Returns the name of what stands for any expression."""
+    """Returns the name of the gap that a pattern's node stands for, or None."""
     match node:
         case ast.Name(id=name) if name.startswith(_STANDS_FOR):
             return name.removeprefix(_STANDS_FOR)
@@ -176,7 +176,7 @@ def _matches(pattern: ast.AST, node: ast.AST, bound: _Bound) -> bool:
 
 
 def _without_rest(pattern: ast.Call, node: ast.Call, bound: _Bound) -> tuple[ast.Call, ast.Call]:
-    """Binds the further arguments of a call, and returns both calls without them."""
+    """Binds a call's further arguments to the pattern's `$*x`, and returns both without them."""
     match pattern.args:
         case [*first, ast.Starred(value=rest)] if (name := _hole(rest)) is not None:
             count = len(first)
@@ -211,7 +211,7 @@ def _is_such(setting: Setting, node: ast.expr, wanted: Wanted) -> bool:
 
 
 def _filled(program: Program, after: str, bound: _Bound) -> str:
-    """Returns a replacement's text with the source text of all that is bound."""
+    """Returns a replacement's text with each gap filled by the source text bound to it."""
     free = _free_in(after)
 
     def text(found: re.Match[str]) -> str:
@@ -227,7 +227,7 @@ def _filled(program: Program, after: str, bound: _Bound) -> str:
 
 @functools.lru_cache(maxsize=512)
 def _free_in(after: str) -> frozenset[str]:
-    """Returns the parts that need no parentheses anywhere in a replacement."""
+    """Returns the gaps that need no parentheses anywhere in a replacement."""
     places: dict[str, list[bool]] = {}
     for parent in ast.walk(_parsed(after)):
         for part, value in ast.iter_fields(parent):

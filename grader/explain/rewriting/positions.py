@@ -1,4 +1,4 @@
-"""Places in a program at which a row of rewrite rules applies, and the variables near them."""
+"""The places in a program to which rewrite rules can be limited, and the variables near them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_TENSORS, _MOST = 2, 3
 
 
 class Position(Enum):
-    """A place at which an expression may stand."""
+    """A kind of place at which an expression may stand."""
 
     STORED = "all that an assignment stores or a function returns"
     RETURNED = "all that a function returns"
@@ -46,7 +46,7 @@ class Position(Enum):
     HANDED_ON = "an argument of a function whose parameters are known"
 
     def holds(self, setting: Setting, node: ast.AST) -> bool:
-        """Returns whether a node stands at such a place."""
+        """Returns whether a node stands at a place of this kind."""
         return isinstance(node, ast.expr) and _TESTS[self](setting, node)
 
 
@@ -159,10 +159,10 @@ _TESTS: dict[Position, Callable[[Setting, ast.expr], bool]] = {
 def nearest(
     setting: Setting, node: ast.expr | ast.stmt, wanted: Nature | Sequence[str]
 ) -> Sequence[str]:
-    """Returns the variables that may stand for an ingredient: of a nature, or one of some names.
+    """Returns variables for an ingredient: some of a nature, or the first visible of some names.
 
-    Tensors come from the expression, what it is made of, and its statement, and the function's
-    first one is among them. Otherwise the latest come first.
+    Tensors come from the expression, its sources and its statement, and include the function's
+    first tensor. Variables of other natures come latest first.
     """
     own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     if not isinstance(wanted, Nature):

@@ -1,7 +1,7 @@
-"""Rewrite rules of Python and torch as rows: what is written, what was meant.
+"""Rewrite rules of Python and torch as rows: the written code, and the code that was meant.
 
-A row is its own example: with a variable in each gap it says what becomes of what. `$x` that
-stands in the replacement alone is an ingredient: a variable nearby, of the nature asked for.
+A row with a variable in each gap is its own example. A `$x` in the replacement alone is an
+ingredient: a variable nearby, of the nature that the row requires.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ Known = TypeVar("Known")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A line with a slip, and the line that the row of that slip makes of it."""
+    """An example of a row: a line with a slip, and the line that the row turns it into."""
 
     row: Row
     place: str
@@ -44,7 +44,7 @@ class Example:
     after: str
 
     def program(self, line: str) -> str:
-        """Returns a function of such a line; the names of both lines are its parameters."""
+        """Returns a function with a line as its body, and the names of both lines as parameters."""
         own = dict.fromkeys([*_names(self.after), *_names(self.before)])
         body = line.replace("\n", "\n    ")
         return f"def example({', '.join(own)}):\n    {body}\n"
@@ -60,7 +60,7 @@ class Slips:
 
     @functools.cached_property
     def table(self) -> Table:
-        """Returns the rows by what they apply to."""
+        """Returns the rows by the type of node that they apply to."""
         return Table(self.rows)
 
 
@@ -68,20 +68,20 @@ NO_SLIPS = Slips()
 
 
 def load_slips(root: Path) -> Slips:
-    """Returns the slips of the assignment in `root`, or of its handout; none if there are none.
+    """Returns the slips of the assignment or the handout in `root`, or `NO_SLIPS` without a file.
 
     Raises:
-        BadAssignment: if they are not what they must be; the text says in which row.
+        BadAssignment: if the file is invalid; the message names the row.
     """
     content = _content(root)
     return NO_SLIPS if content is None else _slips(content)
 
 
 def handed_out(root: Path) -> str | None:
-    """Returns the slips as students get them, which have no examples; None if there are none.
+    """Returns the slips without their examples, as students get them; None without a file.
 
     Raises:
-        BadAssignment: if they are not what they must be.
+        BadAssignment: if the file is invalid.
     """
     content = _content(root)
     if content is None:
@@ -153,7 +153,7 @@ def _example(lines: object, row: Row, place: str) -> Example | None:
 
 
 def _wanted(told: object, place: str) -> Wanted:
-    """Returns what a part of a row must be: of a nature, or one of several variables."""
+    """Returns a condition on a part of a row: its nature, or the variables that it may be."""
     if isinstance(told, list) and told and _are(told, str):
         return tuple(told)
     if isinstance(told, str):

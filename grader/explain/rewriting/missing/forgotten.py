@@ -1,4 +1,4 @@
-"""Rewrite rules for what nothing uses, and for values written out where a name was meant."""
+"""Rewrite rules for unused variables, and for literals where a name was meant."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TERMS = (
 
 
 def unused(setting: Setting, node: ast.AST) -> list[tuple[str, Nature]]:
-    """Parameters and variables that their function never reads, attributes that nothing reads."""
+    """Returns parameters, variables and attributes that are never read."""
     return list(itertools.islice(_unread(setting, node), _MOST))
 
 
@@ -94,7 +94,7 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a value that goes through a layer which its class makes and never calls."""
+    """Yields a value wrapped in a call of a layer that its class sets and never calls."""
     nature = setting.scopes.nature(node)
     if nature.is_number or nature is Nature.FUNCTION:
         return
@@ -106,12 +106,12 @@ def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _is_of_class(node: ast.Attribute) -> bool:
-    """Returns whether it is one of a class's own, as the members of an enumeration are."""
+    """Returns whether an attribute is read from a class, like a member of an enumeration."""
     return isinstance(node.value, ast.Name) and node.value.id[:1].isupper()
 
 
 def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields `(x @ w.T).method()` for `x.method()`, with a weight that nothing reads."""
+    """Yields `(x @ w.T).method()` for `x.method()`, with a weight that is never read."""
     if setting.scopes.nature(node) is not Nature.TENSOR:
         return
     for name, nature in unused(setting, node):
@@ -150,7 +150,10 @@ def _around(
 
 
 def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields a parameter, or what was set just before, that is overwritten, whatever it was."""
+    """Yields assignments that keep the old value unless it is None.
+
+    The variable is a parameter, or was set in the statement before.
+    """
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             pass
@@ -177,7 +180,7 @@ def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
 
 
 def _other_values(setting: Setting, node: ast.expr) -> list[str]:
-    """Returns the variable that an expression is made of, and the function's first tensor."""
+    """Returns the first variable of an expression, and the function's first tensor."""
     names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
     own = [name for name in names if name not in ("torch", "F", "self", "math")][:1]
     known = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
@@ -185,7 +188,7 @@ def _other_values(setting: Setting, node: ast.expr) -> list[str]:
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields an unused variable as a further argument, for a parameter of the function called."""
+    """Yields unused variables, and variables named like parameters, as further arguments."""
     program, name = setting.program, callee(node)
     if not name:
         return
@@ -231,7 +234,7 @@ _SUBJECT = "the condition of a branch"
 
 
 def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a condition that also looks at an unused flag."""
+    """Yields a condition that also checks an unused flag."""
     home = setting.program.home(node)
     if home.field != "test" or not isinstance(home.parent, (ast.If, ast.IfExp)):
         return
@@ -245,7 +248,7 @@ def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields `flag and n == m` for `flag`, where two lengths are read nowhere or little."""
+    """Yields `flag and n == m` for `flag`, with two lengths that may be equal."""
     if setting.scopes.nature(node) is not Nature.FLAG or not isinstance(node, ast.Name):
         return
     sizes = [one for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
@@ -265,7 +268,10 @@ _MOST_HOLDERS = 2
 
 
 def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """Yields a name for a number, a flag or None: the parameter's own, or an unread one."""
+    """Yields names in the place of a number, a flag or None.
+
+    They are variables named like the parameter, or variables that are never read.
+    """
     if isinstance(node.value, str) or node.value is Ellipsis:
         return
     home = setting.program.home(node)
@@ -297,7 +303,7 @@ def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields the variable of a loop where one element was written out."""
+    """Yields a loop's variable in the place of an element with a literal index."""
     if not isinstance(node.ctx, ast.Load) or integer(node.slice) is None:
         return
     if not isinstance(node.value, (ast.Name, ast.Attribute)):
@@ -315,7 +321,7 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
-    """Returns the attributes of a parameter's name that objects here have: `config.theta`."""
+    """Returns attributes named like a parameter, of objects in the function: `config.theta`."""
     beside = set(setting.signatures.attributes(parameter))
     scope = setting.program.scope(node)
     return [
@@ -326,7 +332,7 @@ def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
 
 
 def _parameter(setting: Setting, node: ast.expr) -> str | None:
-    """Returns the parameter for which an argument stands."""
+    """Returns the parameter that an argument belongs to, or None."""
     given = argument_of(setting, node)
     if given is None:
         return None
@@ -342,7 +348,7 @@ def _parameter(setting: Setting, node: ast.expr) -> str | None:
 
 
 def _made(setting: Setting, node: ast.Constant, parameter: str) -> Iterator[str]:
-    """Yields how something of a parameter's name is made elsewhere."""
+    """Yields expressions that make a value of a parameter's name elsewhere."""
     if parameter in setting.scopes.methods(node):
         for name in _tensors(setting, node)[:2]:
             yield f"self.{parameter}({name})"
@@ -357,7 +363,7 @@ def _tensors(setting: Setting, node: ast.AST) -> list[str]:
 
 
 def _unread_variables(setting: Setting, node: ast.AST) -> list[str]:
-    """Variables that nothing reads."""
+    """Returns variables that are never read."""
     return [one.name for one in setting.seen.variables(node) if not one.is_read][:_MOST_UNREAD]
 
 

@@ -1,4 +1,4 @@
-"""Arguments that are not passed on, by the signature of what is called."""
+"""Rewrite rules for missing arguments, by the signature of the called function."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_OURS = frozenset(
 
 
 def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields one argument more: for a parameter that is known, or any variable."""
+    """Yields a further argument: for a known parameter, or any variable."""
     if not callee_or_call(node):
         return
     signature = _of_parent(setting, node) or setting.signature(node)
@@ -60,7 +60,7 @@ def _of_parent(setting: Setting, node: ast.Call) -> CallSignature | None:
 
 
 def callee_or_call(node: ast.Call) -> str:
-    """Returns the last name of what is called, also where what a call returns is called."""
+    """Returns the last name of the called function, or of the call that returns it."""
     return callee(node) or callee(node.func)
 
 
@@ -80,7 +80,7 @@ def _known(setting: Setting, node: ast.Call, signature: CallSignature) -> Iterat
 
 
 def _by_keyword(setting: Setting, node: ast.Call, signature: CallSignature) -> Iterator[Draft]:
-    """Options of what is given no one knows how many arguments."""
+    """Yields keyword options for a call with an unknown number of arguments."""
     given = {keyword.arg for keyword in node.keywords}
     optional = [one for one in signature.positional if one.default is not None]
     for parameter in [*optional, *signature.by_keyword][:_MOST_PARAMETERS]:
@@ -92,7 +92,7 @@ def _by_keyword(setting: Setting, node: ast.Call, signature: CallSignature) -> I
 def _inserted(
     setting: Setting, node: ast.Call, signature: CallSignature, given: set[str | None]
 ) -> Iterator[Draft]:
-    """Yields a parameter's own name between two arguments, the later of which stand too far."""
+    """Yields a variable named like a parameter, inserted before the argument at its place."""
     program = setting.program
     texts = [program.text(one) for one in node.args]
     visible = setting.seen.visible(node)
@@ -143,9 +143,9 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
 
 
 def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
-    """Yields how a thing of that name is made elsewhere, out of what there is here.
+    """Yields expressions that set a variable of this name elsewhere, adapted to a node's place.
 
-    A variable that is not there is taken to be what is handed over first, or the first tensor.
+    Variables that are not visible here become the call's first plain argument, or the first tensor.
     """
     visible = setting.seen.visible(node)
     given = node.args if isinstance(node, ast.Call) else ()
@@ -180,7 +180,7 @@ def _is_plain(node: ast.expr) -> bool:
 
 
 def _is_ours(setting: Setting, node: ast.Call) -> bool:
-    """Returns whether a call is of something of the submission, not of a library or a tensor."""
+    """Returns whether a call is of the submission's own code, not of a library or a tensor."""
     match node.func:
         case ast.Name(id=name):
             return name not in _NOT_OURS and name not in LIBRARIES
@@ -195,7 +195,7 @@ def _is_ours(setting: Setting, node: ast.Call) -> bool:
 
 
 def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields any variable as the next argument, those that nothing reads first."""
+    """Yields any variable as the next argument, variables that are never read first."""
     given = {setting.program.text(one) for one in (*node.args, *(k.value for k in node.keywords))}
     known = [one for one in setting.seen.variables(node) if one.name not in given]
     known.sort(key=lambda one: (one.is_read, _rank(one.nature), -one.first))
@@ -205,13 +205,13 @@ def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _rank(nature: Nature) -> int:
-    """Masks are forgotten most, then numbers and flags."""
+    """Returns how seldom arguments of a nature are missing: masks most often, then flags."""
     order: Sequence[Nature] = (Nature.MASK, Nature.FLAG, Nature.NUMBER, Nature.OTHER)
     return order.index(nature) if nature in order else len(order)
 
 
 def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:
-    """Returns a call with one more argument at its end."""
+    """Returns the draft that adds an argument at the end of a call."""
     program, name = setting.program, callee_or_call(node)
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
     if given:

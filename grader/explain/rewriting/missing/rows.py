@@ -1,4 +1,4 @@
-"""Rows for what is missing: signs, factors, terms, masks, calls, axes, transpositions."""
+"""Rows for missing code: signs, factors, terms, masks, calls, axes, transpositions."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ MISSING: tuple[Row, ...] = (
     ),
     *rows(
         "which part of a mask counts",
-        SLIP + 0.1,  # a negation too many is a little likelier: it stands there to be seen
+        SLIP + 0.1,  # dropping a superfluous negation is a little likelier
         ("$mask", "~$mask"),
         at=(Position.STORED, Position.OPERAND, *_PASSED),
         mask=_MASK,
@@ -202,7 +202,7 @@ MISSING: tuple[Row, ...] = (
             )
         ),
     ),
-    # --- Calls, axes and transpositions that are missing ---
+    # --- Missing calls, axes and transpositions ---
     *rows("a call that is missing", CHANGE, ("$x", "$x.exp()"), at=(Position.STORED,), x=_TENSOR),
     *rows(
         "a call that is missing",

@@ -1,4 +1,4 @@
-"""Rewrite rules for calls, factors and terms that other values have and this one lacks."""
+"""Rewrite rules for missing calls, factors and terms that other values in the program have."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a call of a function or a layer that is there and that nothing calls."""
+    """Yields calls of functions and layers that exist and are never called."""
     if not _is_target(setting, node):
         return
     names = setting.scopes.names(node)
@@ -77,7 +77,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a call of a function that needs one thing more: an unread one of the same nature."""
+    """Yields calls of functions whose second argument can be a variable that is never read."""
     unread = [one for one in setting.seen.variables(node) if not one.is_read]
     if not unread or not _is_target(setting, node):
         return
@@ -95,13 +95,13 @@ def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def _is_of_kind(nature: Nature, parameter: str) -> bool:
-    """Returns whether a parameter may be what a variable is, by the parameter's name."""
+    """Returns whether a variable's nature fits a parameter's name."""
     wanted = nature_of_parameter(parameter) or Nature.TENSOR
     return nature is wanted or (nature.is_tensor and wanted.is_tensor)
 
 
 def _is_target(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a node is stored, returned or handed over, so that a part may be missing."""
+    """Returns whether a node is stored, returned, passed or an operand, so code may be missing."""
     if isinstance(node, (ast.Tuple, ast.List, ast.Compare, ast.BoolOp, ast.Lambda, ast.ListComp)):
         return False
     if isinstance(node, ast.Name) and (node.id in LIBRARIES or node.id in ("self", "cls")):
@@ -131,7 +131,7 @@ def _is_target(setting: Setting, node: ast.expr) -> bool:
 
 
 def _is_there(setting: Setting, node: ast.expr, one: Around) -> bool:
-    """Returns whether the same stands around a node, or within it, already."""
+    """Returns whether a node already has the same code around it or in it."""
     if node is one.taken:
         return True
     parent = setting.parent(node)
@@ -155,7 +155,7 @@ def _cost(setting: Setting, node: ast.expr, one: Around) -> float:
 
 
 def _are_alike(node: ast.expr, other: ast.expr) -> bool:
-    """Returns whether two values look like the same thing of two kin."""
+    """Returns whether two values play the same role, like `q` and `k`."""
     if isinstance(node, ast.Call) and isinstance(other, ast.Call):
         return bool(callee(node)) and callee(node) == callee(other)
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
@@ -166,13 +166,13 @@ def _are_alike(node: ast.expr, other: ast.expr) -> bool:
 
 
 def _is_gone_through(setting: Setting, name: str) -> bool:
-    """Returns whether an attribute holds several things, of which the last is the output's."""
+    """Returns whether code loops over or indexes an attribute: the last layer may be missing."""
     own = re.escape(name)
     return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", setting.program.source))
 
 
 def _may_be_called(setting: Setting, name: str) -> bool:
-    """Returns whether a variable is called somewhere in the file, or named like what is."""
+    """Returns whether a variable is called somewhere in the file, or is named like a function."""
     return setting.seen.calls(name) > 0 or name.startswith(("to_", "make_", "apply"))
 
 
@@ -185,7 +185,7 @@ def _around(
     )
 
 
-# The text before, the text after, and whether the factor only scales.
+# The text before, the text after, and whether it is a constant factor.
 _FACTORS = (
     ("2 * ", "", True),
     ("", " / 2", True),
@@ -203,7 +203,7 @@ _RARE = 2.5
 
 
 def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields signs, small terms and factors around numbers, and around tensors in arithmetic."""
+    """Yields signs, small terms and factors around numbers and tensors in arithmetic."""
     if not _is_value(setting, node) or is_axis(setting, node):
         return
     nature, parent = setting.scopes.nature(node), setting.parent(node)
@@ -233,7 +233,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 yield _with_factor(setting, node, before, after, "factor", SLIP + 0.25, subject)
                 continue
             likely = before == "1 - " and nature is Nature.NUMBER
-            # A rate that is handed over is meant as it is: its user takes the other share.
+            # A rate that is passed on is seldom wrong: the called function computes `1 - rate`.
             likely_cost = CHANGE + 0.35 if isinstance(parent, ast.Call) else CHANGE
             cost = likely_cost if likely else _RARE if (before, after) in _RARELY else WRAP
             yield _with_factor(setting, node, before, after, "factor", cost, subject)
@@ -251,13 +251,13 @@ def _is_doubled(product: ast.AST) -> bool:
 
 
 def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
-    """Returns whether a product is itself a factor, so that its sign is that of the whole."""
+    """Returns whether a product is itself a factor: then its sign is the whole product's."""
     above = setting.parent(node)
     return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
 
 
 def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether an expression is a whole operation, or an argument of a function."""
+    """Returns whether an expression is an operation, or an argument of a function like `exp`."""
     if isinstance(node, ast.BinOp):
         return not isinstance(node.op, ast.MatMult)
     parent = setting.parent(node)
@@ -281,7 +281,7 @@ def _with_factor(
 
 
 def _is_value(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether an expression is read at a place where an operator may stand before it."""
+    """Returns whether an expression is read where an operator can stand before it."""
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return False
     parent = setting.parent(node)

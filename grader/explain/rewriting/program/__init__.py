@@ -1,1 +1,1 @@
-"""The facts of a program: its tree, its names, and the meanings of these names."""
+"""The facts of a program: its tree, its names, and the natures of its values."""

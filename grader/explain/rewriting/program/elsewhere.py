@@ -1,4 +1,4 @@
-"""The names that a place in a program can reach, and the operations on values elsewhere."""
+"""The names that code at a place can read, and the operations on values at other places."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BUILTIN = frozenset(dir(builtins))
 LIBRARIES = frozenset(
     {"torch", "F", "math", "np", "numpy", "nn", "einops", "functools", "itertools", "functional"}
 )
-# Calls of which nobody forgets one around a tensor.
+# Calls that are never forgotten around a tensor.
 _DULL = frozenset(
     {
         *("range", "len", "print", "zip", "enumerate", "isinstance", "super", "float", "int"),
@@ -35,7 +35,7 @@ _MOST_SLICES = 3
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A parameter or a variable of a function, and whether the function reads it anywhere."""
+    """A parameter or a variable of a function, and whether the function ever reads it."""
 
     name: str
     nature: Nature
@@ -45,10 +45,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The code around a value at some place: a call, a method, a factor.
+    """The code around a value at some place: a call, a method or a factor.
 
-    `names` holds the names in that code, and `taken` is the value. `name` is the name of the
-    function called.
+    `names` holds the names in that code, and `taken` is the value. `name` is the called function,
+    or "".
     """
 
     before: str
@@ -60,7 +60,7 @@ class Around:
 
 
 class ProgramIndex:
-    """Looks up what a program does at other places."""
+    """An index of a program's names, calls, slices and operations."""
 
     def __init__(self, program: Program, scopes: Scopes) -> None:
         self._program = program
@@ -93,7 +93,7 @@ class ProgramIndex:
         return own | inner | self._of_file | self._defined_around(scope)
 
     def variables(self, node: ast.AST) -> list[Variable]:
-        """Returns the variables of the function around a node that it can read, in order."""
+        """Returns the variables of the surrounding function that a node can read, in order."""
         key = self._place(node)
         if key not in self._variables:
             self._variables[key] = self._variables_at(node)
@@ -115,11 +115,11 @@ class ProgramIndex:
         return found
 
     def uses(self, name: str) -> int:
-        """Returns how often an attribute of that name is read."""
+        """Returns how often the program reads an attribute of a name."""
         return self._attribute_reads.get(name, 0)
 
     def calls(self, name: str) -> int:
-        """Returns how often something of that name is called."""
+        """Returns how often the program calls something of a name."""
         return self._calls.get(name, 0)
 
     def classes(self, scope: Scope) -> dict[str, str]:
@@ -141,7 +141,7 @@ class ProgramIndex:
         return found
 
     def slices(self, node: ast.AST) -> list[tuple[str, str]]:
-        """Returns the bounds, both named, of other slices in the function around a node."""
+        """Returns the bounds of slices in the function around a node, if both are written."""
         return self._slices.get(self._program.scope(node), [])[:_MOST_SLICES]
 
     @functools.cached_property
@@ -158,7 +158,7 @@ class ProgramIndex:
         return {scope: list(keys) for scope, keys in found.items()}
 
     def surroundings(self, node: ast.AST) -> list[Around]:
-        """Returns the operations on values in the function around a node, and near the function."""
+        """Returns the operations on values in the function around a node and near it."""
         scope = self._program.scope(node)
         first = self._first_of.get(scope)
         if first is None:
@@ -175,7 +175,7 @@ class ProgramIndex:
 
     @functools.cached_property
     def _all_around(self) -> list[Around]:
-        """Returns the operations on values anywhere, each once for each function."""
+        """Returns all operations on values, each once per function."""
         found: dict[tuple[Scope, str, str], Around] = {}
         for statement in self._program.statements:
             for node in statement.nodes:
@@ -185,7 +185,7 @@ class ProgramIndex:
 
     @functools.cached_property
     def attributes(self) -> dict[tuple[Scope, str], list[str]]:
-        """Returns the attributes read of each object, by the function and the object's text."""
+        """Returns the attributes of each object, by the function and the object's text."""
         found: dict[tuple[Scope, str], dict[str, None]] = defaultdict(dict)
         for statement in self._program.statements:
             for node in statement.nodes:
@@ -198,7 +198,10 @@ class ProgramIndex:
 
     @functools.cached_property
     def _of_file(self) -> set[str]:
-        """Returns the names that code can read anywhere, with names it reads and never binds."""
+        """Returns the names that code can read anywhere.
+
+        They include names that the program reads and never binds, which star imports may bind.
+        """
         found = set(_BUILTIN)
         for statement in self._program.tree.body:
             match statement:
@@ -268,7 +271,7 @@ class ProgramIndex:
         return {one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)}
 
     def _defined_around(self, scope: Scope) -> set[str]:
-        """Returns the functions that are defined in the functions around."""
+        """Returns the nested functions and the parameters of all functions around a scope."""
         found: set[str] = set()
         while not isinstance(scope, ast.Module):
             if isinstance(scope, _FUNCTIONS):
@@ -296,7 +299,7 @@ class ProgramIndex:
                 pass
 
     def _is_holder(self, node: ast.expr) -> bool:
-        """Returns whether a node keeps functions, and is no value: a module, or `self`."""
+        """Returns whether a node is a module or `self`, which hold functions and are not values."""
         match node:
             case ast.Name(id=name):
                 return name == "self" or name in LIBRARIES or name in self._modules

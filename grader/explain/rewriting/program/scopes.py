@@ -1,4 +1,4 @@
-"""The names that may stand at a place: parameters, locals, attributes, functions of the file."""
+"""The names in scope at a place: parameters, variables, attributes, functions of the file."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from grader.explain.rewriting.program.variables import (
 )
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
-# More functions than anyone writes in one file are looked at by nobody.
+# Bounds the work: ordinary files have fewer functions.
 _MOST_FUNCTIONS = 100
-# The name of a variable that is not to be read.
+# The name of a variable that is never read.
 _NOBODY = "_"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """A function of the file: how many arguments it may be given by position."""
+    """A function of the file, with the fewest and the most arguments that it takes by position."""
 
     name: str
     least: int
@@ -42,7 +42,7 @@ class Callee:
 
 
 class Scopes:
-    """Looks up what is in scope."""
+    """The names that are in scope at each node of a program."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -52,7 +52,7 @@ class Scopes:
         self._idle: dict[ast.ClassDef, Sequence[str]] = {}
 
     def names(self, node: ast.AST) -> Names:
-        """Returns the variables that may stand at a node's place."""
+        """Returns the variables of the scope around a node."""
         return self.of(self._program.scope(node))
 
     def nature(self, node: ast.expr) -> Nature:
@@ -77,7 +77,7 @@ class Scopes:
         return {one.name: _callee(one, 1) for one in itertools.islice(defined, _MOST_FUNCTIONS)}
 
     def idle_layers(self, node: ast.AST) -> Sequence[str]:
-        """Returns the layers that the class around a node makes and never calls, as `self.out`."""
+        """Returns the layers that the class around a node sets and never calls, as `self.out`."""
         around = self._class_around(self._program.scope(node))
         if around is None:
             return ()
@@ -90,7 +90,7 @@ class Scopes:
         return self._idle[around]
 
     def of(self, scope: Scope) -> Names:
-        """Returns the variables that a scope's statements may name."""
+        """Returns the variables that a scope's statements can name."""
         if scope not in self._names:
             self._names[scope] = self._gathered(scope)
         return self._names[scope]
@@ -127,7 +127,7 @@ class Scopes:
         return names
 
     def _outer(self, scope: ast.AST) -> Scope:
-        """Returns the scope around a scope; classes are seen by none of their methods."""
+        """Returns the scope around a scope, without classes: methods do not see their names."""
         outer = self._program.scope(scope)
         return self._outer(outer) if isinstance(outer, ast.ClassDef) else outer
 
@@ -178,7 +178,7 @@ def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
 
 
 def _of_attribute(attr: str, value: ast.expr) -> Nature:
-    """Returns an attribute's nature from its value: a layer, if a class makes the value."""
+    """Returns an attribute's nature; an instance of a class counts as a layer."""
     match value:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name[:1].isupper():
             return Nature.WEIGHT if name == "Parameter" else Nature.FUNCTION
@@ -212,7 +212,7 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.ar
 
 
 def _natures_of_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Nature]:
-    """Returns the natures of parameters whose defaults are numbers or truth values."""
+    """Returns the natures of parameters whose defaults are numbers or booleans."""
     own = function.args
     positional = [*own.posonlyargs, *own.args]
     pairs = [*zip(reversed(positional), reversed(own.defaults), strict=False)]
@@ -222,7 +222,10 @@ def _natures_of_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> di
 
 
 def _of_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Nature]:
-    """Returns the natures of parameters, from annotation, name, default, use, or else a tensor."""
+    """Returns the natures of parameters from annotations, names, defaults and uses.
+
+    A parameter without any of these is a tensor.
+    """
     defaults = _natures_of_defaults(function)
     annotated = {one.arg: nature_of_annotation(one.annotation) for one in _parameters(function)}
     told = {
@@ -250,7 +253,7 @@ def _own_statements(scope: Scope) -> list[ast.stmt]:
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yields the parts of a statement, and the statements in its cases and handlers."""
+    """Yields the children of a statement, and the statements in its cases and handlers."""
     for part in ast.iter_child_nodes(statement):
         if isinstance(part, (ast.match_case, ast.ExceptHandler)):
             yield from part.body

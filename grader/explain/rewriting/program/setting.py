@@ -1,4 +1,4 @@
-"""The setting that the rewrite rules look at: the program, and the names in it."""
+"""The setting of rewrite rules: a program and its names, with questions that many rules ask."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A program and what is known of its names."""
+    """A program, its names, its signatures, and an index of it."""
 
     program: Program
     scopes: Scopes
@@ -38,7 +38,7 @@ class Setting:
         return self.program.parent(node)
 
     def signature(self, call: ast.Call) -> CallSignature | None:
-        """Returns the signature of a called function, or of a variable as its function makes it."""
+        """Returns the signature of a called function or instance, or None."""
         match call.func:
             case ast.Name(id=name):
                 made = self.seen.classes(self.program.scope(call)).get(name)
@@ -49,7 +49,7 @@ class Setting:
 
 
 def callee(node: ast.AST) -> str:
-    """Returns the last name of what a call calls; empty for what is no such call."""
+    """Returns the last name of the called function, or "" if the node is not such a call."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return name
@@ -58,7 +58,7 @@ def callee(node: ast.AST) -> str:
 
 
 def is_second_name(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a variable is only given a second name: `turned = x`."""
+    """Returns whether a variable only gets a second name: `turned = x`."""
     match setting.parent(node):
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=own)):
             return name != own
@@ -67,7 +67,7 @@ def is_second_name(setting: Setting, node: ast.expr) -> bool:
 
 
 def with_axes(setting: Setting, node: ast.expr) -> ast.expr:
-    """Returns a value with the calls that give it axes: `table[:n].unsqueeze(0)`."""
+    """Returns a value with the calls that reshape it: `table[:n].unsqueeze(0)`."""
     match setting.parent(node):
         case ast.Attribute(attr="unsqueeze" | "view" | "reshape" | "expand") as method:
             call = setting.parent(method)
@@ -77,7 +77,7 @@ def with_axes(setting: Setting, node: ast.expr) -> ast.expr:
 
 
 def integer(node: ast.AST) -> int | None:
-    """Returns the number of a whole number that is written out."""
+    """Returns the value of an integer literal, with its sign, or None."""
     match node:
         case ast.Constant(value=bool()):
             return None
@@ -90,7 +90,7 @@ def integer(node: ast.AST) -> int | None:
 
 
 def argument_of(setting: Setting, node: ast.AST) -> tuple[ast.Call, str] | None:
-    """Returns the call of which a node is an argument, and the keyword, or "" by position."""
+    """Returns the call that a node is an argument of, with its keyword or "", or None."""
     parent = setting.parent(node)
     if isinstance(parent, ast.Call) and node is not parent.func:
         return parent, ""
@@ -102,7 +102,7 @@ def argument_of(setting: Setting, node: ast.AST) -> tuple[ast.Call, str] | None:
 
 
 def is_axis(setting: Setting, node: ast.AST) -> bool:
-    """Returns whether a node says along which axis something is done."""
+    """Returns whether a node is the number of an axis."""
     given = argument_of(setting, node)
     if given is not None:
         call, keyword = given
@@ -120,7 +120,7 @@ def is_axis(setting: Setting, node: ast.AST) -> bool:
 
 
 def _is_axis_by_position(name: str, place: int, count: int, node: ast.AST) -> bool:
-    """Returns whether an argument that is given by position is an axis."""
+    """Returns whether a positional argument is an axis."""
     if name not in AXES or isinstance(node, (ast.Tuple, ast.List)):
         return False
     if name in ("chunk", "split", "repeat_interleave"):
@@ -131,7 +131,7 @@ def _is_axis_by_position(name: str, place: int, count: int, node: ast.AST) -> bo
 
 
 def known(setting: Setting, node: ast.expr | ast.stmt, nature: Nature) -> list[str]:
-    """Returns the variables of a nature that are known at a place, the latest first."""
+    """Returns the variables of a nature that are set before a node, the latest first."""
     names = setting.scopes.names(node)
     found = [
         (-names.first.get(name, 0), place, name)
@@ -142,7 +142,7 @@ def known(setting: Setting, node: ast.expr | ast.stmt, nature: Nature) -> list[s
 
 
 def is_product(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether two tensors are multiplied, none of them a weight."""
+    """Returns whether a node is a matrix product whose second factor is not a weight."""
     match node:
         case ast.BinOp(op=ast.MatMult(), right=right):
             inner = right
@@ -156,7 +156,7 @@ def is_product(setting: Setting, node: ast.expr) -> bool:
 
 
 def meets_softmax(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a softmax is taken of a tensor."""
+    """Returns whether a tensor is an argument of a softmax."""
     given = argument_of(setting, node)
     if given is None or "softmax" not in callee(given[0]).lower():
         return False
@@ -164,5 +164,5 @@ def meets_softmax(setting: Setting, node: ast.expr) -> bool:
 
 
 def named(node: ast.AST) -> str:
-    """Returns how a call is spoken of: "`softmax`", or "a call"."""
+    """Returns the words for a call: "`softmax`", or "a call"."""
     return f"`{callee(node)}`" if callee(node) else "a call"

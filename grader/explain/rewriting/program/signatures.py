@@ -1,7 +1,6 @@
-"""The signatures of the functions, methods and classes that are known.
+"""The signatures of the functions, methods and classes that a program can call.
 
-Signatures of other files count as much as the program's own, because a program calls an imported
-function by its name.
+Signatures of imported files count like the program's own, because names alone identify functions.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ _DEEPEST = 8
 
 
 class Signatures:
-    """Looks up what a call may be given.
+    """The signatures of the calls in a program.
 
-    Nothing that is declared by its users can be reached, but the words that they ask by are known.
+    `elsewhere` holds files that the program may import. `users` holds files that import the
+    program: only their words count, because the program cannot call their functions.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Signatures:
                 self._siblings.setdefault(name, rest)
 
     def of(self, call: ast.Call) -> CallSignature | None:
-        """Returns the signature of what is called, if it is known."""
+        """Returns the signature of the function, method or class that is called, or None."""
         match call.func:
             case ast.Name(id=name):
                 return self._function(name) or self._instance(name)
@@ -61,7 +61,7 @@ class Signatures:
                 return None
 
     def bases(self, name: str) -> tuple[str, ...]:
-        """Returns the classes that a class is told to be derived from."""
+        """Returns the names of a class's bases."""
         return self._top.get(name, ())
 
     def of_parent(self, name: str, method: str) -> CallSignature | None:
@@ -89,16 +89,16 @@ class Signatures:
         return next((one for one in found if one is not None), None)
 
     def attributes(self, name: str) -> tuple[str, ...]:
-        """Returns the attributes of a class that declares one of that name, without it."""
+        """Returns the other attributes of a class that declares an attribute of this name."""
         return self._siblings.get(name, ())
 
     def recipes(self, name: str) -> tuple[str, ...]:
-        """Returns the texts that variables and parameters of a name are set to anywhere."""
+        """Returns the expressions that variables and parameters of a name are set to anywhere."""
         return tuple(dict.fromkeys((*self._given.get(name, ()), *self._recipes.get(name, ()))))
 
     @functools.cached_property
     def mask_makers(self) -> list[str]:
-        """Returns the functions that, by their names, make a mask of one argument, a length."""
+        """Returns the functions that are named like masks and need exactly one argument."""
         return [
             name
             for name, signature in self.functions.items()
@@ -109,7 +109,7 @@ class Signatures:
 
     @functools.cached_property
     def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Returns the functions that need an argument, and the names they need after the first."""
+        """Returns functions with required arguments, and the names of those after the first."""
         found: dict[str, tuple[str, ...]] = {}
         for name, signature in self.functions.items():
             needed = tuple(one.name for one in signature.positional if one.default is None)
@@ -119,7 +119,7 @@ class Signatures:
 
     @functools.cached_property
     def _given(self) -> dict[str, list[str]]:
-        """Returns the calls that stand as arguments, by the name of their parameter."""
+        """Returns the calls that are passed as arguments, by the name of the parameter."""
         found: dict[str, list[str]] = defaultdict(list)
         for node in ast.walk(self._tree):
             signature = self.of(node) if isinstance(node, ast.Call) else None
@@ -142,7 +142,7 @@ class Signatures:
         return self.methods.get(name)
 
     def _instance(self, name: str) -> CallSignature | None:
-        """Returns the signature of a variable or an attribute that is an instance."""
+        """Returns the signature of a variable or an attribute that holds an instance."""
         around = self._made.get(name)
         return None if around is None else self.of_instance(around)
 
@@ -153,7 +153,7 @@ class Signatures:
 
 
 def _merged(parts: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
-    """Returns, by name, the values of all parts together."""
+    """Returns, by name, the values of all parts joined."""
     found: dict[str, tuple[str, ...]] = {}
     for part in parts:
         for name, texts in part.items():
@@ -177,7 +177,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class CallSignature:
-    """The parameters of what is called, without the one that a method is bound to."""
+    """The parameters of a function or a method, without `self`."""
 
     positional: tuple[Parameter, ...]
     by_keyword: tuple[Parameter, ...] = ()
@@ -187,10 +187,10 @@ class CallSignature:
 class Declared:
     """The declarations of one file: signatures and attributes by name.
 
-    `methods` also holds the methods of classes, under the class's name and a dot. `made` gives the
-    class of a variable or an attribute. `recipes` holds the texts that variables are set to. `top`
-    holds the functions and classes that other files can import, each with a class's bases. `words`
-    holds the words that the program compares with or looks up by.
+    `methods` also holds some methods as "Class.method". `made` gives the class of a variable or an
+    attribute. `recipes` holds the expressions that variables are set to. `top` holds the functions
+    and classes that other files can import, with the bases of each class. `words` holds the strings
+    that the program compares with or looks up by.
     """
 
     functions: Mapping[str, CallSignature]
@@ -267,10 +267,10 @@ def _top(tree: ast.Module) -> dict[str, tuple[str, ...]]:
 
 
 def _words(tree: ast.Module) -> tuple[str, ...]:
-    """Returns the words that code compares with, looks up by, registers under or asks for.
+    """Returns the strings that code compares with, looks up by, registers under or passes.
 
-    A word that a loop goes through may be any of these. Words that choose an action come before
-    words that are merely mentioned.
+    A string in a loop may be any of these. Strings that choose an action come before strings that
+    are only mentioned.
     """
     choosing: dict[str, None] = {}
     known: dict[str, None] = {}
@@ -332,7 +332,7 @@ def _note_class(
 
 
 def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
-    """Yields the fields that a dataclass or a named tuple is made with."""
+    """Yields the fields that the constructor of a dataclass or a named tuple takes."""
     told = [ast.unparse(one) for one in (*node.decorator_list, *node.bases)]
     if not any("dataclass" in one or "NamedTuple" in one for one in told):
         return

@@ -1,4 +1,4 @@
-"""A program as edits see it: its tree, where each node stands, and what each belongs to."""
+"""A parsed program: its tree, the position of each node in the source, and its surroundings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.D
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From the first character to after the last."""
+    """Offsets in the source: the first character, and the one after the last."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class Span:
 
 @dataclass(slots=True)
 class NodePlace:
-    """Where a node belongs: its parent and place there, its statement, and its scope."""
+    """The place of a node in the tree: its parent and place there, its statement, its scope."""
 
     parent: ast.AST
     field: str
@@ -40,7 +40,7 @@ class NodePlace:
 
 @dataclass(slots=True)
 class Statement:
-    """A statement's nodes that may be edited, from the outside in."""
+    """A statement with its nodes that may be edited, outer ones first."""
 
     node: ast.stmt
     nodes: list[ast.AST] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Program:
             self._settle(statement, self.tree, "body", place, self.tree)
 
     def home(self, node: ast.AST) -> NodePlace:
-        """Returns the place to which a node belongs."""
+        """Returns the place of a node in the tree."""
         return self._homes[node]
 
     def parent(self, node: ast.AST) -> ast.AST:
@@ -86,23 +86,23 @@ class Program:
         return self.tree if node is self.tree else self._homes[node].scope
 
     def function(self, scope: Scope) -> str | None:
-        """Returns the qualified name of the function that holds a scope; None outside of all."""
+        """Returns the qualified name of the function that holds a scope, or None."""
         while isinstance(scope, ast.ClassDef):
             scope = self.scope(scope)
         return self.qualified[scope]
 
     def text(self, node: ast.AST) -> str:
-        """Returns a node's own text, without parentheses around it."""
+        """Returns a node's text, without parentheses around it."""
         span = self.span(node)
         return self.source[span.start : span.end]
 
     def outer_text(self, node: ast.AST) -> str:
-        """Returns a node's text with the parentheses around it that are its own."""
+        """Returns a node's text with its own parentheses."""
         span = self.outer_span(node)
         return self.source[span.start : span.end]
 
     def span(self, node: ast.AST) -> Span:
-        """Returns where a node stands, without parentheses around it."""
+        """Returns the span of a node, without parentheses around it."""
         found = self._spans.get(node)
         if isinstance(node, ast.Module):
             return Span(0, len(self.source))
@@ -118,7 +118,7 @@ class Program:
         return found
 
     def outer_span(self, node: ast.AST) -> Span:
-        """Returns where a node stands, with the parentheses around it that are its own."""
+        """Returns the span of a node with its own parentheses, but not those of a call."""
         span = self.span(node)
         if not isinstance(node, ast.expr):
             return span
@@ -137,7 +137,7 @@ class Program:
 
     @staticmethod
     def parts(node: ast.AST) -> Iterator[ast.AST]:
-        """Yields a node and all that is in it, except what is inside f-strings: it has no place."""
+        """Yields a node and all nodes in it, except those inside f-strings: they have no span."""
         waiting = deque((node,))
         while waiting:
             one = waiting.popleft()
@@ -175,7 +175,7 @@ class Program:
     def _settle(
         self, statement: ast.stmt, parent: ast.AST, field: str, index: int, scope: Scope
     ) -> None:
-        """Notes the homes of a statement's nodes, and what of them may be edited."""
+        """Records the places of a statement's nodes, and which of them may be edited."""
         self._homes[statement] = NodePlace(parent, field, index, statement, scope)
         own = Statement(statement)
         self.statements.append(own)
@@ -215,7 +215,7 @@ class Program:
     ) -> None:
         children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
         for index, child in children:
-            if isinstance(child, ast.JoinedStr):  # what is inside has no place of its own
+            if isinstance(child, ast.JoinedStr):  # nodes inside have no span
                 self._homes[child] = NodePlace(parent, field, index, own.node, scope)
                 if editable:
                     own.nodes.append(child)
@@ -250,7 +250,7 @@ _WORDS = {"print", "warn", "warning", "info", "debug", "error"}
 
 
 def _is_edited(statement: ast.stmt, part: str) -> bool:
-    """Returns whether what a statement consists of may be edited."""
+    """Returns whether a part of a statement may be edited."""
     match statement:
         case ast.Import() | ast.ImportFrom() | ast.Raise() | ast.Global() | ast.Nonlocal():
             return False

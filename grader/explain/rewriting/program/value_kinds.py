@@ -1,4 +1,4 @@
-"""The natures of values, as guesses from names, annotations and uses of an expression."""
+"""Guesses the natures of values from names, annotations and expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MASKS = {"tril", "triu", "logical_not", "bool", "isinf", "logical_and", "logica
 
 
 def nature_of_parameter(name: str) -> Nature | None:
-    """Returns the nature a parameter's name suggests; some single letters are sizes."""
+    """Returns the nature that a parameter's name suggests; some single letters are sizes."""
     return nature_of_name(name) or (Nature.SIZE if name in _COUNTS else None)
 
 
@@ -33,7 +33,7 @@ def nature_of_annotation(annotation: ast.expr | None) -> Nature | None:
 
 
 def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
-    """Returns the nature of an expression, where `names` holds the natures of names."""
+    """Returns the nature of an expression; `names` holds the natures of variables."""
     match node:
         case ast.Name(id=name):
             return names.get(name) or nature_of_name(name) or Nature.OTHER
@@ -55,7 +55,7 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
         case ast.Attribute(value=value, attr=attr):
             return _of_attribute(value, attr, names)
         case ast.Subscript(slice=ast.Constant(value=str(key))):
-            # An entry is called what a parameter would be.
+            # Keys are named like parameters.
             return nature_of_parameter(key) or Nature.TENSOR
         case ast.Subscript(value=value, slice=index):
             inner = nature_of(value, names)

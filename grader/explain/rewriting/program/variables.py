@@ -1,4 +1,4 @@
-"""The variables of a program: where they are read, and what they are made of."""
+"""The variables of a program: their natures, their uses, and the variables they are made from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_
 def captured(
     pattern: ast.pattern, subject: ast.expr | None, names: Mapping[str, Nature]
 ) -> Iterator[tuple[str, Nature]]:
-    """Yields the names that a pattern binds, each with its nature: subject or element."""
+    """Yields the names that a `case` pattern binds, with the natures of the matched values."""
     match pattern:
         case ast.MatchAs(pattern=inner, name=name):
             if name is not None:
@@ -39,23 +39,23 @@ def captured(
             pass
 
 
-# More names than anyone writes in one scope are looked at by nobody.
+# Bounds the work: ordinary scopes have fewer names.
 _MOST_NAMES = 100
-# Functions by which torch makes tensors from sizes, and the most sizes they take.
+# Torch functions that make tensors from sizes, and how many of their arguments are sizes.
 _MAKERS = {
     **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), 9),
     **{"arange": 3, "eye": 2, "full": 0, "linspace": 0, "tensor": 0},
 }
-# A size here, where `torch.nn.Linear` has one, is the tensor that most adapters are given.
+# `in_features` is a size in a layer, but the input tensor in most adapters.
 _INPUT, _OUTPUT = "in_features", "out_features"
 
 
 @dataclass(slots=True)
 class Names:
-    """The variables of a scope and what they are, in the order in which they appear.
+    """The variables of a scope with their natures, in the order in which they appear.
 
-    `siblings` are those that one statement unpacks together, `made_of` those that another is
-    computed from.
+    `siblings` holds the variables that one statement unpacks together with a variable. `made_of`
+    holds the variables from which a variable is computed.
     """
 
     natures: dict[str, Nature] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Names:
     made_of: dict[str, set[str]] = field(default_factory=dict)
 
     def kin(self, one: str, other: str) -> int:
-        """Returns how near two variables are: 2 for siblings, else the kinship of their names."""
+        """Returns the kinship of two variables: 2 for siblings, else that of their names."""
         return 2 if other in self.siblings.get(one, ()) else kinship(one, other)
 
     def ancestors(self, name: str) -> set[str]:
@@ -76,7 +76,7 @@ class Names:
         return made_of.union(*(self.made_of.get(one, set()) for one in made_of)) - {name}
 
     def forget(self, name: str) -> None:
-        """Has no such variable."""
+        """Removes a variable."""
         self.natures.pop(name, None)
         self.first.pop(name, None)
         self.own.discard(name)
@@ -105,7 +105,7 @@ def _is_input(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bo
 
 
 def _uses(node: ast.AST) -> Iterator[tuple[str, Nature]]:
-    """Yields the names that are used in a node itself in a way that only one kind of value is."""
+    """Yields names that a node uses as only one kind of value can be used, with that nature."""
     match node:
         case ast.Attribute(value=ast.Name(id=name)) | ast.Subscript(value=ast.Name(id=name)):
             yield name, Nature.TENSOR
@@ -180,7 +180,7 @@ def learn(statement: ast.stmt, names: Names) -> None:
 
 
 def note_uses(statement: ast.stmt, names: Names) -> None:
-    """Counts what a statement reads; what fills in or is inverted is a mask."""
+    """Counts the variables that a statement reads, and marks masks by their use."""
     own = _only_target(statement)
     for node in ast.walk(statement):
         match node:
@@ -220,7 +220,7 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
 
 
 def asked_for_none(node: ast.AST) -> ast.Name | None:
-    """Returns the variable that a test compares with None, which is no use of the variable."""
+    """Returns the variable that a test compares with None; this does not count as a use."""
     match node:
         case ast.Compare(
             left=ast.Name() as asked,
@@ -233,7 +233,7 @@ def asked_for_none(node: ast.AST) -> ast.Name | None:
 
 
 def note_alike(one: ast.stmt, other: ast.stmt, names: Names) -> None:
-    """Variables are siblings that two functions in a row make of the same value."""
+    """Marks two variables as siblings if two consecutive calls make them from one value."""
     match one, other:
         case (
             ast.Assign(
@@ -263,7 +263,7 @@ def pass_on(statement: ast.stmt, names: Names) -> None:
 
 
 def _only_target(statement: ast.stmt) -> str | None:
-    """Returns the variable that a statement sets, and that it alone may read without any use."""
+    """Returns the variable that a statement sets; reading it there does not count as a use."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
             return name
@@ -283,7 +283,7 @@ def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature
 def _of_each(
     targets: Sequence[ast.expr], over: ast.expr, names: Names
 ) -> Iterator[tuple[str, Nature]]:
-    """Yields a loop's variables with their natures, unpacked from each element it goes over."""
+    """Yields a loop's variables with their natures, as unpacked from each element."""
     for place, target in enumerate(targets):
         match over:
             case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):

@@ -1,6 +1,7 @@
-"""The words of a course: names that are written for each other, names that tell a value's kind.
+"""The words of a course: names that are easily confused, and names that suggest a value's nature.
 
-The engine knows those of Python and torch. An assignment adds its own in `solutions/slips.toml`.
+The engine knows the words of Python and torch. An assignment adds its own in
+`solutions/slips.toml`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Group = tuple[str, ...]
 
 
 class Nature(Enum):
-    """The nature of a value, as far as one can tell without running code."""
+    """The nature of a value, as guessed without running code."""
 
     TENSOR = auto()
     WEIGHT = auto()
@@ -40,7 +41,7 @@ class Nature(Enum):
         return self in (Nature.SIZE, Nature.NUMBER)
 
 
-# Words of which one is easily written for another.
+# Words that are easily confused.
 _EXCHANGED = (
     ("lower", "upper"),
     ("row", "col", "column"),
@@ -54,9 +55,9 @@ _EXCHANGED = (
     ("min", "max"),
     ("start", "end", "stop"),
 )
-# Families of such words that are written in this order wherever nothing speaks against it.
+# Words of this kind that are usually written in this order.
 _IN_ORDER = ((("first", "second"),), (("real", "imag"),), (("left", "right"),))
-# The first kind that fits is a name's own.
+# The first pattern that fits gives a name's nature.
 _KINDS = {
     Nature.FLAG: r"^(is|has|use|return)_|^training$|_bias$|^bias$",
     Nature.NUMBER: r"(^|_)(prob|probability|rate|ratio|fraction)$|_(base|eps|temperature)$"
@@ -68,16 +69,16 @@ _KINDS = {
     r"|_(size|len|length|dim|width)$|^(depth|width|length|count)$",
     Nature.OTHER: r"^(device|dtype|self|cls|name|layers?)$",
 }
-# In a word this short, as in `xr` and `yr`, one letter often stands for another word.
+# In words this short, like `xr` and `yr`, each letter often stands for a word.
 _SHORT = 2
-# No pattern is asked about a longer name: one with repeats may take time without end.
+# Longer names are not matched: a pattern with repeats may need exponential time.
 _LONGEST = 40
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @functools.lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
-    """Returns the words of a name, in small letters: of `x1_proj` x, 1, proj."""
+    """Returns the words of a name in lower case: x, 1 and proj for `x1_proj`."""
     return tuple(word.lower() for word in _WORD.findall(name.removeprefix("self.")))
 
 
@@ -85,9 +86,9 @@ def words(name: str) -> tuple[str, ...]:
 class Vocabulary:
     """The engine's words and those of an assignment.
 
-    `exchanged` are groups of words of which one is easily written for another. Groups of one family
-    `in_order` say the same in other words, and are written in this order. `kinds` are patterns of
-    names, by the nature of what is called so.
+    `exchanged` holds groups of words that are easily confused. `in_order` holds families of groups
+    that are usually written in this order; groups of one family mean the same. `kinds` holds
+    patterns of names, by the nature of the value.
     """
 
     exchanged: Sequence[Group] = ()
@@ -101,7 +102,7 @@ class Vocabulary:
 
     @functools.cached_property
     def _places(self) -> Mapping[str, tuple[int, int]]:
-        """Returns the family of each word that stands in an order, and its place there."""
+        """Returns, for each word with a usual order, its family and its place in the order."""
         return {
             word: (number, place)
             for number, family in enumerate((*_IN_ORDER, *self.in_order))
@@ -121,7 +122,7 @@ class Vocabulary:
         return {}
 
     def kinship(self, one: str, other: str) -> int:
-        """Returns 2 for names that differ in one word of a kin, 1 for a shared word, else 0."""
+        """Returns 2 for names that differ in one word of a group, 1 for a shared word, else 0."""
         found = self._kinships.get((one, other))
         if found is None:
             found = self._kinships[one, other] = self._kinship(words(one), words(other))
@@ -143,7 +144,7 @@ class Vocabulary:
         return any(one in group and other in group for group in self._groups)
 
     def comes_first(self, one: str, other: str) -> bool:
-        """Returns whether the first of two names that differ in one word usually comes first."""
+        """Returns whether the first of two names usually comes before the second."""
         for own, their in zip(words(one), words(other), strict=False):
             for group in self._groups:
                 if own != their and own in group and their in group:
@@ -151,13 +152,13 @@ class Vocabulary:
         return False
 
     def kin_of(self, word: str) -> list[str]:
-        """Returns the words of which one is easily written for another."""
+        """Returns the words that are easily confused with a word."""
         return [
             other for group in self._groups if word in group for other in group if other != word
         ]
 
     def disorder(self, names: Sequence[str]) -> int:
-        """Returns how often a name stands right after one that it usually stands before."""
+        """Returns how often a name follows one of its family that it usually precedes."""
         count, last = 0, dict[int, int]()
         for name in names:
             found = [self._places[word] for word in words(name) if word in self._places]
@@ -172,12 +173,12 @@ class Vocabulary:
         return next((nature for nature, pattern in self._kinds if _fits(pattern, name)), None)
 
     def suits(self, name: str, nature: Nature) -> bool:
-        """Returns whether a name would do for a value of a nature, whatever else it suggests."""
+        """Returns whether a name fits a nature, even if it first suggests another."""
         return any(own is nature and _fits(pattern, name) for own, pattern in self._kinds)
 
 
 def _fits(pattern: re.Pattern[str], name: str) -> bool:
-    """Returns whether a pattern fits a name, which a stranger may have chosen to cost much."""
+    """Returns whether a pattern fits a name; long names, which may be hostile, never fit."""
     return len(name) <= _LONGEST and pattern.search(name) is not None
 
 
@@ -187,7 +188,7 @@ _IN_USE: ContextVar[Vocabulary] = ContextVar("vocabulary", default=PLAIN)
 
 @contextlib.contextmanager
 def speaking(vocabulary: Vocabulary) -> Iterator[None]:
-    """Reads programs with these words."""
+    """Uses a vocabulary within a `with` block."""
     token = _IN_USE.set(vocabulary)
     try:
         yield
@@ -196,25 +197,25 @@ def speaking(vocabulary: Vocabulary) -> Iterator[None]:
 
 
 def kinship(one: str, other: str) -> int:
-    """Returns how near two names are by the words in use."""
+    """Returns the kinship of two names in the vocabulary in use: 2, 1 or 0."""
     return _IN_USE.get().kinship(one, other)
 
 
 def comes_first(one: str, other: str) -> bool:
-    """Returns whether one of two names usually comes first by the words in use."""
+    """Returns whether the first of two names usually comes first in the vocabulary in use."""
     return _IN_USE.get().comes_first(one, other)
 
 
 def kin_of(word: str) -> list[str]:
-    """Returns the words in use of which one is easily written for another."""
+    """Returns the words that are easily confused with a word, in the vocabulary in use."""
     return _IN_USE.get().kin_of(word)
 
 
 def nature_of_name(name: str) -> Nature | None:
-    """Returns the nature that a name suggests by the words in use, or None."""
+    """Returns the nature that a name suggests in the vocabulary in use, or None."""
     return _IN_USE.get().nature_of(name)
 
 
 def suits(name: str, nature: Nature) -> bool:
-    """Returns whether a name would do for a value of a nature by the words in use."""
+    """Returns whether a name fits a nature in the vocabulary in use."""
     return _IN_USE.get().suits(name, nature)

@@ -1,1 +1,1 @@
-"""Rewrite rules for code that may be meant otherwise: values, names, operators, axes, orders."""
+"""Rewrite rules that replace code: values, names, operators, axes, orders."""

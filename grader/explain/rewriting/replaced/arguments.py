@@ -1,4 +1,4 @@
-"""Other arguments: their order, their names, the bounds and steps of ranges."""
+"""Rewrite rules for arguments and elements: their order, and the bounds and steps of ranges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MANY = 4
 
 
 def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Arguments of a call exchanged, those by keyword among themselves."""
+    """Yields swapped arguments of a call; keyword arguments swap values among themselves."""
     name = callee(node)
     subject = f"the order of the arguments of `{name}`" if name else "the order of arguments"
     values = [keyword.value for keyword in node.keywords if keyword.arg]
@@ -25,7 +25,7 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
-    """Elements of a tuple or a list exchanged, or one dropped."""
+    """Yields swapped elements of a tuple or a list."""
     parent = setting.parent(node)
     if isinstance(parent, ast.Return):
         around = setting.program.scope(node)
@@ -43,7 +43,7 @@ def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
 
 
 def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
-    """Values of a dict exchanged; another dict's entries before its own, or after them."""
+    """Yields swapped values of a dict; an unpacked dict moves before or after the other entries."""
     if None not in node.keys:
         yield from _orders(setting, node, node.values, "elements", "the order of values", "dict")
         return
@@ -97,7 +97,7 @@ _Bounds = tuple[str, ...]
 
 
 def strides(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields other bounds and steps of a range, all at once."""
+    """Yields other bounds and steps of a `range` or an `arange`."""
     name = callee(node)
     if name not in ("arange", "range") or not 1 <= len(node.args) <= 3:
         return
@@ -165,7 +165,7 @@ def _without_one(setting: Setting, node: ast.expr) -> str | None:
 
 
 def _shifted(setting: Setting, node: ast.expr) -> tuple[str, int] | None:
-    """Returns a bound that is moved by a number, and by which."""
+    """Returns the bound and the number of `bound + number` or `bound - number`, or None."""
     match node:
         case ast.BinOp(
             left=bound, op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=int(by))

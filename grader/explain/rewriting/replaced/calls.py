@@ -1,4 +1,4 @@
-"""Other calls: a sibling function, none, and options that are given or left out."""
+"""Rewrite rules for calls: another function, a dropped call, options added or dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.explain.rewriting.edit import (
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.vocabulary import kinship, words
 
-# Functions of which one is easily called for another: those of one group.
+# Functions of one group are easily confused.
 _SIBLINGS = (
     ("sin", "cos"),
     ("sinh", "tanh", "sigmoid"),
@@ -104,7 +104,10 @@ for _group in _SIBLINGS:
 
 
 def siblings(name: str) -> tuple[str, ...]:
-    """Returns the functions easily called for another; in-place ones for an in-place one."""
+    """Returns the functions that are easily confused with a function.
+
+    For an in-place function, they include in-place ones and the function without `_`.
+    """
     bare = name.removesuffix("_")
     if bare == name:
         return _OTHERS.get(name, ())
@@ -114,15 +117,15 @@ def siblings(name: str) -> tuple[str, ...]:
 
 _REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp"}
 _WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", "cumprod")
-# Functions that go along the first axis, or along all axes, unless told another.
+# Functions that work along the first axis, or over all axes, by default.
 _ALONG_THE_FIRST = {"repeat_interleave", "split", "chunk", "tensor_split"}
 _KEPT_WHOLE = {"float", "int", "range", "len", "super", "isinstance", "zip", "enumerate", "print"}
-# Adapters call each other; nothing else calls them.
+# Only adapters call adapters.
 _ADAPTER = "run_"
 
 
 def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields a sibling of the function that is called, or another of the file."""
+    """Yields a call of a function that is easily confused with the called one, or of the file."""
     name = callee(node)
     if not name:
         return
@@ -141,7 +144,7 @@ def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
-    """Functions and methods of the file that take as many arguments."""
+    """Returns functions and methods of the file that take as many arguments, with their costs."""
     match node.func:
         case ast.Name(id=name):
             known = setting.scopes.functions
@@ -168,7 +171,7 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
 
 
 def _attributes_like(setting: Setting, node: ast.Call, name: str) -> dict[str, float]:
-    """Returns other layers of the class, for a layer that is called."""
+    """Returns the related layers of the class, for a layer that is called."""
     names = setting.scopes.names(node).natures
     attributes = [one.removeprefix("self.") for one in names if one.startswith("self.")]
     return {one: SLIP for one in attributes if one != name and kinship(one, name) == 2}
@@ -181,7 +184,7 @@ def program_function(setting: Setting, node: ast.AST) -> str | None:
 
 
 def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields a call dropped: what it is given, or called on, stays."""
+    """Yields an argument, or the object of a method, in the place of a call."""
     name = callee(node)
     if not name or name[:1].isupper():
         return
@@ -204,7 +207,7 @@ def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields keyword arguments left out, and given."""
+    """Yields a call with an option dropped or added."""
     name = callee(node)
     program = setting.program
     for keyword in node.keywords:

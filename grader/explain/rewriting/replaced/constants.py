@@ -1,4 +1,4 @@
-"""Other constants: numbers, axes, dtypes, infinities, words."""
+"""Rewrite rules for constants: numbers, axes, dtypes, infinities, strings."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ _ALIKE = 0.75
 
 
 def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """Yields `mode="rows"` for `mode="columns"`: another word in comparisons or look-ups."""
+    """Yields another known string: `mode="rows"` for `mode="columns"`."""
     own = node.value
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
@@ -217,14 +217,14 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
 
 
 def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:
-    """Keys that a key may be meant for: its kin, and the words of the parameter it is for."""
+    """Returns keys that may be meant: words confused with it, and words of its parameter."""
     given = argument_of(setting, setting.parent(node))
     called = given[1] if given is not None else ""
     return [*kin_of(own), *([called, *words(called)] if called else [])]
 
 
 def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:
-    """Returns the other words of a table that a word is an entry of."""
+    """Returns the other strings in the table that holds a string."""
     parent = setting.parent(node)
     while isinstance(parent, (ast.Tuple, ast.List)):
         parent = setting.parent(parent)
@@ -235,7 +235,7 @@ def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:
 
 
 def _likeness(one: str, other: str) -> float:
-    """Returns how much of two words is the same."""
+    """Returns how similar two words are, from 0 to 1."""
     if len(one) == 1 or len(other) == 1:
         return 0.0
     return difflib.SequenceMatcher(None, one, other).ratio()

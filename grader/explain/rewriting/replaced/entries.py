@@ -1,4 +1,4 @@
-"""Other entries of tuples and lists, and other einops patterns."""
+"""Rewrite rules for entries of parallel tuples, and for einsum and einops patterns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def _without(program: Program, node: ast.List | ast.Tuple, place: int) -> Replacement:
-    """Drops an entry and the comma that goes with it."""
+    """Returns the replacement that drops an entry with its comma."""
     own = program.outer_span(node.elts[place])
     if place > 0:
         return Replacement(program.outer_span(node.elts[place - 1]).end, own.end, "")
@@ -55,7 +55,7 @@ _FORMATTED = re.compile(r"[fF](\"|')([^\"'\\\n]*)\1")
 
 
 def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[Draft]:
-    """Yields other patterns in the place of one."""
+    """Yields other einsum or einops patterns in the place of one."""
     value = _value(setting, node)
     if "->" not in value:
         return
@@ -87,7 +87,7 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
 
 
 def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:
-    """Returns a string's value, or the inside of a formatted string as written."""
+    """Returns a string's value, or an f-string's inside as written."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     written = _FORMATTED.fullmatch(setting.program.text(node))
@@ -106,7 +106,7 @@ def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:
 
 
 def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """Yields two names, or groups of names, of one part exchanged; of the output first."""
+    """Yields two swapped names or groups of names in one part, output first."""
     for part in reversed(_parts(tokens)):
         for one, other in itertools.combinations(part, 2):
             if one[0] != other[0]:
@@ -127,7 +127,7 @@ def _swapped(value: str, one: tuple[int, int], other: tuple[int, int]) -> str:
 
 
 def _units(tokens: list[re.Match[str]]) -> list[list[tuple[int, int]]]:
-    """Returns where the names and groups of each part stand."""
+    """Returns the spans of the names and groups in each part."""
     found: list[list[tuple[int, int]]] = [[]]
     opened: int | None = None
     for token in tokens:
@@ -144,7 +144,7 @@ def _units(tokens: list[re.Match[str]]) -> list[list[tuple[int, int]]]:
 
 
 def _repeated(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """Yields an operand with one of two equal names made new: a repeated name takes a diagonal."""
+    """Yields an operand with one of two equal names renamed: a repeated name takes a diagonal."""
     *inputs, output = _parts(tokens)
     used = {token[0] for token in tokens}
     fresh = next(letter for letter in "zyxwuvoij" + "z" * 9 if letter not in used)

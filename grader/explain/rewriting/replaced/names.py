@@ -1,4 +1,4 @@
-"""Other names: another variable or attribute, two like things exchanged."""
+"""Rewrite rules for names: another variable, attribute or index, and swapped indices."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draf
 
 
 def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a variable in the place of a number or a flag that is written out."""
+    """Yields variables in the place of a literal number or flag."""
     names = setting.scopes.names(node)
     nature = setting.scopes.nature(node)
     if nature not in (Nature.SIZE, Nature.NUMBER, Nature.FLAG):
@@ -74,7 +74,7 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields another variable that is assigned to."""
+    """Yields another variable as the target of an assignment."""
     parent = setting.parent(node)
     if not isinstance(node.ctx, ast.Store) or not isinstance(parent, ast.Assign):
         return
@@ -107,7 +107,7 @@ def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bo
 
 
 def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[float, str]]:
-    """Costs and names of the likeliest other variables."""
+    """Returns the likeliest other variables, each with its cost."""
     names = setting.scopes.names(node)
     nature = names.natures.get(own) or _of_constant(own)
     if nature is None:
@@ -149,7 +149,7 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
 
 @functools.lru_cache(maxsize=8)
 def _axes(scope: Scope) -> frozenset[str]:
-    """Returns the variables that a scope's calls are given as an axis, by keyword."""
+    """Returns the variables that a scope's calls get as an axis, by keyword."""
     return frozenset(
         node.value.id
         for node in ast.walk(scope)
@@ -160,12 +160,12 @@ def _axes(scope: Scope) -> frozenset[str]:
 
 
 def _of_constant(name: str) -> Nature | None:
-    """Returns the nature of a name in capitals, wherever it is set, or None."""
+    """Returns NUMBER for a name in capitals, which may be set in another file, or None."""
     return Nature.NUMBER if name.isupper() and len(name) > 1 else None
 
 
 def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:
-    """Returns the other variables of the statement that have an index."""
+    """Returns the indexed variables of the statement, if the node is indexed too."""
     parent = setting.parent(node)
     if not (isinstance(parent, ast.Subscript) and node is parent.value):
         return set()
@@ -181,7 +181,7 @@ _MOST_KIN = 3
 
 
 def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields another name of a kin throughout a statement: `k = turn(k)` for `v = turn(v)`."""
+    """Yields a related name throughout a statement: `k = turn(k)` for `v = turn(v)`."""
     program = setting.program
     targets = {
         one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)
@@ -251,7 +251,7 @@ def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
 
 
 def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields drafts that index by a name in place of a number or a slice."""
+    """Yields drafts that index with a variable in place of a number or a slice."""
     if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, (ast.Slice, ast.Constant)):
         return
     if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
@@ -276,7 +276,7 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields the same of a `slice` that is made: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
+    """Yields other bounds of a `slice`: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
     if callee(node) != "slice" or not node.args or node.keywords:
         return
     program = setting.program
@@ -305,7 +305,7 @@ def _is_self(node: ast.expr) -> bool:
 
 
 def _is_object(node: ast.expr) -> bool:
-    """Returns whether a node may hold attributes of the submission's own."""
+    """Returns whether a node may be an object of the submission's own classes."""
     match node:
         case ast.Name(id=name):
             return name not in LIBRARIES
@@ -318,7 +318,7 @@ def _is_object(node: ast.expr) -> bool:
 
 
 def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields `config.width` for `Config.width`: of an object, not of its class."""
+    """Yields `config.width` for `Config.width`: the object's attribute, not the class's."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), ctx=ast.Load()) if name[:1].isupper():
             pass
@@ -337,7 +337,7 @@ _MOST_PLACES = 8
 
 
 def likes(setting: Setting, node: ast.Assign | ast.Return | ast.AugAssign) -> Iterator[Draft]:
-    """Yields two indices of the same value exchanged: `x[1::2]` and `x[0::2]`."""
+    """Yields two swapped indices of the same variable: `x[1::2]` and `x[0::2]`."""
     program = setting.program
     parts: dict[str, dict[str, list[Span]]] = defaultdict(lambda: defaultdict(list))
     for one in program.parts(node.value) if node.value is not None else ():

@@ -1,4 +1,4 @@
-"""Operators and calls: exchanged, dropped, grouped or nested otherwise."""
+"""Rewrite rules for operators, comparisons, conditions and parentheses."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _TERMS = (ast.Add, ast.Sub)
 
 
 def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields another operator, operands in another order or dropped, other groups."""
+    """Yields another operator, swapped or dropped operands, or moved parentheses."""
     symbol = _SYMBOLS.get(type(node.op))
     if symbol is None or (
         isinstance(node.left, (ast.Constant, ast.JoinedStr))
@@ -84,7 +84,7 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     if isinstance(node.op, _ORDERED) or is_union:
         parts = (node.left, node.right)
         subject = f"the order of the operands of `{symbol}`"
-        # `2 // n` is hardly ever meant.
+        # Swapping `n // 2` gives `2 // n`, which is hardly ever meant.
         is_share = isinstance(node.op, (ast.FloorDiv, ast.Mod)) and integer(node.right) is not None
         cost = WRAP if is_share else SLIP
         yield exchange(program, node, parts, (1, 0), "operands", cost, subject)
@@ -111,7 +111,7 @@ def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
 
 
 def logic(setting: Setting, node: ast.BoolOp) -> Iterator[Draft]:
-    """Yields the other of `and` and `or`, and conditions dropped."""
+    """Yields `or` for `and`, `and` for `or`, and dropped conditions."""
     symbol, other = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
     for left, right in zip(node.values, node.values[1:], strict=False):
         yield _operator(setting, node, left, right, other, symbol, SLIP, "joined conditions")
@@ -122,7 +122,7 @@ def logic(setting: Setting, node: ast.BoolOp) -> Iterator[Draft]:
 
 
 def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
-    """Yields a sign or a negation dropped."""
+    """Yields an expression without its sign or negation."""
     if isinstance(node.op, ast.UAdd) or isinstance(node.operand, ast.Constant):
         return
     subject = "a sign" if isinstance(node.op, ast.USub) else "a negation"
@@ -132,7 +132,7 @@ def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
 
 
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
-    """Yields the branches of a conditional expression exchanged, or only one of them."""
+    """Yields swapped branches of a conditional expression, only one of them, or a negated test."""
     program, subject = setting.program, "which value is chosen when"
     yield exchange(program, node, (node.body, node.orelse), (1, 0), "branches", SLIP, subject)
     for kept in (node.body, node.orelse):
@@ -141,7 +141,7 @@ def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
 
 
 def tests(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields the condition of an `if` or a `while`: the contrary, always, never."""
+    """Yields a negated or constant condition of an `if` or a `while`, or a check for None."""
     home = setting.program.home(node)
     if home.field != "test" or not isinstance(home.parent, (ast.If, ast.While)):
         return
@@ -177,7 +177,7 @@ def _operator(
 
 
 def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Parentheses moved: (a / b) * c and a / (b * c)."""
+    """Yields moved parentheses: `(a / b) * c` and `a / (b * c)`."""
     program = setting.program
     for inner, leaf in ((node.left, node.right), (node.right, node.left)):
         if not isinstance(inner, ast.BinOp):
@@ -199,5 +199,5 @@ def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
 
 
 def is_boolean(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether `~` can stand before an expression."""
+    """Returns whether an expression is a boolean mask."""
     return setting.scopes.nature(node) is Nature.MASK

@@ -1,4 +1,4 @@
-"""Other axes, indices and slices: transpositions changed or dropped, axes split otherwise."""
+"""Rewrite rules for slices, indices, transpositions, and axes that are split in another order."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _Parts = tuple[str | None, str | None, str | None]
 
 
 def _style(old: _Parts, new: _Parts) -> str | None:
-    """Slices that all become strided, or all halves, each in its place, are alike."""
+    """Returns the shared likeness of slices that become every second value, or a half."""
     (_, upper, step), (start, stop, stride) = old, new
     if step is None and stride == "2" and (start == "1") == (upper is None):
         return "strided"
@@ -102,7 +102,7 @@ def _negated(bound: str) -> str:
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields an index dropped; one element further on or back; axes added elsewhere."""
+    """Yields an index dropped or moved by one, a slice up to it, or axes added elsewhere."""
     if not isinstance(node.ctx, ast.Load):
         return
     program = setting.program
@@ -112,7 +112,7 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     is_size = given is not None and callee(given[0]).startswith(("rand", "zeros", "ones", "empty"))
     if not is_shape or is_size:
         alike = ("index", program.text(node.slice))
-        # A reversal takes nothing away: without it all else is as it was.
+        # Dropping a reversal keeps the shape, and is therefore likelier.
         cost = SLIP if program.text(node.slice) == "::-1" else CHANGE
         yield keep(program, node, node.value, "index-dropped", cost, subject, alike)
     if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:
@@ -131,7 +131,7 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def _is_of_first_axis(setting: Setting, node: ast.Subscript) -> bool:
-    """Returns whether what chooses along a tensor's first axis may be meant for the last."""
+    """Returns whether a tensor's index along the first axis may be meant for the last axis."""
     if setting.scopes.nature(node.value) is not Nature.TENSOR:
         return False
     return isinstance(node.slice, (ast.Name, ast.BinOp, ast.UnaryOp, ast.Slice)) or (
@@ -140,7 +140,7 @@ def _is_of_first_axis(setting: Setting, node: ast.Subscript) -> bool:
 
 
 def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Draft]:
-    """Yields the axis that None adds at another place, or not at all."""
+    """Yields an index with its None at another place or dropped, or with another part dropped."""
     program = setting.program
     texts = [program.text(one) for one in index.elts]
     for place, one in enumerate(index.elts):
@@ -175,7 +175,7 @@ def _bounds(setting: Setting, node: ast.Slice) -> tuple[int, int]:
 
 
 def _axis(subscript: ast.Subscript, node: ast.Slice) -> int:
-    """Returns the axis, from the end, that a slice is of."""
+    """Returns the axis of a slice, counted from the end, or 0 for the only index."""
     if isinstance(subscript.slice, ast.Tuple):
         elements = subscript.slice.elts
         return elements.index(node) - len(elements)
@@ -186,7 +186,7 @@ def _is_last(subscript: ast.Subscript) -> bool:
     return not isinstance(subscript.slice, ast.Tuple)
 
 
-# The other function, and what is added to its number; none if that has the other sign.
+# The other function, and the number to add to its argument; 0 negates the argument instead.
 _MIRRORED = {
     "tril": ("triu", 0),
     "triu": ("tril", 0),
@@ -237,7 +237,7 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     own = (integer(first), integer(second))
     program = setting.program
     pairs: list[tuple[str, str]] = list(_PAIRS)
-    if callee(node) in ("movedim", "moveaxis"):  # of which the order matters
+    if callee(node) in ("movedim", "moveaxis"):  # the order of their axes matters
         pairs += [(after, before) for before, after in _PAIRS]
         kept = {own}
     else:
@@ -254,12 +254,12 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _from_the_other_end(own: tuple[int | None, ...], pair: tuple[str, ...]) -> bool:
-    """Returns whether axes that were counted from the front would be counted from the end."""
+    """Returns whether axes counted from the front become axes counted from the end."""
     return all(axis is not None and axis >= 0 for axis in own) and pair[0].startswith("-")
 
 
 def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields `.T` and `.mT` dropped, or exchanged."""
+    """Yields `.T` and `.mT` dropped, or one in the other's place."""
     if node.attr not in ("T", "mT", "mH", "H") or not isinstance(node.ctx, ast.Load):
         return
     program = setting.program
@@ -304,7 +304,7 @@ def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _sizes(node: ast.Call) -> list[ast.expr]:
-    """Returns the sizes that a shape is listed by, as far as they are written out."""
+    """Returns the sizes that are written out in a call of `view` or `reshape`."""
     given = list(node.args)
     match node.func:
         case ast.Attribute(value=ast.Name(id="torch")):
@@ -317,12 +317,12 @@ def _sizes(node: ast.Call) -> list[ast.expr]:
 
 
 def _is_listed_whole(node: ast.Call) -> bool:
-    """Returns whether nothing stands before the sizes that are written out."""
+    """Returns whether the written sizes are the whole shape, not added to another one."""
     return not (node.args and isinstance(node.args[-1], ast.BinOp))
 
 
 def _turn_after(setting: Setting, node: ast.Call) -> ast.Call | None:
-    """Returns the transposition of what a call returns, if one follows at once."""
+    """Returns the transposition that directly follows a call, or None."""
     parent = setting.parent(node)
     if isinstance(parent, ast.Attribute) and parent.attr in _TURNING:
         around = setting.parent(parent)

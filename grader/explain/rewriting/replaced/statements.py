@@ -1,4 +1,4 @@
-"""Whole statements: dropped, in another order, kept by no variable, unlike their neighbours."""
+"""Rewrite rules for statements: dropped, repeated, with a lost result, unlike their neighbours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.explain.rewriting.program.vocabulary import Nature, comes_first, kin
 
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """Yields a statement that does nothing, as far as something remains to be used."""
+    """Yields `pass` for a statement whose variables are still set without it."""
     text = _instead_of(setting, node)
     if text is None:
         return
@@ -42,7 +42,7 @@ _MOST = 3
 
 
 def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
-    """Yields a value that goes nowhere, given to a variable that it is made of."""
+    """Yields a discarded value, assigned to a variable that it is computed from."""
     if isinstance(node.value, (ast.Constant, ast.Await, ast.Yield)):
         return
     span = setting.program.span(node)
@@ -56,7 +56,7 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
             targets[one.id] = None
     own = setting.scopes.names(node).own
     match node.value:
-        # Never what a module holds: without it every later trial would fail.
+        # Only local variables: overwriting an attribute of a module breaks all later trials.
         case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=name)) as held)) if (
             name in own
         ):
@@ -79,7 +79,7 @@ def _first_argument(node: ast.expr) -> str:
 
 
 def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields `k = f(k)` beside `q = f(q)`, on the same line."""
+    """Yields `q = f(q); k = f(k)` for `q = f(q)`."""
     match node:
         case ast.Assign(targets=[ast.Name(id=name)]) if node.lineno == node.end_lineno:
             pass
@@ -113,7 +113,7 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """Yields two names of a kin that take each other's places in a whole statement."""
+    """Yields two related names swapped in a whole statement."""
     if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) or node.value is None:
         return
     program = setting.program
@@ -147,7 +147,7 @@ _MOST_PARTS = 8
 
 
 def as_neighbours(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
-    """Yields drafts that model a statement on a nearby statement about a thing of a kin."""
+    """Yields drafts that model a statement on a nearby statement about a related variable."""
     whole = setting.program.text(node)
     for model in _near(setting, node):
         if isinstance(model, (ast.Assign, ast.Expr)) and type(model) is type(node):
@@ -155,7 +155,7 @@ def as_neighbours(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Dra
 
 
 def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
-    """Yields the statements around one in its block, and those of branches among them."""
+    """Yields the statements around one in its block, and those in the branches of an `if`."""
     home = setting.program.home(node)
     block = getattr(home.parent, home.field)
     if home.index is None or not isinstance(block, list):
@@ -170,7 +170,7 @@ def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
 def elements_as_neighbours(
     setting: Setting, node: ast.Tuple | ast.List | ast.Call
 ) -> Iterator[Draft]:
-    """Yields one of the things in a row, as another of a kin."""
+    """Yields drafts that model an argument or an element on a related one beside it."""
     row = node.args if isinstance(node, ast.Call) else node.elts
     if isinstance(node, ast.Call) or isinstance(node.ctx, ast.Load):
         yield from _of_each(setting, [("", one) for one in row])
@@ -189,7 +189,7 @@ def _of_each(setting: Setting, parts: Sequence[tuple[str, ast.expr]]) -> Iterato
 def _after(
     setting: Setting, node: ast.AST, own: ast.expr, whole: str, model: ast.expr, its_whole: str
 ) -> Iterator[Draft]:
-    """Yields the value of a model, with the words of its kin in the place of the model's own."""
+    """Yields the model's expression, with the model's names replaced by the related own names."""
     text, held = _text(setting, model), _text(setting, own)
     if "\n" in text or "\n" in held or isinstance(own, ast.Starred | ast.Constant):
         return
@@ -203,7 +203,7 @@ def _after(
 
 
 def _translated(setting: Setting, node: ast.AST, whole: str, its_whole: str) -> dict[str, str]:
-    """Returns the words of one text in those of the other, where each has just one of a kin."""
+    """Returns the name in `whole` for each related name in `its_whole`; {} if one is ambiguous."""
     ours, theirs = set(_WORD.findall(whole)), set(_WORD.findall(its_whole))
     kin = setting.scopes.names(node).kin
     became: dict[str, str] = {}
