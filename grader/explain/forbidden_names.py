@@ -218,5 +218,5 @@ def _imported(
 
 
 def _joined(owner: str, name: str) -> str | None:
-    """Returns a dotted name, or None if it is longer than any forbidden name could be."""
+    """Returns a dotted name, or None if it is longer than any forbidden name."""
     return f"{owner}.{name}" if len(owner) + len(name) < _LONGEST_NAME else None

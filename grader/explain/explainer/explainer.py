@@ -52,7 +52,7 @@ _OTHERWISE = {
 
 
 class Explainer:
-    """Explains one submission after another with the tests of an open suite.
+    """An explainer of one submission after another, with the tests of an open suite.
 
     The explainer runs a test once for all submissions of a class that answer it alike.
     """

@@ -165,7 +165,7 @@ class _NotTheSame(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Moving:
-    """Moves words from one program to another of the same likeness."""
+    """A move of words from one program to another of the same likeness."""
 
     old: SubmissionProgram
     new: SubmissionProgram

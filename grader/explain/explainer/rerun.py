@@ -49,7 +49,7 @@ class RerunResult:
 
 
 class Rerun:
-    """Runs the tests of an open suite on any submission.
+    """A runner of an open suite's tests, on any submission.
 
     A test's result follows from the answers to its calls. The result is remembered and reused for
     every submission that gives the same answers.
@@ -136,7 +136,7 @@ class Lost:
 
 
 class LostTests:
-    """Runs the lost tests of one submission again to find the line at which it hangs.
+    """The lost tests of one submission, which run again to find the line at which it hangs.
 
     The worker's stack dump names the line. The grader believes it only if one of the submission's
     own files has that line. A test waits for the full time once, and only briefly if the same

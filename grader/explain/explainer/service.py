@@ -63,7 +63,7 @@ class OwnTime:
 
 
 class ExplainerService:
-    """Explains one submission per job."""
+    """A service that explains one submission per job."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class ExplainerService:
         # A call that is late stops its worker, even if the submission has time left.
         whole = 2 * settings.explain_seconds
         call = min(call_timeout, settings.explain_seconds / 4)
-        # An import that timed out in the judge runs again only to find its line.
+        # An import that timed out in the judge runs again only to find its line: one call's time.
         is_lost = job["lost"] and job["status"] == GradeStatus.UNREADABLE
         own = call if is_lost else min(whole, settings.timeout)
         memory = settings.memory_mb << 20

@@ -152,7 +152,7 @@ Result = TypeVar("Result")
 
 
 class RepairWorkshop:
-    """Repairs one submission's wrong exercises, one after another; `repairs` records each attempt.
+    """A repair of one submission's wrong exercises, in turn; `repairs` records each attempt.
 
     For exercises without a repair, `ignored` names a parameter or result that is never used.
     """

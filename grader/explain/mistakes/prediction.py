@@ -165,8 +165,8 @@ class Catalogue(Protocol):
         """Returns the steps to an answer that every variant of a mistake gets wrong."""
 
 
-# A row holds the sizes of the answer's axes (-1 for missing ones), the sample, the rounding, and
-# 1 if there is an answer at all.
+# A row holds the sizes of the answer's axes (-1 for missing ones), the sample and the rounding. Its
+# last value is 1 if there is an answer at all.
 _AXES = 8
 _WIDTH = _AXES + SAMPLE + 2
 

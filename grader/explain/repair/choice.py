@@ -17,7 +17,7 @@ _HEAVY, _FAR = 1.9, 0.6
 # If more lines than these have practically equal weights, none is told.
 _EQUAL = 0.05
 _MOST_EQUAL = 2
-# Half of the edits that weigh more than this fix by chance.
+# At this weight, about half of the edits that fix an exercise do so by chance.
 _UNLIKELY = 2.4
 # The kind of edit that drops a condition, and the kinds that change one.
 _DROPS = "condition-dropped"

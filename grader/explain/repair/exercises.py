@@ -44,7 +44,7 @@ class RepairAttempt:
 
 
 class ExerciseRepair:
-    """Chooses the repair of each exercise; `known` holds earlier choices, which are reused."""
+    """A repair of exercises, one after another; `known` holds earlier choices, which are reused."""
 
     def __init__(
         self,

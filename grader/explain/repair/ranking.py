@@ -74,7 +74,7 @@ _FORGOTTEN = "forgotten"
 
 
 class EditRanking:
-    """Weighs the edits of one submission: the lighter, the likelier."""
+    """The weights of one submission's edits: the lighter an edit, the likelier."""
 
     def __init__(self, sources: EditableSources, adapters: str) -> None:
         self._sources = sources
@@ -225,7 +225,7 @@ def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> flo
 
 
 def _is_short_for(one: str, other: str) -> bool:
-    """Returns whether two words are equal, or one begins with the other: `out` and `output`."""
+    """Returns whether two words are equal, or one is the beginning of the other: out, output."""
     shorter, longer = sorted((one, other), key=len)
     return shorter == longer or (len(shorter) >= _ABBREVIATED and longer.startswith(shorter))
 

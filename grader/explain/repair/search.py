@@ -37,7 +37,7 @@ _MOST_FOUND = 12_000
 _LONGEST = 600
 # Edits that cost more are tried only if no cheaper edit fixes the exercise.
 _LIKELY = 1.5
-# If more edits than these work, the calls are too easy; usually a few in a hundred work.
+# If more edits pass than this, they pass by luck: usually, only a few in a hundred pass.
 _FEW = 20
 _MOST_SHARE = 0.15
 
@@ -318,7 +318,7 @@ def _place_of(change: TextChange) -> tuple[int, int]:
 
 
 def _is_luck(edits: Sequence[FileEdit], left: Sequence[int]) -> bool:
-    """Returns whether so many edits pass that any change seems to do."""
+    """Returns whether too many edits pass: then almost any change passes."""
     return len(left) > max(_FEW, _MOST_SHARE * len(edits))
 
 

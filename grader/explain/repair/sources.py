@@ -36,7 +36,7 @@ class Orders:
     def gained(self, before: str, after: str, lines: Collection[int]) -> int:
         """Returns how many more pairs stand in their usual order after some lines changed.
 
-        `before` and `after` are texts of one file, `before` as this object knows it.
+        `before` and `after` are texts of one file; `before` is one of the texts of this object.
         """
         was, is_now = (
             [pair for line, pair in pairs if line in lines]
