@@ -1,4 +1,4 @@
-"""The course's assignment: where its parts lie, what each exercise is worth, a batch's settings."""
+"""The assignment of a course: its folders, the points of each exercise, and a batch's settings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from grader.core.text import Refusal
 from grader.core.verdict import Aspect
 
 CPU = "cpu"
-# While a machine has no processor to spare, a submission may take so many times its seconds.
+# On a busy machine, a submission may take this many times its seconds of wall-clock time.
 WALL_FACTOR = 5
-# The same of an explanation: somebody waits for its words.
+# The same for an explanation; smaller, because an instructor waits for it.
 EXPLAINING_WALL_FACTOR = 3
 
 
@@ -26,13 +26,13 @@ EXPLAINING_WALL_FACTOR = 3
 class Settings:
     """The values, beside the submissions, on which the grades of a batch depend.
 
-    `assignment` is the assignment's folder; `exercises` those that are graded (none: all of them);
-    `adapters` where in a submission they lie; `timeout` the seconds and `memory_mb` the memory that
-    one submission may take, seconds in which the machine keeps it waiting not counted;
-    `explain_seconds` what explaining it may take; `device` where its functions are called, as torch
-    names it; `reuses_seed` whether more submissions may be asked with this seed once students have
-    read what explains their grades; `suite_hash` stands for the tests, the references and the
-    grader, `test_hashes` for as much of them as each test depends on.
+    `assignment` is the assignment's folder; `exercises` are the exercises to grade (none: all).
+    `adapters` is the path of the adapters in a submission. `timeout` (seconds) and `memory_mb`
+    limit one submission; seconds in which the machine keeps it waiting do not count.
+    `explain_seconds` limits its explanation. `device` is where its functions are called, as torch
+    names it. `reuses_seed` is whether this seed may grade further submissions after students have
+    read explanations. `suite_hash` is a hash of the tests, the references and the grader.
+    `test_hashes` holds, for each test, a hash of the parts that this test depends on.
     """
 
     assignment: str
@@ -48,7 +48,7 @@ class Settings:
     reuses_seed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the settings as the first line that a judge reads."""
+        """Returns the settings as the first line that a job reads."""
         return asdict(self)
 
     @classmethod
@@ -57,15 +57,15 @@ class Settings:
         return cls(**row | {"exercises": tuple(row["exercises"])})
 
 
-# Of a name's own letters, those that may be wrong.
+# The share of a name's letters that may be wrong.
 _MOST_WRONG = 0.4
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns the known name that takes the fewest slips to become this one.
+    """Returns the known name that is the fewest slips away from `name`; "" if none is near.
 
-    A slip is a letter too many, too few, another one, or two exchanged. A beginning that all names
-    share tells nothing, and does not count. Returns "" if none is near.
+    A slip is a letter too many, a letter too few, a wrong letter, or two swapped letters. A prefix
+    that all names share does not count.
     """
     names = [*known]
     found, fewest = "", len(name) + 1
@@ -116,25 +116,27 @@ _KEYS = (
 
 
 class BadAssignment(Refusal):
-    """The assignment cannot be used; the text is one sentence that says why."""
+    """An assignment that cannot be used; the text is one sentence that says why."""
 
 
 class NoAssignment(BadAssignment):
-    """No assignment is where it was looked for."""
+    """A folder that is not in any assignment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """The settings in the `[tool.grader]` table of the `pyproject.toml` in `root`.
 
-    `points` are those of each exercise, by the name of its adapter; `aspects` the shares of an
-    exercise's points; `call_timeout` the seconds that one call may take. `forbidden` are dotted
-    names of functions and classes, with the percentage of its points that an exercise loses which
-    calls one (0: it is only noted). `packages` are those that submissions may import, `preload`
-    the modules of installed packages that are loaded before the first submission, `system_calls`
-    the names of those that submissions may make beside what ordinary code needs; `show_edits` is
-    whether students are shown what a mended line would be. `late` is what handing in late costs,
-    `carry_over` the percentage of the points lost to a mistake of another exercise that comes back.
+    `points` holds the points of each exercise, by the name of its adapter; `aspects` are the shares
+    of an exercise's points. `call_timeout` is the time for one call, in seconds. `forbidden` maps
+    dotted names of functions and classes to percentages. An exercise that calls one loses that
+    percentage of its points; 0 only notes the call.
+
+    Submissions may import `packages`. `preload` lists modules of installed packages, which are
+    loaded before the first submission. `system_calls` names the system calls that submissions may
+    make beyond those of ordinary code. `show_edits` is whether students see the corrected line.
+    `late` is the rule for late submissions. `carry_over` is the percentage of points that comes
+    back if they were lost to a mistake in another exercise.
     """
 
     root: Path
@@ -170,7 +172,7 @@ def find_assignment(start: Path) -> Assignment:
     """Returns the assignment whose folder is `start` or the nearest one above it.
 
     Raises:
-        BadAssignment: if there is none, or its table is not what it must be.
+        BadAssignment: if there is none, or its table is wrong.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         table = _table(folder / "pyproject.toml")
@@ -183,7 +185,7 @@ def find_assignment(start: Path) -> Assignment:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Says which known name somebody may have meant: the nearest, or any of them."""
+    """Returns a question for the nearest known name, or else a list of all known names."""
     names = [str(one) for one in known]
     near = nearest(name, names)
     return f"did you mean {near}?" if near else f"there is {', '.join(names)}"
@@ -256,7 +258,7 @@ def _late(table: object) -> LateRule | None:
 
 
 def _forbidden(table: object) -> dict[str, float]:
-    """Returns the dotted names. Unquoted ones are nested tables in TOML."""
+    """Returns the percentages by name; TOML reads an unquoted dotted name as nested tables."""
     if not isinstance(table, dict):
         raise BadAssignment("[tool.grader] forbidden must be a table of dotted names")
     costs: dict[str, float] = {}
@@ -274,7 +276,7 @@ def _forbidden(table: object) -> dict[str, float]:
 
 
 def _modules(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Returns names as an import statement has them; the grader itself is nobody's package."""
+    """Returns module names as in an import statement; refuses the grader's own."""
     names = table.get(key, [])
     if not isinstance(names, list):
         raise BadAssignment(f'[tool.grader] {key} must be a list of names, as ["numpy", "pandas"]')
@@ -290,7 +292,7 @@ def _modules(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _system_calls(names: object) -> tuple[str, ...]:
-    """Returns names as the kernel's manual has them; which of them can be granted, a job knows."""
+    """Returns names as in the kernel's manual; a job checks which of them can be granted."""
     if not isinstance(names, list):
         raise BadAssignment(
             '[tool.grader] system_calls must be a list of names, as ["inotify_init1"]'

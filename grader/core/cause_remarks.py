@@ -1,4 +1,4 @@
-"""Remarks below a cause: of tests of which its headline, or the test that is told, is not true."""
+"""Remarks below a cause, about those of its tests that the headline does not describe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from grader.core.causes import STEPS_TOLD, Cause, FailedTest, begun_small, titled
 from grader.core.verdict import Diagnosis
 
-# Ways of failing that are told beside the first.
+# The most other failures that are listed.
 _MOST_WAYS = 3
 
 
@@ -19,7 +19,7 @@ def remarks(cause: Cause) -> Iterator[str]:
 
 
 def _steps_of_another_test(cause: Cause) -> Iterator[str]:
-    """Yields how far another test of the root is right, if the one in full does not say that."""
+    """Yields the right steps of another test of the root, unless the shown test has its own."""
     if STEPS_TOLD in cause.shown.message:
         return
     own = (test for test in cause.tests if test.exercise == cause.exercises[0])
@@ -30,9 +30,9 @@ def _steps_of_another_test(cause: Cause) -> Iterator[str]:
 
 
 def _other_failures(cause: Cause) -> Iterator[str]:
-    """Yields failures of which the cause's sentence is not true, each way of failing once.
+    """Yields one failure for each way of failing that differs from the shown test's.
 
-    There are none where the sentence is about the code.
+    Yields nothing if the cause's sentence is about the code, since that holds for every failure.
     """
     if cause.sentence != cause.shown.outcome:
         return
@@ -47,7 +47,7 @@ def _other_failures(cause: Cause) -> Iterator[str]:
 
 
 def _named_elsewhere(cause: Cause) -> Iterator[str]:
-    """Yields the mistakes that other exercises show, where the root shows none."""
+    """Yields the known mistakes that other exercises show, if the root exercise shows none."""
     if cause.mistake is not None:
         return
     told: dict[str, Diagnosis] = {}

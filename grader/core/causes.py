@@ -1,4 +1,4 @@
-"""One cause, told once: what went wrong, each cause with the tests and exercises that it fails."""
+"""Causes of failed tests: each is reported once, with the tests and exercises that it fails."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from grader.core.points import total
 from grader.core.verdict import Aspect, Diagnosis, Status, Verdict
 
 _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
-# A text in quotes, and a call of something by name with what it was given.
+# A quoted text; a call with its arguments.
 _TEXT = re.compile(r"""(?<!\w)[bru]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")…?""")
 _CALL = re.compile(r"(\w)\([^()]*\)")
-# What an answer is called: by its method, or as a test's author has it.
+# The name of an answer in a message: a method, or words of the test's author.
 _NAMED = re.compile(r"^.*?(?= (?:is (?:#|…|right up to)|has # |begins with ))")
 _PLACE = re.compile(r" \([^():]*[^():\s]:\d+[^()]*\)")
-# What the judge says of tests for which it did not wait any more.
+# The judge's message about tests that it no longer calls.
 NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
-# What is said of a test that fails for more than the line that mends others of its exercise.
+# Marks a test that still fails after the change that fixes other tests of its exercise.
 STAYS_WRONG = "Still fails after a change tried in "
-# How far one test's call is right, step by step.
+# Begins the line that lists the right steps of a test's call.
 STEPS_TOLD = "Right so far: "
-# How many values of an answer are wrong: the headline above says which, as each case has it.
+# Begins the line below the headline that counts wrong values; the headline differs by case.
 _COUNTED = re.compile(r"\d+ of \d+ values in ")
-# What an answer, or a part of it, is called where its wrong values are counted.
+# The name of the answer, or of its part, in that line.
 _COUNTED_IN = re.compile(r"(?<= values in ).*?(?= are wrong\b)")
 _WRONG_VALUES = "wrong values"
-# Of a failure that is no exception: what follows names arguments.
+# The first words of a failed comparison; the words after them name arguments.
 _TELLING_WORDS = 3
-# Advice that says what to look at, and not what is wrong.
+# Begins advice that names a thing to check, and not a fault.
 _TO_CHECK = "Check "
-# Of a first line; a submission can raise whatever it likes.
+# The characters of a message that are read: a submission can raise a message of any length.
 _LONGEST = 2000
-# Where a function is defined that takes other arguments than it is given.
+# Finds the definition of a function that was called with arguments that it does not accept.
 _ACCEPTS = re.compile(
     r"^TypeError: .*: it is [^\n]*\) in ([^\n]*:\d+)\.$", re.DOTALL | re.MULTILINE
 )
-# What is not found is one slip, at however many lines it is met.
+# A missing file or name is one cause, at however many lines it raises.
 _NOT_FOUND = ("FileNotFoundError", "ImportError", "ModuleNotFoundError", "NameError")
 _MOST_PLACES = 3
 
@@ -48,12 +48,12 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class FailedTest:
-    """A test that did not pass, and what is known of why.
+    """A test that did not pass, and the known reasons.
 
-    `message` may have several lines, the first of them whole in itself; `mistake` explains it;
-    `places` are the lines (file and number) that raised, or one of which is to be changed, the
-    likeliest first; `advice` is what to look at where no mistake is known; `lost` are the points
-    that it costs, where points are known.
+    `message` may have several lines; the first is a whole sentence. `mistake` explains the failure.
+    `places` are the lines (file and number) that raised, or candidates for the correction, the
+    likeliest first. `advice` names a thing to check if no mistake is known. `lost` are the points
+    that the test costs, if points are known.
     """
 
     id: str
@@ -68,7 +68,7 @@ class FailedTest:
 
     @classmethod
     def of(cls, verdict: Verdict) -> FailedTest:
-        """Returns the test of a verdict."""
+        """Returns the failed test of a verdict."""
         where = verdict.where
         return cls(
             verdict.id,
@@ -88,7 +88,7 @@ class FailedTest:
 
     @property
     def outcome(self) -> str:
-        """Returns the headline without its line; the outcome if there is no headline."""
+        """Returns the headline without its place, or the status if there is no headline."""
         said = _PLACE.sub("", self.headline) if self.places else self.headline
         return said or str(self.status).replace("_", " ")
 
@@ -100,13 +100,13 @@ class FailedTest:
 
     @property
     def kind(self) -> str:
-        """Returns the line that tests with wrong answers of one kind have, but for numbers."""
+        """Returns the line that is the same, except for numbers, for wrong answers of one kind."""
         below = self.message[:_LONGEST].split("\n", 2)[1:2]
         return below[0] if below and _COUNTED.match(below[0]) else self.outcome
 
     @property
     def way(self) -> str:
-        """Returns in which way the test failed, alike for all inputs, arguments and exercises."""
+        """Returns how the test failed, without inputs, arguments and the exercise's name."""
         if self.status not in (Status.FAILED, Status.ERROR):
             return str(self.status)
         said = _PLACE.sub("", self.headline).rpartition(NOT_CALLED)[2]
@@ -119,7 +119,7 @@ class FailedTest:
 
     @property
     def is_apart(self) -> bool:
-        """Returns whether what mends other tests of its exercise was seen not to mend it."""
+        """Returns whether the test still failed after a change that fixes others."""
         return STAYS_WRONG in self.message
 
     @property
@@ -144,9 +144,10 @@ class FailedTest:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why tests failed; never none, in the order of exercises: the first is at the root.
+    """A reason why tests failed.
 
-    `shown` is the one that is told in full.
+    `tests` is never empty. Its order is that of the exercises, so that the first exercise is the
+    root. `shown` is the test that is reported in full.
     """
 
     tests: tuple[FailedTest, ...]
@@ -158,7 +159,7 @@ class Cause:
         return self.mistake_of(self.exercises[0])
 
     def mistake_of(self, exercise: str) -> Diagnosis | None:
-        """Returns the known mistake that gives wrong answers of one of the exercises."""
+        """Returns the known mistake that explains wrong answers of one of the exercises."""
         own = (test.mistake for test in self.tests if test.exercise == exercise)
         return next(filter(None, own), None)
 
@@ -186,12 +187,12 @@ class Cause:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """Returns the lines that raised, or are to be changed, those of the root first."""
+        """Returns the lines that raised or may need correction, the root exercise's first."""
         return tuple(dict.fromkeys(place for test in self.tests for place in test.places))
 
     @property
     def exercises(self) -> tuple[str, ...]:
-        """Returns the exercises that it fails, that at the root first."""
+        """Returns the exercises that the cause fails, the root exercise first."""
         return tuple(dict.fromkeys(test.exercise for test in self.tests))
 
     @property
@@ -209,7 +210,7 @@ class Cause:
 
     @property
     def is_of_several_missing(self) -> bool:
-        """Returns whether it is that several exercises are not written."""
+        """Returns whether the cause is that several exercises are not written."""
         return self.shown.status is Status.MISSING and len(self.exercises) > 1
 
     @property
@@ -225,17 +226,17 @@ class Cause:
 
     @property
     def lost(self) -> float:
-        """Returns the points that its tests cost."""
+        """Returns the points that the cause's tests cost."""
         return total(test.lost for test in self.tests)
 
     @property
     def is_absence(self) -> bool:
-        """Returns whether something is not there: not written, not imported, not handed in."""
+        """Returns whether something is missing: not written, not imported, not handed in."""
         return self.shown.status is Status.MISSING or self.shown.headline.startswith(_NOT_FOUND)
 
     @property
     def extent(self) -> str:
-        """Returns how much it fails: "34 failures in 7 exercises"; of an absence, its tests."""
+        """Returns "34 failures in 7 exercises", or "2 tests in run_mask" if it is not written."""
         noun = "test" if self.shown.status is Status.MISSING else "failure"
         one = len(self.exercises) == 1
         where = self.exercises[0] if one else f"{len(self.exercises)} exercises"
@@ -249,13 +250,13 @@ def causes(
 ) -> tuple[Cause, ...]:
     """Returns the causes of failed tests, that of the first exercise first.
 
-    What is missing comes last.
+    Missing exercises come last. `order` lists exercises before those that build on them; by default
+    the order is that of their tests.
 
-    `order` lists exercises before those that build on them; without it they come in the order of
-    their tests. Tests have a cause in common if they have the mistake, the line, or in one exercise
-    the message, or that it did not end. Gradients of an exercise are wrong because its values are;
-    and wrong answers of which nothing else is known because of what is known of that exercise's
-    values, or of those of an exercise which theirs `builds_on`.
+    Tests share a cause if they share the mistake or the line, or, in one exercise, the message or a
+    timeout. Wrong gradients of an exercise follow from its wrong values. A wrong answer without an
+    explanation follows from the explained wrong values of its exercise, or from failures of an
+    exercise that it `builds_on`.
     """
     ranked = _ranked(failed, order)
     place = {id(test): number for number, test in enumerate(ranked)}
@@ -269,18 +270,18 @@ def causes(
 
 
 def counted(found: Sequence[Cause]) -> str:
-    """Returns how many causes there are, and of how many failures: "1 cause of 34 failures"."""
+    """Returns the numbers of causes and of failures: "1 cause of 34 failures"."""
     failures = _counted(sum(len(cause.tests) for cause in found), "failure")
     return f"{_counted(len(found), 'cause')} of {failures}"
 
 
 def without_numbers(message: str) -> str:
-    """Returns a message as it would be with any other numbers, of which each case has its own."""
+    """Returns a message with "#" in place of its numbers, which differ from case to case."""
     return _NUMBER.sub("#", message)
 
 
 def _without_inputs(message: str) -> str:
-    """Returns a message about a wrong answer as it would be of any other input, under any name."""
+    """Returns a message about a wrong answer without inputs, numbers and the answer's name."""
     said = without_numbers(_CALL.sub(r"\1(…)", _TEXT.sub("…", message)))
     return _NAMED.sub("", said)
 
@@ -316,7 +317,7 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
     elif test.status is Status.NOT_GRADED:
         yield test.status, said
     elif test.status is Status.TIMEOUT:
-        # By which of two clocks is no other cause, nor which of a loop's lines was running.
+        # One cause, whichever of the two clocks ran out, and at whichever line.
         yield test.exercise, test.status
         yield from ["used up"] * (USED_UP in test.headline)
     elif test.mistake is None and not test.places:
@@ -326,7 +327,7 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
 
 
 def _joined(marked: Iterable[tuple[FailedTest, set[Hashable]]]) -> list[list[FailedTest]]:
-    """Returns the tests, together with those that have a mark in common."""
+    """Returns groups of tests; tests that share a mark are in one group."""
     groups: list[tuple[list[FailedTest], set[Hashable]]] = []
     for test, marks in marked:
         tests, all_marks = [test], set(marks)
@@ -343,7 +344,7 @@ def _joined(marked: Iterable[tuple[FailedTest, set[Hashable]]]) -> list[list[Fai
 def _followed(
     groups: Sequence[list[FailedTest]], builds_on: Mapping[str, Collection[str]]
 ) -> list[list[FailedTest]]:
-    """Returns the groups, each with those that only follow from it."""
+    """Returns the groups, after merging each group that only follows from another one."""
     roots: dict[tuple[str, Aspect], list[FailedTest]] = {}
     known: dict[str, list[FailedTest]] = {}
     for group in groups:
@@ -360,7 +361,7 @@ def _followed(
         earlier = [(exercise, Aspect.VALUES)] if is_gradient else []
         root = group
         if _is_unexplained(group):
-            # Wrong values explain all else; a narrower fault explains one of its own aspect.
+            # Wrong values explain every aspect; another wrong aspect explains only itself.
             likely = (Aspect.VALUES, *(aspects if len(aspects) == 1 else ()))
             below = (one for one in builds_on.get(exercise, ()) if one != exercise)
             earlier += itertools.product(below, likely)
@@ -388,7 +389,7 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
 
 
 def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
-    """Returns the causes; those that would be told in the same words are one."""
+    """Returns the causes, after merging those with the same status and headline."""
     told: dict[tuple[object, str], Cause] = {}
     for cause in found:
         key = cause.shown.status, cause.headline
@@ -398,7 +399,7 @@ def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
 
 
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
-    """Returns the root exercise's test that says most: by mistake, then line, then values."""
+    """Returns the root's most informative test: one with a mistake, else a line, else values."""
     own = [test for test in group if test.exercise == group[0].exercise]
     return max(
         own,
@@ -411,7 +412,7 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
 
 
 def titled(exercise: str, sentence: str) -> str:
-    """Returns an exercise and a sentence on it: "run_rope: every value is wrong"."""
+    """Returns an exercise and a sentence about it: "run_rope: every value is wrong"."""
     said = sentence.removesuffix(".")
     if not exercise or re.match(rf"{re.escape(exercise)}\b", said):
         return said

@@ -15,10 +15,10 @@ LARGEST_PICTURE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A tensor that a public test compared: what was expected beside what came.
+    """A tensor that a public test compared: the expected values and the submission's.
 
-    `axes` names the axes of `shape`; leading ones that have no name are called `""`. Numbers are
-    in the order of rows, in six digits, and may be NaN or infinite.
+    `axes` names the axes of `shape`; leading axes without a name are called `""`. Values are in
+    row-major order, in six significant digits, and may be NaN or infinite.
     """
 
     test: str
@@ -30,15 +30,15 @@ class Picture:
 
 
 def in_six_digits(numbers: Iterable[float]) -> tuple[float, ...]:
-    """Returns numbers as pictures hold them; NaN and infinities stay what they are."""
+    """Returns numbers in six significant digits, for pictures; keeps NaN and infinities."""
     return tuple(float(f"{number:.6g}") + 0.0 for number in numbers)  # no -0.0
 
 
 @dataclass(frozen=True, slots=True)
 class StepSeen:
-    """A step of the reference, and the shape in which the submission took it, if it was seen.
+    """A step of the reference, and the shape of the submission's own result, if the step was seen.
 
-    `right` is False for the first step that goes astray, None for what was not seen or comes after.
+    `right` is False for the first wrong step, and None for a step that was not seen or comes later.
     """
 
     name: str
@@ -49,7 +49,7 @@ class StepSeen:
 
 @dataclass(frozen=True, slots=True)
 class StepWalk:
-    """How a submission got to its answer in one call of a failed exercise, step by step."""
+    """The steps by which a submission computed its answer in one call of a failed exercise."""
 
     exercise: str
     test: str
@@ -60,7 +60,8 @@ class StepWalk:
 class Excerpt:
     """Lines of a submission's file, the first of which has the number `first`.
 
-    Where the first line stands in a string of several lines, `opening` is how that begins.
+    If the first line is inside a string of several lines, `opening` is the beginning of that
+    string.
     """
 
     file: str
@@ -71,9 +72,9 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The lines of which changing one makes exercises right, the likeliest first.
+    """Lines that each make exercises right when they are changed, the likeliest first.
 
-    And what finding them took: edits tried, calls made, seconds of the submission's process.
+    `edits`, `calls` and `seconds` of the submission's process are the cost of finding them.
     """
 
     exercises: tuple[str, ...]
@@ -95,7 +96,7 @@ class Evidence:
     _packed: bytes | None = field(init=False, default=None, compare=False, repr=False)
 
     def packed(self) -> bytes:
-        """Returns the evidence as compressed JSON; infinities and NaN are texts in it."""
+        """Returns the evidence as compressed JSON, with infinities and NaN as texts."""
         if self._packed is not None:
             return self._packed
         fields = {
@@ -123,7 +124,8 @@ class Evidence:
             printed=fields["printed"],
             repairs=tuple(map(_repair, fields.get("repairs", ()))),
         )
-        # A grade crosses from its judge to the store packed: it need not be packed once more.
+        # A grade crosses from its judge to the store packed: keep the bytes, so as not to pack
+        # again.
         object.__setattr__(evidence, "_packed", data)
         return evidence
 

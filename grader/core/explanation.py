@@ -1,6 +1,7 @@
-"""Explanations of verdicts, which decide nothing: words, and answers of no known mistake.
+"""Explanations of verdicts: words, and wrong answers that no known mistake explains.
 
-They are answers to the inputs that students have at home: of the graded draw nothing is kept.
+Explanations change no verdict. The wrong answers are to the inputs that students have at home;
+nothing is kept from the graded draw.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from typing import Any, NamedTuple
 from grader.core.evidence import Evidence, Excerpt
 from grader.core.verdict import Diagnosis, Grade, GradeStatus, Measurement, Status, Where
 
-# So many of an answer's numbers are kept.
+# The number of values that are kept of an answer.
 SAMPLE = 24
 
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """The answer to the `number`-th plain call of a test: its shape, and numbers spread over it.
+    """The answer to the `number`-th plain call of a test: its shape, and a sample of its values.
 
-    `plain` is whether the test is one of values; `inputs` says what was passed, in words, `size`
-    how many numbers that is; `tolerance` is the relative and the absolute one of its dtype.
+    `plain` is whether the test is about values. `inputs` describes the arguments in words; `size`
+    is how many values they hold. `tolerance` is the relative and the absolute tolerance of the
+    dtype.
     """
 
     test: str
@@ -38,7 +40,7 @@ class WrongAnswer:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Returns which call it is the answer to."""
+        """Returns the test and the number of the call."""
         return self.test, self.number
 
     def is_like(self, other: WrongAnswer, leniency: float) -> bool:
@@ -57,7 +59,7 @@ class WrongAnswer:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the answer as an object; NaN and infinities are texts in it."""
+        """Returns the answer as an object, with NaN and infinities as texts."""
         return {
             "test": self.test,
             "call": self.number,
@@ -73,7 +75,8 @@ class WrongAnswer:
     def from_json(cls, row: Mapping[str, Any]) -> WrongAnswer:
         """Returns the answer that `as_json` wrote.
 
-        Raises KeyError, TypeError or ValueError if none.
+        Raises:
+            KeyError, TypeError, ValueError: if the row is anything else.
         """
         rtol, atol = map(float, row["tolerance"])
         return cls(
@@ -90,9 +93,9 @@ class WrongAnswer:
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswers:
-    """The wrong answers of a submission to one exercise's telling calls.
+    """The wrong answers of a submission to the telling calls of one exercise.
 
-    `suspicion` is what may be wrong, if anything tells; `source` are lines of the submission.
+    `suspicion` names the likely fault, if there is a clue; `source` are lines of the submission.
     """
 
     exercise: str
@@ -101,10 +104,10 @@ class WrongAnswers:
     source: Excerpt | None = None
 
     def is_like(self, other: WrongAnswers, leniency: float) -> bool:
-        """Returns whether two submissions give the same numbers in the same tests of values.
+        """Returns whether two submissions give the same values in the same tests of values.
 
-        Answers to other tests must agree as far as both have some. Where other inputs were passed,
-        as the test was changed in between, there is nothing to compare.
+        Answers to other tests must agree if both submissions have them. Answers to different inputs
+        are not compared: the test was changed in between.
         """
         own, theirs = self._by_key(), other._by_key()
         if {key for key, one in own.items() if one.plain} != {
@@ -141,7 +144,7 @@ class WrongAnswers:
 
 
 def spread_over(numbers: Sequence[float]) -> tuple[float, ...]:
-    """Returns a few of many numbers, evenly spread, in nine digits; all, if they are few."""
+    """Returns at most `SAMPLE` of the numbers, evenly spread, in nine significant digits."""
     if len(numbers) > SAMPLE:
         step = (len(numbers) - 1) / (SAMPLE - 1)
         numbers = [numbers[round(place * step)] for place in range(SAMPLE)]
@@ -160,7 +163,7 @@ class Told(NamedTuple):
     where: Where | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the words as an object, without fields for what is unknown."""
+        """Returns the words as an object, without the fields whose values are unknown."""
         row: dict[str, Any] = {"message": self.message}
         if self.measurement is not None:
             row["measurement"] = [self.measurement.as_json(), self.measurement.spread()]
@@ -186,9 +189,9 @@ class Told(NamedTuple):
 class Words:
     """The explanation of one submission's verdicts: by test, as a whole, and its evidence.
 
-    `message` is said of the submission as a whole where its judge says less; `missing` is why
-    there are no words, or not all; None if nothing is missing. `wrong` are the answers that no
-    known mistake explains.
+    `message` is about the whole submission, and holds more than the judge's message. `missing` is
+    why words are missing, or None if none are. `wrong` are the answers that no known mistake
+    explains.
     """
 
     tests: Mapping[str, Told] = field(default_factory=dict)
@@ -220,19 +223,19 @@ class Words:
 
 
 def lack_in_words(missing: str) -> str:
-    """Returns a sentence that says that words are missing: the grade stands all the same."""
+    """Returns the sentence that not all is explained and that the grade does not depend on it."""
     return f"Not all is explained, and the grade stands as it is: {missing}."
 
 
 def wants_words(grade: Grade, names_matter: bool) -> bool:
-    """Returns whether something needs words; `names_matter` if the assignment forbids names."""
+    """Returns whether a grade needs words; `names_matter` if the assignment forbids names."""
     if grade.status is GradeStatus.NOT_GRADED:
         return False
     return names_matter or any(test.status is not Status.PASSED for test in grade.tests)
 
 
 def explained(grade: Grade, words: Words) -> Grade:
-    """Returns the grade with its words; no outcome and no score is changed."""
+    """Returns the grade with its words; outcomes and scores stay the same."""
     tests = tuple(
         test
         if (said := words.tests.get(test.id)) is None

@@ -1,4 +1,4 @@
-"""The names that trusted and untrusted code know: of adapters, and of packages that courses use."""
+"""Names that trusted and untrusted code share: adapters, and packages that courses use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KNOWN_PACKAGES = frozenset({
     "triton", "typer", "tyro", "ujson", "viztracer", "wandb", "xformers", "yaml", "zstandard"
 })  # fmt: skip
 
-# They show or keep something for whoever looks on, and nothing else.
+# Packages that only display or log something.
 SILENT = ("tqdm", "wandb", "loguru", "structlog", "tensorboard", "tensorboardX")
-# Their absence costs nothing: their stubs do all that matters.
+# Packages whose stubs do all that matters.
 DO_WITHOUT = frozenset({*SILENT, "joblib"})

@@ -1,7 +1,7 @@
-"""Points are whole hundredths: sums of them are exact, and parts add up to the whole.
+"""Points as whole hundredths, so that sums are exact and parts add up to the whole.
 
-Outside they are written as numbers with two decimals at most; whoever adds or divides them does it
-here. `[tool.grader.late]` says what handing in later costs of them.
+Elsewhere points are numbers with at most two decimals; all code that adds or divides them uses this
+module. `[tool.grader.late]` is the rule for late submissions.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ def hundredths(points: float) -> int:
 
 
 def points_of(number: int) -> float:
-    """Returns a number of hundredths as points, with two decimals at most."""
+    """Returns a number of hundredths as points, with at most two decimals."""
     return number / 100
 
 
 def total(points: Iterable[float]) -> float:
-    """Returns the exact sum."""
+    """Returns the exact sum of points."""
     return points_of(sum(map(hundredths, points)))
 
 
 def shared_out(whole: int, weights: Sequence[float | Fraction]) -> list[int]:
-    """Divides a whole by weight. The largest remainders are rounded up.
+    """Divides a whole in proportion to the weights, and rounds the largest remainders up.
 
-    Among equal remainders the first ones are. The weights are finite, none is negative and not
-    all are 0.
+    Among equal remainders, the first are rounded up. The weights are finite and not negative, and
+    at least one is positive.
     """
     exact = [Fraction(weight) for weight in weights]
     everything = sum(exact)
@@ -49,8 +49,8 @@ def shared_out(whole: int, weights: Sequence[float | Fraction]) -> list[int]:
 def scaled(parts: Sequence[tuple[float, float]], most: float | None) -> list[tuple[float, float]]:
     """Returns pairs of points and possible points, scaled so that the whole is worth `most`.
 
-    What is to be had adds up to `most`; a part that is full stays full, and one of 0 stays 0. None
-    leaves the parts as they are.
+    The possible points add up to `most`. Full points stay full, and 0 points stay 0. If `most` is
+    None, the points stay as they are.
     """
     possible = [hundredths(possible) for _, possible in parts]
     if most is None or not sum(possible):
@@ -66,10 +66,10 @@ def scaled(parts: Sequence[tuple[float, float]], most: float | None) -> list[tup
 
 @dataclass(slots=True)
 class Gate:
-    """No work, no points: an exercise's other points count as far as its values are right.
+    """The rule that other points of an exercise count only in proportion to its right values.
 
-    The values are told first. What counts is rounded so that of several tests together it is right
-    to the hundredth, not of each alone. Values that carry no points count by their number.
+    Tests of values are added first. Rounding makes the sum of several tests exact to the hundredth,
+    but not each test. If the tests of values carry no points, their number counts.
     """
 
     right: int = 0
@@ -79,7 +79,7 @@ class Gate:
     _earned: int = 0
 
     def add_values(self, right: int, possible: int, passed: bool) -> None:
-        """Adds a test of the values: the hundredths that it carries, and those that it earned."""
+        """Adds a test of values: the hundredths that it earned, and those that it carries."""
         self.right += right
         self._possible += possible
         self._passed += passed
@@ -87,7 +87,7 @@ class Gate:
 
     @property
     def share(self) -> Fraction:
-        """Returns how much of the values is right; all of it, where none are asked for."""
+        """Returns the share of the values that is right, or 1 if no test is about values."""
         if self._possible:
             return Fraction(self.right, self._possible)
         return Fraction(self._passed, self._tests) if self._tests else Fraction(1)
@@ -100,13 +100,13 @@ class Gate:
         return f"counts {counts}: {right} {OF_THE_VALUES}"
 
     def counted(self, earned: int) -> int:
-        """Returns how many of the hundredths count that a test of another aspect earned."""
+        """Returns how many of a test's `earned` hundredths count; the test is of another aspect."""
         before = self.counted_of(self._earned)
         self._earned += earned
         return self.counted_of(self._earned) - before
 
     def counted_of(self, earned: int) -> int:
-        """Returns how many count of the hundredths that all tests of other aspects earned."""
+        """Returns how many hundredths count of those that tests of other aspects earned."""
         return math.floor(earned * self.share)
 
 
@@ -132,7 +132,7 @@ _OF = ("reached", "possible")
 
 
 class BadRule(Exception):
-    """The table is not what it must be; the text says why."""
+    """A table that is not a late rule; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,9 @@ class LateRule:
     """The rule that says how many points a late submission costs.
 
     `due` and `last` are moments as written in the table; those without an offset are in `zone`.
-    `grace` is in minutes. Each started day costs `points`, or `percent` of the points that were
-    reached, or of the `possible` ones; after `last` there are none. Each person may spend `days`
-    that cost nothing.
+    `grace` is in minutes. Each started day costs `points`, or `percent` of the points that are
+    `reached` or `possible`, whichever `of` says. After `last` a submission gets no points. Each
+    person has `days` that cost nothing.
     """
 
     due: datetime.datetime
@@ -155,7 +155,7 @@ class LateRule:
     days: int = 0
 
     def local(self, moment: datetime.datetime) -> datetime.datetime:
-        """Returns a moment on the clock of the assignment; one without a zone is read on it."""
+        """Returns a moment in the assignment's time zone, which is also the default zone."""
         zone = zoneinfo.ZoneInfo(self.zone) if self.zone else self.due.tzinfo
         return moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)
 
@@ -184,7 +184,7 @@ def read_rule(table: object) -> LateRule:
     """Returns the rule of a table.
 
     Raises:
-        BadRule: if it is none.
+        BadRule: if the table is not a late rule.
     """
     if not isinstance(table, dict):
         raise BadRule("must be a table, with the date when the assignment is due")

@@ -1,8 +1,8 @@
-"""Processes: which end with their parent, which are running, and bounds on their memory.
+"""Processes: how they end with their parent, which are running, and bounds on their memory.
 
-A bound is on private writable memory (`RLIMIT_DATA`, getrlimit(2)), counted from what the process
-has: an allocation beyond it fails, and the machine's out-of-memory killer has nothing to do. Linux
-alone has such bounds.
+A bound limits the private writable memory of a process (`RLIMIT_DATA`, getrlimit(2)), counted from
+its present size. An allocation beyond the bound fails before the machine's out-of-memory killer has
+to act. Only Linux has such bounds.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _PR_SET_PDEATHSIG = 1
 def end_with_parent(parent: int | None = None) -> None:
     """Has the kernel kill this process when its parent ends (prctl(2)).
 
-    If `parent` is no longer its parent, that has ended already: this process ends as well. A change
-    of user clears the setting.
+    If `parent` is no longer its parent, that process has ended already, and this one ends at once.
+    A change of user clears the setting.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -55,7 +55,7 @@ if sys.platform == "linux":
 
 
 def limit_memory_growth(more: int) -> None:
-    """Lets this process allocate so many bytes more than it has, from now on."""
+    """Limits this process to `more` bytes beyond its present size."""
     if sys.platform == "linux":
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         limits = [one for one in (soft, hard) if one != resource.RLIM_INFINITY]
@@ -64,7 +64,7 @@ def limit_memory_growth(more: int) -> None:
 
 @contextlib.contextmanager
 def limited_memory_growth(more: int) -> Iterator[None]:
-    """Lets what runs in this context allocate so many bytes more than the process has."""
+    """Limits the process to `more` bytes beyond its present size while the context lasts."""
     if sys.platform != "linux":
         yield
         return
@@ -77,7 +77,7 @@ def limited_memory_growth(more: int) -> Iterator[None]:
 
 
 def machine_has(size: int) -> bool:
-    """Returns whether the machine has `size` bytes left: a refusal then came from a bound."""
+    """Returns whether the machine has `size` bytes left; a failed allocation then hit a bound."""
     if sys.platform != "linux":
         return False
     (left,) = re.findall(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
@@ -85,6 +85,6 @@ def machine_has(size: int) -> bool:
 
 
 def _held() -> int:
-    """Returns the bytes that `RLIMIT_DATA` counts of this process (statm, proc(5))."""
+    """Returns the bytes of this process that `RLIMIT_DATA` counts (statm, proc(5))."""
     pages = int(Path("/proc/self/statm").read_text().split()[5])
     return pages * resource.getpagesize()

@@ -13,9 +13,9 @@ from typing import Any
 class Imports:
     """The imports of one submission from the course's environment.
 
-    `seconds` are those that modules of installed packages took to be imported, by their names, as
-    the worker claims: good for advice alone. `lacking` are packages that are not installed;
-    `not_preloaded` says, while a batch runs, why modules could not be loaded ahead.
+    `seconds` are the import times of modules of installed packages, by their names. The worker
+    claims them, so they are good for advice alone. `lacking` are packages that are not installed.
+    `not_preloaded` is why modules could not be loaded ahead; it is known while a batch runs.
     """
 
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Imports:
 class Needs:
     """The packages that one submission's files name; the files are read and not run.
 
-    `imported` are packages by the names that imports have, `declared` distributions by theirs.
+    `imported` are the import names of packages, `declared` the names of distributions.
     """
 
     imported: frozenset[str] = frozenset()
@@ -55,14 +55,14 @@ class Needs:
         """Returns the needs that `as_json` wrote.
 
         Raises:
-            LookupError, TypeError, ValueError: if it did not.
+            LookupError, TypeError, ValueError: if the row is anything else.
         """
         return cls(*(frozenset(map(str, row[name])) for name in ("imported", "declared")))
 
 
 @dataclass(frozen=True, slots=True)
 class ClassNeeds:
-    """How many submissions import and declare which package."""
+    """The numbers of submissions that import, and that declare, each package."""
 
     imported: Mapping[str, int] = field(default_factory=dict)
     declared: Mapping[str, int] = field(default_factory=dict)
@@ -81,11 +81,11 @@ class Submission:
     """A private copy of a submission, and how to import its adapters from it.
 
     `root` is the copy's top folder: the working directory of the worker. `import_paths` are the
-    folders (relative to `root`, in order) that go on `sys.path`; `module` is the dotted name under
-    which the adapters are imported from there, and `adapters` their file, relative to `root`.
-    `distribution` is the name and version that `importlib.metadata` shall find, if the submission
-    is a package that was installed with pip at home. `notes` are sentences for the instructor:
-    what was left out of the copy, what was chosen. Where it `has_shell`, `get_ipython()` is there.
+    folders (relative to `root`, in order) that go on `sys.path`. `module` is the dotted name by
+    which the adapters are imported from them, and `adapters` is their file, relative to `root`.
+    `distribution` is the name and version that `importlib.metadata` finds, if the submission is a
+    package that was installed with pip at home. `notes` are sentences for the instructor about
+    files that were left out or chosen. If it `has_shell`, `get_ipython()` is defined.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Submission:
         """Returns the submission that `as_json` wrote.
 
         Raises:
-            LookupError, TypeError, ValueError: if it did not.
+            LookupError, TypeError, ValueError: if the row is anything else.
         """
         distribution = row["distribution"]
         if distribution is not None:
@@ -125,15 +125,15 @@ class Submission:
 
 
 class Unreadable(Exception):
-    """Nothing in what was handed in can be graded; the text is one sentence that says why."""
+    """A submission in which nothing can be graded; the text is one sentence that says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """One person who handed a submission in, as far as a platform's download or a roster tells.
+    """One person who handed a submission in, as far as a platform's download or a roster says.
 
-    `id` is the one that the platform knows the person by: Canvas's user id, the number of Moodle's
-    participant, Gradescope's student id, the user's name on GitHub.
+    `id` is the platform's own identifier: Canvas's user id, the number of Moodle's participant,
+    Gradescope's student id, the user's name on GitHub.
     """
 
     name: str = ""

@@ -65,7 +65,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The line of the submission at which a result goes astray."""
+    """The line of the submission at which a result becomes wrong."""
 
     file: str
     line: int
@@ -73,11 +73,11 @@ class Where:
 
 
 class Measurement(NamedTuple):
-    """How far an answer was from the expected one, and how far it was allowed to be.
+    """The distance of an answer from the expected one, and the tolerance.
 
-    An error is infinite where no number says how far; JSON, which has no infinity, holds null.
-    `wrong` of `total` numbers are farther off than allowed, that at the index `worst` the farthest.
-    Most verdicts have one: it is a tuple for the same reason as they are.
+    An error without a finite value is infinite; JSON, which has no infinity, holds null. `wrong` of
+    `total` values exceed the tolerance; the value at the index `worst` exceeds it most. Most
+    verdicts have a measurement: it is a tuple for the same reason as `Verdict`.
     """
 
     max_abs_error: float
@@ -90,12 +90,12 @@ class Measurement(NamedTuple):
     worst: tuple[int, ...] = ()
 
     def as_json(self) -> dict[str, float | None]:
-        """Returns the errors and the tolerance as fields of a verdict's object."""
+        """Returns the errors and the tolerance as fields of a verdict's JSON object."""
         fields = {name: getattr(self, name) for name in ERRORS}
         return {name: x if math.isfinite(x) else None for name, x in fields.items()}
 
     def spread(self) -> dict[str, Any]:
-        """Returns how many numbers are farther off than allowed, and which is the farthest."""
+        """Returns how many values exceed the tolerance, and the index of the worst."""
         return {"wrong": self.wrong, "total": self.total, "worst": list(self.worst)}
 
     @classmethod
@@ -119,8 +119,8 @@ _UNMEASURED = dict.fromkeys(ERRORS)
 class Verdict(NamedTuple):
     """The outcome of one test for one submission.
 
-    A class has hundreds for each submission, and a tuple is made in a quarter of a dataclass's
-    time.
+    Each submission has hundreds of verdicts. A tuple is made in a quarter of the time of a
+    dataclass.
     """
 
     id: str
@@ -155,7 +155,7 @@ class Verdict(NamedTuple):
         }
 
     def as_whole_json(self) -> dict[str, Any]:
-        """Returns the whole verdict as an object, without fields for what is unknown."""
+        """Returns the whole verdict as an object, without the fields whose values are unknown."""
         whole = {name: value for name, value in self.as_json().items() if value is not None}
         if self.measurement is not None:
             whole["spread"] = self.measurement.spread()
@@ -184,10 +184,11 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """Points that an exercise gets back, since its mistake is paid for at another one, its `root`.
+    """Points that an exercise gets back, since its mistake is deducted at another one, the `root`.
 
     The answers of the exercise are exactly those of right code that is built on the root's wrong
-    part. Of two mistakes with two roots, both names hold a ` + `.
+    part. If two mistakes have two roots, `root` and `mistake` each hold both names, joined by a
+    plus sign.
     """
 
     exercise: str
@@ -196,7 +197,7 @@ class Carried:
     points: float
 
     def sentence(self, is_full: bool) -> str:
-        """Returns why, as people read it; unless the marks are full, more may be wrong."""
+        """Returns the reason as a sentence; unless the points are full, more may be wrong."""
         each = [*zip(self.root.split(" + "), self.mistake.split(" + "), strict=False)]
         roots = " and ".join(f"{root} ({mistake})" for root, mistake in each)
         if len(each) == 1:
@@ -210,11 +211,11 @@ class Carried:
 class Grade:
     """A submission's verdicts and points.
 
-    `notes` are sentences for the instructor: what of the submission was left out, which of several
-    files was taken, which cells of a notebook raised. `evidence` is what reports show. Neither is
-    in `results.jsonl`, nor is what the submission `imports` of the course's environment.
-    `unexplained` is why there are no words for what went wrong, or not all; None where there are.
-    `score` is the sum of the tests' scores; what is `carried` comes on top of it.
+    `notes` are sentences for the instructor: files that were left out, the file chosen among
+    several, cells of a notebook that raised. `evidence` is shown in reports. `results.jsonl` holds
+    neither of them, nor `imports`, the submission's imports from the course's environment.
+    `unexplained` is why words are missing, or None if none are. `score` is the sum of the tests'
+    scores; the points that are `carried` come on top of it.
     """
 
     submission: str
@@ -236,12 +237,12 @@ class Grade:
 
     @property
     def final(self) -> float:
-        """Returns the points with what is carried."""
+        """Returns the score with the carried points."""
         return total([self.score, *(one.points for one in self.carried)])
 
     @property
     def is_complete(self) -> bool:
-        """Returns whether every test was judged; if not, the submission wants grading once more."""
+        """Returns whether every test was judged; if not, the submission needs grading again."""
         if self.status is GradeStatus.NOT_GRADED:
             return False
         return all(test.status is not Status.NOT_GRADED for test in self.tests)
@@ -249,7 +250,7 @@ class Grade:
     def as_json(self, whole: bool = False) -> dict[str, Any]:
         """Returns the grade as one line of `results.jsonl`.
 
-        `whole`, with what that does not hold.
+        If it is `whole`, the row also holds notes, imports and the spread of each measurement.
         """
         row = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         del row["evidence"], row["tests"]
@@ -269,7 +270,7 @@ class Grade:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Grade:
-        """Returns the grade that `as_json` wrote; as much of it as that was told to write."""
+        """Returns the grade that `as_json` wrote, whole or not."""
         fields = {name: value for name, value in row.items() if name != "schema"}
         tests = tuple(Verdict.from_json(test) for test in fields.pop("tests"))
         fields["status"] = GradeStatus(fields["status"])

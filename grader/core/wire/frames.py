@@ -2,8 +2,8 @@
 
 A frame is a fixed prefix (three lengths), a JSON header, a JSON outline of named values, and their
 raw bytes, one after another. The outline is a tree of at most `MAX_DEPTH` levels and `MAX_NODES`
-nodes. Nothing is ever unpickled, and whatever a frame claims is checked before it is believed: a
-frame that is malformed in any way raises `BadFrame`.
+nodes. Nothing is ever unpickled. Every claim of a frame is checked before it is used; a malformed
+frame raises `BadFrame`.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ ARRAY_DTYPES = frozenset(
 _INTEGERS = 1 << 63
 _SHORT_TEXT = 200
 _FEW_NUMBERS = 8
-# Of lists of numbers alone, in all.
+# The most numbers in all packed lists together.
 _MAX_NUMBERS = MAX_NODES
-# Bytes of long texts in an answer, in all: Python may take four for one of them.
+# Bytes of all long texts of an answer together; in memory, Python may take four for one.
 MAX_TEXT = 8 << 20
-# Keys of texts and bytes cannot be made to collide, those of numbers can.
+# The most keys with the same hash: numbers can be chosen to collide, texts and bytes cannot.
 _SAME_HASH = 16
 _NAME = 100
 _SEQUENCES: Mapping[str, Callable[[Iterable[Any]], Any]] = {
@@ -66,7 +66,7 @@ _SEQUENCES: Mapping[str, Callable[[Iterable[Any]], Any]] = {
 
 
 class TreeWriter:
-    """Lays out values as JSON, and collects the bytes that follow; `text` are those of texts."""
+    """A writer of values as JSON and raw bytes; `text` counts the bytes of long texts."""
 
     def __init__(self) -> None:
         self.chunks: list[bytes] = []
@@ -77,7 +77,7 @@ class TreeWriter:
         """Returns a value as JSON.
 
         Raises:
-            BadFrame: if there are too many, or too deep in one another.
+            BadFrame: if it has too many parts, is nested too deeply, or cannot cross.
         """
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
@@ -126,7 +126,7 @@ class TreeWriter:
         raise BadFrame(f"a {type(value).__name__} cannot cross")
 
     def _numbers(self, values: Sequence[Value]) -> dict[str, int] | None:
-        """Packs many numbers of one kind into a few bytes each; None for other values."""
+        """Packs a list of `_FEW_NUMBERS` or more ints or floats; returns None for other lists."""
         kinds = set(map(type, values)) if len(values) >= _FEW_NUMBERS else set()
         if kinds == {int}:
             numbers = numpy.array(values, dtype=numpy.int64)
@@ -148,7 +148,7 @@ class TreeWriter:
 
 
 class Reading:
-    """Reads values from what `TreeWriter` laid out; whatever it claims is checked first."""
+    """A reader of the values that `TreeWriter` wrote; it checks every claim first."""
 
     def __init__(self, payload: Payload, trusted: bool) -> None:
         self._payload = payload
@@ -161,7 +161,7 @@ class Reading:
         """Returns the value of an entry.
 
         Raises:
-            BadFrame: if it is none.
+            BadFrame: if the entry is not a value.
         """
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
@@ -254,10 +254,10 @@ class Reading:
 
 
 def _check_keys(keys: Sequence[Value]) -> None:
-    """Refuses keys that are none, or that were made to be slow.
+    """Refuses keys that cannot be hashed, and keys of which too many have the same hash.
 
     Raises:
-        BadFrame: if there are such.
+        BadFrame: if there are any.
     """
     try:
         hashes = Counter(map(hash, keys))
@@ -301,12 +301,12 @@ def _pair(content: object) -> tuple[Any, Any]:
 
 
 _PREFIX = struct.Struct(">4sIIQ")
-# JSON takes about so many times its bytes, as objects of Python.
+# Parsed JSON takes about this many times its bytes.
 _AS_OBJECTS = 16
 _MAGIC = b"GRDR"
-# To digest a larger frame takes the judge longer than it saves.
+# Digesting a larger frame takes the judge longer than it saves.
 _MOST_DIGESTED = 1 << 20
-# Made once.
+# Made once: json.dumps() makes a new encoder at each call with separators.
 _AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -321,24 +321,24 @@ class FrameBounds:
 
 
 ANY_FRAME = FrameBounds(4 << 20, 4 << 20, MAX_PAYLOAD, MAX_PAYLOAD)
-# A header says what was raised, and where what is forbidden was used; the largest value is a file.
+# The header holds an exception and uses of forbidden names; the largest value is a file.
 ANSWER = FrameBounds(256 << 10, 4 << 20, MAX_ANSWER)
-# What a worker reports of its confinement and of an import holds no values.
+# A report of a worker's confinement or import holds no values.
 REPORT = FrameBounds(4 << 20, len("{}"), 0)
-# Steps are noted in the header.
+# The header lists the recorded steps.
 RECORDED = FrameBounds(4 << 20, 4 << 20, MAX_ANSWER)
 
 
 @dataclass(frozen=True)
 class Received:
-    """The bytes of a frame that came: its prefix, and all that follows in one piece."""
+    """The bytes of a frame that was received: its prefix, and the rest in one piece."""
 
     prefix: bytes
     body: bytearray
 
     @property
     def size(self) -> int:
-        """Returns about how many bytes its values take."""
+        """Returns about how many bytes the frame's values take."""
         _, header, outline, payload = _PREFIX.unpack(self.prefix)
         size: int = _AS_OBJECTS * (header + outline) + payload
         return size
@@ -359,7 +359,7 @@ def encode(
     """Returns one frame: a JSON header, and named values beside it.
 
     Raises:
-        BadFrame: if it would be larger than what may cross.
+        BadFrame: if the frame is larger than `bounds`.
     """
     writing = TreeWriter()
     described = {name: writing.entry(value) for name, value in values.items()}
@@ -372,10 +372,10 @@ def encode(
 
 
 def receive(read: Callable[[int], bytearray], bounds: FrameBounds = ANY_FRAME) -> Received:
-    """Returns the next frame of a channel, of which `read` returns exactly so many bytes.
+    """Returns the next frame of a channel; `read` returns exactly the number of bytes asked for.
 
     Raises:
-        BadFrame: if what comes does not begin as a frame does.
+        BadFrame: if the bytes do not begin as a frame does, or the frame is larger than `bounds`.
     """
     prefix = bytes(read(_PREFIX.size))
     magic, *sizes = _PREFIX.unpack(prefix)
@@ -397,7 +397,7 @@ def decode(frame: Received, trusted: bool = False) -> tuple[dict[str, Any], dict
     Only a trusted sender may use strides: with them a few bytes can pose as 2^40 numbers.
 
     Raises:
-        BadFrame: if it is not what it must be, or claims what it does not hold.
+        BadFrame: if the frame is malformed, or claims more than it holds.
     """
     _, header_size, outline_size, _ = _PREFIX.unpack(frame.prefix)
     start = header_size + outline_size

@@ -27,19 +27,19 @@ KEPT_HERE: Mapping[str, bool] = {"crosses": False}
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """The longest text or list; of a longer one the beginning stays, or the end if `last`."""
+    """A bound for a text or list: a longer one keeps its beginning, or its end if `last`."""
 
     size: int
     last: bool = False
 
     def cut(self, whole: Any) -> Any:
-        """Returns what stays of a text or a list."""
+        """Returns the part of a text or list that is kept."""
         return whole[-self.size :] if self.last else whole[: self.size]
 
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """The range of a whole number: from 0 to `end`, without it."""
+    """The range of a whole number: from 0 to `end`, exclusive."""
 
     end: int
 
@@ -51,7 +51,7 @@ LineNumber = Annotated[int, Below(1 << 31)]
 
 
 def as_plain(value: Any) -> Any:
-    """Returns a value of dataclasses, tuples, texts and numbers as JSON has it."""
+    """Returns a value of dataclasses, tuples, texts and numbers as plain JSON."""
     if dataclasses.is_dataclass(value):
         kind: Any = type(value)
         return [as_plain(getattr(value, name)) for name in _crossing(kind)]
@@ -70,7 +70,7 @@ def from_plain(kind: Callable[..., Kind], entry: object) -> Kind:
 
 @functools.cache
 def reader(kind: Any) -> _Reader:
-    """Returns the function that reads an entry as that kind, such as `tuple[Line, ...]`.
+    """Returns the function that reads an entry as a kind, for example `tuple[Line, ...]`.
 
     The function raises `BadFrame` for anything else.
     """
@@ -98,7 +98,7 @@ def _bounded(kind: Any, bound: AtMost | Below) -> _Reader:
     if kind is str:
         return lambda entry: bound.cut(_of_type(str, entry))
     read = reader(kind)
-    # What is cut is not even looked at.
+    # Cuts first: the rest is not even checked.
     return lambda entry: read(bound.cut(_listed(entry)))
 
 
@@ -138,7 +138,7 @@ def _crossing(kind: type) -> tuple[str, ...]:
 
 
 MAX_RECORDS = 2000
-# Numbers in one record, and in all of a call.
+# The most numbers in one record, and in all records of a call.
 MAX_NUMBERS = 1 << 16
 MAX_TOGETHER = 1 << 20
 MAX_DEPTH = 12
@@ -164,9 +164,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Unloaded:
-    """A line that loads weights with `strict=False`, and parameters that it leaves as they were.
+    """A line that loads weights with `strict=False`, and the parameters that it leaves unchanged.
 
-    `names` are the first of so `many`, `of` counts all parameters of the module.
+    `many` parameters are left, of which `names` are the first; `of` counts all parameters of the
+    module.
     """
 
     line: Line
@@ -176,7 +177,7 @@ class Unloaded:
 
 
 def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
-    """Returns the lines of records as a JSON object; their tensors are `values_of` them."""
+    """Returns the lines of records as a JSON object; `values_of` returns their tensors."""
     stacks: dict[tuple[Line, ...], int] = {}
     lines: dict[Line, int] = {}
     places = []
@@ -197,10 +198,10 @@ def values_of(records: Sequence[Record]) -> dict[str, Value]:
 
 
 def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Record, ...]:
-    """Returns the records that `records_as_json` and `values_of` described, their texts bounded.
+    """Returns the records that `records_as_json` and `values_of` wrote, their texts bounded.
 
     Raises:
-        BadFrame: if it is something else.
+        BadFrame: if the entry is anything else.
     """
     if entry is None:
         return ()
@@ -247,10 +248,10 @@ def slow_imports(seconds: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
 
 
 def believed_imports(told: Sequence[tuple[str, float]], at_most: float) -> dict[str, float]:
-    """Returns the imports that a worker tells, with at most `at_most` seconds in all.
+    """Returns the import times that a worker claims, cut to `at_most` seconds in all.
 
     Raises:
-        BadFrame: if an import takes no finite time, or less than none.
+        BadFrame: if a time is negative or not finite.
     """
     seconds: dict[str, float] = {}
     for name, taken in told:
@@ -262,7 +263,8 @@ def believed_imports(told: Sequence[tuple[str, float]], at_most: float) -> dict[
     return seconds
 
 
-# Tell where you are as soon as Python looks for signals, as it does at home; or wherever that is.
-# Either way, end.
+# Both signals make a worker send its traceback and end. The first waits until Python looks for
+# signals, and gives the traceback that Python gives at home. The second does not wait: even a loop
+# in C cannot delay it.
 TELL_WHERE_SOON = signal.SIGUSR2
 TELL_WHERE = signal.SIGUSR1

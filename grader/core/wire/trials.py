@@ -1,4 +1,4 @@
-"""Trials: edits of a submission's source to be tried in its worker, and what came of them."""
+"""Trials: edits of a submission's source to be tried in its worker, and their outcomes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from grader.core.wire.records import Below, File, LineNumber, as_plain, reader
 from grader.core.wire.scripts import steps_as_json, steps_from_json
 from grader.core.wire.values import BadFrame, Value
 
-# In one frame.
+# The most edits in one frame.
 MAX_EDITS = 500
-# Things that calls leave, each put back alone.
+# The most changes of state that are undone, one at a time.
 MAX_CHANGES = 12
-# In all files together.
+# The most lines that may be reported, in all files together.
 MAX_PASSED = 5000
 # The key of a frame that holds trials; no call has it.
 TRIALS = "trials"
-# What of them crosses as it is.
+# The fields of trials that cross unchanged.
 _PLAIN = ("to_change", "seconds", "follow", "told", "stays")
 
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """A text that takes the place of what stands from `start` to `end` in a file (characters)."""
+    """A text that replaces the characters from `start` to `end` of a file."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class TextChange:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Lines of one of the submission's files that calls began."""
+    """Lines of one file of the submission that calls executed."""
 
     file: File
     lines: tuple[LineNumber, ...]
@@ -45,17 +45,19 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """Edits to be tried on some calls, all known before the first is.
+    """Edits to be tried on some calls; all edits are known before the first is tried.
 
-    The answers to the first `to_change` calls are wrong: an edit that leaves one of them as it is,
-    or without an answer, need not go on. `edits` are, each by file, the changes that it makes.
-    `follow` asks which lines the first so many calls pass without any edit. An edit of nothing is
-    the control.
-    Where the places of some calls are `told`, all are made one after another in one state without
-    any edit, and the answers to those are told. Then so again, with each thing that calls changed
-    put back alone before each of those; the line that changed it is told as passed.
-    Where the one edit `stays`, it is made from the state after the import, for the calls that
-    follow these trials; no call is made with it now.
+    The answers to the first `to_change` calls are wrong. An edit is dropped as soon as one of them
+    stays unchanged or has no answer. Each of `edits` maps files to changes; an edit without changes
+    is the control. `follow` is the number of first calls whose lines are recorded, without any
+    edit.
+
+    `told` are the places of calls that are answered from one shared state, without any edit. All
+    calls run one after another. Then they run again for each change of state, which is undone alone
+    before each of those calls. `Outcomes.passed` then holds the lines that made the changes.
+
+    If the only edit `stays`, it is applied to the state after the import, for the calls that follow
+    these trials. No call is made now.
     """
 
     calls: Sequence[Call]
@@ -68,18 +70,20 @@ class Trials:
 
     @property
     def ways(self) -> int:
-        """Returns how many programs answer a call: edits, and unedited ones in another state."""
+        """Returns how many programs answer a call: edited ones, or runs in one shared state."""
         return MAX_CHANGES + 1 if self.told else len(self.edits)
 
 
 @dataclass(slots=True)
 class Outcomes:
-    """The answers of edited programs: by edit and call, the number of one of the `answers`.
+    """The answers of edited programs.
 
-    `control` is the same of the unedited program, for calls that are to change. `tried` edits were
-    begun, with so many `calls` made; `passed` are lines that were followed. Of calls in one state,
-    number 0 is what they answer, the others what they do with one thing put back, of which `passed`
-    tells the line.
+    `given` maps an edit and a call to a place in `answers`. `control` maps a call that is to change
+    to the place of the unedited program's answer. `tried` edits were begun, with `calls` calls.
+    `passed` are the recorded lines.
+
+    For calls in one shared state, number 0 is the plain run. Each further number is the run with
+    one change undone; `passed` holds the line that made the change.
     """
 
     given: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -162,7 +166,7 @@ def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
 
 
 def encode_outcomes(outcomes: Outcomes) -> bytes:
-    """Returns the frame in which a worker tells what came of trials."""
+    """Returns the frame in which a worker sends the outcomes of trials."""
     given = [[edit, call, number] for (edit, call), number in outcomes.given.items()]
     header = {"given": given, "tried": outcomes.tried, "calls": outcomes.calls}
     header["control"] = [[call, number] for call, number in outcomes.control.items()]
@@ -174,7 +178,7 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
     """Reads the outcomes of trials from the frame that a worker sent.
 
     Raises:
-        BadFrame: if that cannot have come of them.
+        BadFrame: if these trials cannot have such outcomes.
     """
     header, values = decode(frame)
     answers = []
@@ -206,7 +210,7 @@ _CONTROL = reader(tuple[tuple[_Number, _Number], ...])
 
 
 def _checked(rows: Sequence[Sequence[int]], ends: Sequence[int]) -> Sequence[Sequence[int]]:
-    """Returns rows of numbers, each of them below its end."""
+    """Returns rows of numbers, after checking that each number is below its end."""
     if any(number >= end for row in rows for number, end in zip(row, ends, strict=True)):
         raise BadFrame("an outcome of trials belongs to no question")
     return rows

@@ -1,8 +1,8 @@
-"""The values that cross the border, any of them as one row of numbers, and their bytes.
+"""The values that cross the border, their bytes, and any of them as one row of numbers.
 
-Numbers, texts, bytes, None, tensors, numpy's arrays, dtypes and devices; and lists, tuples, dicts,
-sets and named tuples of them. Of anything else only a description crosses. A tensor has its dtype
-and shape in a frame's header and its raw bytes after it.
+These are numbers, texts, bytes, None, tensors, numpy arrays, dtypes and devices, and lists, tuples,
+dicts, sets and named tuples of them. Anything else crosses only as a description. A frame describes
+the dtype and the shape of a tensor, and holds its raw bytes after that.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy
 import torch
 
 MAX_PAYLOAD = 256 << 20
-# A file that a submission wrote, which may have 32 MB, and what is said of it.
+# A file that a submission wrote, of at most 32 MB, and its description.
 MAX_ANSWER = 33 << 20
 
 
 class BadFrame(Exception):
-    """Bytes on the channel that are no frame, or a frame that is not what it must be."""
+    """Bytes on the channel that are not a frame, or a malformed frame."""
 
 
 class Payload:
@@ -35,20 +35,20 @@ class Payload:
 
     @property
     def left(self) -> int:
-        """Returns how many bytes nobody has taken."""
+        """Returns how many bytes are left."""
         return len(self._body) - self._place
 
     def take(self, size: int) -> bytearray:
-        """Returns the next bytes, as a copy: no two values share any.
+        """Returns the next `size` bytes as a copy, so that no two values share memory.
 
         Raises:
-            BadFrame: if there are not so many.
+            BadFrame: if fewer bytes are left.
         """
         start = self._place
         if size > len(self._body) - start:
             raise BadFrame("a frame has fewer bytes than its values say")
         self._place = start + size
-        # A slice of a bytearray for which there is no memory is no clean MemoryError in Python.
+        # Slicing a bytearray does not raise a clean MemoryError where memory is short.
         return bytearray(self._body[start : self._place])
 
 
@@ -67,7 +67,7 @@ DTYPES: Mapping[str, torch.dtype] = {
     "float64": torch.float64,
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-# numpy makes tensors of given bytes with less ado than torch. It has no bfloat16.
+# A tensor is made from bytes faster by way of numpy than by torch alone. numpy has no bfloat16.
 _OF_NUMPY = {name: numpy.dtype(name) for name in DTYPES if name not in ("bool", "bfloat16")}
 
 
@@ -90,10 +90,10 @@ def bytes_of(tensor: torch.Tensor) -> bytes:
 
 
 def read_tensor(entry: Sequence[object], payload: Payload, trusted: bool) -> torch.Tensor:
-    """Returns the tensor that was `described`, of the payload's next bytes.
+    """Returns the tensor whose entry `described` wrote, from the payload's next bytes.
 
     Raises:
-        BadFrame: if it is not described as it must be, or claims what the payload does not hold.
+        BadFrame: if the entry is malformed, or claims more bytes than the payload holds.
     """
     name, shape, strides = _parts(entry, trusted)
     dtype = DTYPES[name]
@@ -107,7 +107,7 @@ def read_tensor(entry: Sequence[object], payload: Payload, trusted: bool) -> tor
         steps = strides and [stride * layout.itemsize for stride in strides]
         return torch.from_numpy(numpy.ndarray(shape, layout, data, strides=steps))
     if dtype is torch.bool:
-        # A byte that is neither 0 nor 1 is no boolean: read as numbers, then asked.
+        # A byte other than 0 and 1 is not a boolean: read numbers, and compare them with 0.
         flat = torch.frombuffer(data, dtype=torch.uint8).ne(0)
     else:
         flat = torch.frombuffer(data, dtype=dtype)
@@ -118,7 +118,7 @@ def elements_in(shape: Sequence[int]) -> int:
     """Returns how many elements a shape has.
 
     Raises:
-        BadFrame: if they are more than may cross, or would be if no axis were empty.
+        BadFrame: if that is more than may cross, or would be if no axis were empty.
     """
     count = math.prod(shape)
     if count > MAX_PAYLOAD or (count == 0 and math.prod(size or 1 for size in shape) > MAX_PAYLOAD):
@@ -130,7 +130,7 @@ def sizes(numbers: object) -> list[int]:
     """Returns the sizes of a shape.
 
     Raises:
-        BadFrame: if they are something else.
+        BadFrame: if `numbers` is not a list of sizes.
     """
     if not isinstance(numbers, list) or len(numbers) > MAX_AXES:
         raise BadFrame("a tensor's shape is not a list of sizes")
@@ -165,7 +165,7 @@ _SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A tensor without data on this machine's CPU: what is known of it."""
+    """The description of a tensor whose data is not on this machine's CPU."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -174,7 +174,7 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Something that cannot cross: only its description does."""
+    """An object that cannot cross, by its description."""
 
     description: str
 
@@ -191,7 +191,7 @@ class Named:
 class Local:
     """The result of an earlier step of a script (`scripts.py`), which stays in the worker.
 
-    `kind` says what that is, in a word or two; it does not cross.
+    `kind` names the result in a word or two; it does not cross.
     """
 
     number: int
@@ -212,7 +212,7 @@ def tensor_in_words(dtype: torch.dtype | str, shape: tuple[int, ...]) -> str:
 
 
 def in_words(value: Value) -> str:
-    """Returns a value in a few words: tensors by dtype and shape, of many values the first."""
+    """Returns a value in a few words: a tensor's dtype and shape, a collection's first items."""
     if isinstance(value, Foreign):
         return value.description
     if isinstance(value, Local):
@@ -232,17 +232,14 @@ def in_words(value: Value) -> str:
     if isinstance(value, set | frozenset):
         return f"{{{_some(map(in_words, value))}}}" if value else "set()"
     if isinstance(value, str | bytes):
-        # Cut off before it is put into words: a text of megabytes takes many times its size.
+        # Cut before repr(), which takes many times the size of a text of megabytes.
         value = value[: _LONGEST_WORDS + 1]
     words = repr(value)
     return words if len(words) <= _LONGEST_WORDS else f"{words[:_LONGEST_WORDS]}…"
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Returns the value with every part that is no collection changed.
-
-    Collections are made anew.
-    """
+    """Returns a copy of the value with `change` applied to each part that is not a collection."""
     if isinstance(value, dict):
         return {key: mapped(own, change) for key, own in value.items()}
     if isinstance(value, Named):
@@ -259,16 +256,17 @@ def _some(words: Iterable[str]) -> str:
     return ", ".join([*first[:_SHOWN], "…"] if len(first) > _SHOWN else first)
 
 
-# What a value is made of stands before its numbers: rows of two kinds of values are never near.
+# Marks that stand before the numbers of a row: rows of values of two kinds are never near each
+# other.
 _NOTHING, _TRUTH, _TEXT, _BYTES, _SEVERAL, _PAIRS, _NAMED, _TENSOR, _OTHER = (
     -1e9 - 1e6 * kind for kind in range(9)
 )
 
 
 def as_tensor(value: Value) -> torch.Tensor:
-    """Returns a tensor or number as it is in torch; of anything else a row of float64.
+    """Returns a tensor, a number as a tensor, or any other value as a row of float64.
 
-    Rows are equal if the values are, and near each other if only their numbers differ, by little.
+    Rows are equal if the values are equal, and near each other if their numbers differ by little.
     The order of a dict or set makes no difference.
     """
     if isinstance(value, torch.Tensor):
