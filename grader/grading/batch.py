@@ -1,6 +1,7 @@
-"""A class, graded into a folder of results: only what is new or changed, and nothing is lost.
+"""A batch, which grades new and changed submissions of a class into a folder of results.
 
-Words for grades that lack them are asked for, stored, and yielded as they arrive.
+No earlier grade is lost. Then grades without words are explained; the words are stored, and yielded
+as they arrive.
 """
 
 from __future__ import annotations
@@ -41,17 +42,17 @@ _ANYWAY = "name another folder for the results, or start over with --fresh"
 
 
 class GradesWouldBeLost(StoreError):
-    """The folder holds grades that would be replaced or forgotten though nobody said so."""
+    """A folder with grades that a batch would replace or forget without being asked to."""
 
 
 class Batch:
-    """The submissions of a class that want a grade, and the store that it goes to.
+    """The submissions of a class that need a grade, and the store for their grades.
 
-    `discovery` is the class as it is graded, `waiting` are those to be graded, and `kept` counts
-    those whose grades are there and stay. `forgotten` are the names of those that were graded
-    before and are no longer handed in; `is_regrade` tells whether there were grades of which none
-    stays. `changed` are the tests that are asked again of those that keep other verdicts.
-    `to_explain` counts, once all are graded, those that are being explained.
+    `discovery` is the class as it is graded, `waiting` are the tasks to grade, and `kept` counts
+    the submissions whose grades stay. `forgotten` are the names of submissions that were graded
+    before and are no longer handed in. `is_regrade` is whether there were grades and none of them
+    stays. `changed` are the tests that are run again for submissions that keep other verdicts.
+    `to_explain` counts the submissions to explain, after all are graded.
     """
 
     def __init__(
@@ -77,19 +78,19 @@ class Batch:
 
     @property
     def wordless(self) -> list[str]:
-        """Returns the names of submissions whose grades still want words."""
+        """Returns the names of submissions whose grades still need words."""
         return [name for name, why in self._store.unexplained().items() if why == PENDING]
 
     def results(self, pools: Pools, explain: bool = True) -> Generator[Grade | Explained]:
-        """Has a pool of jobs grade what is waiting, then explain what lacks words.
+        """Has a pool of jobs grade the waiting submissions, then explain those without words.
 
-        All grades are stored, and written out, before the first words; each is stored, then
-        yielded. Who stops before the end closes the generator, which ends the jobs.
+        All grades are stored and written out before the first words. Each result is stored, then
+        yielded. A caller that stops early closes the generator, which ends the jobs.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
             StoreError: if a grade cannot be stored.
-            NoCluster: if the jobs were to be on other machines, and are not to be had.
+            NoCluster: if the jobs are on other machines, and these cannot be reached or used.
         """
         if not self.waiting and not (explain and self.wordless):
             return
@@ -104,9 +105,9 @@ class Batch:
                 apply_names(self._store)
 
     def _stored(self, graded: GradedTask) -> Grade:
-        """Puts a grade into the store; where nothing else is wrong than was before, with its words.
+        """Puts a grade into the store, which keeps the earlier words if the same tests went wrong.
 
-        A package that was not there for an earlier grade is still not there.
+        If verdicts are kept, packages that were missing for the earlier grade are still missing.
         """
         task, grade = graded.task, graded.grade
         if wants_words(grade, self._names_matter):
@@ -129,9 +130,8 @@ def open_batch(
 ) -> Iterator[Batch]:
     """Provides a batch over the folder `out`, which resumes an earlier one unless `fresh`.
 
-    It is of the submissions that were discovered in `paths`.
-
-    However it ends, `results.jsonl` then holds what was graded; where it does, it is left alone.
+    The batch is of the submissions that were discovered in `paths`. However it ends,
+    `results.jsonl` then holds all grades; a file that already does is not written again.
 
     Raises:
         BadAssignment: if an exercise is not one of the assignment's.
@@ -174,7 +174,7 @@ def _refuse_to_lose(
 
 
 def _graded(store: Store) -> dict[str, GradedBefore]:
-    """Returns the grades that are there, each with its authors and its content."""
+    """Returns the authors and the content of each submission that has a grade."""
     hashes, authors, unsure = store.submission_hashes(), store.authors, store.unsure
     return {
         name: GradedBefore(authors.get(name, ()), digest, unsure.get(name, ""))
@@ -183,7 +183,7 @@ def _graded(store: Store) -> dict[str, GradedBefore]:
 
 
 def _remember(store: Store, discovery: Discovery) -> None:
-    """Writes the class as it is now; kept grades keep their authors and times."""
+    """Writes the present class to the store; kept grades keep their authors and times."""
     entries, kept = discovery.entries, discovery.kept
     authors = {name: store.authors[name] for name in kept}
     times = {name: store.times[name] for name in kept if name in store.times}
@@ -212,7 +212,7 @@ def _tasks(
     discovery: Discovery,
     standing: _Standing,
 ) -> Sequence[Task]:
-    """Returns submissions whose grades are not there yet, or depend on something that changed."""
+    """Returns the submissions without a grade, and those whose grade depends on a change."""
     lacking = store.lacking()
     wanted = {package for packages in lacking.values() for package in packages}
     installed = {package for package in wanted if is_installed(package)}
@@ -228,9 +228,9 @@ def _tasks(
 
 
 class _Standing:
-    """Which verdicts of earlier grades stand, though something changed since.
+    """The verdicts of earlier grades that stand although something changed since.
 
-    `changed` are the tests of which none does, by their functions.
+    `changed` are the test functions whose verdicts do not stand.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -240,10 +240,11 @@ class _Standing:
         self._unchanged: dict[str, set[str]] = {}
 
     def applied_to(self, task: Task) -> Task:
-        """Returns the task, with those on tests that are as they were, and with what came back.
+        """Returns the task with the verdicts that stand, and with the points that were carried.
 
-        None stands if the submission, its options or all that tests share have changed. Where time
-        ran out, what was reached by then stands: what hung is not waited for again.
+        No verdict stands if the submission, its options or the parts that all tests share have
+        changed. Timeouts stand as well, that of an import included, so that no code that hung is
+        run again.
         """
         earlier = self._store.earlier(task.entry.name)
         if earlier is None:
@@ -280,7 +281,7 @@ _CHANGED = "it was changed or taken away since it was graded: grade it again"
 def questions(
     store: Store, entries: Iterable[Entry], names: Collection[str]
 ) -> list[ExplanationTask]:
-    """Returns those of the submissions that are among `names`, as questions."""
+    """Returns an explanation task for each submission that is among `names`."""
     return [
         ExplanationTask(entry, functools.partial(_read, store, entry.name))
         for entry in entries
@@ -289,9 +290,9 @@ def questions(
 
 
 def answered(pool: JobPool, store: Store, asked: Iterable[ExplanationTask]) -> Iterator[Explained]:
-    """Yields the words for all questions: each is stored, then yielded.
+    """Yields the words for all questions, after storing them.
 
-    Of submissions that are the same, to the last byte and the last verdict, one is explained.
+    Submissions that are equal to the last byte and the last verdict are explained once.
     """
     alike: dict[bytes, list[ExplanationTask]] = {}
     for question in asked:
@@ -309,7 +310,7 @@ def answered(pool: JobPool, store: Store, asked: Iterable[ExplanationTask]) -> I
 
 
 def _content(grade: Grade) -> bytes:
-    """Returns a hash of all that the words for a grade follow from."""
+    """Returns a hash of all that determines the words for a grade."""
     verdicts = [(test.id, test.status, test.message) for test in grade.tests]
     return _digest([grade.submission_hash, grade.status, grade.message, verdicts])
 
@@ -319,9 +320,10 @@ def _digest(content: Sequence[object]) -> bytes:
 
 
 class MissingExplanations:
-    """The grades in a folder that lack words; a generator's worth of work.
+    """The grades in a folder that have no words.
 
-    `waiting` counts them, `changed` are the names of those that are no longer as they were graded.
+    `waiting` counts the grades to explain. `changed` are the names of submissions that changed
+    since they were graded.
     """
 
     def __init__(self, store: Store, assignment: Assignment) -> None:
@@ -337,7 +339,7 @@ class MissingExplanations:
         self.changed = [name for name in lacking if name not in {one.name for one in there}]
 
     def words(self, pools: Pools) -> Generator[Explained]:
-        """Has jobs of a pool explain what lacks words.
+        """Has jobs of a pool explain the grades, and yields the words.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
@@ -354,7 +356,7 @@ class MissingExplanations:
 def explain_folder(
     out: Path, assignment: Assignment, pools: Pools, begin: Callable[[MissingExplanations], None]
 ) -> Generator[Explained]:
-    """Adds the words that are missing in a folder of results; `begin` is told what there is to do.
+    """Adds the missing words to a folder of results; calls `begin` with the work first.
 
     Raises:
         StoreError: if there are no such results, or they cannot be written.
@@ -372,7 +374,7 @@ def explain_folder(
 
 
 def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[Entry]:
-    """Returns the submissions that lack words and are as they were when they were graded."""
+    """Returns the submissions without words that did not change since they were graded."""
     if not lacking:
         return []
     hashes = store.submission_hashes()

@@ -1,4 +1,4 @@
-"""Hands submissions to the jobs of this machine; tries those again whose judge is lost."""
+"""The coordinator: hands submissions to the jobs of this machine, and replaces lost judges."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ def attempted(
 ) -> Grade:
     """Returns the grade of a submission.
 
-    If its judge is lost, it is tried once more with a new one.
-
-    After that it is *not graded*, which costs nobody points.
+    If its judge is lost, a new judge tries the submission once more. If that is lost too, the
+    submission is *not graded*, which costs no points.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.
@@ -61,7 +60,7 @@ def attempted(
 
 
 def not_graded(task: Task, settings: Settings, problem: str) -> Grade:
-    """Returns the grade of a submission that got none, for a reason that is ours."""
+    """Returns the grade of a submission that was not graded, for a reason that is not its own."""
     return Grade(
         submission=task.entry.name,
         status=GradeStatus.NOT_GRADED,
@@ -80,9 +79,9 @@ def not_graded(task: Task, settings: Settings, problem: str) -> Grade:
 class ExplanationQueue:
     """Questions that several explainers take, one after another; safe to use from their threads.
 
-    An explainer goes on with submissions of which the same verdicts were reached, for as long as
-    there are some; then it begins with the most of which no other one has begun. Before it has
-    nothing to do it joins another one.
+    An explainer stays with a group of submissions that have the same verdicts. When the group is
+    empty, it takes the largest group that no explainer has started. If there is none, it helps with
+    a group in progress.
     """
 
     def __init__(self, questions: Iterable[ExplanationTask]) -> None:
@@ -93,7 +92,7 @@ class ExplanationQueue:
         self._lock = threading.Lock()
 
     def take(self, explainer: Hashable) -> ExplanationTask:
-        """Returns the question that is this explainer's next.
+        """Returns this explainer's next question.
 
         Raises:
             ValueError: if all are taken.
@@ -108,14 +107,14 @@ class ExplanationQueue:
             return question
 
     def _next(self, last: bytes | None) -> bytes:
-        """Returns the verdicts to go on with after the `last` ones."""
+        """Returns the verdicts of the next group; the `last` group comes first."""
         if last is not None and last in self._waiting:
             return last
         begun = set(self._at.values())
         return max(self._waiting, key=lambda one: (one not in begun, len(self._waiting[one])))
 
 
-# So long nothing arrives before it is said what is waited for; then twice as long each time.
+# Silence after which the coordinator says which submissions it waits for; then twice as long.
 _SILENT_SECONDS = 10.0
 
 Arrived = TypeVar("Arrived")
@@ -126,10 +125,10 @@ Work = Callable[[JobClient], object]
 class Coordinator:
     """A pool of jobs, each with its own fork server; a context manager.
 
-    A judge that is lost is replaced and its submission tried once more; after that it is
-    *not graded*, which costs nobody points. `follow` is given each verdict when it is reached, in
-    a thread of the pool, and all of them again if a submission is tried once more. `say` is told in
-    a sentence what is waited for, if nothing arrives for `silent_seconds`.
+    A lost judge is replaced and its submission tried once more; after that it is *not graded*,
+    which costs no points. `follow` gets each verdict when it is reached, in a thread of the pool.
+    It gets all of them again if a submission is tried once more. If nothing arrives for
+    `silent_seconds`, `say` gets a sentence that names the submissions at work.
     """
 
     def __init__(
@@ -165,8 +164,8 @@ class Coordinator:
             thread.join()
 
     def start(self, submissions: int, early: StartedEarly | None = None) -> None:
-        """Starts as many jobs as so many submissions are worth; one may have started `early`."""
-        # A job that waits for work would cost memory for nothing.
+        """Starts the jobs for a number of submissions; a single job may have started `early`."""
+        # An idle job would only cost memory.
         wanted = min(self._jobs, submissions) - len(self._clients)
         if wanted <= 0:
             return
@@ -218,7 +217,7 @@ class Coordinator:
             def do(client: JobClient) -> None:
                 try:
                     done.put(one(client))
-                except Exception as problem:  # whoever waits is told, and does not wait for ever
+                except Exception as problem:  # raised again by the reader
                     done.put(problem)
 
             return do
@@ -233,7 +232,7 @@ class Coordinator:
             yield arrived
 
     def _next(self, done: queue.SimpleQueue[Thing]) -> Thing:
-        """Returns what arrives next; says what is waited for while nothing does."""
+        """Returns the next result; says which submissions are at work while none arrives."""
         silent = self._silent_seconds
         while self._say is not None:
             try:
@@ -245,7 +244,7 @@ class Coordinator:
         return done.get()
 
     def _waited(self) -> str:
-        """Returns the submissions at work for long, the longest first, with the seconds so far."""
+        """Returns the submissions that take long, the longest first, with the seconds so far."""
         now = time.monotonic()
         begun = sorted((at, name) for name, at in self._begun.copy().items())
         longest = [(name, now - at) for at, name in begun if now - at >= self._silent_seconds]
@@ -260,7 +259,7 @@ class Coordinator:
             del self._begun[name]
 
     def _work(self, client: JobClient) -> None:
-        """Does what is waiting, then ends the job."""
+        """Does the waiting work, then ends the job."""
         try:
             while (work := self._waiting.get()) is not None and not self._stopping.is_set():
                 work(client)
@@ -276,10 +275,10 @@ def graded_alone(
     follow: Follow | None = None,
     early: StartedEarly | None = None,
 ) -> Grade:
-    """Returns the grade of one submission, with its words if these are wanted.
+    """Returns the grade of one submission, with its words unless `explain` is False.
 
-    `follow` is given each verdict when it is reached. The tests are hashed while the job starts,
-    which may have begun `early`.
+    `follow` gets each verdict when it is reached. The tests are hashed while the job starts, which
+    may have begun `early`.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.

@@ -1,4 +1,4 @@
-"""Hashes of what a grade depends on, so that nothing is graded twice without need."""
+"""Hashes of all that a grade depends on, so that no submission is graded twice without need."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class WrittenTest:
-    """A test as it is written: its name with those of its classes, its exercise, its content.
+    """A test in its source: its name with those of its classes, its exercise, its content.
 
-    The content is the function's with its marks, without comments and layout. On the rest of its
-    file each test may depend.
+    The content is the function with its marks, without comments and layout. Each test may also
+    depend on the rest of its file.
     """
 
     name: str
@@ -35,19 +35,18 @@ class WrittenTest:
 
 @dataclass(frozen=True, slots=True)
 class TestFile:
-    """A file of which it is certain which tests are in it, and that it matters to no other."""
+    """A file that certainly holds these tests and no others, and on which no other test depends."""
 
     tests: tuple[WrittenTest, ...]
     rest: str
 
 
 def files_of_tests(files: Collection[Path], others: Collection[Path]) -> Mapping[Path, TestFile]:
-    """Returns those of `files` that matter to their own tests alone.
+    """Returns those of `files` on which only their own tests depend.
 
-    What is left out matters to all.
-
-    A file does if no doubt is possible: each test has a mark with the exercise's name written out,
-    none comes from elsewhere, and neither another file nor one of `others` mentions the file.
+    All tests may depend on the files that are left out. A file is returned only if there is no
+    doubt. Each of its tests needs a mark with the exercise's name written out. None of its tests
+    comes from elsewhere. Neither another file nor one of `others` mentions the file.
     """
     texts = {file: _text(file) for file in (*files, *others)}
     found = {file: _taken_apart(texts[file]) for file in files if file.suffix == ".py"}
@@ -64,7 +63,7 @@ def _text(file: Path) -> str:
 
 
 def _mentions(text: str, name: str) -> bool:
-    """Returns whether the name occurs, other than where a function of that name is defined."""
+    """Returns whether the name occurs, except in the definition of a function of that name."""
     if name not in text:
         return False
     word = re.escape(name)
@@ -72,7 +71,7 @@ def _mentions(text: str, name: str) -> bool:
 
 
 def _taken_apart(source: str) -> TestFile | None:
-    """Returns a file's tests and the rest; None if one may be another's, or come from elsewhere."""
+    """Returns a file's tests and the rest; None if a test or its exercise is uncertain."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -95,9 +94,9 @@ def _taken_apart(source: str) -> TestFile | None:
 def _cut_out(
     tree: ast.Module, tests: Mapping[str, Function], exercises: Mapping[str, str]
 ) -> TestFile:
-    """Returns the tests without the rest of their file.
+    """Returns the tests, and the rest of their file.
 
-    Returns none where one may be mentioned by another.
+    If the file mentions one of the tests elsewhere, all of the file counts as the rest.
     """
     source = ast.unparse(tree)
     own = {name: ast.dump(test) for name, test in tests.items()}
@@ -110,7 +109,7 @@ def _cut_out(
 
 
 class _Rest(ast.NodeTransformer):
-    """Takes the tests out of a module and its classes."""
+    """A transformer that takes the tests out of a module and its classes."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
         return None if _is_test(node.name) else node
@@ -120,7 +119,7 @@ class _Rest(ast.NodeTransformer):
 
 
 def _is_mark(node: ast.AST) -> bool:
-    """Returns whether it is `exercise("…")`, or the same from a module."""
+    """Returns whether a node is a call of `exercise("…")`, by itself or from a module."""
     called = node.func if isinstance(node, ast.Call) and _name(node) is not None else None
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
     return name == _MARK
@@ -133,7 +132,7 @@ def _name(call: ast.Call) -> str | None:
 
 
 def _is_doubtful(node: ast.AST, marks: Mapping[int, ast.Call]) -> bool:
-    """Returns whether tests, or their exercises, may come from where the source does not tell."""
+    """Returns whether a node may bring tests, or their exercises, that the source does not show."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         names = [(alias.name, alias.asname or alias.name) for alias in node.names]
         return any(
@@ -166,7 +165,7 @@ def _tests(scope: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple
 
 
 def _exercise(test: Function) -> str | None:
-    """Returns the exercise that a test is marked with; None where there is no one mark."""
+    """Returns the exercise that a test is marked with; None unless it has exactly one mark."""
     marks = [mark for mark in test.decorator_list if isinstance(mark, ast.Call) and _is_mark(mark)]
     return _name(marks[0]) if len(marks) == 1 else None
 
@@ -182,18 +181,20 @@ SUITE = (
     "assignment",
 )
 SHARED = ""
-# No verdict depends on points or on days; what is loaded ahead changes no grade.
+# Verdicts do not depend on points or days, nor grades on modules that are loaded ahead.
 _NOT_SHARED = ("exercises", "preload", "late")
 
 
 def hashes_by_test(assignment: Assignment, exercises: Collection[str] = ()) -> dict[str, str]:
-    """Returns, by test, a hash of what a verdict depends on beside submission and options.
+    """Returns, by test, a hash of all that verdicts depend on except the submission and options.
 
-    A test is named by its file and its function. Its hash is of that function, of the rest of the
-    file, and of what all tests share: the contract, the references, whatever else lies beside the
-    tests, the grader itself. The hash of what is shared stands at `SHARED`, for tests of which the
-    sources do not tell what else they depend on. Only tests of `exercises` have one, if some are
-    given. Points are no part of it: verdicts do not depend on them.
+    A test is named by its file and its function. Its hash covers that function, the rest of the
+    file, and the parts that all tests share. These are the contract, the references, other files
+    beside the tests, and the grader itself. `SHARED` has the hash of the shared parts. It applies
+    to tests whose sources do not show their other dependencies.
+
+    If `exercises` are given, only their tests have a hash. Points are left out, because verdicts do
+    not depend on them.
     """
     root, engine = assignment.root, Path(grader.__file__).parent
     files = [file for part in SUITE for file in source_files(root / part)]
@@ -220,25 +221,23 @@ def hashes_by_test(assignment: Assignment, exercises: Collection[str] = ()) -> d
 
 
 def without_parameters(test: str) -> str:
-    """Returns a test's id as `hashes_by_test` has it: those of one function are one."""
+    """Returns a test's id as in `hashes_by_test`, the same for all parameters of a function."""
     return test.partition("[")[0]
 
 
 def suite_hash(
     assignment: Assignment, hashes: Mapping[str, str], exercises: Collection[str] = ()
 ) -> str:
-    """Returns a hash of all that the grades of a batch depend on in common, from the tests'
-    hashes.
-    """
+    """Returns a hash of all that the grades of a batch share, from the tests' hashes."""
     points = [item for item in assignment.points.items() if not exercises or item[0] in exercises]
     return hashlib.sha256(json.dumps([[*hashes.items()], points]).encode()).hexdigest()
 
 
 def grade_key(settings: Settings, submission_hash: str, suite: str | None = None) -> str:
-    """Returns a hash of all that the grade of a submission depends on; with another `suite`, if
-    given.
+    """Returns a hash of all that a submission's grade depends on.
 
-    The folder of the assignment is no part of the hash: where it lies changes no grade.
+    If given, `suite` replaces the suite's hash in the settings. The folder of the assignment is
+    left out, because its location changes no grade.
     """
     limits = [settings.timeout, settings.memory_mb]
     options = [settings.seed, settings.adapters, *limits, settings.device]
@@ -247,7 +246,7 @@ def grade_key(settings: Settings, submission_hash: str, suite: str | None = None
 
 
 def _files_of_tests(assignment: Assignment, files: Sequence[Path]) -> Mapping[Path, TestFile]:
-    """Returns the modules of tests that matter to their own tests only."""
+    """Returns the modules of tests on which only their own tests depend."""
     folders = (assignment.public_tests, assignment.hidden_tests)
     modules = [file for file in files if any(file.is_relative_to(it) for it in folders)]
     others = [file for file in files if file not in modules]
@@ -259,14 +258,12 @@ def _files_of_tests(assignment: Assignment, files: Sequence[Path]) -> Mapping[Pa
 
 
 def _frozen_beside(module: Path) -> Path:
-    """Returns the file of fixtures that students have for a module; no verdict of a judge depends
-    on it.
-    """
+    """Returns the fixture file of a module for students, on which no judge's verdict depends."""
     return module.parent / "fixtures" / f"{module.stem}.safetensors"
 
 
 def _settings(root: Path) -> dict[str, Any]:
-    """Returns the assignment's `pyproject.toml` without what no verdict depends on."""
+    """Returns the assignment's `pyproject.toml` without keys that no verdict depends on."""
     content = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     table = content["tool"]["grader"]
     for name in _NOT_SHARED:
@@ -281,7 +278,7 @@ def _add(digest: Any, root: Path, file: Path) -> None:
 
 
 def source_files(path: Path) -> Sequence[Path]:
-    """Returns the file itself, or all below a folder but compiled ones, in a stable order."""
+    """Returns the file itself, or all files of a folder except compiled ones, in a stable order."""
     if path.is_file():
         return [path]
     return sorted(

@@ -17,7 +17,7 @@ from grader.intake.entry import Entry
 
 
 class NotIsolated(Refusal):
-    """This machine does not grant every layer of isolation; the text says which."""
+    """A machine that does not grant every layer of isolation; the text says which."""
 
 
 def require_isolation() -> None:
@@ -43,7 +43,7 @@ SEEDS = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options that a grade depends on, beside the submission and the assignment.
+    """The options that a grade depends on, in addition to the submission and the assignment.
 
     The fields are those of `Settings`. If `seed` is None, a seed is drawn.
     """
@@ -107,7 +107,7 @@ def hashed(settings: Settings, assignment: Assignment) -> Settings:
 
 
 def chosen_otherwise(now: Options, earlier: Options) -> list[str]:
-    """Returns in words what differs from earlier options; no seed means the earlier one."""
+    """Returns the differences from earlier options in words; no seed means the earlier seed."""
     compared = {
         "seed": (earlier.seed, earlier.seed if now.seed is None else now.seed),
         "exercises": (_listed(earlier.exercises), _listed(now.exercises)),
@@ -125,11 +125,11 @@ def _listed(exercises: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A submission that wants a grade: its place in the class, its hash, its cache key.
+    """A submission that needs a grade: its place in the class, its hash, its cache key.
 
-    `kept` are verdicts that stand from an earlier grade, `carried` what came back in it, `wrong` is
-    what went wrong in it; the other tests are wanted. Of a submission whose import was late,
-    `late_import` says so: it is not imported again.
+    `kept` are the verdicts of an earlier grade that stand; only the other tests are run. `carried`
+    are the points that came back in that grade, `wrong` the tests that went wrong. `late_import` is
+    the message about an import that took too long: the submission is not imported again.
     """
 
     entry: Entry
@@ -152,9 +152,9 @@ class GradedTask:
 
 @dataclass(frozen=True, slots=True)
 class ExplanationTask:
-    """A submission whose grade wants words; the grade is read when it is needed.
+    """A submission whose grade needs words; the grade is read when it is needed.
 
-    `verdicts` are equal where all tests ended in the same way: a mistake is likely to be the same.
+    `verdicts` are equal if all tests ended in the same way: the mistakes are then likely the same.
     """
 
     entry: Entry
@@ -164,14 +164,14 @@ class ExplanationTask:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A question and the words for it; where there are none, they say why."""
+    """A question and its words; if words are missing, these say why."""
 
     question: ExplanationTask
     words: Words
 
 
 class JobPool(Protocol):
-    """Jobs that grade one class; a context manager, which ends them however it is left."""
+    """Jobs that grade one class; a context manager, which ends them even after an exception."""
 
     def __enter__(self) -> Self: ...
 

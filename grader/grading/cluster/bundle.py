@@ -1,6 +1,4 @@
-"""The data that travels to other machines and back: the assignment, the submissions and the
-replies.
-"""
+"""The data that travels to other machines and back: assignment, submissions and replies."""
 
 from __future__ import annotations
 
@@ -31,14 +29,14 @@ _LARGEST_REPLY = 64 << 20
 
 
 class BadReply(Exception):
-    """The reply of a remote worker cannot be used."""
+    """A reply of a remote worker that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteRequest:
     """A submission to be graded or explained elsewhere, and its package.
 
-    `wish` is what is wanted of it, as plain data: with a `grade` in it, the words for that.
+    `wish` is the task as plain data. If it holds a `grade`, the task is to explain that grade.
     """
 
     name: str
@@ -95,9 +93,10 @@ def packed_reply(reply: Mapping[str, Any]) -> bytes:
 def result_in(
     reply: Mapping[str, Any], wish: Task | ExplanationTask
 ) -> GradedTask | Explained | None:
-    """Returns the grade or the words that a reply holds for a wish; None if the reply says why not.
+    """Returns the grade or the words in a reply; None if the reply says why there are none.
 
-    Raises: BadReply: if it is neither.
+    Raises:
+        BadReply: if the reply holds neither.
     """
     if "stopped" in reply or "failed" in reply:
         return None
@@ -116,7 +115,7 @@ def unpacked_reply(data: object) -> dict[str, Any]:
     """Returns the reply that `packed_reply` wrote, bounded before memory is taken.
 
     Raises:
-        BadReply: if it is no such reply.
+        BadReply: if the data is anything else.
     """
     if not isinstance(data, bytes):
         raise BadReply(f"it answered with a {type(data).__name__}, not with bytes")
@@ -158,7 +157,7 @@ def packed_assignment(assignment: Assignment) -> bytes:
 
 
 def unpacked_assignment(assignment_bundle: bytes, folder: Path, settings: Settings) -> Settings:
-    """Lays an assignment into a new folder; the settings for judges of it there.
+    """Unpacks an assignment into a new folder; returns the settings for its judges there.
 
     Raises:
         BadAssignment: if it cannot be used there.
@@ -183,9 +182,7 @@ def unpacked_assignment(assignment_bundle: bytes, folder: Path, settings: Settin
 
 
 def versions(settings: Settings) -> dict[str, str]:
-    """Returns the versions that grades depend on and each machine has for itself, in a stable
-    order.
-    """
+    """Returns this machine's versions of all that grades depend on, in a stable order."""
     return {
         "grader": grader.__version__,
         "torch": version("torch"),
@@ -195,9 +192,7 @@ def versions(settings: Settings) -> dict[str, str]:
 
 
 def difference(there: Mapping[str, str], here: Mapping[str, str]) -> str:
-    """Says in words how another machine's versions differ from those here; empty if they are
-    equal.
-    """
+    """Returns in words how another machine's versions differ from those here; "" if equal."""
     named = [
         f"{what} {there.get(what, 'unknown')} and not {here[what]}"
         for what in here

@@ -1,6 +1,6 @@
-"""Chooses between this machine and a Dask scheduler, and connects to that.
+"""The choice between this machine and a Dask cluster, and the connection to its scheduler.
 
-Only the scheduler needs the package `distributed`.
+Only the cluster needs the package `distributed`.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _LOUD = ("distributed", "distributed.client", "distributed.core", "distributed.c
 
 
 class NoCluster(Refusal):
-    """The judges on other machines are not to be had; the text is one sentence that says why."""
+    """A cluster that cannot be reached or used; the text is one sentence that says why."""
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Client]:
     """Provides a connection to the scheduler at an address.
 
-    Meanwhile Dask's own log is still: what matters of it is said in sentences.
+    Dask's own log is off meanwhile: the grader reports in sentences.
 
     Raises:
-        NoCluster: if the address is none, nothing answers there, or `distributed` is not installed.
+        NoCluster: if the address is malformed, nothing answers there, or `distributed` is missing.
     """
     _check(address)
     try:
@@ -51,7 +51,7 @@ def connected(address: str) -> Iterator[Client]:
         ) from error
 
     async def shake_hands() -> None:
-        """Connects once: a client that could not begin would try for long to take leave."""
+        """Connects once, because a client that cannot connect takes long to close."""
         arguments = Security().get_connection_args("client")
         comm = await asyncio.wait_for(connect(address, _SECONDS, **arguments), _SECONDS)
         await comm.close()
@@ -60,7 +60,7 @@ def connected(address: str) -> Iterator[Client]:
         try:
             asyncio.run(shake_hands())
             client = Client(address, timeout=_SECONDS, set_as_default=False)
-        except Exception as error:  # whatever is there may answer anything
+        except Exception as error:  # the peer may be any program
             reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
             raise NoCluster(
                 f"no Dask scheduler answers at {address} ({reason}): is `dask scheduler` running "
@@ -110,11 +110,11 @@ def chosen_pools(
     require_isolation: bool = False,
     waits: Say | None = None,
 ) -> Iterator[Pools]:
-    """Pools of `jobs` judges here, or on the cluster whose `scheduler` has that address.
+    """Provides pools of `jobs` judges, here or on the cluster of the scheduler at that address.
 
-    By default there are as many judges as processors here, or as threads there. `say` is told in
-    sentences what becomes of the cluster's machines, `waits` what is waited for here. If isolation
-    is required, it is so of the machines that grade.
+    By default there are as many judges as processors here, or as threads there. `say` gets
+    sentences about the cluster's machines, `waits` sentences about submissions that take long here.
+    If isolation is required, it is required of the machines that grade.
 
     Raises:
         NotIsolated: if isolation is required here and does not hold.

@@ -1,4 +1,4 @@
-"""The pool of jobs on a Dask cluster: sends submissions out, and yields what comes of them."""
+"""The pool of jobs on a Dask cluster: sends submissions out, and yields grades and words."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _KEPT = "what was graded is kept; run it again to go on"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a class is graded on a cluster.
+    """The terms on which a class is graded on a cluster.
 
-    At most `jobs` submissions are graded at a time, by default one for each of Dask's threads. A
-    Dask worker may be required to have every layer of isolation. While none is there, one is waited
-    for, for so many seconds of `patience`.
+    At most `jobs` submissions are graded at a time, by default one for each of Dask's threads. Each
+    Dask worker may be required to have every layer of isolation. After `patience` seconds without a
+    Dask worker, the pool gives up.
     """
 
     jobs: int | None = None
@@ -69,7 +69,7 @@ class Terms:
 
 @dataclass(slots=True)
 class _Attempt:
-    """A submission that waits, and the Dask workers that it was sent to in vain."""
+    """A submission that waits, and the Dask workers that it was already sent to without success."""
 
     wish: Task | ExplanationTask
     tried: list[str] = field(default_factory=list)
@@ -117,9 +117,9 @@ _Event = _Joined | _Left | _Answered | _Arrived
 class ClusterPool:
     """Judges on the Dask workers of a scheduler; a context manager.
 
-    `client` is connected to the one at the address `scheduler`. Each Dask worker opens a remote
-    worker, also one that joins later. One that differs in what grades depend on is refused, and
-    `say` is told which. A submission whose Dask worker is lost is sent to another one.
+    `client` is connected to the scheduler at the address `scheduler`. Each Dask worker opens a
+    remote worker, also one that joins later. A Dask worker with other versions is refused, and
+    `say` reports it. A submission whose Dask worker is lost is sent to another one.
     """
 
     def __init__(
@@ -231,10 +231,10 @@ class ClusterPool:
         cast("IOLoop", self._client.loop).add_callback(self._await, flight)
 
     async def _await(self, flight: _Flight) -> None:
-        """Runs in Dask's thread, for all flights at once."""
+        """Waits for a flight's reply in Dask's thread, which does so for all flights at once."""
         try:
             self._events.put(_Arrived(flight, await flight.future))
-        except (Exception, asyncio.CancelledError) as problem:  # whatever Dask or its worker raised
+        except (Exception, asyncio.CancelledError) as problem:  # Dask may raise anything
             self._events.put(_Arrived(flight, problem))
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
@@ -293,7 +293,7 @@ class ClusterPool:
 
     def _land(self, flight: _Flight) -> None:
         self._flights.discard(flight)
-        # Left to the future's destructor, this would swallow a Ctrl-C that comes meanwhile.
+        # The future's destructor would swallow a Ctrl-C that comes meanwhile.
         flight.future.release()
         self._remote_workers.came_back(flight.address)
 
@@ -303,7 +303,7 @@ class ClusterPool:
         return GradedTask(attempt.wish, not_graded(attempt.wish, self._settings, problem))
 
     def _ask(self, addresses: Sequence[str]) -> None:
-        """Has remote workers opened, beside all else that happens."""
+        """Opens remote workers at new addresses, in a thread of their own."""
         new = self._remote_workers.ask(addresses)
         if new:
             opening = threading.Thread(target=self._open, args=(new,), daemon=True)
@@ -312,7 +312,7 @@ class ClusterPool:
 
     def _open(self, addresses: Sequence[str]) -> None:
         answers: Mapping[str, object] = {}
-        with contextlib.suppress(Exception):  # a lost scheduler shows elsewhere
+        with contextlib.suppress(Exception):  # a lost scheduler is noticed elsewhere
             answers = self._client.run(
                 open_remote_worker,
                 self._name,
@@ -332,7 +332,7 @@ class ClusterPool:
             opening.join()
         addresses = self._remote_workers.addresses
         if addresses:
-            with contextlib.suppress(Exception):  # who does not answer is gone
+            with contextlib.suppress(Exception):  # a worker that does not answer is gone
                 self._client.run(
                     close_remote_worker, self._name, workers=addresses, on_error="ignore"
                 )
@@ -367,7 +367,7 @@ class ClusterPool:
             self._wait(time.monotonic() - self._alone_since)
 
     def _wait(self, seconds: float) -> None:
-        """Says that there is no worker, and gives up after so many seconds without one."""
+        """Reports that there is no worker; gives up if `seconds` exceed the patience."""
         if seconds > self._terms.patience:
             raise NoCluster(
                 f"{self._scheduler} has had no worker for {self._terms.patience:.0f} seconds: "

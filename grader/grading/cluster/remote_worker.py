@@ -1,6 +1,7 @@
 """A Dask worker's part of a batch: the assignment's files, and a job for each thread.
 
-The batch keeps which Dask workers grade for it, how busy each is, and which are refused.
+`RemoteWorkers` records for the batch which Dask workers grade, how busy each is, and which are
+refused.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ from grader.grading.options import Explained, ExplanationTask, GradedTask, Task,
 from grader.intake.copying import CopyFailed
 from grader.intake.package import unpack
 
-# The next submission is there when one is done; more would wait behind a slow one.
+# A job's next submission is there before the job is free; more would wait behind a slow one.
 _AHEAD = 2
 
 
 @dataclass(slots=True)
 class Occupancy:
-    """A Dask worker that grades: how many submissions at a time, and how many it has been sent."""
+    """A Dask worker that grades: its number of jobs, and the submissions that it has now."""
 
     jobs: int
     sent: int = 0
 
 
 class RemoteWorkers:
-    """The Dask workers of a cluster, by their addresses, as far as a batch knows them."""
+    """The Dask workers of a cluster that a batch knows, by their addresses."""
 
     def __init__(self) -> None:
         self._open: dict[str, Occupancy] = {}
@@ -55,7 +56,7 @@ class RemoteWorkers:
 
     @property
     def addresses(self) -> list[str]:
-        """Returns those that grade, or may have begun to."""
+        """Returns the addresses of Dask workers that grade or may have begun to."""
         return [*self._open, *self._opening]
 
     @property
@@ -64,7 +65,7 @@ class RemoteWorkers:
         return bool(self.refused) and not self._open and not self._opening
 
     def ask(self, addresses: Collection[str]) -> list[str]:
-        """Returns those of the addresses that are new, and are to be asked what they are."""
+        """Returns the addresses that are new, and notes that remote workers open there."""
         known = {*self._open, *self._opening, *self.refused}
         new = [address for address in addresses if address not in known]
         self._opening.update(new)
@@ -77,7 +78,7 @@ class RemoteWorkers:
             self._open[address] = Occupancy(jobs)
 
     def refuse(self, address: str, reason: str) -> bool:
-        """Gives a Dask worker nothing more to grade; returns whether that is news."""
+        """Notes that a Dask worker must not grade; returns whether it was still opening."""
         was_asked = address in self._opening
         if was_asked:
             self._opening.discard(address)
@@ -91,11 +92,11 @@ class RemoteWorkers:
         self.refused.pop(address, None)
 
     def place(self, waiting: int, shunned: Collection[str]) -> str | None:
-        """Returns where the next of `waiting` submissions goes, rather not where it is shunned.
+        """Returns the address for the next of `waiting` submissions; None while all are busy.
 
-        None while all have enough to do.
+        An address that is `shunned` is used only if no other one is free.
         """
-        # Towards the end nothing waits behind another one while a job elsewhere is free.
+        # Towards the end, no submission waits behind another one while a job elsewhere is free.
         ahead = _AHEAD if waiting > self.jobs else 1
         free = {
             address: occupancy.sent / occupancy.jobs
@@ -106,19 +107,19 @@ class RemoteWorkers:
         return min(elsewhere or free, key=free.__getitem__, default=None)
 
     def sent(self, address: str) -> None:
-        """Counts one more submission there."""
+        """Counts one more submission at an address."""
         self._open[address].sent += 1
 
     def came_back(self, address: str) -> None:
-        """Counts one submission less there."""
+        """Counts one submission less at an address."""
         if address in self._open:
             self._open[address].sent -= 1
 
 
-# A killed batch closes no remote worker: what it left running ends after this time.
+# A killed batch closes no remote worker: an idle job ends by itself after this time.
 _IDLE_SECONDS = 600.0
 _END_SECONDS = 20.0
-# Nobody knows how many submissions come; few is not worth a cluster.
+# The number of submissions is unknown; a cluster gets many.
 _EXPECTED = 1000
 
 
@@ -129,8 +130,8 @@ Result = GradedTask | Explained
 class RemoteJob:
     """A job that is started with the first submission, and again after a long rest.
 
-    The system ends a job with the thread that started it. Dask's threads come and go; this one
-    stays as long as the job.
+    The system ends a job with the thread that started it. Dask's threads come and go, so each job
+    has a thread of its own.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -153,7 +154,7 @@ class RemoteJob:
         return result.result()
 
     def end(self) -> None:
-        """Ends the job, in the midst of a submission if need be."""
+        """Ends the job, even during a submission."""
         self._stopping.set()
         self._orders.put(None)
         deadline = time.monotonic() + _END_SECONDS
@@ -183,7 +184,7 @@ class RemoteJob:
             else:
                 grade = attempted(self._client, wish, self._settings, self._stopping)
                 result.set_result(GradedTask(wish, grade))
-        except Exception as problem:  # whoever waits for the result is told
+        except Exception as problem:  # raised again in fulfil()
             result.set_exception(problem)
         finally:
             self._is_grading = False
@@ -193,17 +194,16 @@ _ASSIGNMENT = "assignment"
 
 
 class RemoteWorker(WorkerPlugin):
-    """Grades and explains the submissions that come in packages.
+    """A remote worker, which grades and explains the submissions in packages.
 
-    That is as many at a time as Dask's worker has threads.
-
-    Its files lie below the worker's local directory, for its own user alone, until it is closed.
+    It handles as many at a time as the Dask worker has threads. Its files lie below the Dask
+    worker's local directory, for its own user alone, until it is closed.
     """
 
     def __init__(self, folder: Path, settings: Settings, jobs: int) -> None:
         self._folder = folder
         self._jobs = [RemoteJob(settings) for _ in range(jobs)]
-        # The last one that came free first: its judge is warm.
+        # The job that was used last comes first: its judge is warm.
         self._free: queue.LifoQueue[RemoteJob] = queue.LifoQueue()
         for job in self._jobs:
             self._free.put(job)
@@ -238,9 +238,9 @@ async def open_remote_worker(
     *,
     dask_worker: Worker,
 ) -> dict[str, Any]:
-    """Opens a remote worker on a Dask worker if its versions are those that are `wanted`.
+    """Opens a remote worker on a Dask worker if its versions are the same as the batch's.
 
-    Returns its versions and its jobs, none if it was not opened.
+    Returns its versions and its number of jobs, which is 0 if it was not opened.
 
     Raises:
         NotIsolated: if every layer of isolation is required, and one does not hold there.
@@ -274,7 +274,7 @@ async def close_remote_worker(name: str, *, dask_worker: Worker) -> None:
 def run_request(name: str, row: bytes, content: bytes) -> bytes:
     """Grades or explains the submission of a request; a task of Dask.
 
-    What goes wrong with this machine is an answer as well: then another one is asked.
+    A problem of this machine is returned as a reply, so that the batch asks another machine.
     """
     remote_worker = get_worker().plugins.get(name)
     if not isinstance(remote_worker, RemoteWorker):

@@ -1,1 +1,1 @@
-"""A job: the process that collects the tests once, and is the judge and then the explainer."""
+"""A job: a process, forked when the tests are collected, that is first judge and then explainer."""

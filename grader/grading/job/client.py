@@ -22,24 +22,24 @@ from grader.intake.entry import Entry
 
 Follow = Callable[[Verdict], None]
 START_SECONDS = 300.0
-# What a judge may take beside the submission's own time: its copy, the references, the tests.
+# Seconds for a judge's own work: copying the submission, the references, the tests.
 OWN_SECONDS = 180.0
-# What an explainer may take to stop by itself.
+# Seconds for an explainer to stop by itself.
 _GRACE_SECONDS = 5.0
-# The judge's message on these is handed on: only the judge knows how long it waited.
+# The explainer gets the judge's message on these: only the judge knows how long it waited.
 _LOST = (Status.TIMEOUT, Status.CRASHED)
-# One line of words: a submission says much of what is in it.
+# The bytes of one line: words quote much of a submission.
 _LONGEST_LINE = 64 << 20
 
 
 class JobLost(Exception):
-    """A job's process ended or does not answer; the text says which."""
+    """A job's process that ended or does not answer; the text says which."""
 
 
 class JobClient:
     """One job, which grades or explains one submission at a time; used by one thread.
 
-    `command` starts the process that it is forked from, which may expect so many `submissions`.
+    `command` starts the process that forks the job; `submissions` is about how many will come.
     """
 
     command: ClassVar[Sequence[str]] = COMMAND
@@ -61,9 +61,9 @@ class JobClient:
         submissions: int,
         early: StartedEarly | None = None,
     ) -> list[JobClient]:
-        """Returns `count` jobs that share one collection of tests, and starts them now.
+        """Starts `count` jobs that share one collection of tests, and returns them.
 
-        A single one may have been started `early`.
+        A single job may have been started `early`.
         """
         clients = [cls(settings, submissions) for _ in range(count)]
         taken = early.take() if early and count == 1 else None
@@ -84,8 +84,8 @@ class JobClient:
     ) -> Grade:
         """Returns the grade of a submission; `follow` is given each verdict when it is reached.
 
-        Tests of which a verdict is `kept` from an earlier grade are not run; `carried` is what came
-        back in that. With a `late_import`, nothing is run at all.
+        Tests with a verdict that is `kept` from an earlier grade are not run; `carried` are the
+        points that came back in that grade. With a `late_import`, no test is run at all.
 
         Raises:
             JobLost: if the judge ended, or does not answer.
@@ -114,9 +114,9 @@ class JobClient:
                 follow(Verdict.from_json(reply["verdict"]))
 
     def explain(self, entry: Entry, grade: Grade) -> Words:
-        """Returns the words for a submission that has this grade.
+        """Returns the words for a submission with this grade.
 
-        If they are not to be had, they say why.
+        If some are missing, the words say why.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
@@ -163,14 +163,14 @@ class JobClient:
             process.kill()
 
     def _read(self, row: Mapping[str, Any]) -> Grade:
-        """Returns the grade that a judge wrote; one that cannot be read is no judge's."""
+        """Returns the grade in a judge's line; if it cannot be read, the judge is lost."""
         try:
             return Grade.from_json(row)
         except (LookupError, TypeError, ValueError) as error:
             raise self._lost(f"its grade cannot be read ({error})") from error
 
     def _become(self, role: Role) -> None:
-        """Has the job's process be the judge or the explainer."""
+        """Makes the job's process the judge or the explainer."""
         if self._process is None:
             self._start()
         if not self._is_greeted:
@@ -190,7 +190,7 @@ class JobClient:
         self._role, self._child = role, reply["ready"]["pid"]
 
     def _stopped(self, seconds: float) -> str:
-        """Ends an explainer that is late; why there are no more words."""
+        """Kills an explainer that is late; returns the reason for missing words."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(self._child, signal.SIGKILL)
         self._role = None
@@ -206,7 +206,7 @@ class JobClient:
         self._tell_settings()
 
     def _tell_settings(self) -> None:
-        # What the explainer does not have it cannot let out.
+        # The explainer cannot leak a seed that it does not have.
         settings = replace(self._settings, seed=0).as_json()
         self._send(settings | {"submissions": self._submissions})
 
@@ -231,7 +231,7 @@ class JobClient:
     ) -> Mapping[str, Any]:
         """Returns the next line; the `seconds` that it may take end at `deadline`.
 
-        If none came by then, the job is lost; whoever is patient gets an empty one.
+        If none came by then, the job is lost, or the line is empty if the caller `is_patient`.
         """
         while b"\n" not in self._unread:
             answer = self._process.answer if self._process else None
@@ -271,9 +271,7 @@ class JobClient:
 
 
 def _remarks(grade: Grade) -> dict[str, str]:
-    """Returns, by test, the lines that a judge added to the message of a test that was not
-    passed.
-    """
+    """Returns the lines that the judge added to messages, by the ids of tests that did not pass."""
     parts = {
         test.id: test.message.partition("\n")[2]
         for test in grade.tests

@@ -1,6 +1,7 @@
-"""Lines of JSON between the coordinator and its jobs, and the jobs' processes as it holds them.
+"""Lines of JSON between the coordinator and its jobs, and the coordinator's handles of jobs.
 
-Processes are started together and ended one by one. Loaded before torch is, and without it.
+Processes start together and end one by one. This module is loaded before torch and does not import
+it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Role(enum.StrEnum):
 
 
 class LineChannel:
-    """A descriptor to listen to, and one to answer at; processes that fork have both."""
+    """A descriptor to read lines from, and one to answer at; forked processes share both."""
 
     def __init__(self, listening: int, answering: int) -> None:
         self._listening = os.fdopen(listening, encoding="utf-8")
@@ -45,23 +46,23 @@ class LineChannel:
         return json.loads(line) if line else None
 
     def say(self, line: dict[str, Any]) -> None:
-        """Answers; nothing if nobody is there to be told."""
+        """Writes an answer; does nothing if the coordinator is gone."""
         with contextlib.suppress(BrokenPipeError):
             self._answering.write(json.dumps(line, allow_nan=False) + "\n")
             self._answering.flush()
 
     def end_line(self) -> None:
-        """Ends the line in whose midst another process was that answers here."""
+        """Ends a line that another process may have left unfinished."""
         with contextlib.suppress(BrokenPipeError):
             self._answering.write("\n")
             self._answering.flush()
 
     def stop_listening(self) -> None:
-        """Leaves what comes in to the other processes that have this."""
+        """Closes the reading end; other processes that share it read on."""
         self._listening.close()
 
     def close(self) -> None:
-        """Leaves all to the other processes that have this."""
+        """Closes both ends; other processes that share them keep theirs."""
         self.stop_listening()
         with contextlib.suppress(BrokenPipeError):
             self._answering.close()
@@ -72,7 +73,7 @@ _SECONDS_TO_END = 10.0
 
 
 class Collector:
-    """The process that collects the tests, and that jobs are forked from; it ends after them."""
+    """The process that collects the tests and forks the jobs; it ends after them."""
 
     def __init__(self, command: Sequence[str], pairs: Sequence[tuple[int, int]]) -> None:
         (listening, answering), *others = pairs
@@ -88,11 +89,14 @@ class Collector:
         )
 
     def kill(self) -> None:
-        """Ends it at once, with all jobs."""
+        """Ends the collector at once, with all jobs."""
         _kill(self._process.pid)
 
     def release(self) -> int:
-        """Waits for its end after the last job; its exit code, or minus the signal, then or 0."""
+        """Waits for the collector's end if this was the last job; returns its exit code.
+
+        The code is minus the signal if one killed the collector, and 0 while other jobs run.
+        """
         with self._lock:
             self._jobs -= 1
             if self._jobs:
@@ -105,9 +109,9 @@ class Collector:
 
 
 class JobProcess:
-    """One job: a pipe that it listens to, and one by which it answers.
+    """One job: a pipe for its orders, and one for its answers.
 
-    `pid` is its process id, once it has said so.
+    `pid` is its process id, or 0 until the job has sent it.
     """
 
     def __init__(self, collector: Collector, order: int, answer: int) -> None:
@@ -120,20 +124,20 @@ class JobProcess:
         """Sends a line.
 
         Raises:
-            OSError: if nobody listens.
+            OSError: if the job does not read it.
         """
         while line:
             line = line[os.write(self._order, line) :]
 
     def kill(self) -> None:
-        """Ends the job at once; all that were started with it, before it has said who it is."""
+        """Ends the job at once; while its `pid` is unknown, all jobs that started with it."""
         if self.pid:
             _kill(self.pid)
         else:
             self._collector.kill()
 
     def end(self) -> int:
-        """Hangs up, and waits for its end; the exit code, or minus the signal, if it is known."""
+        """Hangs up, and waits for the job's end; returns the code of `Collector.release`."""
         os.close(self._order)
         if not self._has_ended(_SECONDS_TO_END):
             self.kill()
@@ -142,7 +146,7 @@ class JobProcess:
         return self._collector.release()
 
     def _has_ended(self, seconds: float) -> bool:
-        """Returns whether it hangs up by then, whatever it has to say before."""
+        """Returns whether the job hangs up within `seconds`; skips its answers."""
         deadline = time.monotonic() + seconds
         while select.select([self.answer], [], [], max(0.0, deadline - time.monotonic()))[0]:
             if not os.read(self.answer, 1 << 20):
@@ -151,9 +155,9 @@ class JobProcess:
 
 
 class StartedEarly:
-    """A job that loads torch before anybody knows its settings; a context manager.
+    """A job that loads torch before its settings are known; a context manager.
 
-    Unless somebody takes it, it is gone in the end.
+    The context manager ends the job unless a caller takes it.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -161,7 +165,7 @@ class StartedEarly:
         self._job: JobProcess | None = job
 
     def take(self) -> JobProcess | None:
-        """Returns the job to whoever asks first, and ends it from then on."""
+        """Returns the job to the first caller, who has to end it; later callers get None."""
         job, self._job = self._job, None
         return job
 
@@ -197,7 +201,7 @@ def _kill(group: int) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Returns the environment of a job: one thread, whatever the machine has."""
+    """Returns the environment of a job, with one thread on any machine."""
     engine = str(Path(__file__).resolve().parents[3])
     paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {

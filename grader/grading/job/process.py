@@ -1,9 +1,9 @@
-"""The process that jobs are forked from: it collects the tests once, for as many as are wanted.
+"""The process that collects the tests once and forks the jobs.
 
-It is started as `python -m grader.grading.job.process [READ,WRITE]…`, and told its settings, and
-about how many submissions are expected, by a line of JSON. The first job listens to what this
-process was told by, and answers there; each other one has a pair of descriptors. What a job is to
-be it is told itself: `work.py`. Whatever the tests print goes to stderr.
+It is started as `python -m grader.grading.job.process [READ,WRITE]…`. A line of JSON on stdin gives
+its settings and about how many submissions are expected. The first job reads from stdin and answers
+on stdout; each other job has a pair of descriptors. Each job learns its role by its own lines (see
+`work.py`). The tests' own output goes to stderr.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 def main() -> None:
     """Serves the coordinator that started this process until it hangs up."""
     end_with_parent()
-    gc.disable()  # until all is there that stays: it would take a fifth of the start
+    gc.disable()  # until all that stays is loaded: it would take a fifth of the start
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pairs = [(os.dup(0), os.dup(1)), *(map(int, pair.split(",")) for pair in sys.argv[1:])]
     ends = [LineChannel(*pair) for pair in pairs]
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     with starting_zygote() as zygote:
-        # It loads torch from here on: nothing is read before that can be read now.
+        # The zygote loads torch from here on; this process imports its modules meanwhile.
         from grader.core.assignment import BadAssignment
 
         if told := ends[0].next():
@@ -53,7 +53,7 @@ def _open(told: dict[str, Any], zygote: Zygote, ends: Sequence[LineChannel]) -> 
     settings = Settings.from_json(told)
     assignment = find_assignment(Path(settings.assignment))
     zygote.warm_up(assignment.preload, _granted(assignment), submissions, settings.reuses_seed)
-    # This loads torch as well, beside the zygote.
+    # This process loads torch as well, at the same time as the zygote.
     from grader.grading.job.work import Jobs
 
     Jobs(settings, zygote, ends, submissions).open(assignment)
@@ -63,12 +63,12 @@ def _granted(assignment: Assignment) -> tuple[str, ...]:
     """Returns the system calls that an assignment grants.
 
     Raises:
-        BadAssignment: if one of them cannot be.
+        BadAssignment: if one of them cannot be granted.
     """
     if assignment.system_calls:
         from grader.core.assignment import BadAssignment
 
-        # It looks for libseccomp with the help of other programs: only where it is needed.
+        # Imported only if needed, because it runs other programs to find libseccomp.
         from grader.worker.confinement.seccomp import why_not_granted
 
         for name in assignment.system_calls:
@@ -80,4 +80,4 @@ def _granted(assignment: Assignment) -> tuple[str, ...]:
 if __name__ == "__main__":
     main()
     sys.stdout.flush()
-    os._exit(0)  # to take torch and the tests apart would take a tenth of a second
+    os._exit(0)  # unloading torch and the tests takes a tenth of a second

@@ -1,11 +1,11 @@
 """Jobs at work: forked from one collection of tests, each forks a judge or an explainer.
 
-Judge and explainer so share what both need, and neither has what the other has found: the judge
-alone knows the seed of the batch. What a child is to do comes in by lines of JSON, until it is told
-to leave. For a single submission, what explains is loaded while the judge is at work.
+Judge and explainer share the modules that both need, but not their results; only the judge knows
+the seed of the batch. A child reads submissions as lines of JSON, until a line says to leave. For a
+single submission, the modules that explain are loaded while the judge works.
 
-A judge answers a submission with its grade, and before that, if the line says `"follow": true`,
-with each verdict when it is reached. An explainer answers with words, more with each line.
+A judge answers a submission with its grade. If the line says `"follow": true`, it first sends each
+verdict when it is reached. An explainer answers with words, more with each line.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from grader.testing.suite import Suite
 if TYPE_CHECKING:
     from grader.explain.explainer.service import ExplainerService
 
-# So many more objects than were let go, before cycles are looked for.
+# The number of new objects after which the garbage collector looks for cycles.
 _ALLOCATED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The data that all jobs have from the process that they were forked from."""
+    """The data that all jobs inherit from the process that forked them."""
 
     settings: Settings
     suite: Suite
@@ -64,10 +64,10 @@ class Explaining:
 
 
 def work(collected: Collected, lines: LineChannel) -> None:
-    """Is one job, until nobody is there to tell it what to be."""
+    """Runs one job until the coordinator hangs up."""
     scratch = new_scratch()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch.path / "inductor")
-    # A killed job leaves nothing of references and tests behind either.
+    # Temporary files of references and tests go there too: a killed job leaves none behind.
     tempfile.tempdir = str(scratch.path)
     here = os.getpid()
     servers = ForkServers(collected.zygote, scratch.path, collected.settings.device)
@@ -80,7 +80,7 @@ def work(collected: Collected, lines: LineChannel) -> None:
 
 
 class Job:
-    """Forks a child for each role that is asked for."""
+    """A job, which forks a child for each role that the coordinator asks for."""
 
     def __init__(
         self,
@@ -98,13 +98,13 @@ class Job:
         self._explaining = collected.explaining
 
     def serve(self) -> None:
-        """Is what it is told to be."""
+        """Forks a child for each order, until the coordinator hangs up."""
         max_score = self._collected.suite.max_score
         self._lines.say({"collected": {"max_score": max_score, "pid": os.getpid()}})
         for order in self._lines:
             code = self._as_child(order)
             if code != 0:
-                # Nobody knows what is left of its workers, unread of their answers, or unsaid.
+                # The child may have left workers, unread answers, or half a line.
                 self._servers.give_up()
                 self._intake.give_up()
                 for left in self._scratch.iterdir():
@@ -113,8 +113,8 @@ class Job:
             self._lines.say({"ended": code})
 
     def _as_child(self, order: dict[str, Any]) -> int:
-        """Returns how the child for this order ended: its exit code, or minus the signal."""
-        # Why there is no fork server, the child will find out, and tell.
+        """Forks a child for this order; returns its exit code, or minus the signal."""
+        # If there is no fork server, the child finds out why, and reports it.
         with contextlib.suppress(ForkServerLost):
             self._servers.current().wait_until_ready()
         if Role(order["be"]) is Role.EXPLAINER:
@@ -154,8 +154,8 @@ class Job:
         else:
             explaining = self._loaded()
             explaining.service.bound_this_process()
-            # It makes and drops syntax trees by the thousand: to look for cycles in them as often
-            # as usual takes a sixth of its time.
+            # It makes and drops thousands of syntax trees: looking for cycles in them as often as
+            # usual takes a sixth of its time.
             gc.set_threshold(_ALLOCATED)
             new = explaining.service.ExplainerService
             mistakes, slips = explaining.mistakes, explaining.slips
@@ -184,7 +184,7 @@ class Job:
 
 
 class Jobs:
-    """As many jobs as there are `ends`, at which they listen and answer."""
+    """The jobs, one for each of the `ends`, at which they read and answer."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class Jobs:
                 end.close()
 
     def _fork(self, collected: Collected, end: LineChannel) -> int:
-        """Forks the job that has this end; its process id."""
+        """Forks the job for this end; returns its process id."""
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:

@@ -1,6 +1,7 @@
-"""A mistake is paid for once: which exercises are right code built on another's wrong part.
+"""Rules about points: one mistake is deducted once, even if other exercises build on it.
 
-That is told from answers alone, on the graded draw, which nobody can have met before.
+An exercise gets points back if it is right code that is built on another exercise's wrong part. The
+answers alone show that, on the graded draw, which no student can have seen.
 
 Other rules reduce the points of a test: wrong values of its exercise, and forbidden functions.
 """
@@ -25,7 +26,7 @@ from grader.testing.outcome import TAKEN_OFF, WISH, in_words
 def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
     """Yields the verdicts with the points that count, each as it is reached.
 
-    The values of an exercise come before the rest of it, so that a verdict that was said stands.
+    The tests of an exercise's values come before its others, so that a yielded verdict stands.
     """
     gates: dict[str, Gate] = defaultdict(Gate)
     for verdict in verdicts:
@@ -42,7 +43,7 @@ def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
 
 
 def ungated(verdict: Verdict) -> Verdict:
-    """Returns a verdict as `gated` got it, but for its points."""
+    """Returns a verdict without the remark of `gated`; its points stay the same."""
     *others, last = (verdict.message or "").split("\n")
     if not last.endswith(OF_THE_VALUES):
         return verdict
@@ -57,9 +58,9 @@ def remarked(message: str | None, remark: str) -> str:
 def applied(
     tests: Sequence[Verdict], uses: Uses, costs: Mapping[str, float]
 ) -> tuple[Verdict, ...]:
-    """Returns the verdicts with what the rules take off, and a note on a test of each exercise.
+    """Returns the verdicts after the deductions for forbidden calls, with remarks on tests.
 
-    `costs` are the percentages of its points that an exercise loses which calls a forbidden name.
+    `costs` holds, by forbidden name, the percentage of its points that a calling exercise loses.
     """
     judged = list(tests)
     for exercise, called in uses.called.items():
@@ -85,15 +86,15 @@ def _lessened(tests: Sequence[Verdict], places: Sequence[int], cost: float) -> l
 
 
 def summary(uses: Uses) -> str | None:
-    """Returns one sentence about all that the submission called; None if that is nothing."""
+    """Returns one sentence about the forbidden names that the submission uses; None without any."""
     called = dict.fromkeys(use for of_one in uses.called.values() for use in of_one)
     called |= uses.at_import
     return f"it uses {plain(in_words(called))}, {WISH}" if called else None
 
 
-# Large scores and low precision blur what tells mistakes apart.
+# Tests of large scores or low precision hardly distinguish mistakes.
 _TELLING = (Aspect.VALUES, Aspect.GENERALITY)
-# So many wrong answers to telling tests must be the mistake's.
+# At least this many telling tests must have the mistake's wrong answers.
 _ENOUGH = 2
 
 
@@ -101,7 +102,7 @@ _ENOUGH = 2
 class CarriedPoints:
     """A way of making a mistake that gives every answer of an exercise.
 
-    `tests` are the failed ones that would pass if the mistake were right.
+    `tests` are the failed tests that would pass if the mistake counted as right.
     """
 
     way: Way
@@ -110,7 +111,7 @@ class CarriedPoints:
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """The exercise at which a mistake is paid for, its `root`, and how it accounts for another.
+    """The `root`, at which a mistake is deducted, and the account of another exercise's answers.
 
     Two mistakes that are made together have two roots.
     """
@@ -121,17 +122,15 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class EarlierVerdicts:
-    """The parts of an earlier grade that stand: verdicts, by test, and the points that came
-    back.
-    """
+    """The parts of an earlier grade that stand: its verdicts by test, and its carried points."""
 
     kept: Mapping[str, Verdict]
     carried: tuple[Carried, ...]
 
     def stands(self, verdicts: Sequence[Verdict]) -> bool:
-        """Returns whether what came back does so again: no test that counts for it changed.
+        """Returns whether the carried points stand, because no test that matters to them changed.
 
-        These are the exercises that are wrong now, and those that had to do with it then.
+        Tests matter if their exercise is wrong now, or took part in the carried points then.
         """
         if not self.kept:
             return False
@@ -144,9 +143,9 @@ class EarlierVerdicts:
 
 @dataclass(slots=True)
 class CarryForward:
-    """Finds, for one submission, the exercises whose points were lost elsewhere already.
+    """The search, in one submission, for exercises whose lost points are deducted elsewhere.
 
-    `asked` tells the calls that a failed test made, and their answers; `ask` asks it for more.
+    `asked` returns the calls that a failed test made, with their answers; `ask` makes another call.
     """
 
     variants: Variants
@@ -159,7 +158,7 @@ class CarryForward:
     _paid: dict[str, Paid | None] = field(default_factory=dict)
 
     def found(self) -> dict[str, Paid]:
-        """Returns, by exercise, where its mistake is paid for, and paid in full."""
+        """Returns, by exercise, the root at which its mistake is deducted in full."""
         by_exercise: dict[str, list[Verdict]] = defaultdict(list)
         for verdict in self.verdicts:
             by_exercise[verdict.exercise].append(verdict)
@@ -174,7 +173,7 @@ class CarryForward:
         return self._paid[exercise]
 
     def _ways_to_the_root(self, exercise: str) -> Iterator[Paid]:
-        """Yields what pays, through what the exercise builds on, where the same mistake is made."""
+        """Yields the roots of mistakes that the exercise shares with one that it builds on."""
         for mistake, below in self._shared(exercise):
             account = self._built_on(mistake, exercise, below)
             root = None if account is None else self._root(mistake, below)
@@ -182,9 +181,9 @@ class CarryForward:
                 yield Paid(root, account)
 
     def _to_two_roots(self, exercise: str) -> Iterator[Paid]:
-        """Yields what pays where the exercise builds on two mistakes, each at a root of its own.
+        """Yields pairs of roots, where the exercise builds on two mistakes with a root each.
 
-        One of them at least is known from a place in which it is made alone.
+        At least one of the two mistakes is made alone in an exercise below.
         """
         roots = self._roots(exercise)
         for two in itertools.combinations(self.foundations.mistakes, 2):
@@ -197,9 +196,9 @@ class CarryForward:
                     yield Paid(first + AND + second, account)
 
     def _roots(self, exercise: str) -> dict[str, str]:
-        """Returns where mistakes are paid for that show alone in what the exercise builds on.
+        """Returns the roots of mistakes that show alone in exercises that this one builds on.
 
-        It is made there in the way in which it is known to be made with others: the plainest.
+        Only the plainest way of making a mistake is known in combination with other mistakes.
         """
         roots: dict[str, str] = {}
         for mistake, below in self._shared(exercise):
@@ -209,7 +208,7 @@ class CarryForward:
         return roots
 
     def _where_both_show(self, two: str, exercise: str) -> str | None:
-        """Returns an exercise below that shows two mistakes, of which one is its own."""
+        """Returns an exercise below that shows both mistakes and is the root of one."""
         for below in self.foundations.builds_on.get(exercise, ()):
             pays = below in self._failed and self._paid_for(below) is None
             if pays and any(self._fitting(below, self._ways(two, below))):
@@ -217,20 +216,23 @@ class CarryForward:
         return None
 
     def _shared(self, exercise: str) -> Iterator[tuple[str, str]]:
-        """Yields mistakes that can be made in an exercise and in one below it, and that one."""
+        """Yields each mistake that an exercise and one below can share, with the exercise below."""
         for below in self.foundations.builds_on.get(exercise, ()):
             if below in self._failed:
                 yield from ((name, below) for name in self.foundations.shared(exercise, below))
 
     def _root(self, mistake: str, below: str) -> str | None:
-        """Returns where the mistake below is paid for, unless another one is paid for there."""
+        """Returns the root of the mistake below; None if another mistake is deducted there."""
         further = self._paid_for(below)
         if further is None:
             return below
         return further.root if further.account.way.mistake == mistake else None
 
     def _is_made_plainly(self, mistake: str, exercise: str, below: str) -> bool:
-        """Returns whether the exercise below shows the mistake, as far as its first way tells."""
+        """Returns whether the exercise below shows the mistake in its plainest way.
+
+        That is the first way if both exercises know as many ways; otherwise any way counts.
+        """
         ways_below = self._ways(mistake, below)
         if len(ways_below) == len(self._ways(mistake, exercise)):
             ways_below = ways_below[:1]
@@ -264,8 +266,7 @@ class CarryForward:
                 yield account
 
     def _account(self, verdicts: Sequence[Verdict], way: Way) -> CarriedPoints | None:
-        """Returns the way's account of all telling answers of an exercise; None if an answer
-        contradicts it.
+        """Returns the way's account of an exercise's telling answers; None if one contradicts it.
 
         The failed tests come first, because they rule out most ways at once.
         """
@@ -287,7 +288,7 @@ class CarryForward:
         return bool(asked) and self.variants.accounts_for(failed.id, way, asked, self.ask)
 
     def _is_alike(self, verdict: Verdict, way: Way) -> bool:
-        """Returns whether a test that did not fail for its answers ends alike with the mistake."""
+        """Returns whether a test that passed or raised has the same outcome with the mistake."""
         if verdict.status not in (Status.PASSED, Status.ERROR):
             return False
         return self.variants.status(verdict.id, way) is verdict.status
@@ -300,8 +301,7 @@ def carried_points(
     costs: Mapping[str, float],
     percent: float,
 ) -> tuple[Carried, ...]:
-    """Returns the points that each exercise gets back: `percent` of those that the mistake cost
-    there.
+    """Returns the points that each exercise gets back: `percent` of the mistake's cost there.
 
     `verdicts` are the final ones. The rules reduce the points that come back as well.
     """
@@ -317,7 +317,7 @@ def carried_points(
 
 
 def _as_if(verdict: Verdict, mended: frozenset[str]) -> Verdict:
-    """Returns a verdict before any rule, with a test that is mended among those passed."""
+    """Returns a verdict before any rule; a test that the mistake accounts for counts as passed."""
     passed = verdict.status is Status.PASSED or verdict.id in mended
     status = Status.PASSED if passed else verdict.status
     return verdict._replace(status=status, score=verdict.max_score if passed else 0.0)

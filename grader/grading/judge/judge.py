@@ -1,4 +1,4 @@
-"""The judge: asks one submission after another, compares and reaches verdicts, and no more."""
+"""The judge: runs the tests on one submission after another, and reaches verdicts."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _MUCH = 8 << 20
 
 
 def _nobody(_seconds: float) -> None:
-    """Charges nobody: examinees of the assignment's author have no limits."""
+    """Charges no time: examinees of the assignment's author have no limits."""
 
 
 class Examinee(Protocol):
-    """Whoever answers the calls of the tests for one submission."""
+    """The side that answers the calls of the tests for one submission."""
 
     def ask(self, call: Call) -> Reply:
         """Returns the answer to a call; raises StudentFault if there is none."""
 
 
 class Judge:
-    """Reaches verdicts on one submission after another, by the tests of an open suite.
+    """The judge of one submission after another, by the tests of an open suite.
 
-    Cases are drawn once and kept: every submission of a batch gets the same inputs. They are put on
-    `device` where a submission's function is called. A failed test still makes its other calls
+    Cases are drawn once and kept: every submission of a batch gets the same inputs. Inputs are put
+    on `device` for a call of a submission's function. A failed test still makes its other calls
     unless `stops_at_failures`, which is for functions of the assignment's author alone.
     """
 
@@ -69,9 +69,8 @@ class Judge:
     ) -> Iterator[Verdict]:
         """Yields the verdict of every test (of `exercises`) on a submission, as each is reached.
 
-        Of tests that have one among those that are `kept` from an earlier grade, it stands, with
-        the points that the test carries now. `charge` is told the seconds of a processor that it
-        took to look at the answers to each test.
+        A verdict that is `kept` from an earlier grade stands, with the points that its test carries
+        now. `charge` gets the processor seconds that the judge spends on the answers to each test.
         """
         self._failed.clear()
         self._charge = charge
@@ -82,7 +81,7 @@ class Judge:
         )
 
     def carried(self, verdicts: Sequence[Verdict], examinee: Examinee) -> dict[str, Paid]:
-        """Returns, by exercise of the last submission, where its mistake is paid for."""
+        """Returns, by exercise, the roots at which the last submission's mistakes are deducted."""
 
         def asked(test: str) -> Sequence[AnsweredCall]:
             if test not in self._failed:
@@ -107,7 +106,7 @@ class Judge:
                 self._ask_the_rest(test, examinee, asked)
             self._failed.keep(test.id, asked)
         if sum(one.size for one in asked) > _MUCH:
-            # Exceptions and their tracebacks hold one another, and the answers.
+            # Exceptions and their tracebacks form cycles, which keep the answers in memory.
             del asked
             gc.collect()
         return verdict._replace(duration_s=round(time.monotonic() - started, 6))
@@ -116,14 +115,14 @@ class Judge:
         ended = self._suite.run(test.id, self._bench)
         self._charge(ended.observed.seconds)
         if not test.is_outcome(ended.raised) and self._is_passed_by_the_reference(test):
-            # The test holds up where answers are right: these answers broke it.
+            # The test works with right answers: the submission's answers broke it.
             ended = Ended(AssertionError("the answer cannot be compared"), ended.observed)
         return test.ended(ended.raised, ended.observed)
 
     def _ask_the_rest(self, test: Test, examinee: Examinee, asked: Sequence[AnsweredCall]) -> None:
-        """Makes the calls of a failed test that it had not come to, as if nothing had failed.
+        """Makes the remaining calls of a failed test, as if nothing had failed.
 
-        Otherwise the next call would tell a submission that its last answer was wrong.
+        Otherwise the next call would reveal to a submission that its last answer was wrong.
         """
         self._interview = RememberedSession(examinee.ask, asked)
         bench = replace(self._bench, case_of=lambda test_id: self._case(test_id).branch())

@@ -1,4 +1,4 @@
-"""The judge at work: submissions come in, one after another, and their grades go out."""
+"""The judge's service: submissions come in, one after another, and their grades go out."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from grader.testing.outcome import Plainly
 from grader.testing.suite import Suite
 from grader.worker.packages import is_installed
 
-# The first one's calls draw the cases and compute the references.
+# The calls of the first submission draw the cases and compute the references.
 _SUBMISSIONS_THAT_LEAVE_MUCH = 2
-# So many times its seconds may a call take while the machine is busy.
+# On a busy machine, a call may take this many times its seconds.
 _NET = 3
 
-# Bytes that a judge may have beyond what a submission may: answers, and what compares them.
+# Bytes of a judge beyond a submission's limit, for answers and their comparison.
 _MEMORY_TO_COMPARE = 512 << 20
 
 Say = Callable[[dict[str, Any]], None]
@@ -67,7 +67,7 @@ class SubmissionOutcome:
 
 
 class JudgeService:
-    """Grades the submissions that come in; `say` tells verdicts to whoever follows."""
+    """A service that grades submissions as they come; `say` sends verdicts to the coordinator."""
 
     def __init__(
         self,
@@ -91,16 +91,16 @@ class JudgeService:
         self._graded = 0
 
     def prepare(self) -> dict[str, Any]:
-        """Warms up; what there is to say to whoever sends submissions.
+        """Warms up; returns the maximum score for the coordinator.
 
         Raises:
-            BadAssignment: if no worker can compute on the device, or with the seed of home.
+            BadAssignment: if no worker can compute on the device, or the seed is that of home.
         """
         if self._settings.seed == HOME_SEED:
             raise BadAssignment(
                 f"with the seed {HOME_SEED} is drawn what students have at home: choose another"
             )
-        # That it warms up is no submission's time; why it did not, the first one will tell.
+        # Warming up is charged to no submission. If it fails, the first submission reports why.
         with contextlib.suppress(ForkServerLost):
             self._servers.current().wait_until_ready()
         require_device(self._servers.current(), self._scratch, self._settings.device)
@@ -232,7 +232,7 @@ class JudgeService:
         return Imports(seconds, tuple(prepared.environment.lacking), failed)
 
     def _told(self, verdicts: Iterable[Verdict], follow: bool) -> Iterator[Verdict]:
-        """Yields the verdicts; each is said when it is reached, if somebody follows."""
+        """Yields the verdicts; sends each when it is reached, if the coordinator asks for that."""
         for verdict in verdicts:
             if follow:
                 self._say({"verdict": verdict.as_json()})
@@ -240,7 +240,7 @@ class JudgeService:
 
 
 def _cell_note(raised: Raised) -> str:
-    """Says in a sentence for the instructor what a cell raised, and where."""
+    """Returns a sentence for the instructor about the exception of a cell."""
     what = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
     last = raised.frames[-1] if raised.frames else None
     place = f" ({last.file}:{last.line}: {last.source})" if last else ""
@@ -248,13 +248,14 @@ def _cell_note(raised: Raised) -> str:
 
 
 def _skip_notes(not_run: Sequence[str]) -> tuple[str, ...]:
-    """Says in a sentence for the instructor which parts of a notebook were not run."""
+    """Returns a sentence for the instructor about the parts of a notebook that were not run."""
     return (f"Not run while it is graded: {plain(', '.join(not_run))}.",) if not_run else ()
 
 
 def _spare_the_collector() -> None:
-    """Exempts tests, references and cases from garbage collection, which costs a tenth of the
-    time.
+    """Exempts the present objects from garbage collection, which costs a tenth of the time.
+
+    These are the tests, the references and the cases.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Tests in which a known mistake takes part: as the submission, or in the reference's place."""
+"""Tests with a known mistake, in place of the submission or of the reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from grader.testing.outcome import Plainly, StudentFault
 from grader.testing.suite import Suite
 from grader.worker.performing import perform
 
-# What a class's answers came to is remembered; of many, the latest.
+# The latest results of a class's answers are remembered.
 _MOST_REMEMBERED = 1 << 14
 
 
@@ -33,9 +33,9 @@ class Way(NamedTuple):
 
 
 class Variants:
-    """Runs tests with variants of the references; each outcome is the same for a whole class.
+    """Runs of tests with variants of the references; a whole class shares each outcome.
 
-    Cases are those of the judge: every way is asked what submissions are asked.
+    The cases are those of the judge: each variant gets the same calls as the submissions.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class Variants:
         return self._alone[test, way]
 
     def accounts_for(self, test: str, way: Way, asked: Sequence[AnsweredCall], ask: Ask) -> bool:
-        """Returns whether the answers with which a test failed are just those of the mistake.
+        """Returns whether the answers with which a test failed are exactly those of the mistake.
 
-        The test passes if the mistake stands in the reference's place. Where it asserts something
-        that the mistake breaks by itself, its answers must be the mistake's one by one. `ask` asks
-        the submission what the test asks for beyond that.
+        They are if the test passes with the mistake in the reference's place. If the mistake itself
+        breaks an assertion of the test, each answer must equal the mistake's. `ask` makes the calls
+        of the submission that the test needs beyond `asked`.
         """
         digests = tuple(one.digest for one in asked)
         key = (test, way, digests)
@@ -110,7 +110,7 @@ class Variants:
         )
 
     def _case(self, test: str, way: Way) -> Case:
-        """Returns the same inputs as everybody's, with what the mistake makes of them."""
+        """Returns the inputs that all submissions get; the mistake gives their expected values."""
         if (test, way) not in self._cases:
             drawn = self._case_of(test)
             self._cases[test, way] = Case(drawn.generator, drawn.drawn)
