@@ -1,7 +1,7 @@
-"""The grades in a folder as those see them who are not to know whose they are.
+"""The grades in a folder without names, for readers who must not know the people.
 
-Each submission has a number, drawn at random when it is first asked for, and kept: it tells
-nothing, neither by its size nor by its order, and is the same in every report of the folder.
+Each submission has a number, drawn at random when it is first asked for, and kept. Neither its size
+nor its order reveals anything, and it is the same in every report of the folder.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from grader.results.rows import People
 _KEY = "numbers"
 _SMALLEST = 100
 _WORD = re.compile(r"[\w'’-]+")
-_LONGEST = 8  # words of a name
-_JOINED, _SHORTEST_JOINED = 3, 6  # words that were joined to one, and characters of that
-_SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of what is taken for a name where it stands alone
-# What is said in code and messages is no name there, whoever is called so.
-# Of a file of a download, what the platform put before the name that it was handed in with.
+_LONGEST = 8  # words of a name, at most
+_JOINED, _SHORTEST_JOINED = 3, 6  # words joined to one, at most, and its characters, at least
+_SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of a name that stands alone, at least
+# The platform's prefix in the name of a downloaded file.
 _BEFORE_A_FILE = re.compile(r".*?_\d+_\d+_|.*?_assignsubmission_[a-z]+_", re.DOTALL)
 _ADAPTERS = "adapters.py"
+# In code and in messages these words are never names, although some people have them.
 _NO_NAMES = frozenset({*dir(builtins), *keyword.kwlist, *keyword.softkwlist})
 _LONGEST_ID = 19
 _Value = TypeVar("_Value")
@@ -46,12 +46,12 @@ def called(number: int) -> str:
 
 
 def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
-    """Returns the number of each submission, and of those called `more`.
+    """Returns the number of each submission, and of each of the names in `more`.
 
-    New ones are drawn and kept.
+    New numbers are drawn and kept.
 
     Raises:
-        StoreError: if they cannot be read, or new ones not be kept.
+        StoreError: if numbers cannot be read, or new ones cannot be kept.
     """
     wanted = [*(outline.submission for outline in results.outlines()), *more]
     known = results.numbers()
@@ -72,7 +72,7 @@ def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
 
 
 def _ids(people: People) -> Iterator[int]:
-    """Returns the class's numeric ids: nobody's id may be another person's number."""
+    """Returns the class's numeric ids, because no submission's number may be a person's id."""
     everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
     return (int(one.id) for one in everyone if one.id.isdecimal() and len(one.id) < _LONGEST_ID)
 
@@ -83,7 +83,7 @@ def _kept(database: sqlite3.Connection) -> dict[str, int]:
 
 
 def _drawn(count: int, taken: set[int]) -> list[int]:
-    """Returns numbers that are free, of as many digits as leave most of them free."""
+    """Returns free numbers, with enough digits that most numbers stay free."""
     top = _SMALLEST
     while top < 4 * (count + len(taken) + _SMALLEST):
         top *= 10
@@ -92,14 +92,14 @@ def _drawn(count: int, taken: set[int]) -> list[int]:
 
 
 class Mask:
-    """Replaces the names of submissions and people, also within texts."""
+    """A mask for the names of submissions and people, also within texts."""
 
     def __init__(self, numbers: Mapping[str, int], people: People) -> None:
         self.labels = {name: called(number) for name, number in numbers.items()}
         self.names = {label: name for name, label in self.labels.items()}
         self._known: dict[tuple[str, ...], str] = {}
         self._firsts: set[str] = set()
-        # Of names that a platform wrote as one word, as Canvas does: "doejane".
+        # Names that a platform wrote as one word, as Canvas does: "doejane".
         self._joined: dict[str, str] = {}
         for name, label in self.labels.items():
             self.add(name, people.authors.get(name, ()), label)
@@ -115,7 +115,7 @@ class Mask:
                 self.add(own, (), f"handed-in.{suffix}")
 
     def add(self, name: str, people: Sequence[Author], label: str) -> None:
-        """Adds a submission and its people: all are called `label`."""
+        """Adds a submission and its people; `label` replaces all their names."""
         for person in people:
             if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(person.name):
                 self._joined.setdefault(person.name.casefold(), label)
@@ -127,7 +127,7 @@ class Mask:
                     self._firsts.add(known[0])
 
     def text(self, text: str) -> str:
-        """Returns a text in which names, ids and addresses of this class are labels."""
+        """Returns a text in which labels replace the names, ids and addresses of this class."""
         found = [*_WORD.finditer(text)]
         words = [match[0].casefold() for match in found]
         if self._firsts.isdisjoint(words) and not self._joined:
@@ -143,7 +143,7 @@ class Mask:
         return "".join([*pieces, text[end:]])
 
     def _found(self, words: Sequence[str], place: int) -> tuple[int, str]:
-        """Returns how many words from a place on are a name, and whose; 0 if none begins there."""
+        """Returns how many words from a place on are a name, and its label; 0 if they are none."""
         if words[place] in self._firsts:
             for length in range(min(_LONGEST, len(words) - place), 0, -1):
                 if label := self._known.get(tuple(words[place : place + length])):
@@ -180,7 +180,7 @@ class Mask:
 
 
 class AnonymousResults(Results):
-    """Results in which each submission is called by its number, in the order of these."""
+    """Results with numbers in place of the names of submissions, in the order of the numbers."""
 
     def __init__(self, named: Results, mask: Mask) -> None:
         people = People(
@@ -201,10 +201,10 @@ class AnonymousResults(Results):
 
     @classmethod
     def of(cls, results: Results) -> AnonymousResults:
-        """Returns these results, with numbers.
+        """Returns these results, with numbers in place of names.
 
         Raises:
-            StoreError: if numbers cannot be read, or not be kept.
+            StoreError: if numbers cannot be read, or new ones cannot be kept.
         """
         mask = Mask(numbered(results), results.people)
         mask.add_files(file for files in results.downloads().values() for file in files)
@@ -214,7 +214,7 @@ class AnonymousResults(Results):
         """Returns another batch over the same class, with the same numbers.
 
         Raises:
-            StoreError: if numbers cannot be read, or not be kept.
+            StoreError: if numbers cannot be read, or new ones cannot be kept.
         """
         names = [outline.submission for outline in other.outlines()]
         mask = Mask(numbered(self.named, names), self.named.people)
@@ -233,13 +233,13 @@ class AnonymousResults(Results):
     def grades(self, first: int = -1) -> Iterator[Grade]:
         """Returns the grades in the order of their numbers.
 
-        If only the `first` are wanted, these.
+        If `first` is not negative, returns that many of them.
         """
         labels = [outline.submission for outline in self.outlines()]
         return self.grades_of(labels if first < 0 else labels[:first])
 
     def bare_grades(self) -> Iterator[Grade]:
-        """Yields the grades in the order of their numbers, with no more than settling needs."""
+        """Yields the grades in the order of their numbers, with only what settling needs."""
         found = {self.mask.labels[one.submission]: one for one in self.named.bare_grades()}
         for outline in self.outlines():
             if (grade := found.get(outline.submission)) is not None:
@@ -273,7 +273,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _is_telling(words: Sequence[str]) -> bool:
-    """Returns whether these words are a name wherever they stand, and not any word or number."""
+    """Returns whether these words are certainly a name, and not an ordinary word or number."""
     if len(words) != 1:
         return len(words) > 1
     (word,) = words

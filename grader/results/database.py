@@ -1,4 +1,4 @@
-"""The SQLite file: its tables, its lock, its state, and whether it is one of ours."""
+"""The SQLite file: its tables, its lock, its state, and the check that it is a store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GET = "SELECT value FROM batch WHERE key = ?"
 
 
 def state_of(database: sqlite3.Connection) -> str:
-    """Returns the name of the store's state; nothing where it is not known.
+    """Returns the name of the store's state; "" if the state is not known.
 
     Each change draws a new name, so that no two states share one, in any store.
     """
@@ -60,8 +60,8 @@ SCHEMA_VERSION = 6
 FILE = "results.sqlite"
 LINES = "results.jsonl"
 
-# A row of `test` is a test as it was when a grade was made; a test with new points is a new row.
-# Where rtol is given, an error of NULL is infinite, as in `results.jsonl`. `author`, `late` and
+# A row of `test` is a test as it was when a grade was made; a test with new points is a new row. If
+# rtol is not NULL, an error of NULL is infinite, as in `results.jsonl`. `author`, `late` and
 # `absentee` hold names, because people are known before their submission has a number. A row of
 # `words` replaces the message and the errors of the verdict at its place; `said` is the message of
 # the whole submission.
@@ -193,11 +193,11 @@ CREATE TABLE lacking (
 
 
 class StoreError(Refusal):
-    """The results cannot be read or written; the text is one sentence that says why."""
+    """Results that cannot be read or written; the text is one sentence that says why."""
 
 
 class ForeignStore(StoreError):
-    """The folder's results are not this assignment's, or not of this version of the grader."""
+    """Results of another assignment, or of another version of the grader."""
 
 
 def connect(file: Path, mode: str) -> sqlite3.Connection:
@@ -254,7 +254,7 @@ def tables(database: sqlite3.Connection, file: Path) -> set[str]:
     """Returns the names of the tables and indices; none in a new file.
 
     Raises:
-        ForeignStore: if it is no file of SQLite.
+        ForeignStore: if the file is not an SQLite file.
     """
     try:
         return {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
@@ -277,7 +277,7 @@ def check(database: sqlite3.Connection, file: Path, assignment: str | None = Non
     """Returns the name of the results' assignment, which must be `assignment` if given.
 
     Raises:
-        ForeignStore: if they are of another assignment or schema, or no results at all.
+        ForeignStore: if the file has another assignment or schema, or is not a store.
     """
     if "batch" not in tables(database, file):
         raise ForeignStore(_foreign(file, "is not a store of results"))
@@ -293,10 +293,10 @@ def check(database: sqlite3.Connection, file: Path, assignment: str | None = Non
 
 
 def refuse_foreign_lines(folder: Path) -> None:
-    """Refuses a folder whose `results.jsonl` no batch can have written: a batch would replace it.
+    """Refuses a folder whose `results.jsonl` is not a batch's: a batch would replace it.
 
     Raises:
-        ForeignStore: if there is such a file, or something that is none, and no store beside it.
+        ForeignStore: if the path exists, but is not a file, or has no store beside it.
     """
     lines, store = folder / LINES, folder / FILE
     if os.path.lexists(lines) and not (lines.is_file() and store.is_file()):
@@ -311,13 +311,13 @@ _LOCK = "results.lock"
 
 
 class StoreInUse(StoreError):
-    """Another batch is writing to the folder."""
+    """A folder that another batch is writing to."""
 
 
 def lock_folder(folder: Path) -> int:
-    """Makes the folder if need be; the descriptor returned holds its lock until it is closed.
+    """Makes the folder if needed; the descriptor returned holds its lock until it is closed.
 
-    The system closes it whatever ends the process, so that no lock is left behind.
+    The system closes the descriptor however the process ends, so that no lock is left behind.
 
     Raises:
         StoreInUse: if another process holds the lock.

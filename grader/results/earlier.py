@@ -1,6 +1,6 @@
-"""Verdicts of an earlier grade that stand in the next one, and wrong answers without a name.
+"""The parts of an earlier grade that stand in the next one: verdicts and words.
 
-The imports of a class are kept with these.
+The names of wrong answers and the imports of a class are read and written here as well.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?
 
 @dataclass(frozen=True, slots=True)
 class EarlierGrade:
-    """A complete grade without a message about the submission as a whole.
+    """A complete grade without a message about the whole submission.
 
-    `key` stands for all that it depended on, `verdicts` are as the judge reached them, without
-    words. `late_import` is the message about a submission whose import took too long: no test was
-    run, and all have the same verdict.
+    `key` is a hash of all that it depended on. `verdicts` are as the judge reached them, without
+    words. `late_import` is the message about a submission whose import took too long. No test of it
+    was run, and all have the same verdict.
     """
 
     key: str
@@ -48,8 +48,8 @@ class EarlierGrade:
 class EarlierWords:
     """The words for a grade, as rows of the tables: those of tests by the tests' ids.
 
-    `wrong` are the answers that nothing explains, each at its place; `missing` is the reason why
-    words are missing, or None.
+    `wrong` are the answers that nothing explains, each with its place. `missing` is why words are
+    missing, or None.
     """
 
     tests: Mapping[str, tuple[Any, ...]]
@@ -62,7 +62,7 @@ class EarlierWords:
 def read_earlier(
     database: sqlite3.Connection, tests: Mapping[int, Test], name: str
 ) -> EarlierGrade | None:
-    """Returns the grade of a submission, if verdicts of it can stand without the others."""
+    """Returns the grade of a submission, if some of its verdicts can stand without the others."""
     row = database.execute(
         "SELECT number, key, suite_hash, status, message FROM submission WHERE name = ? "
         "AND finished AND (status = 'graded' AND message IS NULL OR status = 'unreadable')",
@@ -81,7 +81,7 @@ def read_earlier(
 
 
 def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:
-    """Returns the words for the grade of a submission, if it was explained, as far as that went."""
+    """Returns the words for a submission's grade, complete or not; None if it was not explained."""
     row = database.execute(
         "SELECT number, said, unexplained FROM submission WHERE name = ?", (well_formed(name),)
     ).fetchone()
@@ -103,7 +103,7 @@ def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:
 def write_words(
     database: sqlite3.Connection, number: int, tests: Iterable[str], words: EarlierWords
 ) -> None:
-    """Writes earlier words for the grade of the submission with a number, which has these tests."""
+    """Writes earlier words for the grade of a numbered submission, which has these tests."""
     rows = [
         (number, place, *words.tests[test])
         for place, test in enumerate(tests)
@@ -118,7 +118,7 @@ def write_words(
 
 
 def went_wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
-    """Returns which tests went wrong, and in which way: what words are for."""
+    """Returns the tests that did not pass, with their statuses: these need words."""
     return {one.id: one.status for one in verdicts if one.status is not Status.PASSED}
 
 
@@ -131,7 +131,7 @@ def read_test_hashes(database: sqlite3.Connection, suite_hash: str) -> dict[str,
 def write_test_hashes(
     database: sqlite3.Connection, suite_hash: str, hashes: Mapping[str, str]
 ) -> None:
-    """Remembers a suite for the next one, and forgets those of which no grade is left."""
+    """Stores the hashes of a suite, and deletes suites that no grade depends on."""
     database.execute(
         "DELETE FROM suite_test WHERE suite_hash NOT IN (SELECT suite_hash FROM submission)"
     )
@@ -162,7 +162,7 @@ Named = tuple[str, str, Diagnosis]
 def write_wrong(
     database: sqlite3.Connection, submission: int, wrong: Iterable[WrongAnswers]
 ) -> None:
-    """Writes the answers of the submission with a number, in place of what was known before."""
+    """Writes the unexplained answers of a numbered submission in place of its earlier ones."""
     database.execute("DELETE FROM wrong_answers WHERE submission = ?", (submission,))
     rows = [(submission, place, json.dumps(one.as_json())) for place, one in enumerate(wrong)]
     database.executemany(ADD_WRONG, rows)
@@ -177,9 +177,9 @@ def read_wrong(database: sqlite3.Connection) -> dict[str, list[WrongAnswers]]:
 
 
 def write_names(database: sqlite3.Connection, named: Sequence[Named]) -> None:
-    """Says what explains the failed tests of submissions' exercises, where nothing else does.
+    """Writes an instructor's explanations of failed tests that nothing else explains.
 
-    Names that were given so before, and are not given now, are taken back.
+    Names that were given earlier, and are not given now, are taken back.
     """
     given = read_given(database)
     told = [[submission, exercise, said.mistake] for submission, exercise, said in named]
@@ -193,7 +193,7 @@ def write_names(database: sqlite3.Connection, named: Sequence[Named]) -> None:
 
 
 def read_given(database: sqlite3.Connection) -> list[list[str]]:
-    """Returns which submissions were told which names, by exercise, when that was written last."""
+    """Returns the names given last, each with its submission and exercise."""
     row = database.execute(_GIVEN).fetchone()
     return [] if row is None else list(json.loads(row[0]))
 
@@ -203,7 +203,7 @@ _ADD_LACKING = "INSERT OR IGNORE INTO lacking (submission, name) VALUES (?, ?)"
 
 
 def write_imports(database: sqlite3.Connection, submission: int, imports: Imports) -> None:
-    """Writes what a submission imports."""
+    """Writes the imports of a submission."""
     of_imports = [(submission, name, seconds) for name, seconds in imports.seconds.items()]
     database.executemany(_ADD_IMPORT, of_imports)
     lacking = [(submission, well_formed(name)) for name in imports.lacking]
@@ -211,7 +211,7 @@ def write_imports(database: sqlite3.Connection, submission: int, imports: Import
 
 
 def read_lacking(database: sqlite3.Connection) -> dict[str, set[str]]:
-    """Returns the packages that were not there for each submission, by its name."""
+    """Returns the packages that were missing for each submission, by its name."""
     lacking: dict[str, set[str]] = {}
     joined = (
         "SELECT submission.name, lacking.name FROM lacking JOIN submission ON number = submission"
@@ -222,7 +222,7 @@ def read_lacking(database: sqlite3.Connection) -> dict[str, set[str]]:
 
 
 def read_class_imports(database: sqlite3.Connection) -> ClassImports:
-    """Returns the imports by their total seconds and the lacking packages by count, most first."""
+    """Returns the imports by their total seconds and the missing packages by count, most first."""
     imported = database.execute(
         "SELECT name, COUNT(*), SUM(seconds) FROM import GROUP BY name ORDER BY 3 DESC, name"
     )

@@ -49,7 +49,7 @@ _OUTLINES = (
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A grade without its verdicts; not graded is also one of which a test was not."""
+    """A grade without its verdicts; *not graded* also if a single test was not judged."""
 
     submission: str
     status: GradeStatus
@@ -60,8 +60,8 @@ class Outline:
 class Results:
     """The grades in a folder, for reading; while a batch runs, those that have arrived.
 
-    `state` is a name for all that was there when it was opened: results of one state are the same.
-    Where it is not known, it is empty.
+    `state` is the name of the state in which the store was opened; results of one state are the
+    same. It is empty if the state is not known.
     """
 
     def __init__(self, file: Path, assignment: str, people: People, state: str) -> None:
@@ -72,7 +72,7 @@ class Results:
 
     @property
     def file(self) -> Path:
-        """Returns the store that they are in."""
+        """Returns the store's file."""
         return self._file
 
     @property
@@ -82,7 +82,7 @@ class Results:
 
     @property
     def folder(self) -> Path:
-        """Returns the folder that they are in."""
+        """Returns the folder of the store."""
         return self._file.parent
 
     @property
@@ -92,28 +92,28 @@ class Results:
 
     @property
     def late(self) -> frozenset[str]:
-        """Returns the names of late submissions, as far as a platform told."""
+        """Returns the names of submissions that a platform called late."""
         return self._people.late
 
     @property
     def times(self) -> Mapping[str, datetime.datetime]:
-        """Returns when submissions were handed in, as far as a platform told."""
+        """Returns the times of handing in that a platform recorded."""
         return self._people.times
 
     @property
     def unsure(self) -> Mapping[str, str]:
-        """Returns why it is not certain whose some submissions are, by their names."""
+        """Returns, by submission, why it is not certain whose it is."""
         return self._people.unsure
 
     @property
     def absentees(self) -> tuple[Author, ...]:
-        """Returns the people on the roster without a submission; nobody if there is no roster."""
+        """Returns the people on the roster without a submission; none if there is no roster."""
         return self._people.absentees
 
     def grades(self, first: int = -1) -> Iterator[Grade]:
-        """Yields the grades in the order of the class, one at a time: as they are when this begins.
+        """Yields the grades in class order, one at a time, as they are when the iteration begins.
 
-        If only the `first` of them are wanted, these.
+        If `first` is not negative, yields that many of them.
 
         Raises:
             StoreError: if the file is damaged.
@@ -125,9 +125,9 @@ class Results:
                 yield _grade(db, tests, row)
 
     def bare_grades(self) -> Iterator[Grade]:
-        """Yields the grades in class order, with as much of each verdict as settling needs.
+        """Yields the grades in class order, with only the outcome and points of each verdict.
 
-        That is outcome and points, in a third of the time that whole ones take.
+        Settling needs no more, and this takes a third of the time of whole grades.
 
         Raises:
             StoreError: if the file is damaged.
@@ -147,8 +147,8 @@ class Results:
     def told_grades(self) -> Iterator[Grade]:
         """Yields the grades in class order, with the words of each verdict.
 
-        Of a test that was passed in silence, how long it took and what it measured is left out:
-        that is most of what reading a store costs.
+        Leaves out the duration and the measurement of tests that passed without any message.
+        Reading them is most of the cost of reading a store.
 
         Raises:
             StoreError: if the file is damaged.
@@ -172,9 +172,9 @@ class Results:
                 yield grade_of(row, tuple(verdicts), notes, db.execute(CARRIED, (number,)))
 
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
-        """Yields the grades of some submissions, in their order; those that have none are left out.
+        """Yields the grades of some submissions, in their order; skips submissions without a grade.
 
-        If they are wanted `whole`, with what there is to see beside the verdicts.
+        If `whole`, a grade also has its evidence.
 
         Raises:
             StoreError: if the file is damaged.
@@ -238,7 +238,7 @@ class Results:
         return LateRule.from_json(found) if found else None
 
     def tests(self) -> dict[str, str]:
-        """Returns the exercise of each test that some grade has a verdict of, by the test's id.
+        """Returns, by test id, the exercise of each test that has a verdict in some grade.
 
         Raises:
             StoreError: if the file is damaged.
@@ -248,7 +248,7 @@ class Results:
             return dict(db.execute(f"{used} ORDER BY number"))
 
     def count_unexplained(self) -> int:
-        """Returns how many submissions lack words, or some of them.
+        """Returns how many submissions have no words, or only some of them.
 
         Raises:
             StoreError: if the file is damaged.
@@ -258,7 +258,7 @@ class Results:
             return int(db.execute(counted).fetchone()[0])
 
     def class_imports(self) -> ClassImports:
-        """Returns the installed packages that the submissions import, and the packages they lack.
+        """Returns the installed packages that the submissions import, and the missing packages.
 
         Raises:
             StoreError: if the file is damaged.
@@ -267,7 +267,7 @@ class Results:
             return read_class_imports(db)
 
     def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
-        """Returns by submission, in the order of the class, answers that no known mistake explains.
+        """Returns, by submission in class order, the answers that no known mistake explains.
 
         Raises:
             StoreError: if the file is damaged.
@@ -276,7 +276,7 @@ class Results:
             return read_wrong(db)
 
     def options(self) -> dict[str, Any] | None:
-        """Returns the options of the batch, as `Store.set_options` was given them, if it was.
+        """Returns the options of the batch that `Store.set_options` stored, if any.
 
         Raises:
             StoreError: if the file is damaged.
@@ -285,7 +285,7 @@ class Results:
         return None if value is None else dict(json.loads(value))
 
     def paths(self) -> list[str]:
-        """Returns where the submissions lay when they were graded last.
+        """Returns the paths in which the submissions were when they were last graded.
 
         Raises:
             StoreError: if the file is damaged.
@@ -319,7 +319,7 @@ class Results:
         return None if row is None else str(row[0])
 
     def write_jsonl(self, path: Path) -> None:
-        """Writes `results.jsonl`: one line for each submission; all of it or nothing.
+        """Writes `results.jsonl`, with one line for each submission; writes all of it or nothing.
 
         Raises:
             StoreError: if it cannot be written.

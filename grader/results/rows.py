@@ -38,23 +38,23 @@ _ERRORS = (
 OF_WORDS = ("message", *_ERRORS, "mistake", "explanation", "hint", "file", "line", "step")
 _OF_A_VERDICT = f"test, status, score, message, {', '.join(_ERRORS)}, duration_s"
 _IN_WORDS = ", ".join(f"COALESCE(words.{name}, verdict.{name})" for name in ("message", *_ERRORS))
-# The verdicts of a submission, each with its words where it has some.
+# The verdicts of a submission, each with its words if it has any.
 VERDICTS = (
     f"SELECT test, status, score, {_IN_WORDS}, mistake, explanation, hint, file, line, step, "
     "duration_s FROM verdict LEFT JOIN words USING (submission, place) "
     "WHERE verdict.submission = ? ORDER BY verdict.place"
 )
-# The same, as the judge reached them.
+# The same, as the judge reached them, without words.
 REACHED = (
     f"SELECT test, status, score, message, {', '.join(_ERRORS)}, NULL, NULL, NULL, NULL, NULL, "
     "NULL, duration_s FROM verdict WHERE submission = ? ORDER BY place"
 )
-# Those among them of which there is something to say, with their places in front.
+# The verdicts that failed or have a message or words, each with its place in front.
 REMARKABLE = VERDICTS.replace("SELECT ", "SELECT verdict.place, ").replace(
     " ORDER BY",
     " AND (status <> 'passed' OR verdict.message IS NOT NULL OR words.place IS NOT NULL) ORDER BY",
 )
-# The same, without what is said of them and how long they took.
+# The outcomes alone, without messages and durations.
 OUTCOMES = "SELECT test, status, score FROM verdict WHERE submission = ? ORDER BY place"
 PLACED_OUTCOMES = OUTCOMES.replace("SELECT ", "SELECT place, ")
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
@@ -84,7 +84,7 @@ Test = tuple[str, str, Aspect, float, Visibility]
 
 
 def well_formed(text: str | None) -> Any:
-    """Returns the text; halves of surrogate pairs, which UTF-8 does not have, are escaped."""
+    """Returns the text with lone surrogates escaped, which UTF-8 cannot encode."""
     return text and text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -152,7 +152,7 @@ def grade_of(
     notes: tuple[str, ...],
     carried: Iterable[Sequence[Any]] = (),
 ) -> Grade:
-    """Returns the grade whose `submission_row` this is, and whose `carried_row`s."""
+    """Returns the grade that `submission_row` and `carried_row` wrote as rows."""
     name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row
     duration_s, message, isolation, said, unexplained = rest
     return Grade(
@@ -174,7 +174,7 @@ def grade_of(
 
 
 def test_of(row: Sequence[Any]) -> Test:
-    """Returns the test whose `row_of_test` this is."""
+    """Returns the test that `row_of_test` wrote."""
     test_id, exercise, aspect, max_score, visibility = row
     return test_id, exercise, Aspect(aspect), max_score, Visibility(visibility)
 
@@ -182,7 +182,7 @@ def test_of(row: Sequence[Any]) -> Test:
 def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
     """Returns the verdict of a row of `VERDICTS`.
 
-    A class has hundreds for each submission: reading one is most of what reading a store costs.
+    Each submission has hundreds of verdicts: reading them is most of the cost of reading a store.
     """
     (
         number, status, score, message, largest, relative, rtol, atol, ratio, wrong, total, worst,
@@ -215,7 +215,7 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
 
 
 def outcome_of(tests: Mapping[int, Test], number: int, status: str, score: float) -> Verdict:
-    """Returns the verdict of a row of `OUTCOMES`: how a test ended, and nothing of why."""
+    """Returns the verdict of a row of `OUTCOMES`: how a test ended, but not why."""
     test_id, exercise, aspect, max_score, visibility = tests[number]
     ended = _STATUSES[status]
     return Verdict(test_id, exercise, aspect, ended, score, max_score, visibility, 0.0)
@@ -236,7 +236,7 @@ def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _place(index: tuple[int, ...]) -> str:
-    """Returns an index of a tensor as a text; a class has few of them, many times."""
+    """Returns an index of a tensor as text; a class has few different ones."""
     return json.dumps(index)
 
 
@@ -249,15 +249,15 @@ def _index(text: str) -> tuple[int, ...]:
 _MOST = 4096
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _BREAKS_LINES = re.compile("[\x80-\x9f\u2028\u2029]")
-# Quotes within a text are escaped: in an object's JSON this is the field and nothing else.
+# Quotes inside a text are escaped, so that in an object's JSON only the field itself matches.
 _UNTIMED = '"duration_s": 0.0'
 
 
 class GradeLines:
-    """Writes grades as lines, given the tests by their numbers.
+    """A writer of grades as lines of JSON, given the tests by their numbers.
 
-    In a class nearly all verdicts are those of an earlier submission but for their durations: their
-    JSON is remembered.
+    Most verdicts in a class equal those of an earlier submission, except for the duration. Their
+    JSON is cached.
     """
 
     def __init__(self, tests: Mapping[int, Test]) -> None:
@@ -283,14 +283,14 @@ class GradeLines:
 
 
 def _in_one_line(text: str) -> str:
-    """Returns the JSON, for readers that split at any kind of line break as well."""
+    """Returns the JSON with all kinds of line breaks escaped, for readers that split at them."""
     if text.isascii():
         return text
     return _BREAKS_LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 
 _OF_AN_AUTHOR = "name, id, email"
-# Tables that stores of before lack.
+# Tables that are missing in earlier stores.
 _LATER = (
     "CREATE TABLE IF NOT EXISTS handed_in (submission TEXT PRIMARY KEY, at TEXT NOT NULL) "
     "WITHOUT ROWID",
@@ -301,10 +301,10 @@ _LATER = (
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Authors by the name of the submission, the names of late ones, and who handed in nothing.
+    """The people of a batch: authors by submission, the names of late submissions, and absentees.
 
-    `times` are when submissions were handed in, by their names, as far as a platform told;
-    `unsure` says of some why it is not certain whose they are.
+    `times` are the times of handing in that a platform recorded, by submission. `unsure` says why
+    it is not certain whose a submission is.
     """
 
     authors: Mapping[str, tuple[Author, ...]] = field(default_factory=dict)
@@ -361,7 +361,7 @@ def write_people(database: sqlite3.Connection, people: People) -> None:
 
 
 def _read_times(database: sqlite3.Connection) -> dict[str, datetime.datetime]:
-    """Returns when submissions were handed in."""
+    """Returns the times of handing in, by submission."""
     rows = _rows_of(database, "handed_in")
     return {name: datetime.datetime.fromisoformat(at) for name, at in rows}
 

@@ -80,8 +80,8 @@ _OF_GRADES = (
 class Store(Results):
     """The results of a batch that is running: the only writer to its folder; a context manager.
 
-    Every method may be called from any thread. Each change is one transaction: after a `kill -9`
-    it is there as a whole or not at all.
+    Every method may be called from any thread. Each change is one transaction: after a `kill -9`,
+    the store has all of it or nothing.
     """
 
     def __init__(
@@ -96,15 +96,15 @@ class Store(Results):
 
     @classmethod
     def open(cls, folder: Path, assignment: str) -> Store:
-        """Returns the store in a folder, which is made if there is none.
+        """Returns the store in a folder, which is created if it does not exist.
 
-        No other batch may write to it.
+        Locks the folder against other batches.
 
         Raises:
-            ForeignStore: if the folder holds other results than this assignment's, or a file that
-                is called like ours and is not.
-            StoreInUse: if another batch is running over it.
-            StoreError: if it cannot be written.
+            ForeignStore: if the folder holds another assignment's results, or a file that has the
+                name of a store but is not one.
+            StoreInUse: if another batch is writing to the folder.
+            StoreError: if the folder cannot be written.
         """
         file = folder / FILE
         refuse_foreign_lines(folder)
@@ -128,8 +128,8 @@ class Store(Results):
         """Returns the results in a folder, for reports; a batch may be writing to it.
 
         Raises:
-            ForeignStore: if they are not results of this version of the grader.
-            StoreError: if there are none.
+            ForeignStore: if the results are not of this version of the grader.
+            StoreError: if there are no results.
         """
         file = folder / FILE
         if not file.exists():
@@ -145,7 +145,8 @@ class Store(Results):
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A file that needs no companions can be copied, and read where nothing can be written.
+        # Without the WAL's companion files, the store can be copied, and read in a read-only
+        # folder.
         with contextlib.suppress(sqlite3.OperationalError):
             self._database.execute("PRAGMA busy_timeout = 0")
             self._database.execute("PRAGMA journal_mode = DELETE")
@@ -153,9 +154,9 @@ class Store(Results):
         os.close(self._folder_lock)
 
     def set_options(self, options: Mapping[str, Any]) -> None:
-        """Remembers the options of the batch, its seed among them, for when it is taken up again.
+        """Stores the options of the batch, its seed among them, so that it can be resumed.
 
-        They are whatever JSON can hold.
+        Any JSON is possible.
         """
         value = json.dumps(dict(options))
         if json.loads(value) == self.options():
@@ -164,14 +165,14 @@ class Store(Results):
             database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
 
     def set_paths(self, paths: Sequence[str]) -> None:
-        """Remembers where the submissions lie, for who wants to look at them again."""
+        """Stores the paths of the submissions, so that they can be read again."""
         if self.paths() != list(paths):
             with self._change() as database:
                 value = json.dumps(list(paths))
                 database.execute("INSERT OR REPLACE INTO batch VALUES ('paths', ?)", (value,))
 
     def set_downloads(self, names: Mapping[str, Sequence[str]]) -> None:
-        """Remembers what a platform's download calls what belongs to each submission."""
+        """Stores the names of each submission's files and folders in a platform's download."""
         if self.downloads() != {name: tuple(files) for name, files in names.items()}:
             with self._change() as database:
                 value = json.dumps({name: list(files) for name, files in names.items()})
@@ -183,7 +184,7 @@ class Store(Results):
             return dict(self._database.execute("SELECT name, submission_hash FROM submission"))
 
     def unexplained(self) -> dict[str, str]:
-        """Returns, by the names of submissions that lack words: why, in the class's order."""
+        """Returns, by submission without all words, the reason, in class order."""
         query = (
             "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL "
             "ORDER BY position, name"
@@ -203,7 +204,7 @@ class Store(Results):
             return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
 
     def earlier(self, submission: str) -> EarlierGrade | None:
-        """Returns a submission's grade, if verdicts of it can stand without the others."""
+        """Returns a submission's grade, if some of its verdicts can stand without the others."""
         with self._one_at_a_time, saying(self._file, "read"):
             return read_earlier(self._database, numbered_tests(self._database), submission)
 
@@ -213,7 +214,7 @@ class Store(Results):
             return read_test_hashes(self._database, suite_hash)
 
     def set_test_hashes(self, suite_hash: str, hashes: Mapping[str, str]) -> None:
-        """Remembers what the verdicts on each test of a suite depend on."""
+        """Stores the hashes of the parts that the verdicts on each test of a suite depend on."""
         if self.test_hashes(suite_hash) != hashes:
             with self._change() as database:
                 write_test_hashes(database, suite_hash, hashes)
@@ -228,8 +229,8 @@ class Store(Results):
     ) -> None:
         """Writes a grade in place of the submission's earlier one, if there was one.
 
-        `key` stands for all that the grade depends on; `position` is the submission's place in the
-        class. If the same went `wrong` as in the earlier grade, the words for that stand.
+        `key` is a hash of all that the grade depends on; `position` is the submission's place in
+        the class. The earlier words stand if the same tests went `wrong` in the earlier grade.
         """
         name = well_formed(grade.submission)
         is_same = wrong is not None and went_wrong(grade.tests) == wrong
@@ -252,10 +253,10 @@ class Store(Results):
                 write_words(database, number, [test.id for test in grade.tests], words)
 
     def add_words(self, submission: str, words: Words) -> None:
-        """Writes what explains a submission's grade, in place of what was said before.
+        """Writes the words for a submission's grade in place of its earlier words.
 
-        Of a submission that has no grade, and of tests that its grade does not have, nothing is
-        kept; no outcome and no score is changed.
+        Words for a submission without a grade, or for tests that its grade does not have, are
+        dropped. No outcome and no score changes.
         """
         numbered = "SELECT number FROM submission WHERE name = ?"
         placed = "SELECT id, place FROM verdict JOIN test ON number = test WHERE submission = ?"
@@ -281,9 +282,9 @@ class Store(Results):
             database.execute(said, (message, missing, number))
 
     def set_names(self, named: Sequence[Named]) -> None:
-        """Writes what an instructor says of answers that nothing else explains, and nothing else.
+        """Writes an instructor's names of answers that nothing else explains.
 
-        It is told by submission and exercise; what was said so before is forgotten.
+        Each name is given by submission and exercise. Earlier names are dropped.
         """
         with self._change() as database:
             write_names(database, named)
@@ -296,10 +297,11 @@ class Store(Results):
         times: Mapping[str, datetime.datetime] = _NO_TIMES,
         unsure: Mapping[str, str] = _NOTHING_UNSURE,
     ) -> None:
-        """Writes who handed in what, in place of what was known before.
+        """Writes the authors of submissions in place of the earlier ones.
 
-        `authors` are those of each submission, by its name; `late` the names of late ones; `times`
-        are when submissions were handed in; `unsure` says why it is not certain whose some are.
+        `authors` maps the names of submissions to people. `late` are the names of late submissions.
+        `times` are the times of handing in. `unsure` says why it is not certain whose a submission
+        is.
         """
         known = {name: tuple(people) for name, people in authors.items() if people}
         people = People(known, frozenset(late), tuple(absentees), dict(times), dict(unsure))
@@ -310,7 +312,7 @@ class Store(Results):
             self._people = read_people(database)
 
     def set_late_rule(self, rule: LateRule | None) -> None:
-        """Remembers what handing in late costs, for who settles grades elsewhere."""
+        """Stores the late rule, for settling grades away from the assignment."""
         if rule == self.late_rule():
             return
         value = json.dumps(rule.as_json() if rule else None)
@@ -318,7 +320,7 @@ class Store(Results):
             database.execute("INSERT OR REPLACE INTO batch VALUES ('late', ?)", (value,))
 
     def keep_only(self, names: Sequence[str]) -> None:
-        """Forgets submissions that are not among `names`, the class as it is now, in its order."""
+        """Deletes submissions that are not among `names`, the present class in its order."""
         positions = {well_formed(name): position for position, name in enumerate(names)}
         with self._change() as database:
             known = database.execute("SELECT name, position FROM submission").fetchall()
@@ -332,7 +334,7 @@ class Store(Results):
             database.executemany("UPDATE submission SET position = ? WHERE name = ?", moved)
 
     def clear(self) -> None:
-        """Forgets every grade, and the options."""
+        """Deletes all grades, and the options."""
         with self._change() as database:
             for table in _OF_GRADES:
                 database.execute(f"DELETE FROM {table}")
@@ -340,7 +342,7 @@ class Store(Results):
             self._tests.clear()
 
     def update_jsonl(self, path: Path) -> None:
-        """Writes `results.jsonl`, unless it lies there as it was written of the same grades.
+        """Writes `results.jsonl`, unless the file already holds these grades unchanged.
 
         Raises:
             StoreError: if it cannot be written.

@@ -1,7 +1,6 @@
-"""Decisions of an instructor about grades, and whom and what they speak of.
+"""Decisions of an instructor about grades, and the people, submissions and tests that they name.
 
-Each decision knows its line in the file. They speak of people, submissions, exercises and tests of
-a class.
+Each decision knows its line in the file.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ Moment = datetime.datetime
 
 
 class BadDecisions(Refusal):
-    """The decisions cannot be used; the text says of each line that is wrong why, on its own."""
+    """Decisions that cannot be used; the text has a line for each fault in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Any decision: where it stands, why, by whom and when, as far as that was written down.
+    """Any decision: its place in the file, and its reason, author and time, if these are given.
 
-    `kind` is the name of its table, `file` and `line` are where that begins.
+    `kind` is the name of its table; `file` and `line` are the place where the table begins.
     """
 
     kind: str
@@ -43,15 +42,15 @@ class Decision:
 
     @property
     def source(self) -> str:
-        """Returns where it stands: "decisions.toml:12"."""
+        """Returns the place of the decision: "decisions.toml:12"."""
         return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointsChanged(Decision):
-    """Points of a person, or of everybody: in a test, an exercise or as a whole.
+    """Points of one person, or of everybody: in a test, an exercise or as a whole.
 
-    They become so many hundredths (`to`), or so many more or fewer (`by`).
+    Points are set to a number of hundredths (`to`), or changed by a number of hundredths (`by`).
     """
 
     person: str
@@ -71,7 +70,7 @@ class Comment(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excused(Decision):
-    """A person need not have done an exercise, or any of them if none is named."""
+    """A person who need not do an exercise, or any exercise if none is named."""
 
     person: str
     exercise: str = ""
@@ -79,9 +78,9 @@ class Excused(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extension(Decision):
-    """A person may hand in later: until a moment, or so many days longer.
+    """More time for a person: until a moment, or a number of days longer.
 
-    A moment without a time zone is meant in the assignment's.
+    A moment without a time zone is in the assignment's time zone.
     """
 
     person: str
@@ -91,7 +90,7 @@ class Extension(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenOut(Decision):
-    """A test or exercise does not count for anybody; as a `bonus`, it counts for who has it."""
+    """A test or exercise that is left out of all grades; as a `bonus`, its points come on top."""
 
     exercise: str = ""
     test: str = ""
@@ -100,7 +99,7 @@ class TakenOut(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenInstead(Decision):
-    """A person gets the grade of a submission, and of no other one."""
+    """The one submission whose grade a person gets."""
 
     person: str
     submission: str
@@ -108,7 +107,7 @@ class TakenInstead(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whose(Decision):
-    """An instructor says whose a submission is."""
+    """The person who handed in a submission, as an instructor says."""
 
     submission: str
     person: str
@@ -124,7 +123,7 @@ class LateDays(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandInTime(Decision):
-    """When a person handed in, where no platform told or another time counts."""
+    """The time when a person handed in, if no platform recorded it or another time counts."""
 
     person: str
     at: Moment
@@ -132,7 +131,7 @@ class HandInTime(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times(Decision):
-    """A table of when people handed in, in a file beside the decisions."""
+    """A table of the times when people handed in, in a file beside the decisions."""
 
     table: str
 
@@ -145,7 +144,7 @@ _Kind = TypeVar("_Kind", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """All decisions, in the order in which they are written: later ones are taken after others."""
+    """All decisions, in the order in which they are written and applied."""
 
     all: tuple[Decision, ...] = ()
 
@@ -158,21 +157,24 @@ _MOST_NAMES, _MOST_LISTED = 10_000, 8
 
 
 class Unknown(Exception):
-    """Nobody and nothing of this class is called so; the text says who or what may be meant."""
+    """A name that is unknown in this class; the text suggests known names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whom:
-    """Everybody, all of one submission, or one person in whichever submissions."""
+    """The people that a decision is about: everybody, all of one submission, or one person.
+
+    One person is meant in all of his or her submissions.
+    """
 
     submission: str | None = None
     author: Author | None = None
 
 
 def whoms(submission: str, author: Author) -> Iterator[Whom]:
-    """Yields all that an author of a submission is meant by.
+    """Yields all ways in which a decision may be about an author of a submission.
 
-    One of whom nothing is known by its name.
+    If only the author's name is known, it may also stand as a submission's name.
     """
     yield Whom()
     yield Whom(author=author)
@@ -182,7 +184,10 @@ def whoms(submission: str, author: Author) -> Iterator[Whom]:
 
 
 class ClassList:
-    """Finds people by a submission's name or number, or their own name, id or address; tests."""
+    """The people, submissions, exercises and tests of a class, found by name.
+
+    People are found by their own name, id or address, or by a submission's name or number.
+    """
 
     def __init__(
         self,
@@ -203,7 +208,7 @@ class ClassList:
 
     @classmethod
     def of(cls, results: Results) -> ClassList:
-        """Returns the class whose grades these are."""
+        """Returns the class list of some results."""
         names = [outline.submission for outline in results.outlines()]
         known = cls(names, results.authors, results.absentees, results.tests())
         known._numbers |= {
@@ -219,10 +224,10 @@ class ClassList:
         return None if _key(person) in self._people else self._numbers.get(_key(person))
 
     def whom(self, person: str, has_numbers: bool = True) -> Whom:
-        """Returns whom a decision means; where numbers stand for nobody, a number is an id.
+        """Returns the people that a decision names; without `has_numbers`, numbers are ids alone.
 
         Raises:
-            Unknown: if that is nobody, or not one person.
+            Unknown: if the name fits no person, or several.
         """
         key = _key(person)
         if key == EVERYBODY:
@@ -243,7 +248,7 @@ class ClassList:
         raise Unknown(f"{person!r} is nobody of this class: {_meant(person, self._shown)}")
 
     def submission(self, name: str) -> str:
-        """Returns the submission of a name.
+        """Returns the submission with a name or number.
 
         Raises:
             Unknown: if there is none.
@@ -261,7 +266,7 @@ class ClassList:
         return tuple(dict.fromkeys(self._tests.values()))
 
     def exercise(self, name: str) -> str:
-        """Returns the exercise of a name.
+        """Returns the exercise with a name.
 
         Raises:
             Unknown: if there is none.
@@ -283,7 +288,7 @@ class ClassList:
         return found
 
     def exercise_of(self, test: str) -> str:
-        """Returns the exercise that a test, named by its whole id, is of."""
+        """Returns the exercise of a test, which is given by its whole id."""
         return self._tests[test]
 
 
@@ -293,7 +298,7 @@ def _is_called(test: str, name: str) -> bool:
 
 
 def _names(test: str) -> tuple[str, str, str, str]:
-    """Returns the possible names of a test: the id, with or without its file and its parameters."""
+    """Returns the possible names of a test: its id, with or without its file and its parameters."""
     _, _, function = test.partition("::")
     return test, test.partition("[")[0], function, function.partition("[")[0]
 
@@ -303,7 +308,7 @@ def _key(text: str) -> str:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    """Says what may be meant, of many names the nearest alone."""
+    """Returns a suggestion for an unknown name: the nearest of many, or all of a few."""
     names = [*dict.fromkeys(known)]
     said = meant(name, names[:_MOST_NAMES])
     is_short = said.endswith("?") or len(names) <= _MOST_LISTED

@@ -1,10 +1,10 @@
-"""`decisions.toml`: read with the line of everything in it, added to, and taken from.
+"""`decisions.toml`: read with the line of each decision, extended and shortened.
 
-The file is a row of tables, one for each decision, and each is read by itself. So decisions of two
-people are laid together as text, and a word on a wrong one names its line. A new one is written
-behind the others, and nothing of what is there is written anew.
+The file is a sequence of tables, one for each decision, and each table is read by itself. Decisions
+of two people can thus be merged as text, and an error names its line. A new decision is appended;
+the tables before it are not rewritten.
 
-Each table has a form; what breaks it is a fault, told with its line.
+Each table has a form; a violation of it is reported with its line.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _OF_ALL = ("reason", "who", "when")
 
 @dataclass(frozen=True, slots=True)
 class TableForm:
-    """The keys of a table: those that it needs, of each group exactly or at most one, others.
+    """The keys of a table: needed ones, groups with exactly or at most one, and those of any table.
 
-    `made` makes the decision of what is written.
+    `made` makes the decision from the values.
     """
 
     made: Callable[..., Decision]
@@ -77,7 +77,7 @@ FORMS: Mapping[str, TableForm] = {
 
 
 def decision_of(kind: str, table: Mapping[str, Any], file: str, line: int) -> Decision:
-    """Returns the decision of a table without complaints."""
+    """Returns the decision of a table without faults."""
     fields = dict(table)
     for key in ("to", "by"):
         if key in fields:
@@ -167,7 +167,7 @@ _HEAD = """\
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The lines of one table: the first (from 1), the one behind the last, and what they say."""
+    """The lines of one table: its first line (from 1), the line after its last, and its content."""
 
     first: int
     end: int
@@ -178,7 +178,7 @@ def read_decisions(file: Path) -> Decisions:
     """Returns the decisions in a file; none if there is no such file.
 
     Raises:
-        BadDecisions: if it cannot be read, or with a line for each thing in it that is wrong.
+        BadDecisions: if the file cannot be read, or has faults; the text has a line for each.
     """
     decisions: list[Decision] = []
     wrong: list[str] = []
@@ -204,10 +204,10 @@ def read_decisions(file: Path) -> Decisions:
 
 
 def refuse(wrong: list[str]) -> None:
-    """Refuses decisions of which something is wrong.
+    """Refuses decisions with faults.
 
     Raises:
-        BadDecisions: if anything is.
+        BadDecisions: if there is a fault.
     """
     if wrong:
         more = [f"and {len(wrong) - _SHOWN} more"] * (len(wrong) > _SHOWN)
@@ -215,10 +215,10 @@ def refuse(wrong: list[str]) -> None:
 
 
 def append_decision(file: Path, kind: str, table: Mapping[str, Any]) -> int:
-    """Writes a decision behind those that are there; the line that it begins in.
+    """Appends a decision to the file, and returns the line in which it begins.
 
-    Who merges two such files by lines finds a different first and last line in any two tables, and
-    in between no more than three equal ones: so whole tables are kept together.
+    A merge by lines keeps tables whole. The first and last lines of any two tables differ, and at
+    most three lines in between are equal.
 
     Raises:
         BadDecisions: if the file holds something else, or cannot be written.
@@ -234,10 +234,10 @@ def append_decision(file: Path, kind: str, table: Mapping[str, Any]) -> int:
 
 
 def remove_decision(file: Path, line: int) -> None:
-    """Takes the decision out that begins in a line; what stands around it stays as it is.
+    """Removes the decision that begins in a line; all around it stays unchanged.
 
     Raises:
-        BadDecisions: if none does, or the file cannot be written.
+        BadDecisions: if no decision begins there, or the file cannot be written.
     """
     lines = _lines(file)
     table = next((one for one in _tables(file, lines) if one.first == line), None)
@@ -245,7 +245,7 @@ def remove_decision(file: Path, line: int) -> None:
         raise BadDecisions(f"{file.name}:{line}: no decision begins here")
     end = table.end
     while end > table.first and lines[end - 2].lstrip()[:1] in ("", "#"):
-        end -= 1  # what stands before the next decision belongs to that
+        end -= 1  # comments before the next decision belong to that
     kept = [*lines[: table.first - 1], *lines[end - 1 :]]
     _write(file, "\n".join(kept).rstrip() + "\n")
 
@@ -272,12 +272,10 @@ def _write(file: Path, text: str) -> None:
 
 
 def _tables(file: Path, lines: list[str]) -> Iterator[Written]:
-    """Yields the tables of a file, each with its lines.
+    """Yields the tables of a file, each with its lines; text before the first header is one too.
 
-    What stands before the first is one as well.
-
-    A text of several lines may hold what looks like a table's first line: but what ends within a
-    text is no TOML, and what ends before a table is.
+    A string of several lines may hold a line that looks like a header. A part that ends inside a
+    string is not TOML, but a part that ends before a header is.
     """
     _refuse_markers(file, lines)
     first = 0
@@ -304,7 +302,7 @@ def _refuse_markers(file: Path, lines: list[str]) -> None:
 
 
 def _located(file: Path, first: int, error: tomllib.TOMLDecodeError) -> str:
-    """Returns the error in the TOML, with the line counted in the file."""
+    """Returns the error in the TOML, with its line counted in the whole file."""
     said = str(error)
     place = re.search(r"\(at line (\d+), column \d+\)|\(at end of document\)", said)
     line = first + int(place[1]) if place and place[1] else first + 1
@@ -313,7 +311,7 @@ def _located(file: Path, first: int, error: tomllib.TOMLDecodeError) -> str:
 
 
 def _line_of(key: str, lines: list[str], table: Written) -> int:
-    """Returns the line of a table that a key stands in, or else its first one."""
+    """Returns the line of a key in a table, or else the table's first line."""
     named = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
     within = range(table.first - 1, min(table.end - 1, len(lines)))
     return next((n + 1 for n in within if key and named.match(lines[n])), table.first)

@@ -1,4 +1,4 @@
-"""Opens the decisions on a class: their file, the table of times, anonymous classes."""
+"""The opening of the decisions on a class: their file, the table of times, anonymous classes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from grader.results.decisions.settling import Aimed, DecisionTarget, Settling
 from grader.results.results import Results
 
 Told = TypeVar("Told")
-# Headers without case, spaces and punctuation; the first that a table has is taken.
+# Headers without case, spaces and punctuation; the first one that a table has is used.
 _TIMES = (
     *("submittedat", "submitted", "submissiontime", "submissiontimestamp", "submissiondate"),
     *("handedin", "handedinat", "createdat", "time", "timestamp", "lastmodifiedsubmission"),
@@ -48,12 +48,12 @@ _LARGEST = 16 * 2**20
 
 
 def read_times(file: Path, known: ClassList) -> list[tuple[Whom, datetime.datetime]]:
-    """Returns when whom of the class handed in.
+    """Returns the times when people of the class handed in.
 
-    Rows of others, and rows without a time, are passed over.
+    Rows of other people, and rows without a time, are skipped.
 
     Raises:
-        BadDecisions: if it cannot be read, or has no column for times or people.
+        BadDecisions: if the file cannot be read, or has no column for times or people.
     """
     rows = _rows(file)
     header = [re.sub(r"[\W_]", "", cell.casefold()) for cell in rows[0]]
@@ -120,7 +120,7 @@ def _rows(file: Path) -> list[list[str]]:
 def of_submissions(
     told: Sequence[tuple[Whom, Told]], authors: Mapping[str, Sequence[Author]]
 ) -> dict[str, Told]:
-    """Returns the words told to people, by submission; the last ones where there are several."""
+    """Returns the values given for people, by submission; the last one if there are several."""
     by_author: dict[Author, list[str]] = {}
     for name, there in authors.items():
         for author in there:
@@ -136,7 +136,8 @@ def of_submissions(
 def masked(settling: Settling, mask: Mask) -> Settling:
     """Returns the same settling for an anonymous class, with equal points.
 
-    People are called as the submission that counts for them, members of a group with a number.
+    People are called by the label of the submission that counts for them; members of a group also
+    get a number.
     """
     names = _masked_names(settling, mask)
     labels = mask.labels
@@ -187,14 +188,14 @@ _People = dict[str, tuple[Author, ...]]
 def open_settling(
     results: Results, file: Path | None = None, start: Path | None = None
 ) -> Settling:
-    """Settles the grades of a class by the decisions in a file, by default the one beside them.
+    """Returns the settling of a class by the decisions in a file, by default that of its folder.
 
-    What handing in late costs is as the assignment says that `start`, by default the current
-    folder, lies in; if it lies in no such assignment, as it was when the batch ran.
+    The late rule comes from the assignment that `start`, by default the current folder, lies in. If
+    that is not the assignment of these grades, the late rule is the one stored by the batch.
 
     Raises:
         BadAssignment: if the assignment there cannot be used.
-        BadDecisions: if something in the file is wrong, or speaks of what is not in this class.
+        BadDecisions: if the file has a fault, or names something that is not in this class.
         StoreError: if the results cannot be read.
     """
     if isinstance(results, AnonymousResults):
@@ -269,7 +270,7 @@ def _aimed(decisions: Decisions, known: ClassList) -> tuple[Aimed, ...]:
 def _people(
     aimed: tuple[Aimed, ...], known: ClassList, authors: Mapping[str, tuple[Author, ...]]
 ) -> _People:
-    """Returns whom each submission counts for; where nobody is known, its name stands for them."""
+    """Returns the people of each submission; its own name stands for people that are unknown."""
     handed_in = {
         name: authors.get(name) or (Author(name=name),) for name in known.submissions.values()
     }
@@ -291,7 +292,7 @@ def _people(
 
 
 def _taken(aimed: tuple[Aimed, ...], known: ClassList) -> dict[str, frozenset[str]]:
-    """Returns, by submission, the decision that says whose it is."""
+    """Returns, by submission, the decisions that say whose it is."""
     found: dict[str, frozenset[str]] = {}
     for one in aimed:
         if isinstance(one.decision, TakenInstead | Whose):
@@ -307,9 +308,9 @@ def _times(
     rule: LateRule | None,
     beside: Path,
 ) -> tuple[dict[str, datetime.datetime], dict[str, str]]:
-    """Returns when each submission was handed in: as decided, as tables say, or as a platform told.
+    """Returns the time of each submission: decided, or else from a table, or else from a platform.
 
-    And which decision told it, if one did.
+    The second value maps submissions to the decision that set their time.
     """
     found: list[tuple[Whom, tuple[datetime.datetime, str]]] = []
     for one in aimed:

@@ -47,10 +47,10 @@ def worth(tests: Sequence[Verdict]) -> int:
 
 
 def counting(tests: Sequence[Verdict], taken_out: Set[str], bonus: Set[str] = frozenset()) -> int:
-    """Returns an exercise's points without some of its tests: the others carry them.
+    """Returns an exercise's points without some of its tests: the other tests carry them.
 
-    What counts beyond the values is gated by those values that are left, and what a forbidden call
-    costs is in the same proportion as before. What tests give that are a bonus comes on top.
+    Points beyond the values are gated by the values that are left. The deduction for a forbidden
+    call keeps its proportion. The points of bonus tests come on top.
     """
     left = [test for test in tests if test.id not in taken_out and test.id not in bonus]
     before, now = _gated(tests), Fraction(_gated(left))
@@ -62,9 +62,9 @@ def counting(tests: Sequence[Verdict], taken_out: Set[str], bonus: Set[str] = fr
 
 
 def excused_points(points: Mapping[str, tuple[int, int]], exercise: str) -> int:
-    """Returns the points of an exercise that a person is excused from: the share that others gave.
+    """Returns the points of an exercise that a person is excused from, in the others' proportion.
 
-    `points` are what each exercise gave and is worth.
+    `points` holds, by exercise, its points and its worth.
     """
     others = [pair for name, pair in points.items() if name != exercise]
     reached, possible = sum(got for got, _ in others), sum(of for _, of in others)
@@ -94,7 +94,7 @@ _Kind = TypeVar("_Kind", bound=Decision)
 
 @dataclass(slots=True)
 class _Exercise:
-    """An exercise as it stands: points and worth in hundredths, and the tests that do not count."""
+    """An exercise's present points and worth in hundredths, and the tests that do not count."""
 
     tests: list[Verdict]
     machine: int
@@ -105,16 +105,16 @@ class _Exercise:
 
     @property
     def ids(self) -> frozenset[str]:
-        """Returns its tests."""
+        """Returns the ids of the exercise's tests."""
         return frozenset(test.id for test in self.tests)
 
     @property
     def counts(self) -> bool:
-        """Returns whether some of its tests do."""
+        """Returns whether some of the exercise's tests count."""
         return not self.ids <= self.taken_out | self.bonus
 
     def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
-        """Returns the points left when some tests count for nobody or only for who passes."""
+        """Returns the points left after tests are taken out, or made a bonus."""
         before = counting(self.tests, self.taken_out, self.bonus)
         self.taken_out = self.taken_out - tests if as_bonus else self.taken_out | tests
         self.bonus = self.bonus | tests if as_bonus else self.bonus - tests
@@ -124,10 +124,10 @@ class _Exercise:
         return min(max(self.points + after - before, 0), most)
 
     def with_tests_at(self, points: int, tests: frozenset[str]) -> int:
-        """Returns the points that it has when some of its tests are given so many.
+        """Returns the exercise's points after some of its tests are set to `points`.
 
-        What the tests had lost may have come back already, from another exercise: nothing is given
-        twice, and more than the exercise is worth only if the tests are given more than they are.
+        Points that these tests lost may have been carried back already, and are not given twice.
+        The exercise gets more than its worth only if the tests are given more than theirs.
         """
         own = [test for test in self.tests if test.id in tests]
         most = max(self.worth, self.points) + max(points - worth(own), 0)
@@ -135,12 +135,12 @@ class _Exercise:
 
 
 class PersonsPoints:
-    """Begins with the machine's points; each step adds changes, and none takes one back.
+    """One person's points: they begin with the tests' points, and each step adds changes.
 
-    The order is part of what is promised: what is carried over from other exercises, then what does
-    not count for anybody, then what was decided of tests and exercises, then what a person is
-    excused from, then lateness, and last what was decided of the whole, from which nothing is taken
-    any more.
+    No step undoes a change. The order of the steps is a promise: first points carried over from
+    other exercises, then tests and exercises taken out. Decisions about tests and exercises follow,
+    then excuses, then lateness. Decisions about the whole come last, so that nothing is deducted
+    from them.
     """
 
     def __init__(self, settling: Settling, grade: Grade, person: Author) -> None:
@@ -153,11 +153,11 @@ class PersonsPoints:
             name: _Exercise(tests, got := earned(tests), got, worth(tests))
             for name, tests in judged.items()
         }
-        self._whole = 0  # what was changed beside the exercises
+        self._whole = 0  # changes of the whole, outside the exercises
         self._changes: list[PointsChange] = []
 
     def settled(self) -> Settlement:
-        """Returns all steps, in their order."""
+        """Returns the settlement after all steps, in their order."""
         self._carry_over()
         self._take_out()
         self._decide_parts()
@@ -185,7 +185,7 @@ class PersonsPoints:
         )
 
     def _sources(self) -> frozenset[str]:
-        """Returns the decisions that name these people, or by which this submission is theirs."""
+        """Returns the decisions that name this person, or that assign this submission."""
         naming = {one.source for one, target in self._of(Decision) if target.whom != Whom()}
         return self._settling.taken.get(self._grade.submission, frozenset()) | naming
 
@@ -223,7 +223,7 @@ class PersonsPoints:
             self._set(ChangeKind.DECIDED, target.exercise, left, why, decision)
 
     def _excuse(self) -> bool:
-        """Lets exercises count as the others do; whether the person is excused from all."""
+        """Sets excused exercises to the others' proportion; returns whether all are excused."""
         everything = False
         for decision, target in self._of(Excused):
             if not target.exercise:
@@ -269,7 +269,7 @@ class PersonsPoints:
     def _set(
         self, kind: ChangeKind, exercise: str, left: int, sentence: str, decision: Decision
     ) -> None:
-        """Gives an exercise so many hundredths, never fewer than none."""
+        """Sets an exercise's points to `left` hundredths, but not below 0."""
         more = max(left, 0) - self._exercises[exercise].points
         self._exercises[exercise].points += more
         self._add(kind, exercise, more, sentence, decision.source)
@@ -288,7 +288,7 @@ class PersonsPoints:
 
 
 def _more_than(left: int, before: int, worth: int) -> str:
-    """Returns the note that a decision gives more points than there are."""
+    """Returns a remark if a decision gives more points than there are."""
     if not 0 < worth < left or left <= before:
         return ""
     return f", which makes {points_of(left):.10g} of {points_of(worth):.10g}"

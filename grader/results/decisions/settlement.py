@@ -1,6 +1,7 @@
 """Final points of a person: the tests' points, each change of them, lateness.
 
-Sums are of whole hundredths: whoever adds up the changes gets the final points, to the last digit.
+Sums are of whole hundredths, so that the tests' points and the changes add up exactly to the final
+points.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _DAY = datetime.timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class HandingIn:
-    """When something was handed in, if that is known, and whether a platform called it late."""
+    """The time when a submission was handed in, if known, and whether a platform called it late."""
 
     at: datetime.datetime | None
     marked: bool
@@ -44,15 +45,16 @@ class LateAllowance:
 
     @property
     def extends(self) -> bool:
-        """Returns whether the due date is another one."""
+        """Returns whether the due date is extended."""
         return self.until is not None or bool(self.more_days)
 
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """How late something is: `late` at all, after grace and extension; what it costs, and why.
+    """The result of the late rule: `late` after grace and extension, the cost, and the reason.
 
-    `cost` is in hundredths; `undecided` says what is not known, and so is for somebody to decide.
+    `cost` is in hundredths. `undecided` says which facts are unknown, so that an instructor has to
+    decide.
     """
 
     late: bool
@@ -92,7 +94,7 @@ def lateness(
 
 
 def more_time(rule: LateRule | None, allowance: LateAllowance) -> str:
-    """Returns the sentence that somebody may hand in later, and until when."""
+    """Returns the sentence that a person has more time, and until when."""
     until = f", until {_written(_due(rule, allowance))}" if rule else ""
     return f"there was more time{until}"
 
@@ -120,14 +122,14 @@ def _cost(rule: LateRule, days: int, reached: int, possible: int) -> tuple[int, 
 
 
 def _due(rule: LateRule, allowance: LateAllowance) -> datetime.datetime:
-    """Returns the due date of a person, on the assignment's clock: a day later is the same hour."""
+    """Returns a person's due date in the assignment's zone; days keep the time of day."""
     due = rule.local(rule.due)
     extended = due if allowance.until is None else max(due, rule.local(allowance.until))
     return extended + allowance.more_days * _DAY
 
 
 def _last(rule: LateRule, allowance: LateAllowance) -> datetime.datetime | None:
-    """Returns the last moment of a person: an extension moves it by as much as the due date."""
+    """Returns a person's last moment, which an extension moves together with the due date."""
     if rule.last is None:
         return None
     moved = _due(rule, allowance).replace(tzinfo=None) - rule.local(rule.due).replace(tzinfo=None)
@@ -135,7 +137,10 @@ def _last(rule: LateRule, allowance: LateAllowance) -> datetime.datetime | None:
 
 
 def _started_days(due: datetime.datetime, at: datetime.datetime) -> int:
-    """Returns how many days have begun since; with the clocks, a day may have 23 hours or 25."""
+    """Returns how many days began after the due date.
+
+    With a change of clocks, a day may have 23 or 25 hours.
+    """
     days = max((at - due) // _DAY - 1, 0)
     while _is_after(at, due + days * _DAY):
         days += 1
@@ -143,7 +148,7 @@ def _started_days(due: datetime.datetime, at: datetime.datetime) -> int:
 
 
 def _is_after(one: datetime.datetime, other: datetime.datetime) -> bool:
-    """Returns whether a moment is later: clocks alone do not tell in the hour that comes twice."""
+    """Returns whether a moment is later; clocks show one hour twice, so timestamps decide."""
     return one.timestamp() > other.timestamp()
 
 
@@ -152,7 +157,7 @@ def _written(moment: datetime.datetime) -> str:
 
 
 class ChangeKind(enum.StrEnum):
-    """Why points changed, in the order in which changes are made."""
+    """The reason of a change of points, in the order in which changes are made."""
 
     CARRIED = "carried"
     TAKEN_OUT = "taken out"
@@ -165,8 +170,8 @@ class ChangeKind(enum.StrEnum):
 class PointsChange:
     """A change of points in hundredths, of an exercise or of the whole, with its reason.
 
-    `sentence` is for students; `source` is the rule, or the file and line of the decision. An
-    exercise that `is_full` after it has all its points.
+    `sentence` is for students; `source` is the rule, or the file and line of the decision.
+    `is_full` is whether the exercise has all its points after the change.
     """
 
     kind: ChangeKind
@@ -183,7 +188,7 @@ class PointsChange:
 
     @property
     def is_everybodys(self) -> bool:
-        """Returns whether it drops a test for the whole class and changes no points here."""
+        """Returns whether the change only drops a test for the whole class, without points here."""
         return self.kind is ChangeKind.TAKEN_OUT and not self.hundredths
 
 
@@ -198,12 +203,13 @@ class ExercisePoints:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The final points of some people for a submission; members of a group may get different ones.
+    """The final points of people for a submission; members of a group may have different ones.
 
-    `machine` are the hundredths that the tests gave, none if they gave none: not all were judged.
-    `undecided` says what somebody has to decide about its lateness; `excused` people get neither
-    points nor a zero. `sources` are all decisions that name them or their submission, with those
-    that changed no points; `timed_by` is the one that told when this was handed in, if one did.
+    `machine` are the hundredths of the tests, or None if not all tests were judged. `undecided`
+    says which part of the lateness an instructor has to decide. People who are `excused` get
+    neither points nor a zero. `sources` are all decisions that name the people or the submission,
+    also those that changed no points. `timed_by` is the decision that set the time of handing in,
+    if one did.
     """
 
     submission: str
@@ -222,7 +228,7 @@ class Settlement:
 
     @property
     def has_points(self) -> bool:
-        """Returns whether there is a number: the machine's, or one that was decided."""
+        """Returns whether there are points: the tests' points, or points that were decided."""
         whole = (change for change in self.changes if change.exercise is None)
         is_decided = any(change.kind is ChangeKind.DECIDED for change in whole)
         return not self.excused and (self.machine is not None or is_decided)
@@ -242,9 +248,9 @@ class Settlement:
         return sum(change.hundredths for change in self.changes if change.kind is kind)
 
     def by_exercise(self) -> dict[str, int]:
-        """Returns the final hundredths in parts that add up to them: one for each exercise.
+        """Returns the final hundredths in parts that add up to them, one for each exercise.
 
-        What was changed as a whole is shared out among the exercises by their points.
+        Changes of the whole are divided among the exercises in proportion to their points.
         """
         parts = {name: each.final for name, each in self.exercises.items()}
         rest = self.hundredths - sum(parts.values())
@@ -274,7 +280,7 @@ class Settlement:
 
 
 def _together(changes: Sequence[PointsChange]) -> str:
-    """Returns what several exercises get back for the same reason."""
+    """Returns the sentence for exercises that get points back for the same reason."""
     *names, last = [str(change.exercise) for change in changes]
     gained = gained_in_words(points_of(sum(change.hundredths for change in changes)), True)
     why = changes[0].sentence.replace("Its ", "Their ", 1)
@@ -282,7 +288,7 @@ def _together(changes: Sequence[PointsChange]) -> str:
 
 
 def in_words(change: PointsChange) -> str:
-    """Returns a change with its points, where it changes any, and its exercise."""
+    """Returns a change as a sentence with its points, if it changes any, and its exercise."""
     place = f" in {change.exercise}" if change.exercise else ""
     if not change.hundredths:
         return f"{change.exercise}: {change.sentence}" if change.exercise else change.sentence

@@ -1,6 +1,6 @@
-"""Settles grades: from the machine's points, by decisions and rules, to what each person gets.
+"""Settling: computes each person's points from the tests' points, by decisions and rules.
 
-The effects of a decision are the people whose points it changed or whom it told something.
+It also lists the effects of a decision: whose points it changed, and who reads its comment.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class DecisionTarget:
 
 @dataclass(frozen=True, slots=True)
 class Aimed:
-    """A decision, and what it is about."""
+    """A decision and its target."""
 
     decision: Decision
     target: DecisionTarget
@@ -53,13 +53,13 @@ class Aimed:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Settles the grades of a class, one at a time: all that it needs of the class it holds.
+    """The settling of a class: all data that it needs of the class, except the grades.
 
-    `people` are whom each submission counts for, nobody where another one was taken instead;
-    `marked` are the submissions that a platform called late, `times` when they were handed in, as
-    far as that is known, and `timed_by` the decisions that told it, by their places; `taken` are
-    those that say whose a submission is, or that it counts in place of another. `unsure` says why
-    it is not certain whose some are, as long as nobody decided it.
+    `people` are those that each submission counts for, or none if another one was taken instead.
+    `marked` are the submissions that a platform called late. `times` are the known times of handing
+    in, and `timed_by` the places of the decisions that set them. `taken` are the places of
+    decisions that say whose a submission is, or that it counts in place of another. `unsure` says
+    why the owner of some submissions is not certain, until a decision settles it.
     """
 
     aimed: tuple[Aimed, ...]
@@ -81,7 +81,7 @@ class Settling:
 
     @property
     def digest(self) -> str:
-        """Returns a name for all that is decided: settlings of one digest give the same."""
+        """Returns a hash of all that is decided; settlings with one digest give the same points."""
         said = repr((self.aimed, self.rule, sorted(self.times.items())))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -100,7 +100,7 @@ class Settling:
     def of(
         self, kind: type[_Kind], submission: str, person: Author
     ) -> Iterator[tuple[_Kind, DecisionTarget]]:
-        """Yields the decisions of a kind about a person, with what they are about."""
+        """Yields the decisions of a kind about a person, with their targets."""
         places: list[int] = []
         for whom in whoms(submission, person):
             places += self._about.get(whom, ())
@@ -109,7 +109,7 @@ class Settling:
                 yield one.decision, one.target
 
     def allowance(self, submission: str, person: Author) -> LateAllowance:
-        """Returns a person's late allowance: an extension of a group's member is the group's."""
+        """Returns a person's late allowance; an extension of one member is the whole group's."""
         group = (person, *self.people.get(submission, ()))
         extensions = [one for own in group for one, _ in self.of(Extension, submission, own)]
         moments = [one.until for one in extensions if one.until is not None]
@@ -123,15 +123,12 @@ class Settling:
         )
 
     def excused(self, person: Author) -> str:
-        """Returns why somebody who handed in nothing need not have, with its source.
-
-        Returns nothing if not.
-        """
+        """Returns why a person without a submission is excused, with the source; "" if not."""
         found = (one for one, target in self.of(Excused, "", person) if not target.exercise)
         return "; ".join(f"excused: {one.reason or '-'} ({one.source})" for one in found)
 
     def comments(self, submission: str, person: Author) -> tuple[str, ...]:
-        """Returns the words to a person."""
+        """Returns the comments for a person."""
         return tuple(one.text for one, _ in self.of(Comment, submission, person))
 
 
@@ -140,7 +137,7 @@ def _with_some_zone(moment: datetime.datetime) -> datetime.datetime:
 
 
 def common(settled: tuple[Settlement, ...]) -> Settlement | None:
-    """Returns what all settlements of a submission have in common; None if there are none."""
+    """Returns the parts that all settlements of a submission share; None if there are none."""
     if len(settled) < 2:
         return settled[0] if settled else None
     first = settled[0]
@@ -160,9 +157,9 @@ _LISTED = 6
 
 @dataclass(slots=True)
 class Effect:
-    """A decision, and a line for each of those whom it concerns.
+    """A decision, and a line for each person that it affects.
 
-    `unchanged` counts those for whom it holds and changes nothing, if it names nobody.
+    `unchanged` counts the people whose points it leaves unchanged, if it names no one.
     """
 
     decision: Decision
@@ -175,7 +172,7 @@ class Effect:
         return _words(self.decision)
 
     def in_short(self) -> list[str]:
-        """Returns the first lines, and how many more there are."""
+        """Returns the first lines, and the number of further ones."""
         more = len(self.lines) - _LISTED
         short = [*self.lines[:_LISTED], *[f"and {more} more"] * (more > 0)]
         if self.lines and self.unchanged:
@@ -185,7 +182,7 @@ class Effect:
 
 
 def effects(results: Results, settling: Settling) -> list[Effect]:
-    """Returns every decision with what came of it, in the order of the file."""
+    """Returns every decision with its effects, in the order of the file."""
     found: dict[str, Effect] = {}
     for one in settling.aimed:
         effect = found.setdefault(one.decision.source, Effect(one.decision))
@@ -204,7 +201,7 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
 
 
 def _add(found: dict[str, Effect], own: Settlement) -> None:
-    """Says under each decision what came of it for some people."""
+    """Adds the effects on some people to each decision."""
     who, final = ", ".join(map(_called, own.people)), _final(own)
     for change in own.changes:
         effect = found.get(change.source)
@@ -244,7 +241,7 @@ def _called(person: Author) -> str:
 
 
 def _words(decision: Decision) -> str:
-    """Returns the decision as its file has it, on one line."""
+    """Returns the decision on one line, with the keys of its file."""
     keys = [key for key in FORMS[decision.kind].keys if key not in ("reason", "who", "when")]
     said = {key: getattr(decision, key) for key in keys}
     parts = [_value(key, value) for key, value in said.items() if value is not None and value != ""]
