@@ -4,9 +4,8 @@ All scratch folders lie in one folder of the grader's own. Each holds a file tha
 and that the command keeps locked (flock(2)). The kernel releases the lock when the last process
 that holds it has ended, and every container sees that.
 
-The scratch folder of a killed command is removed if it holds that file, if the file names it and
-belongs to this user, and if nobody holds the lock. A folder's name proves nothing: everything else
-stays.
+The scratch folder of a killed command is removed if that file is there, names the folder, belongs
+to this user and is not locked. A folder's name proves nothing: everything else stays.
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ def opened(name: str, within: int | None = None, to_change: bool = False) -> Ite
     Follows no link.
 
     Raises:
-        OSError: if it is no folder, or not the owner's to open.
+        OSError: if it is not a folder, or another user's.
     """
     try:
         descriptor = os.open(name, _FOLDER, dir_fd=within)

@@ -138,7 +138,7 @@ def toml_value(value: Value) -> str:
         # A basic string has the escapes of JSON, and one more character that needs them.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, float):
-        return repr(value)  # JSON has other words for infinity, and for what is no number
+        return repr(value)  # JSON has other words for infinity and NaN
     if isinstance(value, datetime.datetime):
         return value.isoformat()
     if isinstance(value, Sequence):

@@ -89,34 +89,34 @@ class Call:
 
     @property
     def is_plain(self) -> bool:
-        """Returns whether nothing but the result is wanted, where calls are made by default."""
+        """Returns whether the call asks for its result alone, on the default device."""
         observes = self.wrt or self.counts or self.watch_inputs or self.trace
         return not (observes or self.default_device)
 
     @property
     def counts(self) -> bool:
-        """Returns whether the work that it makes is counted."""
+        """Returns whether the worker counts the work of the call."""
         return self.count_work or self.count_lines
 
     @property
     def is_script(self) -> bool:
-        """Returns whether it is more than one call of a function."""
+        """Returns whether the call has steps before or after it."""
         return bool(self.before or self.then)
 
     @property
     def last(self) -> Step | None:
-        """Returns the step whose answer is wanted; None if that is the call itself."""
+        """Returns the step that gives the answer; None if that is the call itself."""
         if self.then:
             return self.then[-1]
         return self.before[-1] if self.before and not self.adapter else None
 
     @property
     def asks_for_an_item(self) -> bool:
-        """Returns whether the answer is to be the next item of something."""
+        """Returns whether the answer is the next item of an iterator."""
         return self.last is not None and self.last.doing is Doing.NEXT
 
 
-# What of a call is told only where it is unlike this.
+# Fields that a frame holds only if they differ from these values.
 _USUAL = (
     ("wrt", ()),
     ("device", "cpu"),

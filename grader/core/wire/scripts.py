@@ -100,7 +100,7 @@ def outline_of(module: torch.nn.Module) -> Value:
     """Returns a module as plain data.
 
     Raises:
-        NotOfTorch: if it, or one in it, is not of `torch.nn`, or holds what is no plain data.
+        NotOfTorch: if a module in it is not of `torch.nn`, or holds more than plain data.
     """
     tensors: dict[int, torch.Tensor] = {}
     laid_out = _outline(module, type(module).__name__, tensors)
