@@ -1,1 +1,1 @@
-"""On a student's machine: the same tests, called directly, with frozen fixture tensors."""
+"""Pytest on a student's machine: the same tests, direct calls, frozen fixture tensors."""

@@ -1,4 +1,4 @@
-"""The bench of a student's own machine: their functions, the frozen contract and values."""
+"""The bench on a student's machine: the student's functions, frozen contract, frozen values."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _MODULE = "contract_as_handed_out"
 
 
 def contract_at_home(root: Path) -> dict[str, Adapter]:
-    """Returns the contract that was frozen; where none was, that of `adapters.py`."""
+    """Returns the frozen contract; if there is none, that of `adapters.py`."""
     file = root / CONTRACT
     spec = importlib.util.spec_from_file_location(_MODULE, file)
     if not file.is_file() or spec is None or spec.loader is None:
         return load_contract(root)
     module = importlib.util.module_from_spec(spec)
-    # Annotations that are texts are looked up there.
+    # String annotations are resolved through `sys.modules`.
     sys.modules[_MODULE] = module
     spec.loader.exec_module(module)
     return read_contract(module)
@@ -61,9 +61,9 @@ _SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The bench of a student's own machine, and what it is made of.
+    """The bench on a student's machine, and its parts.
 
-    `exercises` are all of the assignment, in its order, with their points, if these are known.
+    `exercises` are the assignment's exercises in order, with their points; empty if unknown.
     """
 
     bench: Bench
@@ -73,7 +73,7 @@ class Home:
     shows_edits: bool
 
     def absent(self) -> Mapping[str, str]:
-        """Returns the adapters that `adapters.py` lacks, each with the nearest name that it has."""
+        """Returns the missing adapters, each with the nearest unused name of `adapters.py`."""
         defined = [name for name in vars(self.calls.adapters) if is_adapter(name)]
         spare = [name for name in defined if name not in self.exercises]
         lacking = (name for name in self.exercises if name not in defined)
@@ -87,10 +87,10 @@ class Home:
 
 
 def home_bench(root: Path, seconds: float | None = None) -> Home:
-    """Returns the bench for tests that are run in `root` itself.
+    """Returns the bench for tests that run in `root`.
 
-    Public tests have frozen cases; where the solutions are at hand, other tests use those. A call
-    may take so many `seconds` (0: any), or if these are not told those of the assignment.
+    Public tests use frozen cases; other tests use the solutions, if those are there. A call may
+    take `seconds` (0: no limit); None stands for the assignment's limit.
     """
     # A wrong shape is explained by the handle, in the words of the assignment.
     jaxtyping.config.update("jaxtyping_disable", True)
@@ -102,7 +102,7 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     references = load_references(root)
     cases = HomeCases(root, fresh=bool(references))
     try:
-        # Packages take as long as the machine needs for them, and are not the student's.
+        # The student's time limit leaves out the import of packages.
         importing = Limit(seconds, root, heeds_debuggers=True, spares_imports=True)
         contract, adapters = importing.call(lambda: _imported(root))
         problem = None
@@ -117,9 +117,9 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
 
 
 class DirectCalls:
-    """Calls the functions of `adapters` in this process, on what would have arrived in a worker.
+    """Calls functions of `adapters` in this process, on arguments as a worker would receive them.
 
-    Where a script hands a file on, who `imports_anew` does what follows with a second copy of the
+    With `imports_anew`, the steps after a script hands a file on run in a second copy of the
     student's modules. `costs` are the percentages that the use of forbidden names costs.
     """
 
@@ -146,17 +146,17 @@ class DirectCalls:
     def __call__(self, call: Call) -> Answer:
         """Returns the answer to a call.
 
-        The running test notes, once, what it used that is forbidden.
+        Notes, once in the running test, each forbidden name that the call used.
 
         Raises:
-            StudentFault: if it takes too long.
+            StudentFault: if the call takes too long.
             KeyboardInterrupt: at Ctrl-C.
         """
         if self._watch is None:
             return self._answer(call)
         self._watch.take()
         answer = self._answer(call)
-        # What a test itself makes, such as an optimizer to save, is not the student's.
+        # A test may itself use a forbidden name, for example an optimizer that it saves.
         own = (use for use in self._watch.take() if not use.file.startswith(f"{_PUBLIC}/"))
         uses = {(call.adapter, use) for use in own} - self._noted
         if uses:
@@ -206,7 +206,7 @@ class DirectCalls:
 
 @dataclass(frozen=True, slots=True)
 class _HandedOn:
-    """A file that was handed on, and the copy that was given it."""
+    """A file that a script handed on, and the copy of the modules that received it."""
 
     parts: TwoProcesses
     content: Value
@@ -223,8 +223,10 @@ def _imported(root: Path) -> tuple[dict[str, Adapter], ModuleType]:
 
 
 def _assigned(root: Path) -> tuple[Mapping[str, float], Mapping[str, float], bool, float]:
-    """Returns the assignment's forbidden names with their costs, its exercises with their points,
-    whether it shows edits, a call's seconds.
+    """Returns the assignment's settings for the bench.
+
+    These are the forbidden names with their costs, the exercises with their points, whether edits
+    are shown, and the seconds that a call may take.
     """
     try:
         assignment = find_assignment(root)
@@ -243,7 +245,7 @@ def _give_way(raised: Raised) -> None:
     """Raises Ctrl-C and a debugger's exit again: they end the tests.
 
     Raises:
-        KeyboardInterrupt: if it was one of them.
+        KeyboardInterrupt: if the call raised one of them.
     """
     at_a_terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
     if raised.kind == "KeyboardInterrupt" or (raised.kind == "BdbQuit" and at_a_terminal):

@@ -1,4 +1,4 @@
-"""Finds why a test failed, at once: known mistakes, and lines of the student's code."""
+"""The search for why a test failed: known mistakes, and lines of the student's code."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class FrozenMistakes:
         self._module_of = module_of
 
     def names(self, observation: Observation) -> Sequence[str]:
-        """Returns the mistakes that are known for a call, then those made together."""
+        """Returns the known mistakes for a call, then the pairs of mistakes made together."""
         rows, known = self._rows(observation)
         return [name for name in dict.fromkeys(known[: len(rows)]) if name != _RIGHT]
 
     def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
-        """Samples of what each numeric variant of a mistake answers to a call."""
+        """Returns samples of the answer that each numeric variant of a mistake gives to a call."""
         rows, known = self._rows(observation)
         dropped_from = self._module(observation).dropped_from.get(observation.call.adapter)
         return [
@@ -62,7 +62,7 @@ class FrozenMistakes:
         ]
 
     def right(self, observation: Observation) -> Prediction | None:
-        """Returns a sample of what the reference answers to a call."""
+        """Returns a sample of the reference's answer to a call."""
         predictions = self.predictions(_RIGHT, observation)
         return predictions[0] if predictions else None
 
@@ -101,18 +101,19 @@ class FrozenMistakes:
         return self._module_of(observation.test.partition("::")[0])
 
 
-# An answer that takes longer is not waited for a second time.
+# The time limit of a call in reruns.
 _CALL_SECONDS = 0.5
-# What builds on a wrong exercise is wrong in the same way.
+# Exercises that build on a wrong one are wrong in the same way: following more tells little.
 _MOST_FOLLOWED = 6
 
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
-    """The findings about an exercise: its mistake, the exercise at the mistake's root, and its
-    lines.
+    """The findings about an exercise: its mistake, the repair that proves lines, and its steps.
 
-    `builds_on` are exercises that are wrong as well. `ignored` says what the code never uses.
+    `root` is the first exercise with the same mistake; `explained` are the tests that the mistake
+    explains. `builds_on` are exercises that are also wrong. `ignored` says what the code never
+    uses.
     """
 
     mistake: Diagnosis | None
@@ -125,10 +126,11 @@ class _Reason:
 
 
 class Reasons:
-    """Looks for what explains failures, from the first of them on; each exercise once.
+    """The search for the causes of failures, which examines each exercise once.
 
-    Not the tests that were run are asked, but all that were frozen, on a copy of the student's
-    modules: one test alone tells what all of them do, and no other one meets what that leaves.
+    The first failure starts it. It reruns all frozen tests, whichever were selected, on a copy of
+    the student's modules. A single selected test is then explained as well as in a full run, and
+    the search leaves no state for other tests.
     """
 
     def __init__(self, root: Path, home: Home, patience: RepairBudget) -> None:
@@ -140,10 +142,10 @@ class Reasons:
         self._reasons: dict[str, _Reason] = {}
 
     def explain(self, item: pytest.Item, failure: Failure) -> None:
-        """Adds the mistake and the line to what is said of a test that failed.
+        """Adds the mistake and the line to the message of a failed test.
 
         Raises:
-            KeyboardInterrupt: at Ctrl-C; what was found until then is told.
+            KeyboardInterrupt: at Ctrl-C; the failure is then marked as hurried.
         """
         said = failure.said
         if said.status not in (Status.FAILED, Status.ERROR) or is_debugged():
@@ -163,14 +165,14 @@ class Reasons:
             raise
 
     def _depends(self, depends: Dependence, failure: Failure) -> bool:
-        """Returns whether a test depends on earlier calls, after noting what was seen of that."""
+        """Returns whether a test depends on earlier calls; if so, says so in the failure."""
         said = failure.said
         if said.id not in depends.concerned:
             return False
         advice, _, failure.line = depends.in_words(said.id).partition("\n")
         line = depends.lines.get(said.id)
         places = () if line is None else ((line.file, line.line),)
-        # What else is said of an exception is about what was left, not about this call.
+        # The rest of an exception's message is about state from earlier calls, not about this call.
         is_raised = said.status is Status.ERROR
         message = said.headline if is_raised else said.message
         failure.said = dataclasses.replace(said, message=message, places=places, advice=advice)
@@ -182,7 +184,7 @@ class Reasons:
         mended = proved.mended if proved is not None and said.id in proved.passing else None
         if words and mended is None:
             said = dataclasses.replace(said, message=f"{said.message}\n{words}")
-        # What mends a test is mended by undoing the exercise's mistake; so is its gradient.
+        # An edit that makes a test pass undoes the exercise's mistake, and with it wrong gradients.
         undone = mended is not None and not mended.besides
         follows = undone or (said.aspect is Aspect.GRADIENTS and not said.is_apart)
         explains = follows or said.id in reason.explained
@@ -229,12 +231,12 @@ class _Inquiry:
 
     @property
     def is_complete(self) -> bool:
-        """Returns whether nothing was left out for want of time."""
+        """Returns whether the search finished in time."""
         is_whole = all(one.is_whole for one in self._reruns.values())
         return is_whole and (self._repair is None or self._repair.is_complete)
 
     def begin(self, item: pytest.Item) -> None:
-        """Asks what all tests beside one that failed ask, its own exercise's first."""
+        """Reruns all frozen tests after the first failure, its own exercise's first."""
         if self._has_begun:
             return
         self._has_begun = True
@@ -264,7 +266,7 @@ class _Inquiry:
             self._repair = HomeRepair(self._bench, self._known, asked, self._patience)
 
     def reason(self, exercise: str, failing: Iterable[str]) -> _Reason:
-        """Returns the findings about an exercise; other `failing` ones may be why it is wrong."""
+        """Returns the findings about an exercise, which may be wrong because of `failing` ones."""
         mended = self._repair.of(exercise) if self._repair is not None else None
         proved = None if mended is None else self._proved(exercise, mended)
         mended = None if proved is None else proved.mended
@@ -280,7 +282,7 @@ class _Inquiry:
         return _Reason(told, made_in, finding.tests, proved, way, builds_on, ignored)
 
     def _made_in(self, mistake: str) -> str:
-        """Returns the first exercise with a mistake, to which the other ones refer."""
+        """Returns the first exercise with a mistake; the others refer to it."""
         found = self._findings.items()
         return next(name for name, one in found if one.diagnosis.mistake == mistake)
 
@@ -292,7 +294,7 @@ class _Inquiry:
             self._reruns[exercise] = rerun(own, self._home.bench, ask, end)
 
     def _proved(self, exercise: str, mended: RepairedExercise) -> Proved | None:
-        """Returns where an exercise can be mended, once its failed tests were run with the edit."""
+        """Returns an exercise's repair, after running its failed tests with the edit."""
         bench = self._bench
         assert bench is not None
         failed = self._reruns[exercise].failed - self.depends.concerned
@@ -314,7 +316,7 @@ class _Inquiry:
             is_made(bench.try_edits, {})
 
     def _not_run_with(self, exercise: str, own: Sequence[pytest.Function]) -> frozenset[str]:
-        """Returns the tests that fail, or may fail, and are not among those run with an edit."""
+        """Returns the tests that fail or may fail, without those that ran with the edit."""
         reran = self._reruns[exercise]
         every = {one.nodeid for one in self._tests[exercise]}
         failed = reran.failed if reran.is_whole else every
@@ -322,7 +324,7 @@ class _Inquiry:
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[Callable[[Call], Answer]]:
-        """Provides a way to ask the reimported copy, or else the student's functions."""
+        """Provides calls of the reimported copy; if there is none, of the student's functions."""
         if self._bench is None:
             with quietly():
                 yield DirectCalls(self._home.calls.adapters, self._root, limit=self._limit)
@@ -332,12 +334,12 @@ class _Inquiry:
             yield DirectCalls(functions, self._root, limit=self._limit)
 
     def _contradicts(self, exercise: str, mistake: str) -> bool:
-        """Returns whether a step is right that one of two mistakes would get wrong."""
+        """Returns whether one of two combined mistakes would make a step wrong that is right."""
         way = self._way(exercise) if AND in mistake else None
         return way is not None and way.contradicts(self._known, mistake)
 
     def _way(self, exercise: str) -> StepComparison | None:
-        """Returns how far a call of it is right."""
+        """Returns the comparison of an exercise's steps with the reference's, made once."""
         if exercise not in self._ways:
             self._ways[exercise] = self._compared(exercise)
         return self._ways[exercise]
@@ -377,7 +379,7 @@ class _Inquiry:
 
 
 def _is_silent(test: pytest.Function) -> bool:
-    """Returns whether a test tells no answers, and was not reran."""
+    """Returns whether `rerun` leaves a test out because of its aspect."""
     member = membership(test)
     return member is not None and member.aspect in NOT_TELLING
 

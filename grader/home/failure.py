@@ -22,7 +22,7 @@ class Failure(TerminalRepr):
     """The failure of a test, for `longrepr`: its subject, what was wrong and, if known, why.
 
     `more` follows the text of `said`; `line`, the line to change, comes last. `builds_on` are other
-    exercises that are wrong. `was_hurried` tells whether time for a longer search was lacking.
+    exercises that are wrong. `was_hurried` tells whether the search for causes stopped early.
     """
 
     about: str
@@ -36,13 +36,11 @@ class Failure(TerminalRepr):
 
     @property
     def reprcrash(self) -> ReprFileLocation:
-        """Returns the sentence for a person, which pytest shows in its summary and in JUnit's
-        XML.
-        """
+        """Returns the sentence that pytest shows in its summary and in JUnit's XML."""
         return ReprFileLocation(*self.location, self.said.in_short)
 
     def lines(self) -> Iterator[str]:
-        """Yields the paragraph, without what the test is about."""
+        """Yields the lines of the paragraph, without the test's subject."""
         message, *rest = self.account()
         yield message
         mistake = self.said.mistake
@@ -55,9 +53,7 @@ class Failure(TerminalRepr):
         yield from self.line.splitlines()
 
     def account(self) -> Iterator[str]:
-        """Yields the lines that say what was wrong and what follows, without the mistake and the
-        line.
-        """
+        """Yields the message and its evidence, without the mistake and the line to change."""
         for text in (self.said.message, *self.more):
             yield from text.splitlines()
         for line in self.drawing:
@@ -93,7 +89,7 @@ _SLICES = 2
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """The characters to draw with: levels from low to high, and for what is no level."""
+    """The characters of a drawing: levels from low to high, and signs for special values."""
 
     levels: str
     right: str
@@ -106,7 +102,7 @@ ASCII = Ink(" .:*#", "-")
 
 
 def ink_for(encoding: str | None) -> Ink:
-    """Blocks where the terminal's encoding has them, else ASCII."""
+    """Returns blocks if the terminal's encoding has them, else ASCII."""
     try:
         BLOCKS.levels.encode(encoding or "ascii")
     except (UnicodeError, LookupError):
@@ -115,9 +111,9 @@ def ink_for(encoding: str | None) -> Ink:
 
 
 def picture(comparison: Comparison, axes: Sequence[str], ink: Ink) -> list[str]:
-    """Returns the worst slices as matrices: expected, got, and how far off, on one scale each.
+    """Draws the worst slices as matrices: expected and got on one scale, then the difference.
 
-    Nothing for a single number. A matrix is cut to 12 by 12 around its worst number.
+    Returns no lines for a single number. Cuts a matrix to 12 by 12 around its worst number.
     """
     if comparison.ratio.ndim == 0 or comparison.ratio.numel() == 0:
         return []
@@ -131,7 +127,7 @@ def picture(comparison: Comparison, axes: Sequence[str], ink: Ink) -> list[str]:
     low, high = _range(torch.stack((want, got)))
     said = f"{down} down, {across} across" if down else f"{across} across"
     first, last = ink.levels[0], ink.levels[-1]
-    ends = f"from {low + 0.0:.3g} ({first!r}) to {high + 0.0:.3g} ({last!r})"  # never from -0
+    ends = f"from {low + 0.0:.3g} ({first!r}) to {high + 0.0:.3g} ({last!r})"  # never -0
     lines = [f"{said}; {ends}, {ink.right!r} is right"]
     worst = ratio.amax(dim=(1, 2))
     wrong = [int(number) for number in worst.argsort(descending=True, stable=True)]
@@ -172,7 +168,7 @@ def _side_by_side(
 
 
 def _window(worst: int, size: int) -> slice:
-    """Returns the bounds of at most so many rows or columns, the worst among them."""
+    """Returns the bounds of at most `_SIDE` rows or columns around the worst one."""
     start = min(max(worst - _SIDE // 2, 0), max(size - _SIDE, 0))
     return slice(start, min(start + _SIDE, size))
 

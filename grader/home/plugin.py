@@ -1,4 +1,4 @@
-"""The pytest plugin of a student's machine: it lays out the bench, reports and greets."""
+"""The pytest plugin on a student's machine: sets up the bench, the reports and the greeting."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from grader.testing.exercise import membership
 from grader.testing.outcome import StudentFault
 from grader.testing.plugin import BENCH, CALL_TIMEOUT, LOCATE
 
-# The name of a property of a report, which also tells it to another process of pytest-xdist.
+# The name of a report's property: pytest-xdist hands properties from process to process.
 _STUB = "stub"
 
 
 class Greeting:
-    """Names the first exercise that is not written, with its place; `exercises` say the order."""
+    """The pointer to the first unwritten exercise and its place; `exercises` give the order."""
 
     def __init__(self, exercises: Sequence[str]) -> None:
         self._exercises = exercises
@@ -36,7 +36,7 @@ class Greeting:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Notes where the stub is that a test met."""
+        """Notes the place of the stub that a test met."""
         report = yield
         member, fault = membership(item), call.excinfo.value if call.excinfo else None
         if member is not None and isinstance(fault, StudentFault):
@@ -47,7 +47,7 @@ class Greeting:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collects the stubs that were met."""
+        """Collects the stubs that tests met."""
         stub = dict(report.user_properties).get(_STUB)
         if isinstance(stub, str):
             exercise, _, place = stub.partition(" ")
@@ -59,7 +59,7 @@ class Greeting:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Says it, below all else."""
+        """Writes which exercise comes next, below all else."""
         if self._wrong or not self._stubs:
             return
         ordered = [name for name in self._exercises if name in self._stubs] or list(self._stubs)
@@ -77,13 +77,13 @@ _FAILURE = "grader_failure"
 
 
 class SeveralProcesses:
-    """Hands over what is said of a failure: pytest itself would keep its text only."""
+    """Hands failures from process to process: pytest itself would keep only their text."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(
         self, report: pytest.TestReport | pytest.CollectReport
     ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
-        """Adds it."""
+        """Adds the failure to the report's data."""
         data = yield
         if data is not None and isinstance(report.longrepr, Failure):
             data[_FAILURE] = report.longrepr.as_json()
@@ -97,7 +97,7 @@ class SeveralProcesses:
         pytest.TestReport | pytest.CollectReport | None,
         pytest.TestReport | pytest.CollectReport | None,
     ]:
-        """Puts it back."""
+        """Restores the failure from the report's data."""
         failure = data.pop(_FAILURE, None)
         report = yield
         if isinstance(report, pytest.TestReport) and failure is not None:
@@ -106,16 +106,16 @@ class SeveralProcesses:
 
 
 def is_one_of_several(config: pytest.Config) -> bool:
-    """Returns whether this process runs some of the tests, and tells another one."""
+    """Returns whether this process is a worker of pytest-xdist."""
     return hasattr(config, "workerinput")
 
 
-# Of a tensor that is no parameter; what comes of it is told in a line, and this takes nine.
+# The warning takes nine rows; the failure that follows says the same in one.
 _OF_GRADIENTS = "ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Lays out the bench for whoever ran `pytest`."""
+    """Sets up the bench, and registers the plugins that report to the student."""
     seconds = config.getoption(CALL_TIMEOUT, default=None)
     if any(config.getoption(name, default=False) for name in ("usepdb", "trace")):
         seconds = 0.0

@@ -1,4 +1,4 @@
-"""The student's modules a second time, as they are after their import: to be edited."""
+"""A second, fresh import of the student's modules, in which edits can be tried."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from grader.worker.observing.lines import OwnLines
 
 
 class CannotCopy(Exception):
-    """An object that Python imported once cannot be imported again."""
+    """The student's modules cannot be imported again, or edits of them could end this process."""
 
 
 class Reimport:
-    """Imports the adapters once more, and what of the student's they import.
+    """A second import of the adapters, and of the student's modules that they import.
 
-    What tests have left in the first copy is not in this one; what is done to it is seen nowhere.
+    State that tests left in the first copy is not in this one. Changes to this copy are not seen
+    in the first.
 
     Raises:
-        CannotCopy: if that raises.
+        CannotCopy: if the import raises.
     """
 
     def __init__(self, root: Path) -> None:
@@ -44,12 +45,12 @@ class Reimport:
 
     @property
     def files(self) -> Sequence[Path]:
-        """Returns the files that they were imported from."""
+        """Returns the files of the copied modules."""
         return [Path(file) for one in self.modules if (file := _file_of(one)) is not None]
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
-        """Has imports find the copies."""
+        """Makes imports find the copies instead of the first modules."""
         first = self._own_modules()
         try:
             _exchange(first, self._copies)
@@ -82,7 +83,7 @@ def _imported() -> ModuleType:
 
 
 def _file_of(module: ModuleType) -> str | None:
-    # Some modules do much when they are asked for what they do not have.
+    # A module's `__getattr__` may do anything: look in its dictionary only.
     file = vars(module).get("__file__")
     return file if isinstance(file, str) else None
 

@@ -1,4 +1,4 @@
-"""Mends a student's wrong exercises in the process of `pytest`: that proves the line."""
+"""Repairs of wrong exercises, tried in the process of `pytest`, that prove a line wrong."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from grader.worker.trials.trials import Trying
 _ADAPTERS = "adapters.py"
 _MEMORY = 1 << 30
 _FOLLOWED = 3
-# Given another axis, it may read memory that is not there, and `pytest` would be gone.
+# With another axis `vmap` may read beyond a tensor's memory, which would crash `pytest`.
 _CRASHING = "vmap"
 
 
 @dataclass(frozen=True, slots=True)
 class RepairBudget:
-    """How much is tried in all: edits, and seconds (a net) in which trials are begun."""
+    """The budget of all trials: edits, and seconds (a safety net) after which none begins."""
 
     edits: int
     seconds: float
@@ -54,11 +54,11 @@ UNHURRIED = RepairBudget(sys.maxsize, 1e9)
 
 
 class HomeRepair:
-    """Finds where wrong exercises can be mended, when it is asked for them; bounded in all.
+    """The repairs of wrong exercises, searched for on request within one budget.
 
-    `asked` are the calls whose right answer is known, in the order of exercises. `is_complete` is
-    whether nothing was left untried. `ignored` says, by exercise that nothing mends, what the code
-    takes and never uses.
+    `asked` are the calls whose right answer is known, in the order of exercises. `is_complete`
+    tells whether nothing was left untried. For an exercise without a repair, `ignored` says what
+    the code takes and never uses.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class HomeRepair:
         return self._chosen.get(exercise)
 
     def roots_of(self, exercise: str, failing: Iterable[str]) -> list[str]:
-        """Returns exercises all of whose lines this one runs as well: `failing` or wrong before."""
+        """Returns `failing` or earlier wrong exercises all of whose lines this one also runs."""
         if not _can_be_stopped():
             return []
         own = self._lines_of(exercise)
@@ -122,9 +122,9 @@ class HomeRepair:
             raise
 
     def _lines_of(self, exercise: str) -> set[Line]:
-        """Returns the lines that a few calls of an exercise run, without the adapters'.
+        """Returns the lines outside the adapters that a few calls of an exercise run.
 
-        These are wrong calls where there are some.
+        Takes calls with wrong answers if there are any.
         """
         if exercise not in self._passed:
             own = self._asked.get(exercise, ())
@@ -140,9 +140,9 @@ class HomeRepair:
 
 
 class HomeBench:
-    """A copy of the student's modules in this very process, in which edits can be tried.
+    """A copy of the student's modules in this process, in which edits can be tried.
 
-    `seconds` are those that it took for that.
+    `seconds` is the time that trials have taken.
 
     Raises:
         CannotCopy: if they cannot be imported a second time, or an edit may end this process.
@@ -160,13 +160,13 @@ class HomeBench:
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
-        """Has the copy's functions be called as if they were the student's."""
+        """Puts the copy in the place of the student's modules, quietly and with bounded memory."""
         with quietly(), limited_memory_growth(_MEMORY), self._copy.in_place():
             yield
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Workbench]:
-        """Returns itself: there is no other copy."""
+        """Provides this bench itself: there is no other copy."""
         yield self
 
     def dependence(
@@ -178,7 +178,7 @@ class HomeBench:
         return Dependence()
 
     def try_edits(self, trials: Trials) -> Outcomes:
-        """Returns the outcomes of trials, as a worker would receive the trials."""
+        """Returns the outcomes of trials, which pass through a frame as on the way to a worker."""
         sent = io.BytesIO(encode_trials(trials))
         arrived = decode(receive(lambda size: bytearray(sent.read(size))), trusted=True)
         began = time.monotonic()
@@ -190,7 +190,7 @@ class HomeBench:
 
 
 class _Searches:
-    """Searches that share a patience; none is begun once that is used up."""
+    """The searches that share one budget; none begins once it is used up."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class _Searches:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Counts the seconds."""
+        """Counts the seconds spent in this context against the budget."""
         self._end = time.monotonic() + self._left.seconds
         try:
             yield
@@ -216,7 +216,7 @@ class _Searches:
             self._left = RepairBudget(self._left.edits, self._end - time.monotonic())
 
     def new(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
-        """Returns a search for what mends an exercise, with what is left."""
+        """Returns a search within the rest of the budget; None if the budget is used up."""
         edits = self._left.edits - sum(one.cost.edits for one in self._begun)
         seconds = self._end - time.monotonic()
         if edits <= 0 or seconds <= 0:
@@ -230,19 +230,19 @@ class _Searches:
 
 
 def _can_be_stopped() -> bool:
-    """Returns whether a call can be ended in its midst: in any other thread nothing can."""
+    """Returns whether a running call can be ended, which only the main thread allows."""
     return threading.current_thread() is threading.main_thread()
 
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Swallows what is printed and warned of, and leaves random numbers as they were.
+    """Swallows output and warnings, and restores the random number generators.
 
-    A debugger that the student's code starts is not for calls that no test made.
+    No debugger starts: these calls are not those of a test.
     """
     states = torch.default_generator.get_state(), random.getstate()
     threads = torch.get_num_threads()
-    # Calls are small: to wait for other threads takes longer than they do.
+    # Calls are small: waiting for other threads would take longer than the calls.
     torch.set_num_threads(1)
     nowhere = io.StringIO()
     try:
@@ -263,4 +263,4 @@ def quietly() -> Iterator[None]:
 
 
 def _passed_over(*_arguments: object, **_named: object) -> None:
-    """Takes the place of a debugger."""
+    """Does nothing, in place of a debugger."""

@@ -1,6 +1,4 @@
-"""The report of each test to pytest: the reason of a failure in words, a quiet line if code is
-missing.
-"""
+"""The report of each test to pytest: a failure's reason in words, a quiet line for missing code."""
 
 from __future__ import annotations
 
@@ -30,9 +28,9 @@ _LONGEST = 300
 
 
 class HomeReport:
-    """Replaces tracebacks by the messages of the assertions and why they came to be.
+    """The plugin that replaces tracebacks by the messages of assertions and their causes.
 
-    `exercise_counts` sum up by exercise; `notes` are what was remarked, and on which exercises.
+    `exercise_counts` sums up outcomes by exercise. `notes` are remarks, each with its exercises.
     """
 
     def __init__(self, root: Path, home: Home, verbose: bool, reasons: Reasons) -> None:
@@ -45,7 +43,7 @@ class HomeReport:
         self.notes: dict[str, dict[str, None]] = {}
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Has one letter after the other stand for tests, without a line for each file."""
+        """Shows progress as one letter for each test, without a line for each file."""
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         if not self._verbose and isinstance(reporter, pytest.TerminalReporter):
             reporter.showfspath = False
@@ -62,14 +60,14 @@ class HomeReport:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
-        """Says once, and instead of every test, why a student's code cannot be imported."""
+        """Says once, instead of running tests, why the student's code cannot be imported."""
         problem = self._home.bench.problem
         if problem is not None:
             raise pytest.UsageError(f"your code cannot be imported: {problem.message}")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Keeps what the test notes."""
+        """Keeps the notes of the test in its properties."""
         with observing() as observed:
             try:
                 return (yield)
@@ -80,7 +78,7 @@ class HomeReport:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Marks what is missing, and shortens what is shown."""
+        """Marks missing code, and replaces a traceback by a short failure."""
         report = yield
         belongs = membership(item)
         exception = call.excinfo.value if call.excinfo else None
@@ -136,10 +134,10 @@ class HomeReport:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Adds a test's outcome to its exercise's.
+        """Adds a test's outcome to those of its exercise.
 
         Raises:
-            KeyboardInterrupt: if Ctrl-C was pressed while it was explained, now that it is told.
+            KeyboardInterrupt: if Ctrl-C was pressed while the failure was being explained.
         """
         properties = dict(report.user_properties)
         exercise = properties.get(_EXERCISE)
@@ -183,7 +181,7 @@ def _count_as_missing(report: pytest.TestReport, item: pytest.Item, reason: str)
 
 
 def _own_fault(exception: BaseException, root: Path) -> str:
-    """Returns an error of the tests or the grader, at the line of a file of the course."""
+    """Returns the message on an error of the tests or the grader, with its line in the course."""
     words = f"{type(exception).__name__}: {' '.join(str(exception).split())[:_LONGEST]}"
     if isinstance(exception, pytest.FixtureLookupError):
         words = f"there is no fixture {exception.argname}"

@@ -1,4 +1,4 @@
-"""Asks a student's functions what the sibling tests ask: one test alone then tells what all do."""
+"""Reruns of the tests beside a failed one, which explain one test as well as a full run would."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.testing.exercise import Membership, membership
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation, Question, StudentFault, observing
 
-# Their calls are large, and gradients or operations are looked at rather than answers.
+# These tests make large calls, and look at gradients or operations rather than answers.
 NOT_TELLING = (Aspect.GRADIENTS, Aspect.EFFICIENCY)
 
 Siblings = Mapping[str, Sequence[pytest.Function]]
@@ -38,9 +38,9 @@ class RerunAnswers:
 
 
 def siblings(item: pytest.Item, order: Sequence[str]) -> Siblings:
-    """Returns the tests beside a test that were frozen with it, itself among them, by exercise.
+    """Returns by exercise the frozen tests in a test's folder, including the test itself.
 
-    They are there whichever tests were chosen to be run.
+    The result does not depend on which tests pytest selected.
     """
     own = item.getparent(pytest.Module)
     found: dict[str, list[pytest.Function]] = {name: [] for name in order}
@@ -60,11 +60,11 @@ def siblings(item: pytest.Item, order: Sequence[str]) -> Siblings:
 def rerun(
     tests: Sequence[pytest.Function], bench: Bench, ask: Callable[[Call], Answer], end: float
 ) -> RerunAnswers:
-    """Runs an exercise's tests at a bench of their own, with a way to ask, and keeps what they see.
+    """Runs an exercise's tests with `ask` in the place of the bench's calls; keeps their answers.
 
-    Not those that tell no answers. None is begun after the time `end`, of the monotonic clock, nor
-    once a call took too long. What a test spends on importing packages, which later ones find
-    imported, puts the end off.
+    Leaves out tests with an aspect of NOT_TELLING. Begins no test after the time `end` of the
+    monotonic clock, nor after a call that took too long. A test that imports packages, which later
+    tests then find imported, puts the end off by its time.
     """
     reran = RerunAnswers()
     for test in tests:
@@ -84,9 +84,9 @@ def rerun(
 
 
 def passes(test: pytest.Function, bench: Bench, ask: Callable[[Call], Answer]) -> bool | None:
-    """Returns whether a test passes with a way to ask.
+    """Returns whether a test passes when `ask` answers its calls.
 
-    Returns None if it took too long, or cannot be run.
+    Returns None if the test took too long or cannot be run.
     """
     member, reran = membership(test), RerunAnswers()
     if member is None or _arguments(test, member, bench) is None:
@@ -103,7 +103,7 @@ def _run(
     ask: Callable[[Call], Answer],
     reran: RerunAnswers,
 ) -> bool:
-    """Runs one test; whether its calls came back in time."""
+    """Runs one test; returns whether its calls ended in time."""
     latest: list[Call] = []
 
     def asked(call: Call) -> Answer:
@@ -134,7 +134,7 @@ def _run(
 
 
 def _arguments(test: pytest.Function, member: Membership, bench: Bench) -> dict[str, object] | None:
-    """Returns the arguments for the test's function; None if it wants another fixture."""
+    """Returns the arguments for the test's function; None if it needs another fixture."""
     case = bench.case_of(test.nodeid).rewind()
     fixtures: dict[str, Callable[[], object]] = {
         "case": lambda: case,

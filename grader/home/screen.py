@@ -1,4 +1,4 @@
-"""Lays out the end of a run of pytest on one screen: what stands lower gives way."""
+"""The layout of the end of a pytest run on one screen: details give way to headlines."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PROGRESS = 8
 # Code stands below the text of an example, which is indented by four.
 _CODE = " " * 8
 _HANGING = " " * 4
-# Rows of a source line; the place above it leads to the rest.
+# Rows of a source line; the place above it leads to the whole line.
 _MOST_OF_CODE = 2
 _CUT = "…"
-# What is shown of a text that gives way; less is not worth a row.
+# The fewest rows that are worth showing of a shortened text.
 _FEWEST = 3
 
 # A line, and how a terminal shows it.
@@ -28,7 +28,7 @@ Styled = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PrintedCause:
-    """A cause as it is printed: the headline and hint, details that may give way, the extent."""
+    """A printed cause: headline and hint, details that may be cut, and the extent."""
 
     head: Sequence[Styled]
     details: Sequence[str] = ()
@@ -44,7 +44,7 @@ class Screen:
         self._rows = max(rows - 2, _ROWS)
 
     def show(self, text: str, style: str = "") -> None:
-        """Writes a text."""
+        """Writes a text, broken into rows."""
         for part in self._broken(text):
             self._write(part, **({style: True} if style else {}))
 
@@ -54,17 +54,17 @@ class Screen:
         return sum(-(-len(part) // self._width) or 1 for part in parts)
 
     def rows_left(self, tests: int, *texts: str) -> int:
-        """Returns the rows beside `texts`, the progress of so many tests, and pytest's own lines.
+        """Returns the rows left by `texts`, the progress of `tests` tests and pytest's own lines.
 
-        These are its first two, a title above causes and one above exercises, and its last one.
+        These own lines are the first two, the titles above causes and exercises, and the last.
         """
         progress = -(-tests // max(self._width - _PROGRESS, 1))
         return self._rows - progress - 5 - self.rows_of(*texts)
 
     def fitted(self, told: Sequence[PrintedCause], rows: int) -> list[Styled]:
-        """Returns the lines of causes in so many rows, if their heads leave room for more.
+        """Returns the lines of causes that fit into `rows`, at least the first cause's head.
 
-        Heads come before all details, and the first cause's details before those of the next.
+        Heads take precedence over all details, and details of earlier causes over later ones.
         """
         fixed = [self._fixed(one) for one in told]
         most = next((at for at in range(len(told)) if sum(fixed[: at + 1]) > rows), len(told))
@@ -82,11 +82,11 @@ class Screen:
         return lines
 
     def _fixed(self, one: PrintedCause) -> int:
-        """Returns the rows of what does not give way, and of the empty one before it."""
+        """Returns the rows of a cause that are never cut, and of the empty line before it."""
         return 1 + self.rows_of(*(line for line, _ in one.head), *one.extent)
 
     def _cut(self, lines: Sequence[str], rows: int) -> Sequence[str]:
-        """Returns the first lines, as many as fit; all, if that is possible."""
+        """Returns the lines, cut to the rows; none if too few would be left."""
         if self.rows_of(*lines) <= rows:
             return lines
         kept: list[str] = []

@@ -1,4 +1,4 @@
-"""Prints what a run of pytest ends with: causes, then the exercises and their points."""
+"""The end of a pytest run: causes of failures, then the exercises and their points."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LESS_POINTS = "Where an exercise's values are not all right, its other tests co
 
 @dataclass(slots=True)
 class ExerciseCounts:
-    """How an exercise's tests ended, and the points that they carry, in hundredths."""
+    """The outcomes of an exercise's tests, and their points in hundredths."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     possible: int = 0
@@ -32,7 +32,7 @@ class ExerciseCounts:
     _others: int = 0
 
     def add(self, outcome: str, is_of_values: bool, worth: int) -> None:
-        """Adds a test, with the hundredths that it carries."""
+        """Adds a test that is `worth` some hundredths of a point."""
         self.outcomes[outcome] += 1
         self.possible += worth
         earned = worth if outcome == PASSED else 0
@@ -43,7 +43,7 @@ class ExerciseCounts:
 
     @property
     def points(self) -> int:
-        """Returns the hundredths that count."""
+        """Returns the hundredths of points that count."""
         return self._gate.right + self._gate.counted_of(self._others)
 
     @property
@@ -53,7 +53,7 @@ class ExerciseCounts:
 
     @property
     def is_missing(self) -> bool:
-        """Returns whether nothing of it is written."""
+        """Returns whether the exercise is not written at all."""
         return self.outcomes[MISSING] == self.outcomes.total()
 
     @property
@@ -71,7 +71,7 @@ class ExerciseCounts:
 
 
 def table(exercise_counts: Mapping[str, ExerciseCounts], all_rows: bool) -> list[str]:
-    """Returns a line for each exercise that is neither right nor missing; for each, `all_rows`."""
+    """Returns a line for each exercise that is neither right nor missing, or for `all_rows`."""
     shown = {
         name: counts
         for name, counts in exercise_counts.items()
@@ -82,7 +82,7 @@ def table(exercise_counts: Mapping[str, ExerciseCounts], all_rows: bool) -> list
 
 
 def folded(rows: Sequence[str], most: int) -> Sequence[str]:
-    """Returns at most so many rows of a table: those that are left out are counted."""
+    """Returns at most `most` rows of a table; the last one counts those left out."""
     if len(rows) <= most:
         return rows
     return [*rows[: most - 1], f"and {len(rows) - most + 1} more exercises with failed tests"]
@@ -122,17 +122,17 @@ def in_words(number: int) -> str:
     return f"{points_of(number):.10g}"
 
 
-# Told in full; -v has the others.
+# Causes with an example; -v shows every failure.
 _MOST_IN_FULL = 3
 # Values of --tb with which pytest shows no failure in full.
 _HEADLINES_ONLY = ("no", "line")
-# What pytest lists in its short summary if nothing else is asked for by -r.
+# The default of -r, pytest's option for its short summary.
 _LISTED_BY_DEFAULT = "fE"
 # Code stands deeper than the text of a failure.
 _INDENT = " " * 4
-# Exercises of which a table tells at least, where it gives way to causes.
+# Rows that the table of exercises keeps when causes need the room.
 _FEWEST_ROWS = 3
-# Exercises of which a note is told by name.
+# Exercises that a note names.
 _MOST_NOTED = 3
 _COSTLY = "Every public test passes, but the notes above cost points: change that first."
 _CUT_SHORT = "The search for lines to change stopped early: `pytest --locate` finishes it."
@@ -141,7 +141,7 @@ Failures = dict[str, Failure]
 
 
 class Folding:
-    """Keeps from pytest's own sections the failures that are told by cause, unless `verbose`."""
+    """Hides failures that are summed up by cause from pytest's sections, unless `verbose`."""
 
     def __init__(self, verbose: bool) -> None:
         self.verbose = verbose
@@ -172,9 +172,7 @@ class Folding:
             stats |= {"failed": self._reports, "warnings": warned}
 
     def unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Has pytest's short summary list the failures only if it is asked for it: causes are
-        told above.
-        """
+        """Lets pytest's short summary list failures only if -r or -v asks: causes stand above."""
         if not self.failures:
             return
         is_default = terminalreporter.config.getoption("reportchars") == _LISTED_BY_DEFAULT
@@ -187,16 +185,16 @@ class Folding:
 
 
 def _printed(report: pytest.TestReport, which: str) -> Iterator[str]:
-    """Yields the last lines that a test had printed, as far as these are to be shown."""
+    """Yields the last lines of a test's output, if --show-capture allows."""
     for name, text in report.sections:
         if which == "all" or which in name:
             yield from printed_in_words(text)
 
 
 class Summary:
-    """Writes the causes of failures, and a line for each exercise.
+    """The causes of failures, and a line for each exercise.
 
-    `absent` are the adapters that are not there, each with the one that is called nearly so.
+    `absent` are the missing adapters, each with the nearest name in `adapters.py`.
     """
 
     def __init__(
@@ -216,7 +214,7 @@ class Summary:
         self._absent = absent
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Writes them."""
+        """Writes the causes, the exercises and the remarks."""
         failures, verbose = self._folding.failures, self._folding.verbose
         builds_on = {one.said.exercise: one.builds_on for one in failures.values()}
         found = causes((one.said for one in failures.values()), self._order, builds_on)
@@ -250,7 +248,7 @@ class Summary:
         self._folding.unfold(terminalreporter)
 
     def _noted(self) -> Iterator[str]:
-        """Yields what concerns no failure: adapters under another name, notes on exercises."""
+        """Yields notes that belong to no failure: misnamed adapters, remarks on exercises."""
         for name, near in self._absent.items():
             yield f"adapters.py has no {name}; it has {near}: rename it."
         for text, exercises in self._notes.items():
@@ -259,7 +257,7 @@ class Summary:
             yield f"Note on {', '.join([*exercises][:_MOST_NOTED])}{more}: {text}."
 
     def _remarks(self, found: Sequence[Cause], failures: Failures, root: Path) -> Iterator[str]:
-        """Yields what follows from all that was run: the points, and what to do next."""
+        """Yields remarks on the whole run: an early stop, the points, the next step."""
         unplaced = (cause.shown.id for cause in found if not cause.places)
         if any(failures[test].was_hurried for test in unplaced):
             yield _CUT_SHORT
@@ -278,7 +276,7 @@ class Summary:
 def _told(
     found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
 ) -> Iterator[PrintedCause]:
-    """Yields the causes with their hints, the first ones with one of their failures each."""
+    """Yields the causes with their hints, the first few with an example failure."""
     for number, cause in enumerate(found, 1):
         first = f"{number}. " if len(found) > 1 else ""
         head = [(f"{first}{cause.headline}", "red")]
@@ -297,7 +295,7 @@ def _told(
 def _example(
     cause: Cause, failures: Failures, printed_by: Mapping[str, list[str]]
 ) -> Iterator[str]:
-    """Yields one failure in full, with what it printed."""
+    """Yields one failure in full, with its printed output."""
     failure = failures[cause.shown.id]
     others = [failures[test.id] for test in cause.tests]
     line = next(filter(None, (one.line for one in (failure, *others))), "")
@@ -315,7 +313,7 @@ def _example(
 
 
 def _extent(cause: Cause) -> Iterator[str]:
-    """Yields how many tests of which exercises it fails, if these are several."""
+    """Yields how many tests and exercises a cause fails, if these are several tests."""
     if len(cause.tests) > 1:
         where = _counted(len(cause.exercises), "exercise")
         yield f"Fails {len(cause.tests)} tests in {where}: `pytest -v` shows each."
@@ -329,7 +327,7 @@ _README, _HANDING_IN = "README.md", "## Handing in"
 
 
 def handing_in(root: Path) -> str:
-    """Returns the last sentence for whoever has everything right."""
+    """Returns the closing sentence for a run in which every public test passes."""
     try:
         is_told = _HANDING_IN in (root / _README).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -339,14 +337,14 @@ def handing_in(root: Path) -> str:
 
 
 class NothingRan:
-    """Says what to type where `-k` chose no test; `names` are the words to choose from."""
+    """A suggestion for when `-k` selects no test; `names` are the words to choose from."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Says it, if every test was deselected."""
+        """Writes the suggestion if every test was deselected."""
         word = terminalreporter.config.getoption("keyword")
         if not word or {*terminalreporter.stats} - {"deselected", "warnings"}:
             return

@@ -1,4 +1,4 @@
-"""Ends calls of a student's functions that take too long, and tells where they were."""
+"""The time limit on calls of a student's functions, which names the line that was running."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from grader.testing.outcome import StudentFault
 from grader.worker.observing.lines import OwnLines
 
 _HAS_TIMERS = hasattr(signal, "setitimer")
-# Where there are none, a thread says that a signal has come which nobody sends.
+# Without timers, a thread simulates the arrival of a signal that is otherwise unused.
 _SIGNAL = signal.SIGALRM if _HAS_TIMERS else signal.SIGTERM
 _TICK_SECONDS = 0.05
-# Of the limit, where the same function hung once before; half of it where it did twice.
+# The share of the limit after a function hung once, halved each further time; its minimum.
 _SHARE, _LEAST_SECONDS = 0.2, 0.5
 _DEBUGGERS = ("pydevd", "bdb", "pdb")
 
-# Linux tells of a thread how many nanoseconds it ran, and was ready to run and did not.
+# The nanoseconds that a thread ran, then those that it waited for a processor (Linux).
 _WAITED = Path("/proc/thread-self/schedstat")
 
 Result = TypeVar("Result")
 
 
 def _own_time() -> float:
-    """Returns wall time without the time in which a busy machine had no processor to spare."""
+    """Returns wall time without the time that this thread waited for a processor."""
     try:
         waited = int(_WAITED.read_bytes().split()[1])
     except (OSError, IndexError, ValueError):
@@ -51,7 +51,7 @@ class TimeLimitExceeded(BaseException):
 
 @dataclass(slots=True)
 class _Running:
-    """A call that is being made; `place` is where it was when it had to end, `is_known` of old."""
+    """A running call; `place` is its line when it was ended, `is_known` if that hung before."""
 
     began: float
     place: Line | None = None
@@ -62,11 +62,11 @@ class _Running:
 
 
 class Limit:
-    """Raises in a call that takes more than so many seconds (0: none does).
+    """A time limit of `seconds` on each call (0: none), which raises in a call that exceeds it.
 
-    A function that hung is given less the next time. A call that is looked at in a debugger has
-    all the time; and, where that `spares_imports`, seconds in which modules are imported are not
-    the call's: torch imports hundreds for the first optimizer.
+    A function that hung gets less time in its next call. If the limit `heeds_debuggers`, a call
+    under a debugger has none. If it `spares_imports`, time in which modules are imported does not
+    count: torch imports hundreds for the first optimizer.
     """
 
     def __init__(
@@ -86,8 +86,9 @@ class Limit:
     def call(self, make: Callable[[], Result]) -> Result:
         """Returns the result of a call.
 
-        Raises: StudentFault: if it took too long, whatever it made of being ended.
-        KeyboardInterrupt: at Ctrl-C, whatever it made of that.
+        Raises:
+            StudentFault: if it took too long, even if it swallowed the exception that ended it.
+            KeyboardInterrupt: at Ctrl-C, even if it swallowed that.
         """
         if not self._seconds or threading.current_thread() is not threading.main_thread():
             return make()
@@ -131,7 +132,7 @@ class Limit:
             yield
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        """Raises Ctrl-C, again at each tick if the code swallows the exception."""
+        """Raises Ctrl-C, and again at each tick if the code swallows the exception."""
         if self._running is not None:
             self._running.is_interrupted = True
             if _HAS_TIMERS:
@@ -163,7 +164,7 @@ class Limit:
         raise TimeLimitExceeded
 
     def _allowed(self, frames: Iterable[FrameType]) -> float:
-        """Returns the seconds that a call may take which is in these functions."""
+        """Returns the seconds that a call in these functions may take."""
         times = max(len(self._hung.get(frame.f_code, ())) for frame in frames)
         if not times:
             return self._seconds
@@ -189,7 +190,7 @@ class Limit:
 
 
 def is_debugged() -> bool:
-    """Returns whether a debugger follows this thread; what measures coverage is none."""
+    """Returns whether a debugger follows this thread; a coverage tracer does not count."""
     trace = sys.gettrace()
     tracer = inspect.getmodule(trace) or inspect.getmodule(type(trace)) if trace else None
     parts = tracer.__name__.split(".") if tracer else []
@@ -200,9 +201,9 @@ def is_debugged() -> bool:
 
 
 def _insist(frames: Iterable[FrameType], raised: type[BaseException]) -> None:
-    """Has the next line of any of these functions raise as well: one that handles what was raised.
+    """Makes the next line of any of these functions raise too, in case one handles the exception.
 
-    A loop around a `try` may otherwise meet every exception where it takes no notice of it.
+    Otherwise a loop around a `try` could swallow every exception and go on.
     """
 
     def raise_again(_frame: FrameType, event: str, _argument: object) -> object:
@@ -226,7 +227,7 @@ def _fault(running: _Running) -> StudentFault:
 
 
 def _wind_up(left: float, again: float, began: float) -> None:
-    """Sets the timer to what somebody else had set it to."""
+    """Restores the timer that was running before, less the time since."""
     if left:
         left = max(left - (time.monotonic() - began), _TICK_SECONDS)
     signal.setitimer(signal.ITIMER_REAL, left, again)
