@@ -42,17 +42,17 @@ from grader.testing.outcome import (
 from grader.testing.structure import differences, explanation, side_by_side
 
 _MORE_OPERATIONS = 1.5
-# Messages of torch where a GPU would go on: it has values, and its own generators.
+# Messages of torch's meta device where a GPU would succeed: a GPU has values and generators.
 _TAKES_VALUES = re.compile(r"item\(\) cannot be called on meta tensors|not an accelerator")
 _LARGER_TENSORS = 4
-# What a tensor can be compared with number by number.
+# The types that can be compared with a tensor number by number.
 _NUMBERS = (torch.Tensor, numpy.ndarray, int, float, list, tuple)
 
 
 class WrongForm(AssertionError):
-    """A result of another shape or dtype than it must have, and the line that made it so.
+    """A result has the wrong shape or dtype; the text names the line that made it so.
 
-    Its text may tell of what a test asked: it is for who asks on inputs that everybody has.
+    The text may reveal a test's inputs: show it only for inputs that students have.
     """
 
     def __init__(self, said: str, line: Line | None) -> None:
@@ -62,7 +62,7 @@ class WrongForm(AssertionError):
 
 
 class WrongParts(AssertionError):
-    """A value other than was expected: the part that differs; `in_full` both, shortened."""
+    """A part of a value differs; `in_full` also shows both values, shortened."""
 
     def __init__(self, said: str, actual: Value, expected: Value, place: str) -> None:
         super().__init__(said)
@@ -72,9 +72,9 @@ class WrongParts(AssertionError):
 
 
 class WrongNumbers(AssertionError):
-    """An answer differs from what was expected; its text says how, for who asks for it.
+    """An answer's numbers differ from the expected ones; its text, made on request, says how.
 
-    Whether the text holds expected values is settled when it is raised.
+    `shows_expected()` decides when it is raised whether the text may hold expected values.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class WrongNumbers(AssertionError):
 
     @property
     def where(self) -> Where | None:
-        """Returns the line that made the numbers coarser, if nothing else is wrong with them."""
+        """Returns the line that lowered the precision, if that explains all wrong numbers."""
         conversion = self._conversion
         return where_of(conversion.line) if conversion and conversion.explains else None
 
@@ -141,8 +141,8 @@ def assert_matches(
 ) -> None:
     """Asserts that an answer equals what was expected, within a tolerance fit for its dtype.
 
-    Of values in others, the first that is another one is told, by key and index. `what` is what
-    messages call the answer; without it "the result", or the method that gave it.
+    In a nested value, the message names the first difference by key and index. Messages call the
+    answer `what`: by default "the result", or the method that returned it.
     """
     __tracebackhide__ = True
     with looking():
@@ -173,7 +173,7 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
 
 
 def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> WrongForm:
-    """Returns the fault for a shape that no annotation tells in advance."""
+    """Returns the fault for a wrong shape that the annotations do not determine."""
     said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was expected"]
     names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
     if len(names) == wanted.ndim:
@@ -244,9 +244,9 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
 def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:
     """Asserts that a call stays on the device of its inputs, which is not the CPU.
 
-    torch's meta device plays the GPU: it computes shapes, and refuses tensors of other devices. It
-    has no values: code that looks at one (`bool(x.any())`) cannot be tried, and passes.
-    Code that forgets `device=` only where the default device would be another one gets a note.
+    torch's meta device stands in for a GPU: it computes shapes, and refuses tensors of other
+    devices. It has no values: code that reads one (`bool(x.any())`) cannot be tried, and passes.
+    Code that forgets `device=`, but works once meta is the default device, only gets a note.
     """
     __tracebackhide__ = True
     arguments = student.adapter.bind(args, kwargs)
@@ -259,7 +259,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
         takes_values = value is None
     except StudentFault as fault:
         forgotten = fault
-    # What fails on the CPU as well is no matter of the device.
+    # A call that also fails on the CPU does not fail because of the device.
     student.result(student.ask(arguments), arguments)
     value = None if takes_values else _elsewhere(student, arguments, default_device=True)
     if value is None:
@@ -279,9 +279,9 @@ def assert_work_does_not_grow(
     small: Mapping[str, Value],
     large: Mapping[str, Value],
 ) -> None:
-    """Asserts that longer inputs take as many torch operations, and no needlessly large tensors.
+    """Asserts that longer inputs need no more torch operations, nor needlessly large tensors.
 
-    A table or mask that is as large for the small input is of a fixed size.
+    A tensor that is as large for the small input, like a fixed table or mask, is allowed.
     """
     __tracebackhide__ = True
     allowed = reference.count_work(**large).largest * _LARGER_TENSORS
@@ -303,7 +303,7 @@ def _elsewhere(
     """Returns the result of a call with inputs on the meta device; None if it takes their values.
 
     Raises:
-        StudentFault: if there is none.
+        StudentFault: if the call has no such result.
     """
     observe = {"device": "meta", "default_device": default_device}
     answer = student.attempt(arguments, **observe)
@@ -327,7 +327,7 @@ def _elsewhere(
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Returns whether two values are the same; those of two kinds never are, whatever they are."""
+    """Returns whether two values are equal; values of different types never are."""
     if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
         return one.shape == other.shape and _alike(one, other)
     one, other = single_number(one), single_number(other)

@@ -1,4 +1,4 @@
-"""Compares answers: type and shape, numbers within a tolerance, random outcomes."""
+"""Comparisons of answers: type and shape, numbers within a tolerance, random outcomes."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def tolerance_for(dtype: torch.dtype) -> Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """An answer beside what was expected, element by element, in float64.
+    """An answer beside the expected values, element by element, in float64.
 
-    `ratio` is each error as a multiple of what is allowed: 0 where both are alike, infinite where
-    no number says how far the answer is off. Truth values are 0 and 1, and `boolean` says so.
+    `ratio` is each error as a multiple of the allowed error: 0 for equal elements, infinite where
+    the error is not a number. `boolean` marks truth values, which are stored as 0 and 1.
     """
 
     got: torch.Tensor
@@ -84,7 +84,7 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
 
 
 def all_within(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> bool:
-    """Returns whether `compare` finds nothing wrong; a fraction of its work."""
+    """Returns whether `compare` would find nothing wrong, at a fraction of its cost."""
     got, want = actual.detach().to(torch.float64), expected.detach().to(torch.float64)
     if torch.equal(got, want):
         return True
@@ -102,7 +102,7 @@ def place_of_largest(numbers: torch.Tensor) -> tuple[int, ...]:
 
 def place_of(number: torch.Tensor | int, shape: torch.Size) -> tuple[int, ...]:
     """Returns the index of the element that is the `number`-th in memory."""
-    # torch's own would load the packages for symbolic sizes first.
+    # `torch.unravel_index` would first load the packages for symbolic sizes.
     return tuple(int(i) for i in numpy.unravel_index(int(number), shape))
 
 
@@ -119,12 +119,11 @@ def checked(
 ) -> Any:
     """Returns the value in an answer after checking its type and shape against the contract.
 
-    Where that is None, what counts is what the call did: a norm or a loss that it returns besides
-    does not matter. `trace` finds the line that is behind it, for a wording that tells of
-    lines.
+    If the contract says None, only the call's effects count: a returned norm or loss is ignored.
+    `trace` finds the line behind the value, for a wording that names lines.
 
     Raises:
-        StudentFault: if it is not.
+        StudentFault: if the value has another type or shape.
     """
     if adapter.result == PlainType(type(None)):
         return None
@@ -156,15 +155,15 @@ def assert_distribution(
     risk: float = RISK,
     what: str = "the outcomes",
 ) -> None:
-    """Asserts that independent outcomes come as often as expected: a test by likelihood ratio.
+    """Asserts by a likelihood ratio test that independent outcomes come as often as expected.
 
-    `expected` tells each outcome's probability, or lists outcomes that are equally likely. A right
-    answer fails with a probability of at most `risk`, however few the outcomes are: what the ratio
-    is measured against is a bound, not the usual limit for many of them (R. Agrawal,
-    "Finite-sample concentration of the multinomial in relative entropy", 2020).
+    `expected` gives each outcome's probability, or lists equally likely outcomes. A right answer
+    fails with a probability of at most `risk`, even for few outcomes. The threshold is a bound for
+    finite samples, not the usual limit for many outcomes. Source: R. Agrawal, "Finite-sample
+    concentration of the multinomial in relative entropy", 2020.
 
     Raises:
-        ValueError: if the probabilities are none, or so few outcomes could never fail.
+        ValueError: if `risk` or a probability is invalid, or too few outcomes could never fail.
     """
     __tracebackhide__ = True
     chances = _chances(expected)
@@ -207,7 +206,7 @@ def _check(chances: Mapping[Any, float], total: int, risk: float) -> None:
 
 
 def _log_chance(ratio: float, possible: int) -> float:
-    """Returns the logarithm of a bound of the probability that the ratio is as large by chance."""
+    """Returns the logarithm of a bound on the probability of so large a ratio by chance."""
     free = possible - 1
     if ratio <= 2 * free or free == 0:
         return 0.0

@@ -79,14 +79,14 @@ _INSTEAD = (
 
 
 class CannotCross(Exception):
-    """An annotation asks for what no submission can be handed, or can answer with."""
+    """An annotation asks for a value that cannot cross to or from a submission."""
 
 
 def kind_of(annotation: Any) -> Kind:
     """Returns the kind of value that an annotation asks for.
 
     Raises:
-        CannotCross: if there is none; the text says what to write instead.
+        CannotCross: if there is no such kind; the text says what to write instead.
     """
     if annotation in (Any, object):
         return Anything()
@@ -162,7 +162,7 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
 
 
 def _gone_through(several: ListType) -> Kind:
-    """Returns a list, or what else gives such items: a text file lines, a module parameters."""
+    """Returns a list, or a kind that also takes a text file's lines or a module's parameters."""
     if several.item == PlainType(str):
         return IterableType(several, (TEXT,))
     if several.item == ParameterType():
@@ -199,7 +199,7 @@ def _object(declared: type) -> ObjectType:
 
 
 def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature:
-    """Returns the kinds of a function's parameters, without the first if `bound`, and result.
+    """Returns the kinds of a function's parameters (if `bound`, without the first) and result.
 
     Raises:
         CannotCross: if one of them cannot cross; the text says which.
@@ -215,7 +215,7 @@ def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature
 
 
 def _returned(what: str, annotation: Any) -> Kind:
-    """Returns the kind of what an adapter or a method returns, or an attribute holds."""
+    """Returns the kind of a result or an attribute; refuses kinds that only tests can make."""
     kind = _kind_at(what, annotation)
     given = next((one for one in _kinds_in(kind) if isinstance(one, GivenType)), None)
     if given is not None:
@@ -224,7 +224,7 @@ def _returned(what: str, annotation: Any) -> Kind:
 
 
 def _kinds_in(kind: Kind) -> Iterator[Kind]:
-    """Yields a kind, and those that it is made of."""
+    """Yields a kind, and the kinds inside it."""
     yield kind
     if isinstance(kind, ListType | SetType | IteratorType):
         yield from _kinds_in(kind.item)
@@ -260,7 +260,7 @@ _COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth")
 class Adapter:
     """One adapter: the kinds of its parameters, in order, and of its result.
 
-    What an iterator gives `is_item`: it is read, and takes nothing.
+    `is_item` marks an iterator's item, which is read and takes no arguments.
     """
 
     name: str
@@ -280,10 +280,10 @@ class Adapter:
         return {name: kind for name, kind in found.items() if kind is not None}
 
     def bind(self, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> dict[str, Value]:
-        """Returns the arguments by name, as an adapter is always called.
+        """Returns the arguments by name: adapters are always called with keywords.
 
         Raises:
-            TypeError: if they are not those that the adapter takes.
+            TypeError: if the adapter does not take these arguments.
         """
         named = dict(zip(self.parameters, args, strict=False)) | dict(kwargs)
         unknown = set(named) - set(self.parameters)
@@ -299,7 +299,7 @@ class Adapter:
         return named
 
     def expected_shape(self, arguments: Mapping[str, Value]) -> tuple[int, ...] | None:
-        """Returns the shape that the result must have; None if the annotations do not tell."""
+        """Returns the shape that the result must have; None if the annotations do not fix it."""
         if not isinstance(self.result, TensorType):
             return None
         return self.result.shape(self.sizes(arguments))
@@ -314,7 +314,7 @@ class Adapter:
                 own, lead = _sizes(tensor_type, tuple(value.shape))
                 sizes |= own
                 leads.append(lead)
-        # torch's own would load the packages for symbolic sizes first.
+        # `torch.broadcast_shapes` would first load the packages for symbolic sizes.
         return Sizes(sizes, numpy.broadcast_shapes(*leads) if leads else None)
 
 
@@ -322,7 +322,7 @@ def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:
     """Returns every adapter of a module, by name.
 
     Raises:
-        BadAssignment: if one of them takes or returns what cannot cross to a submission.
+        BadAssignment: if an adapter takes or returns a value that cannot cross to a submission.
     """
     return {
         name: _adapter(name, function)
@@ -348,7 +348,7 @@ def _tensor_in(kind: Kind) -> TensorType | None:
 def _sizes(
     tensor_type: TensorType, shape: tuple[int, ...]
 ) -> tuple[dict[str, int], tuple[int, ...]]:
-    """Returns the sizes of the named axes of a shape that fits, and its leading axes."""
+    """Returns the sizes of a fitting shape's named axes, and of its leading axes."""
     named = [axis for axis in tensor_type.axes if not is_lead(axis)]
     split = len(shape) - len(named)
     trailing = shape[split:] if split >= 0 else ()

@@ -1,6 +1,6 @@
-"""Says in words how an answer differs from what was expected: how much, where, and the worst.
+"""Sentences on how an answer differs from the expected values: how much, where, the worst.
 
-The headline of a failure says without numbers what is wrong with it.
+The headline of a failure names the fault without numbers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from grader.testing.comparison import (
 )
 from grader.testing.outcome import known_of, place_in_words
 
-# The name of an answer that nobody gave a name.
+# The name of an answer that has no other name.
 RESULT = "the result"
 # Fewer values fit a pattern by chance.
 _PATTERN = 4
-# By so many tolerances the expected values differ from each other, at least.
+# Patterns need expected values that span at least this many tolerances.
 _SPREAD = 100.0
 
 
@@ -54,7 +54,7 @@ def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
 def wrong_places(
     wrong: torch.Tensor, axes: Sequence[str]
 ) -> Iterator[tuple[str, Sequence[int], int]]:
-    """Yields the axes that have right places: the name, the wrong places, and the size."""
+    """Yields each axis with some right places: its name, its wrong places and its size."""
     for place, axis in enumerate(axes):
         others = [other for other in range(wrong.ndim) if other != place]
         along = wrong.any(dim=others) if others else wrong
@@ -64,7 +64,7 @@ def wrong_places(
 
 
 def _where_in_short(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
-    """Yields the wrong part of an axis, where every value of that part's places may be wrong."""
+    """Yields the wrong part of an axis, if it is the start or the end."""
     for axis, places, size in wrong_places(wrong, axes):
         first, last = places[0], places[-1]
         if size < 3 or len(places) != last - first + 1:
@@ -99,7 +99,7 @@ def _opposite(of: str, wrong: torch.Tensor, comparison: Comparison) -> str:
 
 
 def _pattern(comparison: Comparison) -> str:
-    """Returns what is wrong with all values in the same way, or nothing."""
+    """Returns the fault that all values share, or an empty text."""
     got, want = comparison.got.flatten(), comparison.want.flatten()
     if not _is_spread(comparison):
         return ""
@@ -120,13 +120,13 @@ def _pattern(comparison: Comparison) -> str:
 
 
 def _is_one(numbers: torch.Tensor, scale: torch.Tensor) -> bool:
-    """Returns whether numbers are one, but for a small share of the largest on a scale."""
+    """Returns whether numbers are equal up to a small share of the largest on a scale."""
     spread = float(numbers.max() - numbers.min())
     return spread <= _ROUNDED * float(scale.abs().max())
 
 
 def _is_spread(comparison: Comparison) -> bool:
-    """Returns whether the expected values are several, and far from each other."""
+    """Returns whether there are several expected values, far from each other."""
     want = comparison.want
     if want.numel() < _PATTERN or not bool(want.isfinite().all()):
         return False
@@ -135,7 +135,7 @@ def _is_spread(comparison: Comparison) -> bool:
 
 
 def _is_reordered(comparison: Comparison) -> bool:
-    """Returns whether the answer holds the expected values, and each of these once."""
+    """Returns whether the answer holds the expected values in another order."""
     got, want = (one.flatten().sort().values for one in (comparison.got, comparison.want))
     if not _is_spread(comparison) or not bool(got.isfinite().all()):
         return False
@@ -145,7 +145,7 @@ def _is_reordered(comparison: Comparison) -> bool:
 
 
 _ROWS = 5
-# Of dropped numbers and of others; how far values and factors may be apart that are one.
+# The fewest dropped, and kept, values that show dropout; the spread of values taken as equal.
 _TELLING = 3
 _ROUNDED = 1e-2
 _DIGITS = {torch.float16: 3, torch.bfloat16: 2}
@@ -158,15 +158,15 @@ _INFINITE = (
     "Infinity can come from a division by 0, or from values too large for the dtype, like exp(89) "
     f"in float32. {_UNWRITTEN}"
 )
-# Of tolerances, and of the largest number: what strays less is right but for its numbers.
+# An answer this many tolerances off, and this share of the largest value, is nearly right.
 _NEAR_TIMES, _NEAR = 5000, 5e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A result of another dtype than the inputs: which, at which line, and what it accounts for.
+    """A result whose dtype is not that of the inputs, and the line that changed the dtype.
 
-    It `explains` an answer that is as near as numbers of that dtype can be.
+    It `explains` the errors if they are within the tolerance of the result's dtype.
     """
 
     dtype: torch.dtype
@@ -177,7 +177,7 @@ class Conversion:
 
     @classmethod
     def of(cls, actual: torch.Tensor, expected: torch.Tensor) -> Conversion | None:
-        """Returns the conversion to an answer's dtype; None if it is that of the inputs."""
+        """Returns the conversion to an answer's dtype; None if the inputs have the same dtype."""
         known = known_of(actual)
         if known is None or not actual.is_floating_point() or actual.dtype is known.asked_in:
             return None
@@ -197,7 +197,7 @@ class Conversion:
 
 
 def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:
-    """Returns what is wrong in words, then how many values and by how much; a sentence each."""
+    """Returns a sentence each on the fault, how many values are wrong, by how much, and where."""
     lines = [headline(what, comparison, axes)]
     if bool(comparison.got.isnan().all()) and bool(comparison.strange.all()):
         lines.append(_NAN)
@@ -228,7 +228,7 @@ def nearness_in_words(comparison: Comparison) -> Iterator[str]:
 
 
 def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:
-    """Returns whether all numbers are right but for a small share of the largest."""
+    """Returns whether each error is only a small share of the largest expected value."""
     if got.shape != want.shape or not want.numel():
         return False
     off = (got.to(torch.float64) - want.to(torch.float64)).abs().max()
@@ -236,7 +236,7 @@ def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:
 
 
 def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
-    """Yields why all wrong answers in half precision are 0, infinite or NaN."""
+    """Yields the reason if all wrong values in half precision are 0, infinite or NaN."""
     got, wrong = comparison.got, comparison.ratio > 1
     if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
         yield (
@@ -246,7 +246,7 @@ def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[st
 
 
 def dropout_in_words(comparison: Comparison) -> Iterator[str]:
-    """Yields that inverted dropout is on, if zeros and one common factor show it."""
+    """Yields a question about inverted dropout, if zeros and one common factor show it."""
     got, want = comparison.got, comparison.want
     dropped, kept = int(((got == 0) & (want != 0)).sum()), got != 0
     factors = got[kept] / want[kept]
@@ -258,7 +258,7 @@ def dropout_in_words(comparison: Comparison) -> Iterator[str]:
 
 
 def as_before(what: str, kind: str) -> str:
-    """Returns that a parameter or gradient is unchanged which a step should have changed."""
+    """Returns the sentence that a step left a parameter or gradient unchanged."""
     is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
     return (
         f"{is_it} was before the step: nothing was written into it "
@@ -280,7 +280,7 @@ def _farthest(comparison: Comparison) -> str:
 
 
 def _untrue(comparison: Comparison) -> str:
-    """Returns how many are True that must not be, and how many False."""
+    """Returns how many values are wrongly True, and how many wrongly False."""
     if comparison.measurement.wrong == comparison.measurement.total:
         return "each is the opposite of what it must be"
     wrong = comparison.ratio > 1
@@ -302,7 +302,7 @@ def _strange(comparison: Comparison) -> str:
 
 
 def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
-    """Yields whether the numbers that are none fill whole rows, and from which on."""
+    """Yields whether NaN fills whole rows and from which on, and how it can arise."""
     nan = comparison.strange & comparison.got.isnan()
     if not bool(nan.any()):
         if bool(comparison.strange.any()):
@@ -318,7 +318,7 @@ def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Itera
 
 
 def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
-    """Yields the axes along which wrong numbers keep to a few places."""
+    """Yields the places of axes outside which every number is right."""
     said = []
     for axis, places, size in wrong_places(wrong, axes):
         words = _simply(places, size)
@@ -341,7 +341,7 @@ def _simply(places: Sequence[int], size: int) -> str | None:
 
 
 def worst_in_a_table(comparison: Comparison, shows_expected: bool) -> Iterator[str]:
-    """Yields the worst few, if they are numbers: index, perhaps what was expected, got, off by."""
+    """Yields a table of the worst numbers: index, expected value (if shown), got, off by."""
     if comparison.boolean or bool(comparison.strange.any()):
         return
     header = ["index", *(["expected"] if shows_expected else []), "got", "off by"]

@@ -1,4 +1,4 @@
-"""Marks a test function with the exercise that it belongs to."""
+"""The marks that assign a test function to an exercise and an aspect."""
 
 from __future__ import annotations
 

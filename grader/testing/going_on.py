@@ -1,8 +1,8 @@
-"""Lets tests go on where they failed, so that no answer decides what a submission is asked next.
+"""Tests that go on after a failure, so that no answer decides which call comes next.
 
-A test ends at the first assertion that does not hold. A submission could tell from the calls that
-are left out that its last answer was wrong, and give another one from then on. Here the functions
-of an assignment's tests are exchanged for ones in which each statement that fails is passed over.
+A test ends at the first failed assertion. From the calls that are then missing, a submission could
+tell that its last answer was wrong, and answer differently from then on. Here the functions of an
+assignment's tests get code that passes over each failing statement.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from grader.testing.cases import CaseExhausted
 from grader.testing.handles.handle import BrokenReference
 from grader.testing.outcome import StudentFault
 
-# Names that the exchanged code finds among those of its module.
+# Names that the new code finds in its module.
 _ENDING, _PASSED_OVER = "__ends_a_test", "__passed_over"
 _NAMES = {
-    # Whoever raised, or gave no answer, knows that without being told.
+    # A submission that raised or gave no answer knows that it failed.
     _ENDING: (StudentFault, BrokenReference, CaseExhausted),
     _PASSED_OVER: (Exception, pytest.fail.Exception),
 }
-# What happens in them is their author's own; a loop may end by what is passed over.
+# A `try` has its own handlers; a `while` might never end if a statement in it is passed over.
 _WHOLE = (ast.Try, ast.TryStar, ast.While)
-# These decide where a function goes on.
+# These statements decide where a function goes on.
 _LEFT = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Pass, ast.Global, ast.Nonlocal)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class GoingOn:
-    """The functions in files below some folders, each with code that goes on."""
+    """The functions in files below `folders`, each with code that goes on after failures."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._codes: list[tuple[FunctionType, CodeType]] = []
@@ -48,7 +48,7 @@ class GoingOn:
 
     @contextmanager
     def exchanged(self) -> Iterator[None]:
-        """Has the functions go on in place of ending."""
+        """Makes the functions go on after failures while the context lasts."""
         before = [function.__code__ for function, _ in self._codes]
         try:
             for function, code in self._codes:
@@ -71,20 +71,20 @@ class GoingOn:
 
 
 class _Passing(ast.NodeTransformer):
-    """Puts each statement of a function into a `try` of its own."""
+    """A transformer that puts each statement of a function into a `try` of its own."""
 
     def __init__(self) -> None:
         self._is_in_a_function = False
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Returns the statements of a function."""
+        """Returns a function with its statements wrapped."""
         outside, self._is_in_a_function = self._is_in_a_function, True
         self.generic_visit(node)
         self._is_in_a_function = outside
         return node
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Wraps what stands in any block of a function."""
+        """Wraps each statement in the blocks of a function."""
         if isinstance(node, (ast.expr, *_WHOLE)):
             return node
         super().generic_visit(node)
@@ -108,7 +108,7 @@ def _wrapped(statement: ast.stmt) -> ast.stmt:
 
 
 def _is_text(statement: ast.stmt) -> bool:
-    """Returns whether it is a docstring, which a function would lose."""
+    """Returns whether a statement is a docstring, which a wrapped function would lose."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 

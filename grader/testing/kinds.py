@@ -1,7 +1,7 @@
-"""Kinds: what an annotation says of a value that crosses, and whether a value is of that kind.
+"""Kinds: the types of values that cross between processes, and checks that a value fits.
 
-A kind is read from an annotation of `adapters.py` once. Whether an answer is of its kind is asked
-of data that a stranger sent: nothing here does more than look at types, sizes and shapes.
+A kind is read once from an annotation of `adapters.py`. The checks run on hostile answers: they
+only look at types, sizes and shapes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 
 from grader.core.wire.values import Elsewhere, Local, Named, Value, in_words
 
-# A handle that stands for a str: where a file is.
+# A handle that stands for a str, the path of a file.
 TEXT_PATH = "the path of a file"
 
 
@@ -24,24 +24,23 @@ TEXT_PATH = "the path of a file"
 class Sizes:
     """The sizes of the named axes and of the leading axes, as the arguments of a call give them.
 
-    `lead` is None where leading axes may be any: in the members of a list, a dict or a set, which
-    have each their own.
+    `lead` is None if any leading axes fit: each member of a list, dict or set has its own.
     """
 
     named: Mapping[str, int]
     lead: tuple[int, ...] | None = None
 
     def of_members(self) -> Sizes:
-        """Returns the same for the members of a collection."""
+        """Returns the sizes for members of a collection, where any leading axes fit."""
         return self if self.lead is None else Sizes(self.named)
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A part of a value that is not of its kind: `place` says where, as in Python (`[2]['name']`).
+    """A part of a value that does not fit its kind; `place` is Python syntax (`[2]['name']`).
 
-    `absent` and `beyond` are keys, fields or a number of elements that are missing or too much;
-    without these `value` itself is of another kind.
+    `absent` and `beyond` are missing and superfluous keys, fields or elements. If both are empty,
+    `value` itself is of another kind.
     """
 
     place: str
@@ -62,7 +61,7 @@ class Kind(Protocol):
 
 
 class _AsItIs:
-    """Kinds whose values are seen as they came."""
+    """The base of kinds whose values reach tests unchanged."""
 
     __slots__ = ()
 
@@ -75,8 +74,8 @@ class _AsItIs:
 class TensorType(_AsItIs):
     """A jaxtyping annotation: the category of its dtype and its axes, as written.
 
-    An axis is a name, a number, a product such as `heads*d_head`, or `...` for any leading axes.
-    `is_array` if it is numpy's.
+    An axis is a name, a number, a product (`heads*d_head`), or `...` for any leading axes.
+    `is_array` marks a numpy array.
     """
 
     category: str
@@ -115,7 +114,7 @@ class TensorType(_AsItIs):
 
 @dataclass(frozen=True, slots=True)
 class PlainType(_AsItIs):
-    """A type of Python's or torch's own: an int is a float as well, a bool is no int."""
+    """A type of Python or torch; an int also fits float, a bool does not fit int."""
 
     type: type
 
@@ -128,7 +127,7 @@ class PlainType(_AsItIs):
             yield Misfit(place, self, value)
 
     def taken(self, value: Value) -> Any:
-        """Returns a float, where an int stands for one."""
+        """Returns the value; an int in place of a float becomes one."""
         return float(value) if self.type is float and isinstance(value, int) else value
 
     def __str__(self) -> str:
@@ -161,7 +160,7 @@ class ListType:
 
 @dataclass(frozen=True, slots=True)
 class TupleType:
-    """A tuple of so many values, each of its kind; or, `open`, of any number of one kind."""
+    """A tuple with a kind for each value; if `open`, of any number of values of one kind."""
 
     items: tuple[Kind, ...]
     open: bool = False
@@ -243,7 +242,7 @@ class SetType:
 
 @dataclass(frozen=True, slots=True)
 class NamedType:
-    """A named tuple of the assignment's: its fields, each of its kind."""
+    """A named tuple that the assignment defines, with a kind for each field."""
 
     type: type
     fields: Mapping[str, Kind]
@@ -282,14 +281,14 @@ class OneOf:
     kinds: tuple[Kind, ...]
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields nothing if it is of one of them; else what misfits the nearest one."""
+        """Yields nothing if the value fits one kind, else the misfits of the nearest kind."""
         found = [list(kind.misfits(value, sizes, place)) for kind in self.kinds]
         if all(found):
             inside = [own for own in found if own[0].place != place]
             yield from inside[0] if inside else [Misfit(place, self, value)]
 
     def taken(self, value: Value) -> Any:
-        """Returns the value as the first kind that fits takes it."""
+        """Returns the value as tests see it in the first kind that fits."""
         nothing_known = Sizes({})
         for kind in self.kinds:
             if not any(kind.misfits(value, nothing_known)):
@@ -302,12 +301,12 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Choice(_AsItIs):
-    """One of some values that are written out."""
+    """One of several literal values."""
 
     values: tuple[Any, ...]
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if it is none of them."""
+        """Yields the value, if it is none of these values."""
         if not any(type(value) is type(own) and value == own for own in self.values):
             yield Misfit(place, self, value)
 
@@ -317,7 +316,7 @@ class Choice(_AsItIs):
 
 @dataclass(frozen=True, slots=True)
 class Anything(_AsItIs):
-    """The kind that every value fits which can cross between processes."""
+    """The kind of every value that can cross between processes."""
 
     def misfits(self, _value: Value, _sizes: Sizes, _place: str = "") -> Iterator[Misfit]:
         """Yields nothing."""
@@ -328,7 +327,7 @@ class Anything(_AsItIs):
 
 
 def plural(kind: Kind) -> str:
-    """Returns several of a kind: "ints", "floating-point tensors (seq)", "lists of strs"."""
+    """Returns a kind in the plural: "ints", "floating-point tensors (seq)", "lists of strs"."""
     words = str(kind)
     if isinstance(kind, OneOf):
         return " or ".join(map(plural, kind.kinds))
@@ -356,7 +355,7 @@ def category_of(value: torch.Tensor | Elsewhere | numpy.ndarray[Any, Any]) -> st
 
 
 def is_lead(axis: str) -> bool:
-    """Returns whether it stands for any leading axes."""
+    """Returns whether an axis stands for any leading axes."""
     return axis.startswith(("...", "*"))
 
 

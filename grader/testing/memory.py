@@ -1,6 +1,6 @@
 """Replies to calls, and remembered outcomes: a test with the same answers has the same outcome.
 
-A reply is an opened answer, or a sealed one whose exact bytes were opened before.
+A reply is a decoded answer, or the exact bytes of an answer that was decoded before.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _MOST = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """An answer whose bytes were opened before; whoever reads it opens it again.
+    """The bytes of an answer that was decoded before; `opened` decodes them again.
 
-    Equal digests are equal answers.
+    Equal digests mean equal answers.
     """
 
     frame: Received
@@ -30,7 +30,7 @@ class Sealed:
 
     @property
     def size(self) -> int:
-        """Returns about how many bytes it holds."""
+        """Returns roughly how many bytes the answer takes."""
         return self.frame.size
 
 
@@ -38,12 +38,12 @@ Reply = Answer | Sealed
 
 
 def opened(reply: Reply) -> Answer:
-    """Returns the answer, for reading."""
+    """Returns the decoded answer."""
     return decode_answer(reply.frame) if isinstance(reply, Sealed) else reply
 
 
 class Unremarkable:
-    """The digests of answers that were opened, and neither raised nor used what is forbidden."""
+    """The digests of decoded answers that neither raised nor used a forbidden name."""
 
     def __init__(self) -> None:
         self._digests: set[bytes] = set()
@@ -52,7 +52,7 @@ class Unremarkable:
         return digest in self._digests
 
     def add(self, digest: bytes) -> None:
-        """Remembers one; what is remembered stays bounded."""
+        """Remembers a digest; forgets all others if there are too many."""
         if len(self._digests) == _MOST:
             self._digests.clear()
         self._digests.add(digest)
@@ -61,34 +61,34 @@ class Unremarkable:
 Outcome = TypeVar("Outcome")
 Ask = Callable[[Call], Reply]
 Digests = tuple[bytes, ...]
-# Bytes of answers: to one test, and to all failed ones of a submission. Honest ones need thousands.
+# Bytes of answers to one test, and to all failed tests; honest submissions need thousands.
 MOST_HELD = 32 << 20
 _MOST_KEPT = 16 << 20
-# Bytes of answers from which calls were remembered that may hold what was answered.
+# Bytes of answers behind the remembered calls: a call may repeat parts of earlier answers.
 _MOST_LEARNED = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
-    """A call that was made to a submission, and its answer or why there is none."""
+    """A call to a submission with its answer, or with the fault that took the answer's place."""
 
     call: Call
     answer: Reply | StudentFault
 
     @property
     def digest(self) -> bytes | None:
-        """Returns the answer's digest, if there is an answer and it has one."""
+        """Returns the answer's digest, if there is one."""
         return None if isinstance(self.answer, StudentFault) else self.answer.digest
 
     @property
     def size(self) -> int:
-        """Returns about how many bytes the answer holds."""
+        """Returns roughly how many bytes the answer takes."""
         return 0 if isinstance(self.answer, StudentFault) else self.answer.size
 
 
 @dataclass(frozen=True, slots=True)
 class _Reached(Generic[Outcome]):
-    """The outcome of a test, once all of its calls were answered."""
+    """The outcome of a test after the answers to all its calls."""
 
     outcome: Outcome
 
@@ -96,7 +96,7 @@ class _Reached(Generic[Outcome]):
 class RememberedSession:
     """The calls that one test makes to a submission; some answers may be known in advance.
 
-    `asked` are the calls that were made, in their order. Their answers are bounded together.
+    `asked` are the calls so far, in order. The sum of their answers' sizes is bounded.
     """
 
     def __init__(self, ask: Ask, known: Sequence[AnsweredCall]) -> None:
@@ -110,7 +110,7 @@ class RememberedSession:
         """Returns the answer to the test's next call.
 
         Raises:
-            StudentFault: if there is none.
+            StudentFault: if there is no answer, or the answers are too large together.
         """
         known = self._known.popleft() if self._known else None
         if known is None or not self._is_for(known.call, call):
@@ -132,7 +132,7 @@ class RememberedSession:
 
 
 class FailedTests:
-    """The calls and answers of one submission's failed tests: so many bytes, the latest."""
+    """The calls and answers of a submission's latest failed tests, within `most` bytes."""
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
@@ -146,13 +146,13 @@ class FailedTests:
         self._asked.clear()
 
     def keep(self, test: str, asked: Sequence[AnsweredCall]) -> None:
-        """Keeps what a test was answered, and no earlier ones for which no room is left."""
+        """Keeps a test's calls and answers; drops the oldest tests if there is no room."""
         self._asked[test] = asked
         while self._size > self._most:
             self._asked.popitem(last=False)
 
     def asked(self, test: str) -> Sequence[AnsweredCall]:
-        """Returns the answers that a test got, or nothing if they are not kept."""
+        """Returns a test's calls and answers, or nothing if they are not kept."""
         return self._asked.get(test, ())
 
     @property
@@ -161,7 +161,7 @@ class FailedTests:
 
 
 def asked_for(call: Call, ask: Ask) -> AnsweredCall:
-    """Returns a call, once it was made."""
+    """Makes a call, and returns it with its answer or fault."""
     try:
         return AnsweredCall(call, ask(call))
     except StudentFault as fault:
@@ -169,10 +169,10 @@ def asked_for(call: Call, ask: Ask) -> AnsweredCall:
 
 
 class Memory(Generic[Outcome]):
-    """Answers, by their digests, lead to a test's next call or to its outcome.
+    """Tables that lead from the digests of a test's answers to its next call or its outcome.
 
-    Only answers that have a digest are remembered, and of each test only so many, the latest. All
-    is forgotten once so much was answered that calls made of answers could take the memory.
+    Each test keeps its latest `most` entries; answers without a digest are not remembered. A call
+    may repeat parts of earlier answers: after too many bytes of answers, all is forgotten.
     """
 
     def __init__(self, most: int = 48) -> None:
@@ -181,7 +181,7 @@ class Memory(Generic[Outcome]):
         self._known: dict[str, OrderedDict[Digests, Call | _Reached[Outcome]]] = {}
 
     def follow(self, test: str, ask: Ask) -> tuple[Sequence[AnsweredCall], Outcome | None]:
-        """Makes the calls that a test is known to make, as far as that is known, or to its end."""
+        """Makes a test's remembered calls; returns them, and the outcome if they lead to one."""
         known = self._known.get(test, OrderedDict())
         digests: Digests = ()
         asked: list[AnsweredCall] = []
@@ -198,7 +198,7 @@ class Memory(Generic[Outcome]):
     def learn(self, test: str, asked: Sequence[AnsweredCall], outcome: Outcome) -> None:
         """Remembers the calls that a test made, and where their answers led.
 
-        A test that made more calls than are kept is not remembered: its first ones would be gone.
+        Leaves out a test with more calls than fit, because its first calls would be dropped.
         """
         if len(asked) >= self._most:
             return
@@ -210,7 +210,7 @@ class Memory(Generic[Outcome]):
         digests: Digests = ()
         for one in asked:
             if digests not in known:
-                # A script is encoded fast as it adds to the last one; kept whole, it is large.
+                # A script's frame is large, and quick to encode again: it extends the previous one.
                 frame = None if one.call.is_script else encode_call(one.call)
                 known[digests] = replace(one.call, frame=frame)
             if one.digest is None:

@@ -1,7 +1,6 @@
-"""Kinds of what stays in the worker: objects, classes, iterators, and what tests make beside them.
+"""Kinds of values that stay in the worker: objects, classes, iterators, test-made objects.
 
-What a class of the contract declares is what tests may do with an object: its annotated methods and
-attributes.
+A test may use the annotated methods and attributes that the contract's class declares.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import torch
 from grader.core.wire.values import Foreign, Local, Value
 from grader.testing.kinds import Kind, ListType, Misfit, Sizes, plural, with_article
 
-# What handles say of themselves in arguments.
+# How handles describe themselves in arguments.
 OBJECT, PARAMETER, PARAMETERS = "an object", "a parameter", "the parameters of a module"
 MODULE, OPTIMIZER = "a module", "an optimizer"
 PATH, STREAM, TEXT = "a path", "a binary file", "a text file"
@@ -30,7 +29,7 @@ class Signature:
 
 
 class _Staying:
-    """Kinds of which only a description crosses."""
+    """The base of kinds whose values stay in the worker; only a description crosses."""
 
     __slots__ = ()
 
@@ -59,7 +58,7 @@ class ObjectType(_Staying):
 
 @dataclass(frozen=True, slots=True)
 class ClassType(_Staying):
-    """A class of which tests make objects."""
+    """A class from which tests make objects."""
 
     made: ObjectType
 
@@ -79,7 +78,7 @@ class IteratorType(_Staying):
     item: Kind
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if nothing can be got of it one by one."""
+        """Yields the value if it gives no items, or its items that are of another kind."""
         if isinstance(value, list | tuple):
             yield from ListType(self.item).misfits(list(value), sizes, place)
         elif not isinstance(value, Foreign | Local):
@@ -91,10 +90,10 @@ class IteratorType(_Staying):
 
 @dataclass(frozen=True, slots=True)
 class ParameterType(_Staying):
-    """A `torch.nn.Parameter` that lives where the object lives that uses it."""
+    """A `torch.nn.Parameter`, which lives in the same process as the object that uses it."""
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if it is no parameter, nor a tensor to make one of."""
+        """Yields the value if it is neither a parameter nor a tensor to make one from."""
         if isinstance(value, Local):
             fits = value.kind in (PARAMETER, OBJECT)
         else:
@@ -108,7 +107,7 @@ class ParameterType(_Staying):
 
 @dataclass(frozen=True, slots=True)
 class NumbersType(_Staying):
-    """A tensor of whatever shape: the numbers of a parameter, say."""
+    """A tensor of any shape, for example the numbers of a parameter."""
 
     def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
         """Yields the value, if it is no tensor."""
@@ -121,7 +120,7 @@ class NumbersType(_Staying):
 
 @dataclass(frozen=True, slots=True)
 class GivenType(_Staying):
-    """The kind of an object that only tests make and adapters take, with the kinds that also do."""
+    """An object that tests make and adapters take; handles of the kinds `also` fit too."""
 
     what: str
     also: tuple[str, ...] = ()
@@ -137,13 +136,13 @@ class GivenType(_Staying):
 
 @dataclass(frozen=True, slots=True)
 class IterableType(_Staying):
-    """A list that is only gone through: what gives the same items will do."""
+    """A list that is only iterated over: handles of the kinds `also` give the same items."""
 
     list: ListType
     also: tuple[str, ...]
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value if nothing is to be gone through, or elements of another kind."""
+        """Yields the value if it cannot be iterated over, or its elements of another kind."""
         if isinstance(value, Local) and value.kind in self.also:
             return
         own = list(value) if isinstance(value, tuple) else value

@@ -24,8 +24,8 @@ from grader.testing.contract import Adapter
 class Observation:
     """A submission's answer to one plain call: the `number`-th of the test `test`.
 
-    An answer may have been `refused` because of its type or shape, before the test saw it. What it
-    was compared with is remembered: the same answer may be met again, in another submission.
+    A `refused` answer had the wrong type or shape; the test did not see it. Comparisons are
+    remembered, because another submission may give the same answer.
     """
 
     test: str
@@ -42,14 +42,14 @@ class Observation:
         """Returns whether the answer is the predicted one within `leniency` times the tolerance."""
         key = (id(prediction), leniency)
         if key not in self._compared:
-            # Who is kept keeps his identity.
+            # Keeping the prediction keeps its `id` from being reused.
             self._compared[key] = (prediction, prediction.agrees(self, leniency))
         return self._compared[key][1]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A plain call of a test, the `number`-th, to which there may be a right answer."""
+    """A test's plain call, the `number`-th, whose right answer may be known."""
 
     test: str
     number: int
@@ -65,16 +65,16 @@ class Prediction(Protocol):
         """Returns whether agreement with it is evidence."""
 
     def agrees(self, observation: Observation, leniency: float) -> bool:
-        """Returns whether a submission's answer is this one, within so many times the tolerance."""
+        """Returns whether a submission's answer is this one, in `leniency` times the tolerance."""
 
     def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
-        """Returns whether another prediction for the same call is this one, within as much."""
+        """Returns whether another prediction for the same call is this one, as in `agrees`."""
 
 
 class StudentFault(Exception):
-    """A test ends here, by the submission's doing.
+    """The submission's fault that ends a test.
 
-    It is `settled` if the line to mend is known, so that no other need be looked for.
+    It is `settled` if the line to fix is known, so that no search for it is needed.
     """
 
     def __init__(
@@ -101,8 +101,8 @@ class Returned:
     """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
 
     Without inputs of floating point (not `by_inputs`) the dtype is torch's default.
-    `trace` finds the line that made it what it is, if that can be known; `untouched` says what it
-    is (a parameter, a gradient) if a test read it and it is still as the test had made it.
+    `trace` finds the line that produced the tensor, if possible. `untouched` is "parameter" or
+    "gradient" for one that a test read and that still is as the test had set it.
     """
 
     tensor: torch.Tensor
@@ -117,9 +117,9 @@ class Returned:
 class Observations:
     """The measurements and notes of a running test, beside its outcome.
 
-    `shows_expected` is whether its messages may hold expected values; `returned` are the tensors
-    that came from the submission, `names` what other values are called that did. `seconds` of a
-    processor went into looking at what it answered.
+    `shows_expected` is whether messages may hold expected values. `returned` are the submission's
+    tensors, `names` the names of its other values. `seconds` is the processor time that examining
+    its answers took.
     """
 
     shows_expected: bool = True
@@ -140,7 +140,7 @@ _current: ContextVar[Observations | None] = ContextVar("observations", default=N
 
 @contextmanager
 def observing(shows_expected: bool = True) -> Iterator[Observations]:
-    """Collects what the assertions inside measure and note."""
+    """Collects the measurements and notes of the assertions in this context."""
     observations = Observations(shows_expected)
     token = _current.set(observations)
     try:
@@ -151,7 +151,7 @@ def observing(shows_expected: bool = True) -> Iterator[Observations]:
 
 @contextmanager
 def looking() -> Iterator[None]:
-    """Counts the processor time that a look at an answer takes, which is the submission's."""
+    """Counts processor time for examining an answer, which is charged to the submission."""
     observations, before = _current.get(), time.thread_time()
     try:
         yield
@@ -168,7 +168,7 @@ def measured(measurement: Measurement) -> None:
 
 
 def note(text: str) -> None:
-    """Adds a remark to the running test that costs nothing."""
+    """Adds a remark, which costs no points, to the running test."""
     observations = _current.get()
     if observations is not None:
         observations.notes.append(text)
@@ -192,7 +192,7 @@ def returned(tensor: Returned) -> None:
 
 
 def named(value: object, name: str) -> None:
-    """Remembers, for the running test, what messages call this very object."""
+    """Remembers, for the running test, the name of this very object in messages."""
     observations = _current.get()
     if observations is not None:
         observations.names.append((value, name))
@@ -223,7 +223,7 @@ def precision_of(tensor: torch.Tensor) -> torch.dtype:
 
 
 def known_of(tensor: torch.Tensor) -> Returned | None:
-    """Returns what is remembered of a tensor, if the submission returned the tensor."""
+    """Returns the record of a tensor, if the submission returned this tensor."""
     observations = _current.get()
     for known in observations.returned if observations is not None else ():
         if known.tensor is tensor:
@@ -271,33 +271,33 @@ Trace = Callable[[Traced], Line | None]
 
 
 class Wording(Protocol):
-    """The words for a submission's doings, which never change the outcome of a test."""
+    """The words for a submission's faults; they never change the outcome of a test."""
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
-        """Returns the fault for what was raised while `call` ran, or the import if that is None."""
+        """Returns the fault for an exception in `call`, or in the import if `call` is None."""
 
     def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace, /) -> StudentFault:
-        """Returns the fault for a value that is not what the contract says.
+        """Returns the fault for a value that does not fit the contract.
 
-        `trace` finds its line.
+        `trace` finds the line that produced it.
         """
 
     def origin(self, trace: Trace, what: Traced, /) -> Line | None:
-        """Returns the line that made a result what it is, if lines are told."""
+        """Returns the line that produced a result, if this wording names lines."""
 
     def printed(self, text: str, /) -> Sequence[str]:
-        """Returns lines that tell what the submission printed before its process was lost."""
+        """Returns lines on what the submission printed before its process was lost."""
 
 
 class Plainly:
-    """A `Wording` for where verdicts are reached: it looks at little, and repeats nothing.
+    """The `Wording` for verdicts, which repeats nothing that a submission says in a call.
 
-    What a submission raised, returned or printed while it was asked may hold the inputs that it is
-    graded on. While it is imported it knows of none.
+    Exceptions, values and output of a call may hold the inputs on which a submission is graded. A
+    submission that is being imported knows none of them.
     """
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
-        """Returns the sentence that it raised, with the kind if it is Python's own."""
+        """Returns the fault; of an exception in a call it names the type only, if built in."""
         if raised.missing:
             said = f"{adapter} is not implemented yet"
             return StudentFault(Status.MISSING, _with_not_run(said, raised))
@@ -308,12 +308,12 @@ class Plainly:
         return StudentFault(Status.ERROR, f"{adapter} raised {what}")
 
     def refused(self, adapter: Adapter, _value: Value, _call: Call, _trace: Trace) -> StudentFault:
-        """Says that it is refused."""
+        """Returns the fault, without the value."""
         said = f"{adapter.name} returned something of another type or shape than it must"
         return StudentFault(Status.FAILED, said)
 
     def origin(self, _trace: Trace, _what: Traced) -> Line | None:
-        """Returns nothing: nobody is asked twice."""
+        """Returns None: verdicts do not repeat calls to trace lines."""
         return None
 
     def printed(self, _text: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""The pytest plugin of an assignment's tests: their marks and fixtures, everywhere."""
+"""The pytest plugin of an assignment's tests: marks and fixtures, in class and at home."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOCATE, CALL_TIMEOUT = "--locate", "--call-timeout"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds what a student can ask for."""
+    """Adds the options for students."""
     group = parser.getgroup("grader")
     group.addoption(
         CALL_TIMEOUT,
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> Case:
-    """Returns the inputs and expected values of this test, from the first on."""
+    """Returns the inputs and expected values of this test, rewound to the first."""
     return _bench(request).case_of(request.node.nodeid).rewind()
 
 

@@ -23,10 +23,10 @@ _INDEX = re.compile(r"\[(\d+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A part of a value that is not as expected: where it is, as in Python, and how it differs.
+    """A part of a value that is not as expected: its place in Python syntax, and how it differs.
 
-    Of two tensors of one shape the numbers are still to be compared. `words` tell nothing of what
-    was expected beyond its type and size, `expected` does.
+    The numbers of two `tensors` of one shape are still to be compared. `words` reveal only the
+    type and size of the expected value; `expected` reveals more.
     """
 
     place: str
@@ -36,9 +36,9 @@ class Difference:
 
 
 def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Difference]:
-    """Yields the parts in which two values differ, or may.
+    """Yields the parts in which two values differ or may differ.
 
-    Tensors of one shape always are among them.
+    Always yields tensors of one shape, because their numbers are not compared here.
     """
     if isinstance(actual, numpy.ndarray) and isinstance(expected, numpy.ndarray | torch.Tensor):
         actual, expected = torch.as_tensor(actual), torch.as_tensor(expected)
@@ -71,7 +71,7 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
 
 
 def side_by_side(actual: Value, expected: Value, place: str) -> tuple[str, str]:
-    """Returns two values in a line each, shortened to the place that differs."""
+    """Returns a line for each of two values, shortened around the place that differs."""
     found = _INDEX.match(place)
     if found:
         at = int(found[1])
@@ -144,7 +144,7 @@ def _of_sequences(
 
 
 def _is_short(value: Value) -> bool:
-    """Returns whether a value is a few short texts, which are said together: a merge, a key."""
+    """Returns whether a value is a tuple of a few short texts, which messages show whole."""
     if not isinstance(value, tuple) or not 0 < len(value) <= _SHOWN:
         return False
     return all(isinstance(one, str | bytes) and len(one) <= 2 * _AROUND for one in value)
@@ -196,7 +196,7 @@ _MOST_AXES = 6
 def wrong_shape(
     adapter: Adapter, wanted: TensorType, arguments: Mapping[str, Value], shape: Shape, got: Shape
 ) -> list[str]:
-    """Returns lines on the wanted and the actual shape, with axis names and a known explanation.
+    """Returns lines on the expected and the actual shape, with axis names and an explanation.
 
     `shape` is the right one for these arguments.
     """
@@ -216,9 +216,9 @@ def wrong_shape(
 def explanation(
     names: Sequence[str], wanted: Shape, got: Shape, sizes: Mapping[str, int]
 ) -> str | None:
-    """Returns the one thing that makes the shape that came of the one that was wanted.
+    """Returns the only simple change that turns the expected shape into the actual one.
 
-    Returns None if not one.
+    Returns None if there is no such change, or more than one.
     """
     if max(len(wanted), len(got)) > _MOST_AXES:
         return None
@@ -310,7 +310,7 @@ def _merged(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
 
 
 def _apart(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
-    """Yields explanations where one axis is still two, perhaps with others between them."""
+    """Yields explanations if one axis is still two, perhaps with others between them."""
     if len(got) != len(wanted) + 1:
         return
     pairs = set()
@@ -331,7 +331,7 @@ def _apart(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
 def _of_another_length(
     names: Sequence[str], wanted: Shape, got: Shape, sizes: Mapping[str, int]
 ) -> Iterator[str]:
-    """Yields explanations where an axis has the length of something else in the call."""
+    """Yields explanations if one axis has the length of another axis or argument."""
     if len(wanted) != len(got) or sorted(wanted) == sorted(got):
         return
     other = [place for place in range(len(wanted)) if wanted[place] != got[place]]

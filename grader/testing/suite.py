@@ -37,15 +37,14 @@ _Tests = dict[Aspect, list[str]]
 
 
 def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dict[str, float]:
-    """Returns the points that each test carries, by its id.
+    """Returns the points of each test, by its id.
 
-    Those of an exercise's tests add up to its.
-
-    They go to the aspects that it has tests for, in the assignment's proportions, and within an
-    aspect to its tests by their weights. With fewer hundredths than tests, some tests carry none.
+    The points of an exercise's tests add up to those of the exercise. Its tested aspects share
+    them in the assignment's proportions; the tests of an aspect share its part by weight. With
+    fewer hundredths than tests, some tests carry none.
 
     Raises:
-        BadAssignment: if a test is of an exercise without points, or nothing of it weighs anything.
+        BadAssignment: if an exercise has no points, or its aspects or weights share nothing.
     """
     by_exercise: dict[str, _Tests] = defaultdict(lambda: defaultdict(list))
     for test, member in tests.items():
@@ -70,7 +69,7 @@ def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dic
 def _of_aspects(
     assignment: Assignment, exercise: str, tested: Sequence[Aspect]
 ) -> dict[Aspect, int]:
-    """Returns the hundredths of each aspect that an exercise has tests of."""
+    """Returns the hundredths of each tested aspect of an exercise."""
     shares = {aspect: assignment.aspects.get(aspect, 0.0) for aspect in Aspect if aspect in tested}
     if not any(shares.values()):
         raise BadAssignment(
@@ -82,7 +81,7 @@ def _of_aspects(
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """The facts on a test that every verdict repeats; `about` is a sentence for its readers."""
+    """The facts on a test that each verdict repeats; `about` is a sentence for readers."""
 
     id: str
     exercise: str
@@ -93,15 +92,15 @@ class Test:
 
     @staticmethod
     def is_outcome(raised: BaseException | None) -> bool:
-        """Returns whether what a test raised, if anything, is of the kind with which tests end."""
+        """Returns whether a test passed or failed: any other exception is the grader's own."""
         kinds = StudentFault | AssertionError | pytest.fail.Exception
         return raised is None or isinstance(raised, kinds)
 
     def ended(self, raised: BaseException | None, observed: Observations) -> Verdict:
-        """Returns the verdict on a test that was run, in words that are not the submission's.
+        """Returns the verdict on a finished test, in words that are not the submission's.
 
-        Any other exception is the grader's own fault. The distance of wrong numbers is left out: it
-        would tell the right ones.
+        Any other exception is the grader's own fault. The verdict leaves out how far wrong numbers
+        are off, which would reveal the right ones.
         """
         match raised:
             case None:
@@ -117,7 +116,7 @@ class Test:
         return self.verdict(Status.NOT_GRADED, message)
 
     def again(self, verdict: Verdict) -> Verdict:
-        """Returns an earlier verdict on this test, as it would be reached now."""
+        """Returns an earlier verdict on this test, with its current points and settings."""
         return verdict._replace(
             score=self.points if verdict.status is Status.PASSED else 0.0,
             max_score=self.points,
@@ -155,16 +154,16 @@ _QUIET = (
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a test that was run ended: what it raised, if anything, and what it observed."""
+    """The end of a test: the exception that it raised, if any, and its observations."""
 
     raised: BaseException | None
     observed: Observations
 
 
 class Suite:
-    """An assignment's tests, of some `exercises` or (none: of) all.
+    """An assignment's tests, of the given `exercises` or, if none are given, of all.
 
-    While it is `open`, each can be run as often as one likes, at any bench.
+    While the suite is open, each test can be run any number of times, at any bench.
     """
 
     def __init__(self, assignment: Assignment, exercises: Sequence[str] = ()) -> None:
@@ -182,10 +181,10 @@ class Suite:
         self._going_on: GoingOn | None = None
 
     def open(self, serve: Callable[[Suite], None]) -> None:
-        """Collects the tests, then has `serve` do what is to be done with them.
+        """Collects the tests, then calls `serve`; the suite stays open until `serve` returns.
 
         Raises:
-            BadAssignment: if the tests or the references cannot be used as they are.
+            BadAssignment: if the tests or the references cannot be used.
         """
         assignment, root = self.assignment, self.assignment.root
         wanted = (assignment.public_tests, assignment.hidden_tests)
@@ -202,7 +201,7 @@ class Suite:
             "--import-mode=importlib",
             "--assert=plain",
             "--capture=no",
-            # Other people's plugins have no business in a grade.
+            # Installed plugins must not change a grade.
             "--disable-plugin-autoload",
             "-pgrader.testing.plugin",
             *(f"-pno:{name}" for name in _QUIET.split()),
@@ -220,7 +219,7 @@ class Suite:
 
     @property
     def tests(self) -> Mapping[str, Test]:
-        """Returns the tests by their ids, in the order in which they are to be run."""
+        """Returns the tests by their ids, in the order in which they run."""
         return self._tests
 
     @property
@@ -233,15 +232,15 @@ class Suite:
         item = self._items[test]
         item.config.stash[BENCH] = bench
         self._raised, self._observed = None, Observations()
-        # Whatever it has set up is torn down: nobody knows which test is the next to be run.
+        # The next test is not known: without one, pytest tears down all fixtures.
         runtestprotocol(item, log=False, nextitem=None)
         ended = Ended(self._raised, self._observed)
-        # Tracebacks hold answers.
+        # Tracebacks would keep answers in memory.
         self._raised, self._observed = None, Observations()
         return ended
 
     def run_on(self, test: str, bench: Bench) -> Ended:
-        """Runs a test at a bench past what fails in it, so that it makes all of its calls."""
+        """Runs a test at a bench past its failures, so that it makes all of its calls."""
         if self._going_on is None:
             assignment = self.assignment
             self._going_on = GoingOn((assignment.public_tests, assignment.hidden_tests))
@@ -251,13 +250,13 @@ class Suite:
     def unexamined(
         self, status: Status, message: str, where: Where | None = None
     ) -> Iterator[Verdict]:
-        """Yields the same verdict of every test, for a submission that cannot be examined."""
+        """Yields the same verdict on every test, for a submission that cannot be examined."""
         for test in self._tests.values():
             yield test.verdict(status, message, where=where)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Keeps the bench of a student's own machine away: whoever runs a test brings one."""
+        """Keeps pytest from setting up a student's bench: `run` gets a bench as an argument."""
         config.stash[BENCH] = _nobodys(self)
 
     @pytest.hookimpl
@@ -290,7 +289,7 @@ class Suite:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Keeps what the test measures and notes; a hidden one does not tell what it expects."""
+        """Keeps a test's measurements and notes; hidden tests do not show expected values."""
         with observing(shows_expected=self._is_public(item)) as observations:
             self._observed = observations
             return (yield)
@@ -299,7 +298,7 @@ class Suite:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> pytest.TestReport:
-        """Keeps the exception that decides the verdict: the first. No traceback is rendered."""
+        """Keeps the first exception, which decides the verdict, and renders no traceback."""
         if call.excinfo is not None and self._raised is None:
             self._raised = call.excinfo.value
         outcome: Literal["passed", "failed"] = "passed" if call.excinfo is None else "failed"
@@ -324,7 +323,7 @@ class Suite:
         self.references = load_references(root)
         points = self.assignment.points
         self.foundations = load_foundations(root, [*points])
-        # A cause is told at its first exercise, which is the one that others build on.
+        # Reports name a cause at its first exercise, which must be the one that others build on.
         points = in_building_order(points, self.foundations.builds_on)
         self.assignment = replace(self.assignment, points=points)
         self._require("adapters.py", self.contract)
@@ -365,7 +364,7 @@ class Suite:
 
 
 def _nobodys(suite: Suite) -> Bench:
-    """Returns a bench at which nothing can be asked."""
+    """Returns a bench that refuses every call."""
 
     def refuse(_: object) -> NoReturn:
         raise RuntimeError("a test was run outside of its suite")

@@ -1,1 +1,1 @@
-"""Handles: what a test calls and uses in place of a submission's functions and objects."""
+"""Handles: the stand-ins that tests use for a submission's functions and objects."""

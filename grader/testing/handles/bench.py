@@ -18,7 +18,7 @@ from grader.testing.exercise import Membership
 from grader.testing.handles.handle import Ask, Reference, Student
 from grader.testing.outcome import Observation, StudentFault, Wording
 
-# A larger answer is none that a test asked for, and is not kept.
+# No test asks for a larger answer: it is not kept.
 _NUMBERS = 1 << 16
 
 
@@ -28,8 +28,8 @@ class Bench:
 
     The student's functions are called on `device`, unless a test asks for another.
 
-    `observations` are the submission's answers, by exercise, where somebody wants them kept;
-    `problem` is why its adapters could not be imported at all.
+    `observations` collects the submission's answers by exercise, unless it is None. `problem` is
+    why its adapters could not be imported at all.
     """
 
     contract: Mapping[str, Adapter]
@@ -45,7 +45,7 @@ class Bench:
     def student(self, member: Membership, test_id: str) -> Student:
         """Returns the handle of the student's function.
 
-        Its random numbers are those of every call: their seed tells nothing of the test.
+        All calls have the same random seed, so that the seed reveals nothing about the test.
         """
         seed = seed_of(self.seed, "call")
         observe = functools.partial(self._observe, member, test_id)

@@ -1,4 +1,4 @@
-"""Handles: what a test calls in place of the student's function and of the reference."""
+"""The two handles that a test calls: the student's function and the reference."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ from grader.worker.performing import Living, vector_jacobian_products
 Ask = Callable[[Call], Answer]
 Observe = Callable[[Call, Any, bool], None]
 
-# What stands among expected values where an iterator has ended.
+# Marks the end of an iterator among expected values.
 _END = Named("StopIteration", {})
 
 
 class BrokenReference(Exception):
-    """A reference is missing or raised: nobody can be graded on it."""
+    """A reference is missing or raised: no submission can be graded on it."""
 
 
 class Student(Maker):
     """The student's adapter of one exercise: a call travels as data, and so does its answer.
 
-    Whatever comes back is checked against the annotations of the adapters before a test sees it.
+    Each answer is checked against the adapters' annotations before a test sees it.
     `others` are the adapters of the whole contract.
     """
 
@@ -82,21 +82,21 @@ class Student(Maker):
         """Returns the adapter's result: a tensor, or a number where the annotations say so.
 
         Raises:
-            StudentFault: if nothing came, or something of another type or shape.
+            StudentFault: if there is no answer, or one of another type or shape.
         """
         return self.asked(self.adapter, args, kwargs)
 
     def seeded(self, number: int) -> Student:
-        """Returns the same adapter with other random numbers: those of this `number`."""
+        """Returns the same adapter with another random seed, derived from `number`."""
         seed = seed_of(self._seed, str(number))
         given = (self._observe, self._wording, self._device, self._others)
         return Student(self.adapter, self._ask, seed, *given)
 
     def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
-        """Returns the answer to the last step of a script, of the kind that `adapter` says.
+        """Returns the answer to a script's last step, checked against the kind in `adapter`.
 
         Raises:
-            StudentFault: if nothing came, or something of another kind.
+            StudentFault: if there is no answer, or one of another kind.
         """
         call = call_of(script.steps, self.adapter.name)
         is_own = call.adapter == self.adapter.name
@@ -116,7 +116,7 @@ class Student(Maker):
             with looking():
                 result = checked(adapter, answer.value, said, self._wording, trace)
         except StudentFault:
-            # A known mistake may be why the shape is another one.
+            # A known mistake may explain the wrong shape.
             if is_own:
                 self._observe(call, answer.value, True)
             raise
@@ -135,7 +135,7 @@ class Student(Maker):
         return result
 
     def fault(self, text: str) -> Exception:
-        """Returns the fault of a submission that left something otherwise than it must be."""
+        """Returns the fault for an object that the submission left in a wrong state."""
         return StudentFault(Status.FAILED, text)
 
     def gradients(
@@ -161,7 +161,7 @@ class Student(Maker):
         wrt: tuple[str, ...],
         inputs: Mapping[str, Value],
     ) -> StudentFault:
-        """Returns the fault for an input that autograd finds no dependence on."""
+        """Returns the fault for an input that no gradient reaches."""
         trace = functools.partial(self._origin, self._call(inputs, wrt=wrt, cotangent=cotangent))
         line = self._wording.origin(trace, Traced.GRADIENT)
         said = (
@@ -178,13 +178,13 @@ class Student(Maker):
         return answer.work or Work(0, 0)
 
     def count_lines(self, *args: Value, **kwargs: Value) -> int:
-        """Returns how many lines of Python the call executes, those of libraries among them.
+        """Returns how many lines of Python the call executes, including those of libraries.
 
-        Steps that a test took before with the same things are part of the call. A module that
-        the call imports counts as well: let a call that is not counted go before.
+        Earlier steps with the same objects are part of the call. Modules that the call imports
+        also count: make a call that is not counted first.
 
         Raises:
-            StudentFault: if something stopped the counting, or there is no end of lines.
+            StudentFault: if the submission stopped the counting, or executes too many lines.
         """
         script = joined(script_of(args, kwargs) or Script(self), args, kwargs)
         bound = self.adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
@@ -208,7 +208,7 @@ class Student(Maker):
         return answer.work.lines
 
     def ask(self, arguments: Mapping[str, Value], **observe: Any) -> Answer:
-        """Returns the answer to a call, with what `observe` (fields of `Call`) adds to it.
+        """Returns the answer to a call; `observe` sets further fields of `Call`.
 
         Raises:
             StudentFault: if the submission raised, or gave no answer.
@@ -219,7 +219,7 @@ class Student(Maker):
         return answer
 
     def attempt(self, arguments: Mapping[str, Value], **observe: Any) -> Answer:
-        """Returns the answer to a call, also where the submission raised.
+        """Returns the answer to a call, even if the submission raised.
 
         Raises:
             StudentFault: if the submission gave no answer.
@@ -229,22 +229,22 @@ class Student(Maker):
     def failure(
         self, raised: Raised, arguments: Mapping[str, Value], **observe: Any
     ) -> StudentFault:
-        """Returns what the submission raised in a call, in words."""
+        """Returns the fault for an exception that the submission raised in a call."""
         call = self._call(arguments, **observe)
         return self._wording.raised(raised, self.adapter.name, call)
 
     def result(self, answer: Answer, arguments: Mapping[str, Value]) -> Any:
-        """Returns the value in an answer, once it is of the type and shape that the contract says.
+        """Returns the value in an answer, checked against the contract's type and shape.
 
         Raises:
-            StudentFault: if it is not.
+            StudentFault: if the value does not fit.
         """
         call = Call(self.adapter.name, arguments)
         trace = functools.partial(self._origin, self._call(arguments))
         return checked(self.adapter, answer.value, call, self._wording, trace)
 
     def _origin(self, call: Call, what: Traced) -> Line | None:
-        """Returns the line behind a result, found by the same call once more, if it is plain."""
+        """Returns the line behind a result, found by tracing the same call again, if any."""
         try:
             return self._ask(replace(call, trace=what)).origin
         except StudentFault:
@@ -266,10 +266,10 @@ class Student(Maker):
         call: Call | None = None,
         steps: Sequence[Step] = (),
     ) -> None:
-        """Remembers where a tensor comes from, for what may have to be said about it.
+        """Remembers where a tensor comes from, for messages about it.
 
-        Its line is found by its `call`, if that is told; `steps` are those that were taken. Of
-        tensors in something else it is remembered in which dtype they were asked for.
+        Its line is found by `call`, if that is given; `steps` are the script's steps so far. For
+        tensors inside a collection, remembers only the dtype of the inputs.
         """
         if isinstance(tensor, list | tuple | dict):
             for part in tensor.values() if isinstance(tensor, dict) else tensor:
@@ -296,7 +296,7 @@ class Student(Maker):
 class Reference(Maker):
     """The hidden right solution of one exercise, computed in float64.
 
-    Where there is no solution (at home), the answers are those that were frozen with the case.
+    Where there is no solution (at home), its answers are those frozen with the case.
     `functions` are all references, `others` the adapters of the whole contract.
     """
 
@@ -320,7 +320,7 @@ class Reference(Maker):
         """Returns the next expected value, computed if unknown; objects that stay have none.
 
         Raises:
-            EndOfItems: if it is the end of an iterator.
+            EndOfItems: at the end of an iterator.
         """
         if stays(adapter.result):
             return None
@@ -330,11 +330,11 @@ class Reference(Maker):
         return adapter.result.taken(value)
 
     def fault(self, text: str) -> Exception:
-        """Returns an exception of the reference, which is not the submission's."""
+        """Returns the exception for a broken reference, which is not the submission's fault."""
         return BrokenReference(f"the reference of {self.adapter.name}: {text}")
 
     def _carried_out(self, script: Script) -> Value:
-        """Returns the value of a script's last step."""
+        """Returns the value of a script's last step, run on the references in float64."""
         script.kept = script.kept or Living(self._functions)
         exactly = call_of(_steps_in_float64(script), self.adapter.name)
         function = self._functions.get(exactly.adapter)
@@ -342,7 +342,7 @@ class Reference(Maker):
             raise BrokenReference(f"solutions/ has no {exactly.adapter}")
         try:
             value = script.kept.result(function, exactly.arguments, exactly)
-            # What lives on is changed by later steps.
+            # Later steps may change objects that live on: keep a copy.
             result: Value = copied(portable(value)) if exactly.is_script else value
         except StopIteration:
             return _END
@@ -407,7 +407,7 @@ def call_in_float64(call: Call) -> Call:
 
 
 def _steps_in_float64(script: Script) -> Sequence[Step]:
-    """Returns the steps of a script as a reference gets them; each is made once."""
+    """Returns the steps of a script as a reference gets them; converts each step once."""
     same = (one is step for (one, _), step in zip(script.exact, script.steps, strict=False))
     del script.exact[sum(itertools.takewhile(bool, same)) :]
     rest = script.steps[len(script.exact) :]
@@ -434,7 +434,7 @@ def _asked_in(arguments: Mapping[str, Value]) -> torch.dtype:
 
 
 def _dtypes_of(arguments: Mapping[str, Value]) -> list[torch.dtype]:
-    """Returns the dtypes of arguments that are tensors of floating point."""
+    """Returns the dtypes of the floating-point tensors among arguments."""
     return [
         value.dtype
         for value in arguments.values()

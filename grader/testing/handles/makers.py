@@ -1,4 +1,4 @@
-"""Makes what tests want beside an adapter: parameters, modules, optimizers, files."""
+"""The objects that tests make for adapters: parameters, modules, optimizers, files."""
 
 from __future__ import annotations
 
@@ -52,22 +52,22 @@ _UNKNOWN = "it cannot be told what {} is afterwards"
 
 
 class BadThing(Exception):
-    """A test asks for something beside the submission that cannot be made there."""
+    """A test asks for an object that cannot be made beside the submission."""
 
 
 class ModuleHandle(Handle):
-    """A module of torch's own: its parameters, its state, what it computes."""
+    """A module of `torch.nn`: its parameters, its state and its output."""
 
     _what = MODULE
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """Returns the function's value for these inputs."""
+        """Returns the module's output for these inputs."""
         kinds: dict[str, Kind] = {f"input {number}": NUMBERS for number in range(len(inputs))}
         result: torch.Tensor = self._called("", self._name, Signature(kinds, NUMBERS), inputs, {})
         return result
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """Returns its parameters and buffers by name."""
+        """Returns the module's parameters and buffers by name."""
         kinds = DictType(PlainType(str), NUMBERS)
         name = f"the state dict of {self._name}"
         state: dict[str, torch.Tensor] = self._called(
@@ -76,12 +76,12 @@ class ModuleHandle(Handle):
         return state
 
     def parameter(self, name: str) -> ParameterHandle:
-        """Returns one of its parameters."""
+        """Returns one of the module's parameters."""
         step = Step(self._thing.place, Doing.CALL, "get_parameter", (name,))
         return ParameterHandle(self._thing.script.take(step), f"the parameter {name}")
 
     def parameters(self) -> ParametersOf:
-        """Returns all its parameters, to be passed on: a new iterator for each call."""
+        """Returns all parameters as an argument for calls; each call gets a new iterator."""
         return ParametersOf(self._thing, self._name)
 
 
@@ -94,12 +94,12 @@ class ParametersOf(Handle):
 
 
 class OptimizerHandle(Handle):
-    """An optimizer of torch's own."""
+    """An optimizer of `torch.optim`."""
 
     _what = OPTIMIZER
 
     def step(self) -> None:
-        """Makes one step, with the gradients that parameters have."""
+        """Makes one step with the parameters' gradients."""
         self._thing.script.take(Step(self._thing.place, Doing.CALL, "step"))
 
     def zero_grad(self) -> None:
@@ -107,14 +107,14 @@ class OptimizerHandle(Handle):
         self._thing.script.take(Step(self._thing.place, Doing.CALL, "zero_grad"))
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns its state, as nested dicts and lists of numbers and tensors."""
+        """Returns the optimizer's state, as nested dicts and lists of numbers and tensors."""
         name = f"the state dict of {self._name}"
         state: dict[str, Any] = self._called("state_dict", name, Signature({}, _STATE), (), {})
         return state
 
 
 class _Path(Handle):
-    """A path; as an argument a `pathlib.Path`."""
+    """A path; as an argument it is a `pathlib.Path`."""
 
     _what = PATH
 
@@ -124,14 +124,14 @@ class _Path(Handle):
         return PathForm(self._thing, self._name, "as_str", TEXT_PATH)
 
     def exists(self) -> bool:
-        """Returns whether something is there."""
+        """Returns whether the path exists."""
         return self._seen("exists") is True
 
     def _seen(self, how: str) -> Any:
-        """Returns what the worker reads from the object in the way `how`.
+        """Returns what the step `how` ("exists", "content" or "entries") reads from the path.
 
         Raises:
-            StudentFault: if that cannot be told; the text says why.
+            StudentFault: if the path cannot be read; the text says why.
         """
         script = self._thing.script
         script.take(Step(0, Doing.MAKE, how, (self._local(),)))
@@ -142,7 +142,7 @@ class _Path(Handle):
 
 
 class FileHandle(_Path):
-    """A file, which is there already or is to be written."""
+    """A file that exists already or is still to be written."""
 
     @property
     def as_stream(self) -> PathForm:
@@ -155,19 +155,19 @@ class FileHandle(_Path):
         return PathForm(self._thing, self._name, "as_text", TEXT)
 
     def in_a_new_process(self) -> FileHandle:
-        """Returns a file with the same content where nothing else of what was done before is left.
+        """Returns a file with the same content in a new process, where nothing else is left.
 
-        In class, who takes it and what is made from then on are in a process of their own, into
-        which the submission is imported anew. Nothing that was made before may be used with them.
+        In class, all later steps run in a process of their own, into which the submission is
+        imported again. They must not use objects that were made before.
         """
         step = Step(0, Doing.MAKE, ANEW, (self._local(), self._name))
         return FileHandle(self._thing.script.take(step), self._name)
 
     def read(self) -> bytes:
-        """Returns its content.
+        """Returns the file's content.
 
         Raises:
-            StudentFault: if there is none, or it is too large.
+            StudentFault: if there is no such file, or it is too large.
         """
         content = self._seen("content")
         if not isinstance(content, bytes):
@@ -175,10 +175,10 @@ class FileHandle(_Path):
         return content
 
     def text(self) -> str:
-        """Returns its content, which is text in UTF-8.
+        """Returns the file's content, decoded as UTF-8.
 
         Raises:
-            StudentFault: if it is none.
+            StudentFault: if it cannot be read, or is not UTF-8.
         """
         try:
             return self.read().decode()
@@ -191,10 +191,10 @@ class FolderHandle(_Path):
     """A folder."""
 
     def entries(self) -> list[str]:
-        """Returns the files in it and in its folders, by their relative paths, in order.
+        """Returns the relative paths of all files below the folder, in order.
 
         Raises:
-            StudentFault: if it is no folder any more, or holds too many.
+            StudentFault: if it is not a folder any more, or holds too many files.
         """
         found = self._seen("entries")
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
@@ -202,13 +202,13 @@ class FolderHandle(_Path):
         return found
 
     def file(self, name: str) -> FileHandle:
-        """Returns a file in it, there or not."""
+        """Returns a file in the folder, whether it exists or not."""
         step = Step(0, Doing.MAKE, "within", (self._local(), checked_name(name)))
         return FileHandle(self._thing.script.take(step), name)
 
 
 class PathForm(Handle):
-    """A path as something else, as an argument; made anew for each call."""
+    """A path in another form, as an argument; each call gets a new one."""
 
     def __init__(self, thing: Thing, name: str, how: str, what: str) -> None:
         super().__init__(thing, name)
@@ -222,10 +222,10 @@ class PathForm(Handle):
 
 
 def checked_name(name: str) -> str:
-    """Returns a name, or relative path.
+    """Returns a file's name or relative path, if it stays below its folder.
 
     Raises:
-        BadThing: if it leads elsewhere.
+        BadThing: if it is empty or leads elsewhere.
     """
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or "\0" in name:
@@ -234,9 +234,9 @@ def checked_name(name: str) -> str:
 
 
 class Maker:
-    """Asks adapters, and makes what they are given and change, and what a test then reads.
+    """Calls adapters, and makes objects that they take and change and that a test then reads.
 
-    What is made lives where the adapter is called. `others` are the adapters of the contract.
+    These objects live where the adapter is called. `others` are the adapters of the contract.
     """
 
     def __init__(self, adapter: Adapter, others: Mapping[str, Adapter]) -> None:
@@ -248,7 +248,7 @@ class Maker:
         raise NotImplementedError
 
     def fault(self, text: str) -> Exception:
-        """Returns the exception for an object that a test made and that is not as it must be."""
+        """Returns the exception for a test-made object that was left in a wrong state."""
         raise NotImplementedError
 
     def asked(self, adapter: Adapter, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -256,7 +256,7 @@ class Maker:
         return asked(script_of(args, kwargs) or Script(self), adapter, args, kwargs)
 
     def other(self, name: str) -> Callable[..., Any]:
-        """Returns another adapter, which takes the same things."""
+        """Returns another adapter, which takes the same objects."""
         if name not in self._others:
             raise BadThing(f"adapters.py has no function {name}")
         adapter = self._others[name]
@@ -273,10 +273,10 @@ class Maker:
         return ParameterHandle(thing, "the parameter")
 
     def module(self, module: torch.nn.Module) -> ModuleHandle:
-        """Returns the same module, of classes of `torch.nn` alone.
+        """Returns a handle of the same module, which may hold classes of `torch.nn` only.
 
         Raises:
-            BadThing: if it is made of others.
+            BadThing: if the module holds other classes.
         """
         try:
             thing = self._made("module", outline_of(module))
@@ -290,10 +290,10 @@ class Maker:
         parameters: ModuleHandle | Sequence[ParameterHandle],
         **options: Any,
     ) -> OptimizerHandle:
-        """Returns an optimizer of `torch.optim`, of a module's parameters or of these.
+        """Returns an optimizer of `torch.optim` for a module's parameters, or for these.
 
         Raises:
-            BadThing: if there is none of that name.
+            BadThing: if `torch.optim` has no optimizer of that name.
         """
         name = kind if isinstance(kind, str) else kind.__name__
         found = getattr(torch.optim, name, None)
@@ -306,12 +306,10 @@ class Maker:
         return OptimizerHandle(thing, "the optimizer")
 
     def file(self, content: str | bytes | None = None, name: str = "file.txt") -> FileHandle:
-        """Returns a file, in a folder of its own.
-
-        Without content the path of one that is not there yet.
+        """Returns a file in a folder of its own; without `content`, it does not exist yet.
 
         Raises:
-            BadThing: if that is not a name of a file.
+            BadThing: if `name` is not a file name.
         """
         data = content.encode() if isinstance(content, str) else content
         thing = self._made("file", checked_name(name), data)
@@ -320,10 +318,10 @@ class Maker:
     def folder(
         self, entries: Mapping[str, str | bytes] | None = None, name: str = "folder"
     ) -> FolderHandle:
-        """Returns a folder with some files: their contents by name, or relative path.
+        """Returns a folder with files; `entries` are contents by name or relative path.
 
         Raises:
-            BadThing: if that is no name of a folder, or of a file in it.
+            BadThing: if `name`, or the name of an entry, is not a file name.
         """
         data: dict[Any, Value] = {
             checked_name(own): content.encode() if isinstance(content, str) else content

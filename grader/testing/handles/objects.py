@@ -1,7 +1,7 @@
-"""Handles of what stays in the worker: a test calls methods, reads attributes, takes items.
+"""Handles of objects that stay in the worker: tests call methods, read attributes, take items.
 
-A handle offers what the contract declares of its kind, and nothing else. Whatever is done becomes a
-step of a script (`grader/testing/handles/scripts.py`), which is carried out where the object lives.
+A handle offers only what the contract declares for its kind. Each use becomes a step of a script
+(`grader/testing/handles/scripts.py`), which runs where the object lives.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _MOST_ITEMS = 100_000
 
 
 def handle(kind: Kind, value: Any, thing: Thing, name: str) -> Any:
-    """Returns a value as a test gets it: as it is, or as a handle if the value stays where it is.
+    """Returns a value as a test gets it: the value itself, or a handle if it stays in the worker.
 
-    `name` is what messages call it.
+    Messages call it `name`.
     """
     if isinstance(kind, ObjectType):
         return ObjectHandle(kind, thing, name)
@@ -51,7 +51,7 @@ def handle(kind: Kind, value: Any, thing: Thing, name: str) -> Any:
 
 
 def stays(kind: Kind) -> bool:
-    """Returns whether what is of this kind stays in the worker."""
+    """Returns whether values of this kind stay in the worker."""
     return isinstance(kind, ObjectType | ClassType | ParameterType | IteratorType)
 
 
@@ -65,7 +65,7 @@ def asked(
 
 
 def joined(script: Script, *values: Any) -> Script:
-    """Returns the script of a step that takes these values, joined from the handles' scripts."""
+    """Returns the script, after joining the scripts of all handles among values to it."""
     for one in _handles_in(values):
         other = one._thing.script
         if other is not script:
@@ -85,9 +85,9 @@ def as_value(value: Any) -> Any:
 
 
 class Handle:
-    """Something that stays where it was made; `_what` says what it is, in a word or two.
+    """A stand-in for an object that stays where it was made; `_what` names the kind of object.
 
-    What an object has by itself is private here: it may be declared to have anything.
+    Its own attributes are private, because a contract may declare any public name.
     """
 
     _what = OBJECT
@@ -121,7 +121,7 @@ class Handle:
 
 
 class ObjectHandle(Handle):
-    """An object: its declared methods are called, its declared attributes read and written."""
+    """An object, with the methods and attributes that the contract declares."""
 
     def __init__(self, kind: ObjectType, thing: Thing, name: str) -> None:
         super().__init__(thing, name)
@@ -157,7 +157,7 @@ class ObjectHandle(Handle):
 
 
 class ClassHandle(Handle):
-    """A class: a call makes an object."""
+    """A class; a call of it makes an object."""
 
     _what = "a class"
 
@@ -175,19 +175,19 @@ class ClassHandle(Handle):
 
 
 class ParameterHandle(Handle):
-    """A parameter: its numbers, and the gradient that is put into it."""
+    """A parameter: its numbers and its gradient, which a test may set."""
 
     _what = PARAMETER
 
     @property
     def value(self) -> torch.Tensor:
-        """Returns its numbers as they are now."""
+        """Returns the parameter's current numbers."""
         numbers: torch.Tensor = self._read("", NUMBERS)
         return numbers
 
     @property
     def grad(self) -> torch.Tensor | None:
-        """Returns its gradient as it is now."""
+        """Returns the parameter's current gradient."""
         gradient: torch.Tensor | None = self._read("grad", OneOf((NUMBERS, PlainType(type(None)))))
         return gradient
 
@@ -216,7 +216,7 @@ def _handles_in(value: Any) -> Iterator[Handle]:
 
 
 def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
-    """Yields the items, each asked for when it is wanted."""
+    """Yields an iterator's items, and asks for each only when it is needed."""
     source = thing.script.take(Step(thing.place, Doing.ITERATE))
     adapter = Adapter(f"an item of {name}", {}, kind.item, is_item=True)
     for _ in range(_MOST_ITEMS):
@@ -228,7 +228,7 @@ def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
         try:
             yield source.script.answer(adapter, {})
         except EndOfItems:
-            # Whoever takes the steps anew must not ask for more than there is.
+            # When the steps run again, they must not ask for more items than there are.
             last = steps.pop()
             if last.times > 1:
                 steps.append(replace(last, times=last.times - 1))

@@ -1,8 +1,8 @@
 """Scripts as tests write them, remarks on their exceptions, and the history of a value.
 
-A file may be handed on to a new process. Where a script is carried out in one process, the file is
-copied there. Whoever grades a submission asks the first half in one worker and the second in
-another, which imports the submission anew: what was not written into the file is gone.
+A script may hand a file on to a new process. If the script runs in one process, the file is only
+copied. In class, the two halves run in two workers. The second worker imports the submission
+again, and only the content of the file is left from the first half.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FUNCTIONS = ("a function (",)
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """A step's value that stays in the worker, with its giver and the kind that it must have."""
+    """A step's value that stays in the worker, with its giver's name and its required kind."""
 
     giver: str
     kind: Kind
@@ -53,7 +53,7 @@ def remarked(raised: Raised, step: Step | None, came: Came | None) -> Raised:
 
 
 def _mistaken(came: Came) -> str:
-    """Returns advice where a class came for an object, or an object for a class."""
+    """Returns advice for a class or function in place of an object, or an object for a class."""
     words = came.value.description if isinstance(came.value, Foreign) else ""
     if isinstance(came.kind, ClassType) and words.startswith(_OBJECTS):
         return (
@@ -91,26 +91,26 @@ class Owner(Protocol):
         """Returns the answer to the last step, of the kind that `adapter` says.
 
         Raises:
-            EndOfItems: if it was to give the next item, and there is none.
+            EndOfItems: if the step asks for the next item, and there is none.
         """
 
     def fault(self, text: str) -> Exception:
-        """Returns the exception for an object that a test made and that is not as it must be."""
+        """Returns the exception for a test-made object that was left in a wrong state."""
 
 
 class Script:
-    """The steps that a test took so far with some things; `owner` carries them out.
+    """The steps that a test has taken so far with some objects; `owner` runs them.
 
-    Things of two scripts that are used in one step are of one script from then on.
+    A step that uses objects of two scripts joins the scripts.
     """
 
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
         self.steps: list[Step] = []
-        # What a reference made so far, and its steps in float64; see there.
+        # Used by `Reference`: the objects that it made so far, and the steps in float64.
         self.kept: Any = None
         self.exact: list[tuple[Step, Step]] = []
-        # What stays of what came, by the number of the step.
+        # The values that stay in the worker, by the number of their step.
         self.came: dict[int, Came] = {}
         self._joined: tuple[Script, int] | None = None
 
@@ -124,14 +124,14 @@ class Script:
         return self.owner.answer(self, adapter, arguments)
 
     def join(self, other: Script) -> None:
-        """Has the steps of another script follow, which goes on as this one."""
+        """Appends the steps of another script, which from then on refers to this one."""
         offset = len(self.steps)
         self.steps += [_moved(step, offset) for step in other.steps]
         self.came |= {place + offset: one for place, one in other.came.items()}
         other.steps, other.came, other._joined = [], {}, (self, offset)
 
     def found(self) -> tuple[Script, int]:
-        """Returns the script that this one goes on as, and where its own steps begin there."""
+        """Returns the script that holds this one's steps now, and where they begin there."""
         if self._joined is None:
             return self, 0
         script, offset = self._joined
@@ -148,17 +148,17 @@ class Thing:
 
     @property
     def script(self) -> Script:
-        """Returns the script that it is of."""
+        """Returns the script that holds its step."""
         return self._script.found()[0]
 
     @property
     def place(self) -> int:
-        """Returns the number of its step."""
+        """Returns the number of its step in that script."""
         return self._script.found()[1] + self._place
 
 
 def _moved(step: Step, offset: int) -> Step:
-    """Returns a step with the numbers that things have in another script."""
+    """Returns a step whose references to other steps are moved by `offset`."""
 
     def move(value: Any) -> Any:
         return replace(value, number=value.number + offset) if isinstance(value, Local) else value
@@ -187,7 +187,7 @@ _SMALL = 256
 def note_source(value: Any, step: Step | None) -> None:
     """Remembers, for the running test, the method or attribute that gave a value.
 
-    Not of what Python shares, as small numbers: it might have come from anywhere.
+    Leaves out objects that Python shares, like small ints, which may come from anywhere.
     """
     if step is None or not step.name or _is_shared(value):
         return
@@ -198,7 +198,7 @@ def note_source(value: Any, step: Step | None) -> None:
 
 
 def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
-    """Returns the name of a tensor read of a parameter, if it is as it was put there; else ""."""
+    """Returns "parameter" or "gradient" if a step read one as the test had set it; else ""."""
     if step is None or step.doing is not Doing.READ or not isinstance(value, torch.Tensor):
         return ""
     if step.name not in ("", "grad"):
@@ -209,7 +209,7 @@ def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
 
 
 def _put(steps: Sequence[Step], read: Step) -> Value:
-    """Returns what a test put where it reads: the parameter's numbers or its latest gradient."""
+    """Returns the value that the test had set there: a parameter's numbers or latest gradient."""
     for one in reversed(steps) if read.name else ():
         if one.doing is Doing.WRITE and one.on == read.on and one.name == read.name:
             return one.positional[0]
@@ -236,12 +236,12 @@ def _is_shared(value: Any) -> bool:
     return value is None or (isinstance(value, str | bytes | tuple) and len(value) < 2)
 
 
-# What is to be known where the second half raised.
+# A remark for exceptions in the second half.
 REMARK = "By then your program had been imported again: only the file was left of what was saved."
 
 
 class TwoProcesses:
-    """A call whose script hands a file on, after the `place`-th of its steps."""
+    """A call whose script hands a file on, in the step number `place`."""
 
     def __init__(self, call: Call, steps: Sequence[Step], place: int) -> None:
         self._call = call
@@ -250,20 +250,20 @@ class TwoProcesses:
 
     @property
     def first(self) -> Call:
-        """Returns the steps in the first process; its answer is the content of the file."""
+        """Returns the call for the first process; its answer is the content of the file."""
         file = self._steps[self._place].positional[0]
         look = Step(0, Doing.MAKE, "content", (file,))
         return self._part([*self._steps[: self._place], look])
 
     def follows(self, other: TwoProcesses | None) -> bool:
-        """Returns whether the steps in the first process are those of another call."""
+        """Returns whether another call has the same steps in the first process."""
         if other is None or other._place != self._place:
             return False
         pairs = zip(self._steps[: self._place], other._steps, strict=False)
         return all(one is same or _are_same(one, same) for one, same in pairs)
 
     def second(self, content: Value) -> Call:
-        """Returns the steps in the second process, which begin with the file."""
+        """Returns the call for the second process, whose steps begin with the file."""
         name = self._steps[self._place].positional[1]
         given = content if isinstance(content, bytes) else None
         made = Step(0, Doing.MAKE, "file", (name, given))
