@@ -1,1 +1,1 @@
-"""Takes submissions in: finds them, copies them privately, runs nothing."""
+"""Intake: finds submissions, copies them privately, and runs nothing of them."""

@@ -1,8 +1,8 @@
-"""Submissions that are archives: recognises the kind, and unpacks tar and zip.
+"""Submissions that are archives: finding out their kind, and unpacking tar and zip.
 
-Nothing is believed that they say of themselves. The standard library's file objects do so too, but
-give xz no bound on memory, and `tarfile`'s own decompression unpacks ten kilobytes of bzip2
-(gigabytes, from an enemy) in one go.
+No size or name in an archive is trusted. Decompression is done here, because the standard library's
+file objects do not bound the memory for xz. `tarfile` itself decompresses ten kilobytes of bzip2 in
+one go, which can be gigabytes.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ def slashed(name: str) -> str:
 
 
 def member_parts(name: str) -> tuple[str, ...]:
-    """Returns the folders and the file that a member's name says; empty for the archive's own top.
+    """Returns the folders and the file in a member's name; empty for the archive's own top.
 
-    Backslashes separate folders, as in zips made on Windows. Raises Unreadable for a name that
-    leads out of the archive.
+    Backslashes also separate folders, as in zips made on Windows.
+
+    Raises:
+        Unreadable: if the name leads out of the archive.
     """
     path = slashed(name)
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
@@ -63,7 +65,7 @@ class Readable(Protocol):
 def decompressed(file: BinaryIO) -> Readable:
     """Returns the file's bytes, unpacked if its beginning says that they are compressed.
 
-    Reading raises EOFError when the file is cut off, zlib.error, OSError or LZMAError when it is
+    Reading raises EOFError if the file is cut off, and zlib.error, OSError or LZMAError if it is
     damaged.
     """
     beginning = file.read(6)
@@ -90,7 +92,7 @@ class _Decoder(Protocol):
 
 
 class _Gunzip:
-    """zlib's decompressor with the face of the other two."""
+    """zlib's decompressor with the interface of `bz2` and `lzma`."""
 
     def __init__(self) -> None:
         self._decoder = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -112,7 +114,7 @@ class _Gunzip:
 
 
 class _Decompressed:
-    """Streams laid end to end, read piece by piece."""
+    """Compressed streams, laid end to end and read piece by piece."""
 
     def __init__(self, file: BinaryIO, start: Callable[[], _Decoder]) -> None:
         self._file = file
@@ -144,15 +146,16 @@ _HEADERS_OF_ONE_MEMBER = MIB
 
 
 def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
-    """Unpacks what is wanted of a tar, plain or compressed, and stops at what is too much.
+    """Unpacks the admitted files of a tar, plain or compressed, up to the limits.
 
-    Raises Unreadable as `grader.intake.archives.unpack` does, and whatever `tarfile` and
-    the decompressors raise for damaged ones.
+    Raises:
+        Unreadable: as `unpack` does.
+        Exception: of any type, from `tarfile` and the decompressors, for a damaged archive.
     """
     admission = Admission(limits)
     meter = _Meter(decompressed(file), limits.unpacked)
     written: set[tuple[str, ...]] = set()
-    # As a stream: no seeking back, which would unpack everything once more.
+    # As a stream, because seeking back would unpack everything again.
     with tarfile.open(
         fileobj=cast(IO[bytes], meter), mode="r|", encoding="utf-8", errors="surrogateescape"
     ) as archive:
@@ -178,7 +181,7 @@ def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admissi
 
 
 def _members(archive: tarfile.TarFile, meter: _Meter, at_most: int) -> Iterator[tarfile.TarInfo]:
-    """Yields the members in order; what tarfile reads to find the next is bounded too."""
+    """Yields the members in order, and bounds the bytes that tarfile reads to find the next."""
     body = 0
     for _ in range(at_most):
         meter.allow(body + _HEADERS_OF_ONE_MEMBER)
@@ -203,7 +206,7 @@ def _chunks(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes
 
 
 class _Meter:
-    """Counts the bytes that are read through it, and stops at what was allowed."""
+    """A reader that counts bytes, and raises Unreadable when too many are read."""
 
     def __init__(self, source: Readable, total: int) -> None:
         self._source = source
@@ -229,7 +232,7 @@ class _Meter:
         return data
 
 
-# The others' decompressors know no bound on what one piece of input may unpack to.
+# The decompressors of other methods do not bound the output of one piece of input.
 _BOUNDED_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _ENCRYPTED = 0x1
 _NAME_IS_UTF8 = 0x800
@@ -242,8 +245,9 @@ Place = Callable[[str], str | None]
 def opened_zip(file: BinaryIO, entries: int) -> zipfile.ZipFile:
     """Returns a zip whose table of contents has been read.
 
-    Raises Unreadable when it holds more than so many entries, and whatever `zipfile` raises for
-    damaged ones.
+    Raises:
+        Unreadable: if it holds more than `entries` members.
+        Exception: of any type, from `zipfile`, for a damaged zip.
     """
     archive = zipfile.ZipFile(_BoundedReads(file, entries * _BYTES_PER_ENTRY))
     if len(archive.infolist()) > entries:
@@ -254,10 +258,13 @@ def opened_zip(file: BinaryIO, entries: int) -> zipfile.ZipFile:
 def unpack_zip(
     file: BinaryIO, copy: PrivateCopy, limits: CopyLimits, place: Place = str
 ) -> Admission:
-    """Unpacks what is wanted of a zip, small files first, never more than each claims to hold.
+    """Unpacks the admitted files of a zip, small ones first, each up to its declared size.
 
-    `place` says where a member goes, by its name; None for what is not wanted. Raises Unreadable
-    as `grader.intake.archives.unpack` does, and whatever `zipfile` raises for damaged ones.
+    `place` returns a member's path in the copy from its name, or None to leave it out.
+
+    Raises:
+        Unreadable: as `unpack` does.
+        Exception: of any type, from `zipfile`, for a damaged zip.
     """
     admission = Admission(limits)
     with opened_zip(file, limits.entries) as archive:
@@ -273,7 +280,7 @@ def unpack_zip(
 
 
 class _BoundedReads(io.BufferedIOBase):
-    """A file that refuses to hand out more than so many bytes at once."""
+    """A file that raises Unreadable instead of returning more than `at_most` bytes at once."""
 
     def __init__(self, file: BinaryIO, at_most: int) -> None:
         self._file = file
@@ -302,7 +309,7 @@ class _BoundedReads(io.BufferedIOBase):
 def _files(
     infos: list[zipfile.ZipInfo], place: Place, admission: Admission
 ) -> dict[tuple[str, ...], zipfile.ZipInfo]:
-    """Returns the members that are files, by where they go; of two for one place the last."""
+    """Returns the file members by their path in the copy; the last one with a path counts."""
     files: dict[tuple[str, ...], zipfile.ZipInfo] = {}
     for info in infos:
         name = place(member_name(info))
@@ -322,7 +329,7 @@ def _files(
 
 
 def member_name(info: zipfile.ZipInfo) -> str:
-    """Returns the member's name; many programs write UTF-8 and forget to say so."""
+    """Returns a member's name, in UTF-8 if possible: many programs write it without the flag."""
     if info.flag_bits & _NAME_IS_UTF8:
         return info.filename
     try:
@@ -332,7 +339,7 @@ def member_name(info: zipfile.ZipInfo) -> str:
 
 
 def check_readable(info: zipfile.ZipInfo) -> None:
-    """Raises Unreadable when a member cannot be read in bounded memory, or not at all."""
+    """Raises Unreadable if a member cannot be read in bounded memory, or not at all."""
     if info.flag_bits & _ENCRYPTED:
         raise Unreadable("the zip is encrypted; hand it in without a password")
     if info.compress_type not in _BOUNDED_METHODS:
@@ -349,7 +356,7 @@ def _member_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[
 
 
 READABLE = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
-# Recognised as what somebody handed in, so that it gets a row that says what to do.
+# Recognised as submissions, so that each gets a row that says what to do.
 FOREIGN = (".rar", ".7z", ".tar.zst", ".zst", ".gz", ".bz2", ".xz")
 _FOREIGN_BEGINNINGS = {
     b"Rar!": "a RAR archive",
@@ -359,11 +366,12 @@ _FOREIGN_BEGINNINGS = {
 
 
 def unpack(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
-    """Unpacks an archive into a private copy, whatever it claims to be or to hold.
+    """Unpacks an archive into a private copy; its first bytes decide its kind, not its name.
 
-    Raises Unreadable when it is no archive, damaged, encrypted, too large when unpacked, or when
-    a member would leave the folder that it is unpacked into; CopyFailed when the copy could not
-    be written.
+    Raises:
+        Unreadable: if it is not an archive, is damaged, encrypted or too large when unpacked.
+            Also if a member leads out of the archive.
+        CopyFailed: if the copy could not be written.
     """
     if os.fstat(file.fileno()).st_size > limits.archive:
         raise Unreadable(f"the archive is larger than {size_in_words(limits.archive)}")
@@ -387,6 +395,6 @@ def archive_errors() -> Iterator[None]:
         yield
     except (Unreadable, CopyFailed, MemoryError):
         raise
-    except Exception as error:  # its parsers raise of every kind
+    except Exception as error:  # its parsers raise exceptions of every type
         reason = shortened(str(error)) or type(error).__name__
         raise Unreadable(f"the archive is damaged or no zip or tar: {reason}") from error

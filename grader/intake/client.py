@@ -1,4 +1,4 @@
-"""The other end of the process that takes submissions in, and surveys of a class."""
+"""The client of the intake process, and the survey of a class's packages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from grader.intake.limits import DEFAULT_BOUNDS, MIB, Bounds, size_in_words
 _START_SECONDS = 60.0
 _LOOK_EVERY = 1.0  # seconds
 _ENGINE = Path(__file__).resolve().parents[2]
-# Names of files are the same bytes on both ends.
+# The same UTF-8 mode on both ends: file names then are the same bytes.
 _INTERPRETER = (sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
@@ -41,12 +41,12 @@ NO_ANSWER = "the process that took it in answered what nobody can read"
 
 
 class IntakeClient:
-    """Has submissions taken in by a process of their own; a context manager.
+    """A context manager that has submissions taken in by an intake process.
 
-    That is a fresh interpreter, small and without torch, which serves one submission after another
-    and is replaced when it was lost. A process that was forked from the one that made the client
-    may use it as well, while that one waits. `boot` is what the interpreter runs, `longest_answer`
-    the bytes that it may answer.
+    The intake process is a fresh interpreter, small and without torch, which serves one submission
+    after another. A lost one is replaced. A process forked from the one that made the client may
+    also use the client, while its parent waits. `boot` is the code that the interpreter runs,
+    `longest_answer` the bytes that an answer may have.
     """
 
     boot: ClassVar[str] = _BOOT
@@ -73,7 +73,7 @@ class IntakeClient:
 
         Raises:
             Unreadable: if nothing in it can be graded, or taking it in cost too much.
-            CopyFailed: if the copy could not be written, or no process be started.
+            CopyFailed: if the copy could not be written, or no process could be started.
         """
         answer = self._asked(entry, into, adapters, survey=False)
         try:
@@ -104,26 +104,26 @@ class IntakeClient:
         return answer
 
     def close_own(self) -> None:
-        """Ends the process, if it was this very one that started it."""
+        """Ends the intake process, if the calling process started it."""
         if self._started_by == os.getpid():
             self._end()
 
     def give_up(self) -> None:
-        """Ends the process, whatever it is at; the next submission has a new one started."""
+        """Ends the intake process, even a busy one; the next submission starts another."""
         self._end()
 
     def processor_seconds(self) -> float:
-        """Returns what the process has used, also when it has ended (Linux; elsewhere 0)."""
+        """Returns the processor time of the process, also after its end (Linux; elsewhere 0)."""
         fields = self._status()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 
     def _order(self, order: dict[str, Any]) -> None:
-        """Sends an order to a process that begins with it.
+        """Sends an order, and waits until a process begins it.
 
         Raises:
-            CopyFailed: if there is none; what was handed in had no part in that.
+            CopyFailed: if no process begins it, which is not the submission's fault.
         """
-        # No two alike, whoever asked before: a judge that was lost, from which this one is forked.
+        # Random, because forked judges would share a counter that a lost judge has moved on.
         self._order_id = secrets.token_hex(8)
         line = json.dumps({"id": self._order_id} | order).encode() + b"\n"
         for _ in range(2):
@@ -141,10 +141,10 @@ class IntakeClient:
         raise CopyFailed("the process that takes submissions in does not start")
 
     def _answer(self) -> Mapping[str, Any]:
-        """Returns the process's answer to the order that was begun.
+        """Returns the process's answer to the order that it has begun.
 
         Raises:
-            Unreadable: if nothing came, or nothing that can be read.
+            Unreadable: if there is no answer, or it cannot be read.
         """
         bounds = self._bounds
         try:
@@ -167,12 +167,12 @@ class IntakeClient:
         return answer
 
     def _line(self, deadline: float, used_before: float | None = None) -> bytes:
-        """Returns the next line that the process says.
+        """Returns the next line that the process writes.
 
         Raises:
-            TimeoutError: if it has not come by the deadline.
-            _TooMuchProcessorTime: if the process has used more than it may since `used_before`.
-            OSError: if the process ended before, or its answer is too long.
+            TimeoutError: if no line has arrived by the deadline.
+            _TooMuchProcessorTime: if the process has used too much since `used_before`.
+            OSError: if the process ended first, or its line is too long.
         """
         said = bytearray()
         look = time.monotonic() + _LOOK_EVERY
@@ -185,7 +185,7 @@ class IntakeClient:
                 raise TimeoutError
             if not select.select([self._channel], [], [], min(deadline, look) - now)[0]:
                 continue
-            # To the end of a line and no further: the next one may be another reader's.
+            # Read only to the end of the line: another process may read the next one.
             piece = self._channel.recv(1 << 16, socket.MSG_PEEK)
             piece = self._channel.recv(piece.find(b"\n") + 1 or len(piece)) if piece else b""
             said += piece
@@ -197,7 +197,7 @@ class IntakeClient:
         return bytes(said)
 
     def _look(self, used_before: float | None) -> None:
-        """Raises _TooMuchProcessorTime if it has used more than it may, or ended of that."""
+        """Raises _TooMuchProcessorTime if the process used too much, or was ended for that."""
         if used_before is None:
             return
         used = self.processor_seconds() - used_before
@@ -205,7 +205,7 @@ class IntakeClient:
             raise _TooMuchProcessorTime
 
     def _ended_by(self) -> int:
-        """Returns the signal that ended the process; 0 if none did, or nobody can tell."""
+        """Returns the signal that ended the process; 0 if none did, or it is unknown."""
         fields = self._status()
         return int(fields[49]) & 0x7F if fields and fields[0] == "Z" else 0
 
@@ -218,7 +218,7 @@ class IntakeClient:
         return stat.rpartition(")")[2].split()
 
     def _is_free(self) -> bool:
-        """Returns whether it waits for an order: it has not ended, and owes nobody an answer."""
+        """Returns whether the process waits for an order: it lives, and no answer is unread."""
         if self._channel.fileno() < 0:
             return False
         return not select.select([self._channel], [], [], 0)[0]
@@ -245,7 +245,7 @@ class IntakeClient:
         self._channel.close()
         if self._process.returncode is not None:
             return
-        # Who started it has not buried it yet, so that its number is no other's.
+        # Its parent has not waited for it yet, so its id cannot belong to another process.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(self._process.pid, signal.SIGKILL)
         if self._started_by == os.getpid():
@@ -253,13 +253,13 @@ class IntakeClient:
 
 
 class _TooMuchProcessorTime(Exception):
-    """The process has used more than one submission may."""
+    """The process has used more processor time than one submission may."""
 
 
 def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
-    """Returns how many of the entries import and declare which package.
+    """Returns for each package how many entries import it, and how many declare it.
 
-    What cannot be read needs nothing: grading says why.
+    Leaves out unreadable entries: grading says why they are.
     """
     imported: Counter[str] = Counter()
     declared: Counter[str] = Counter()
@@ -274,7 +274,7 @@ def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
 
 
 def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[Needs]:
-    """Yields the needs of those that can be read, told by a process of their own."""
+    """Yields the needs of the readable entries, from an intake process of their own."""
     with IntakeClient() as client:
         for entry in entries:
             with new_scratch() as folder:

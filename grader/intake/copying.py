@@ -31,9 +31,9 @@ _LONGEST_NAME = 255  # bytes, on every file system in use
 
 
 class Admission:
-    """Counts what is let in against the limits, and remembers what was left out and why.
+    """The counts of admitted files, checked against the limits, and the reasons for the others.
 
-    A file is let in with the size that it is said to have; whoever copies it must not copy more.
+    A file is admitted with its declared size; do not copy more bytes than that.
     """
 
     def __init__(self, limits: CopyLimits) -> None:
@@ -45,7 +45,7 @@ class Admission:
         self._how_many: Counter[str] = Counter()
 
     def admits(self, parts: Sequence[str], size: int) -> bool:
-        """Returns whether this file is copied; clutter is left out without a word."""
+        """Returns whether to copy a file; leaves clutter out without a note."""
         if is_clutter(parts):
             return False
         path = "/".join(parts)
@@ -72,7 +72,7 @@ class Admission:
         return False
 
     def _new_folders(self, parts: Sequence[str]) -> list[tuple[str, ...]]:
-        """Returns the folders above a file that no file lies in yet."""
+        """Returns the folders above a file that hold no admitted file yet."""
         above = (tuple(parts[:depth]) for depth in range(len(parts) - 1, 0, -1))
         return list(takewhile(lambda folder: folder not in self._folders, above))
 
@@ -104,9 +104,9 @@ _NO_PERMISSION = "the grader may not read them"
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file of a submission: where it goes in the copy, where it lies now, its size in bytes.
+    """A file of a submission: its path in the copy, its place now, and its size in bytes.
 
-    `place` is inside the folder that was surveyed, and not the place of a link.
+    `place` is relative to the surveyed folder; for a link it is the place of the target.
     """
 
     parts: Parts
@@ -115,21 +115,22 @@ class SourceFile:
 
 
 class Copy(Protocol):
-    """Where files are copied to: a folder, an archive."""
+    """The destination of copied files: a folder or an archive."""
 
     def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
-        """Writes one file; False if its name cannot be used there."""
+        """Writes one file; returns False if its name cannot be used there."""
         ...
 
     def remove(self, parts: Sequence[str]) -> None:
-        """Takes out what there is of a file whose `chunks` raised."""
+        """Removes the written part of a file whose `chunks` raised."""
         ...
 
 
 def survey(folder: OpenFolder, limits: CopyLimits) -> tuple[list[SourceFile], Admission]:
     """Returns the files of a folder that would be copied, small ones first; opens none of them.
 
-    Raises Unreadable when the folder itself may not be read.
+    Raises:
+        Unreadable: if the folder itself may not be read.
     """
     admission = Admission(limits)
     walk = _Walk(folder, limits, admission)
@@ -140,14 +141,15 @@ def survey(folder: OpenFolder, limits: CopyLimits) -> tuple[list[SourceFile], Ad
 def content(folder: OpenFolder, file: SourceFile) -> Iterator[bytes]:
     """Yields the bytes of a file, no more than it had when it was surveyed.
 
-    OSError if it is gone.
+    Raises:
+        OSError: if it is gone.
     """
     with folder.open_file(file.place) as opened:
         yield from chunks(opened, file.size)
 
 
 def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission:
-    """Copies what `survey` lets in; files that turn out unreadable are left out."""
+    """Copies the files that `survey` admits, but leaves out unreadable ones."""
     files, admission = survey(folder, limits)
     for file in files:
         try:
@@ -206,7 +208,7 @@ class _Walk:
         return sorted(items, key=lambda item: item.name)
 
     def _file(self, parts: Parts, item: FolderItem) -> SourceFile | None:
-        """Returns the regular file that an item is or, inside the folder, leads to."""
+        """Returns the regular file that an item is, or links to inside the folder."""
         place = parts
         if item.is_link:
             try:
@@ -230,11 +232,11 @@ class _Walk:
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_MODE = 0o755
 _FILE_MODE = 0o644
-# What a submission's own names can bring about; everything else is the machine's doing.
+# The errors that a submission's names can cause; others are the machine's fault.
 _NAME_ERRORS = {errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EILSEQ}
 
 
-# What no submission can bring about, whatever it holds.
+# The errors that no submission can cause.
 _MACHINE_ERRORS = {
     errno.ENOSPC,
     errno.EDQUOT,
@@ -251,7 +253,7 @@ class CopyFailed(Exception):
 
 
 def is_of_the_machine(problem: BaseException) -> bool:
-    """Returns whether something went wrong because of this machine, whatever was handed in."""
+    """Returns whether this machine, and not a submission, caused an exception."""
     return isinstance(problem, OSError) and problem.errno in _MACHINE_ERRORS
 
 
@@ -264,9 +266,12 @@ class PrivateCopy:
         self._make_folder(())
 
     def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
-        """Writes one file; False if its name cannot be used here.
+        """Writes one file; returns False if its name cannot be used here.
 
-        Whatever `chunks` raises passes through; CopyFailed when the machine refuses to write.
+        Exceptions from `chunks` pass through.
+
+        Raises:
+            CopyFailed: if the machine refuses to write.
         """
         try:
             descriptor = self._open(tuple(parts))
@@ -282,13 +287,13 @@ class PrivateCopy:
         return True
 
     def remove(self, parts: Sequence[str]) -> None:
-        """Takes one file out again."""
+        """Removes one file again."""
         self._folder.joinpath(*parts).unlink()
 
     def _open(self, parts: tuple[str, ...]) -> int:
         self._make_folder(parts[:-1])
         descriptor = os.open(self._folder.joinpath(*parts), _NEW_FILE, _FILE_MODE)
-        os.fchmod(descriptor, _FILE_MODE)  # whatever the umask
+        os.fchmod(descriptor, _FILE_MODE)  # despite the umask
         return descriptor
 
     def _make_folder(self, parts: tuple[str, ...]) -> None:
@@ -298,7 +303,7 @@ class PrivateCopy:
             self._make_folder(parts[:-1])
         path = self._folder.joinpath(*parts)
         path.mkdir()
-        path.chmod(_FOLDER_MODE)  # whatever the umask
+        path.chmod(_FOLDER_MODE)  # despite the umask
         self._made.add(parts)
 
 

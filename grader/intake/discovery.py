@@ -1,7 +1,7 @@
-"""Which submissions there are: one for each entry of the folders that the instructor names.
+"""The discovery of submissions: one for each entry of the folders that an instructor names.
 
-Each function in `_KINDS` recognises one kind of path and says what it holds, or passes (None);
-the first that does not pass decides.
+Each function in `_KINDS` recognises one kind of path and returns the submissions there, or None.
+The first function that returns a result decides.
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ _PLATFORMS = (gradescope_export, canvas_download, moodle_download, classroom_clo
 def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
     """Finds the submissions in `paths`: downloads, folders of submissions, or submissions.
 
-    Of two submissions of one person the latest counts. Names are unique: where two submissions
-    have one name, the later one gets a number, and a note says so. Raises NothingToGrade for a path
-    that is missing or holds no submission.
+    Each person's latest submission counts. Names are unique: if two submissions have the same
+    name, the second one gets a number, and a note says so.
+
+    Raises:
+        NothingToGrade: if a path is missing or holds no submission.
     """
     found = [_in_a_line(_recognise(path, adapters)) for path in paths]
     unique = {(entry.path, entry.pieces): entry for one in found for entry in one.entries}
@@ -53,9 +55,10 @@ def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
 
 
 def single(path: Path) -> Entry:
-    """Returns the one submission that lies at `path`, be it a folder or a file.
+    """Returns the submission at `path`, which is a folder or a file.
 
-    Raises NothingToGrade when there is none.
+    Raises:
+        NothingToGrade: if there is none.
     """
     mode = _mode(path)
     if not stat.S_ISDIR(mode) and not _is_submission_file(path.name, mode):
@@ -74,7 +77,7 @@ def _recognise(path: Path, adapters: str) -> Discovery:
 
 
 def _in_a_line(found: Discovery) -> Discovery:
-    """Returns a discovery without resubmitted work, and with its kind, if any, told in one line."""
+    """Returns a discovery without resubmitted work, and with a line on its kind, if it has one."""
     latest = latest_of_each(found.entries)
     skipped = (*found.skipped, *latest.skipped)
     number, late = len(latest.entries), sum(entry.late for entry in latest.entries)
@@ -135,7 +138,7 @@ def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
                 skipped.append(Skipped(place, "hidden, or made by a tool"))
         elif stat.S_ISREG(mode) and not _is_submission_file(item.name, mode):
             skipped.append(Skipped(place, _no_submission(mode)))
-        else:  # links and special files too: whoever takes them in says why they are not read
+        else:  # links and special files too: intake says why it does not read them
             entries.append(Entry(_name(item.name, mode), place))
     if not entries:
         there = several([item.path.name for item in skipped])
@@ -161,7 +164,7 @@ _KINDS = (_download, _one_file, _one_folder, _folder_of_submissions)
 
 
 def _named_apart(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
-    """Returns the entries under names that differ, and a note for what was renamed."""
+    """Returns the entries under unique names, and a note on each renamed one."""
     taken = Counter(entry.name for entry in entries)
     first: dict[str, Entry] = {}
     named: list[Entry] = []
@@ -200,7 +203,7 @@ def _mode(path: Path) -> int:
 
 
 def _meant(path: Path) -> str:
-    """Returns the path with its first missing part spelt as the nearest that is there."""
+    """Returns a question with the nearest spelling of a path, or advice to check the path."""
     with contextlib.suppress(OSError, ValueError, StopIteration):
         there = next(parent for parent in path.parents if parent.is_dir())
         missing, *below = path.relative_to(there).parts
@@ -212,7 +215,7 @@ def _meant(path: Path) -> str:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # in a folder that may not be looked into
+    except OSError:  # in a folder that may not be searched
         return False
 
 

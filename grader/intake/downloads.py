@@ -1,14 +1,13 @@
-"""A platform's download: its names, the latest of a person's submissions; Canvas's and Moodle's.
+"""Downloads from Canvas and Moodle: their file names, and each person's latest submission.
 
-Canvas's holds flat files, named for who handed them in: `<name>[_LATE]_<user id>_<attachment id>_
-<its name>`; of anonymous assignments `[LATE_]anon_<anonymous id>_<attachment id>_<its name>`. What
-was typed into Canvas ends in `_text.html`, a web address in `_link.html`, and neither has an
-attachment id. Source: `lib/content_zipper.rb` of canvas-lms.
+A Canvas download holds flat files, named after their authors: `<name>[_LATE]_<user id>_<attachment
+id>_<its name>`. For anonymous assignments, the names are `[LATE_]anon_<anonymous id>_<attachment
+id>_<its name>`. Text typed into Canvas ends in `_text.html`, a web address in `_link.html`; neither
+has an attachment id. Source: `lib/content_zipper.rb` of canvas-lms.
 
-Moodle's holds folders `<full name>_<participant>_assignsubmission_<plugin>`; where the download was
-made without folders, every file begins with that and an underscore. A team has its own name and
-number, the default team and nothing else has no number. Source: `mod/assign/classes/downloader.php`
-of Moodle.
+A Moodle download holds folders `<full name>_<participant>_assignsubmission_<plugin>`. In a download
+without folders, every file name begins with that and an underscore. A team has its own name and
+number; only the default team has no number. Source: `mod/assign/classes/downloader.php` of Moodle.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from grader.intake.open_folder import open_file, read_bounded
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """The entries that count, those that do not, and a note on each that counts for some only."""
+    """The entries that count, those that do not, and notes on those that count for some authors."""
 
     entries: tuple[Entry, ...]
     skipped: tuple[Skipped, ...] = ()
@@ -53,10 +52,10 @@ class Latest:
 
 
 def latest_of_each(entries: Sequence[Entry]) -> Latest:
-    """Leaves to each person the submission that was handed in last, of equals the last one here.
+    """Keeps each person's latest submission; among equally late ones, the last of `entries`.
 
-    A group's submission stays with those members who have no later one; one that stays with nobody
-    does not count. Whom only a name is known of is never taken for somebody else of that name.
+    A group's submission counts for the members who have no later one; if all have, it does not
+    count. Without an id or address, two people of one name are never taken for the same person.
     """
     last: dict[tuple[str, ...], Entry] = {}
     for entry in sorted(entries, key=lambda entry: entry.order):
@@ -87,7 +86,7 @@ def latest_of_each(entries: Sequence[Entry]) -> Latest:
 
 
 def _key(author: Author) -> tuple[str, ...]:
-    """Returns a key for a person; it is empty where no more than a name is known."""
+    """Returns a key for a person; it is empty if only a name is known."""
     if author.email:
         return (compared(author.email),)
     return (compared(author.id), compared(author.name)) if author.id else ()
@@ -97,14 +96,14 @@ def _place(entry: Entry) -> Path:
     return entry.path / entry.pieces[0].place if entry.pieces else entry.path
 
 
-# What `zipfile` and the decompressors raise of what is no zip, damaged or encrypted.
+# Raised by `zipfile` and the decompressors for a file that is not a zip, damaged or encrypted.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError)
 _SUBMISSIONS = (*CODE, *READABLE, *FOREIGN)
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadItem:
-    """A file or folder at the top of a download; `has_git` where it is a checkout."""
+    """A file or folder at the top of a download; `has_git` marks a checkout."""
 
     name: str
     is_folder: bool
@@ -113,7 +112,7 @@ class DownloadItem:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A folder, or the folder `top` of a zip, and what lies in it: no clutter, and no links."""
+    """A folder, or the folder `top` of a zip, and its items without clutter and links."""
 
     path: Path
     items: tuple[DownloadItem, ...]
@@ -121,11 +120,11 @@ class Download:
 
     @property
     def is_zip(self) -> bool:
-        """Returns whether it is still zipped."""
+        """Returns whether the download is still zipped."""
         return not self.path.is_dir()
 
     def consists_of(self, known: Set[DownloadItem]) -> bool:
-        """Returns whether these are most of the download's folders, archives and code files."""
+        """Returns whether `known` are most of the download's folders, archives and code files."""
         rivals = [
             item
             for item in self.items
@@ -162,7 +161,7 @@ class Download:
 def downloads_at(path: Path) -> Iterator[Download]:
     """Yields possible downloads at a given path: the path itself, and the folder that a zip holds.
 
-    Items of a given folder are never downloads: each is somebody's submission, under any name.
+    Items of a given folder are never downloads: each is a submission, under any name.
     """
     download = _opened(path)
     if download is None:
@@ -200,7 +199,7 @@ def _folder(path: Path) -> Download | None:
 
 
 def _zip(path: Path, top: str = "") -> Download | None:
-    """Opens a zip, or the folder `top` of one; returns None if no zip can be read."""
+    """Returns a zip, or its folder `top`, as a download; None if the zip cannot be read."""
     try:
         with (
             open_file(path) as file,
@@ -235,7 +234,7 @@ _ANONYMOUS = re.compile(
     r"(?P<late>LATE_)?(?P<name>anon)_(?P<user>[0-9A-Za-z]+)" + _CANVAS, re.DOTALL
 )
 _TYPED = {"text": "text entry.html", "link": "web address.html"}
-# Of a file that was handed in again under its old name, Canvas calls the new one `name-1.py`.
+# Canvas renames a file that is handed in again under its old name: `name-1.py`.
 _AGAIN = re.compile(r"(?P<stem>.+?)-(?P<again>\d{1,3})(?P<suffix>(?:\.[A-Za-z][A-Za-z0-9]*)+)")
 _ARCHIVES = (*READABLE, *FOREIGN)
 _CODE = (*CODE, *_ARCHIVES)
@@ -243,7 +242,7 @@ _CODE = (*CODE, *_ARCHIVES)
 
 @dataclass(frozen=True, slots=True)
 class _Attachment:
-    """A file of a download; `name` is what it was called before Canvas numbered it."""
+    """A file of a download; `name` is its name before Canvas numbered it."""
 
     item: DownloadItem
     person: str
@@ -258,8 +257,8 @@ class _Attachment:
 def canvas_download(download: Download) -> Discovery | None:
     """Returns the submissions of a Canvas download, or None if this is no such download.
 
-    All that one person handed in is one submission, called by the name and the number that Canvas
-    knows the person by: `doejane_123`.
+    All files of one person are one submission, named by the person's name and number in Canvas:
+    `doejane_123`.
     """
     attachments = [one for item in download.items if (one := _attachment(item)) is not None]
     known = {one.item for one in attachments}
@@ -307,11 +306,11 @@ def _attachment(item: DownloadItem) -> _Attachment | None:
 def _latest(own: Sequence[_Attachment]) -> list[_Attachment]:
     """Returns a person's last files: the late ones if there are any, the last of each name.
 
-    Of several archives only the last one: two are two submissions.
+    Keeps only the last of several archives: two archives are two submissions.
     """
     if any(one.late for one in own):
         own = [one for one in own if one.late]
-    own = [one for one in own if one.number] or own  # what was typed, only if there is no file
+    own = [one for one in own if one.number] or own  # typed text counts only if there is no file
     latest: dict[str, _Attachment] = {}
     for one in sorted(own, key=lambda one: (one.again, one.number)):
         latest[one.name] = one
@@ -336,7 +335,7 @@ def _canvas_entry(download: Download, latest: Sequence[_Attachment]) -> Entry:
 
 
 _PLUGIN = r"(?:_(?P<number>[0-9]{1,18}))?_assignsubmission_(?P<plugin>[a-z]+)"
-# A person may be called as if that had been added already: of a folder, its end is Moodle's.
+# A person's own name may look like Moodle's suffix: in a folder's name the last one is Moodle's.
 _MOODLE_FOLDER = re.compile(rf"(?P<name>.+?){_PLUGIN}(?P<file>)_?", re.DOTALL)
 _MOODLE = re.compile(rf"(?P<name>.+?){_PLUGIN}_(?P<file>.*)", re.DOTALL)
 _MARK = "_assignsubmission_"
@@ -345,8 +344,8 @@ _MARK = "_assignsubmission_"
 def moodle_download(download: Download) -> Discovery | None:
     """Returns the submissions of a Moodle download, or None if this is no such download.
 
-    All that one person or team handed in is one submission, called by their name and the number
-    that stands in Moodle's grading worksheet: `Jane Doe_123`.
+    All files of one person or team are one submission, named by their name and their number in
+    Moodle's grading worksheet: `Jane Doe_123`.
     """
     named = [(item, match) for item in download.items if (match := _moodle_match(item)) is not None]
     known = {item for item, _ in named}
@@ -365,9 +364,9 @@ def moodle_download(download: Download) -> Discovery | None:
 
 
 def _moodle_match(item: DownloadItem) -> re.Match[str] | None:
-    """Matches an item's name; matches no file whose name does not hold Moodle's mark exactly once.
+    """Matches an item's name; a file's name must hold Moodle's mark exactly once.
 
-    Nobody can tell there where the person's name ends.
+    With several marks the end of the person's name would be unknown.
     """
     if item.is_folder:
         return _MOODLE_FOLDER.fullmatch(item.name)

@@ -1,6 +1,6 @@
-"""The submissions that an instructor's paths hold, under names that are fit to print.
+"""Entries: the submissions at an instructor's paths, under printable names.
 
-Two descriptions of people are compared by id, e-mail address and name.
+People are compared by id, e-mail address and name.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from grader.intake.limits import printable
 class Piece:
     """A file or folder of a platform's download that belongs to a submission.
 
-    `place` is its path inside the download, `name` what it is called in the submission. A folder
-    without a name is the submission's top.
+    `place` is its path in the download, `name` its name in the submission. A folder without a name
+    is the submission's top.
     """
 
     place: str
@@ -32,15 +32,15 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A submission before it is taken in: a name fit to print, and where it lies.
+    """A submission before it is taken in: a printable name, and where it lies.
 
     `path` is its folder or file; or else a platform's download, a folder or a zip, of which
-    `pieces` belong to this submission. `authors` and `late` are as the platform told. Of two
-    submissions of one person, the one with the larger `order` is the later one; `handed_in` is
-    when it was, if the platform tells. What was found where it was handed in, before it travelled
-    elsewhere: `left_out` are sentences, `refused` says why nothing of it can be graded. Where it is
-    `named_only`, its name is all that says whose it is; where it had another's name and was
-    numbered, it `shares` that name.
+    `pieces` belong to this submission. `authors` and `late` come from the platform. A person's
+    later submission has the larger `order`; `handed_in` is its time, if the platform gives one.
+
+    A submission that came from another machine carries what was found there: `left_out` are
+    sentences, `refused` says why nothing of it can be graded. `named_only` means that only the
+    name says whose submission it is. If it was numbered, `shares` is its name without the number.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Entry:
         return tuple(printable(name) for name in places)
 
     def as_json(self) -> dict[str, Any]:
-        """Returns what the intake process needs, without the author of the submission."""
+        """Returns the entry as JSON for the intake process, without its authors."""
         pieces = [[piece.place, piece.name] for piece in self.pieces]
         return {
             "name": self.name,
@@ -74,7 +74,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Entry:
-        """Returns the entry that `as_json` wrote, without its people."""
+        """Returns the entry that `as_json` wrote, without its authors."""
         pieces = tuple(Piece(place, name) for place, name in row["pieces"])
         found = {"left_out": tuple(row["left_out"]), "refused": row["refused"]}
         return cls(row["name"], Path(row["path"]), pieces, **found)
@@ -82,9 +82,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that lies among the submissions and is none, and why.
+    """An item among the submissions that does not count as one, and the reason.
 
-    `later` is the name of the submission that counts instead, where that is the reason.
+    `later` names the submission that counts instead, if that is the reason.
     """
 
     path: Path
@@ -94,12 +94,12 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The submissions, in natural order of their names, and what an instructor should know.
+    """The submissions, in natural order of their names, and facts for the instructor.
 
-    `kinds` say what each path was recognised as and what it holds, a line for each. `notes` are
-    sentences: names given twice, a path that is itself a submission. `absentees` are those of a
-    roster who handed in nothing; `unsure` are names of submissions, each with the reason why it is
-    not certain whose it is; `kept` are names of submissions graded before whose grades stay.
+    `kinds` has a line for each path on its kind and its content. `notes` are sentences, for example
+    on names given twice or a path that is itself a submission. `absentees` are people on the roster
+    who handed in nothing. `unsure` are names of submissions, each with the reason why its author is
+    not certain. `kept` are names of submissions graded before whose grades stay.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -112,7 +112,7 @@ class Discovery:
 
 
 class NothingToGrade(Refusal, ValueError):
-    """A path that was given holds no submission; the text is one sentence that says why."""
+    """A given path holds no submission; the text is one sentence that says why."""
 
 
 def compared(text: str) -> str:
@@ -121,7 +121,7 @@ def compared(text: str) -> str:
 
 
 def keys_of(people: Iterable[Author]) -> set[str]:
-    """Returns the ids and e-mail addresses of people, told apart by a word in front."""
+    """Returns the ids and e-mail addresses of people, each after the word "id" or "email"."""
     known = [*people]
     return {f"{kind} {key}" for kind in ("id", "email") for key in _keys(known, kind)}
 
@@ -132,10 +132,10 @@ def are_same(one: Iterable[Author], other: Iterable[Author]) -> bool:
 
 
 def are_others(name: str, one: Iterable[Author], other: Iterable[Author]) -> bool:
-    """Returns whether two descriptions of a submission's people have nobody in common.
+    """Returns whether two lists of a submission's authors have no person in common.
 
-    The strongest identifier that both have decides. Platforms write an id at the end of the
-    submission's `name`: people with that id are the same ones.
+    The strongest identifier that both lists have decides. Platforms write an id at the end of the
+    submission's `name`: two authors with that id are the same person.
     """
     first, second = [*one], [*other]
     if are_same(first, second) or (_is_told_by(name, first) and _is_told_by(name, second)):

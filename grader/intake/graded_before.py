@@ -1,7 +1,8 @@
-"""Keeps existing grades from being replaced by another person's submission.
+"""Protection of existing grades from replacement by another person's submission.
 
 A submission's name is the key of its grade. A new export, a second folder or a corrected roster
-may give the same name to somebody else. Then the grade stays, and the newcomer gets another name.
+may give the same name to another person. Then the grade stays, and the new submission gets another
+name.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ class GradedBefore:
 def keep_graded(
     discovery: Discovery, graded: Mapping[str, GradedBefore], digest: Callable[[Entry], str]
 ) -> Discovery:
-    """Returns the class with new names for submissions that came under another person's grade.
+    """Returns the class, with new names for submissions whose names have another person's grade.
 
-    The author of such a submission is unsure. The grade is `kept`, unless its people have another
-    submission in the class. A corrected roster replaces nobody: a submission known by its name
-    only, with the same content as before, keeps its name.
+    The author of such a submission is unsure. The grade is `kept`, unless its authors have another
+    submission in the class. A corrected roster renames no submission: one that is known only by its
+    name, and has the same content as before, keeps that name.
     """
     entries = _swapped(discovery.entries, graded, digest)
     others = {
@@ -81,10 +82,10 @@ def _is_anothers(entry: Entry, before: GradedBefore | None, digest: Callable[[En
 def _swapped(
     entries: Sequence[Entry], graded: Mapping[str, GradedBefore], digest: Callable[[Entry], str]
 ) -> list[Entry]:
-    """Returns the entries; numbered ones get back the names of their grades.
+    """Returns the entries, after giving numbered ones back the names under which they have grades.
 
-    Two submissions of one name are numbered by where they lie: another path before the first one
-    would give the first one's name, and with it its grade, to another submission.
+    Submissions of one name are numbered in the order of their paths. A new path before the first
+    one would otherwise give the first one's name and grade to another submission.
     """
     by_name = {entry.name: entry for entry in entries}
     for numbered in [entry.name for entry in entries if entry.shares]:
@@ -106,7 +107,7 @@ def _belongs(entry: Entry, before: GradedBefore, digest: Callable[[Entry], str])
 
 
 def _free_name(entry: Entry, taken: set[str], graded: Mapping[str, GradedBefore]) -> str:
-    """Returns a name that is free, or under which these people were graded before."""
+    """Returns a free name, or one under which these authors were graded before."""
     number = 2
     while (name := f"{entry.name}-{number}") in taken or (
         name in graded and are_others(name, graded[name].authors, entry.authors)
@@ -116,7 +117,7 @@ def _free_name(entry: Entry, taken: set[str], graded: Mapping[str, GradedBefore]
 
 
 def _owners(entries: Iterable[Entry], graded: Mapping[str, GradedBefore]) -> dict[str, str]:
-    """Returns, by id and address, the submission for which somebody surely has a grade."""
+    """Returns the submission for which a person surely has a grade, by id and e-mail address."""
     sure = [one.name for one in entries if one.name in graded and not graded[one.name].unsure]
     return {key: name for name in reversed(sure) for key in keys_of(graded[name].authors)}
 
@@ -124,7 +125,7 @@ def _owners(entries: Iterable[Entry], graded: Mapping[str, GradedBefore]) -> dic
 def _in_addition(
     entry: Entry, owners: Mapping[str, str], graded: Mapping[str, GradedBefore]
 ) -> str:
-    """Returns why a submission is unsure if only its name gives it to people with a grade."""
+    """Returns why a submission is unsure, if only its name says that its author has a grade."""
     before = graded.get(entry.name)
     if before is not None and not before.unsure:
         return ""

@@ -1,15 +1,15 @@
 """Gradescope's "Download Submissions", and the clones of GitHub Classroom.
 
-Gradescope's has a folder for each submission, and the authors in a YAML file.
+A Gradescope export has a folder for each submission, and the authors in a YAML file.
 
-In that file, tags are not looked at, so that no file can ask for an object; what is not wanted is
-passed over event by event, so that its size and its nesting cost no memory; and an alias stands for
-a text only, so that no few lines can unfold to gigabytes.
+The reader of that file ignores tags, so that no file can create an object. It skips values that are
+not needed event by event, so that their size and nesting cost no memory. An alias stands only for a
+text, so that a few lines cannot unfold to gigabytes.
 
-`submission_metadata.yml` has an entry for each folder; its keys are Ruby's symbols, with a colon
+`submission_metadata.yml` has an entry for each folder; its keys are symbols of Ruby, with a colon
 in front. There is no official description: the keys are those that other readers of it agree on.
 
-GitHub Classroom's is one checkout for each student or team, `<assignment>-<user>`.
+A folder of GitHub Classroom has a checkout for each student or team, `<assignment>-<user>`.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _DEEPEST = 200  # libyaml's time grows with the square of the depth
 
 
 class BadYaml(ValueError):
-    """The file is no such YAML; the text says why."""
+    """The file is not YAML of the expected form; the text says why."""
 
 
 def read_outline(content: bytes, wanted: Collection[str]) -> dict[str, Any]:
-    """Returns the file's mapping of names to mappings, of which only the keys `wanted` are kept.
+    """Returns the file's mapping of names to mappings, with only the keys `wanted` in these.
 
     Every scalar is a text; a symbol of Ruby (`:name`) is its name, and null is an empty text.
 
     Raises:
-        BadYaml: if it is not YAML, or no mapping.
+        BadYaml: if the file is not YAML, or not a mapping.
     """
     try:
         return _Reader(yaml.parse(content, Loader=_LOADER), wanted).document()
@@ -56,7 +56,7 @@ def read_outline(content: bytes, wanted: Collection[str]) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads YAML's events, one value after another."""
+    """A reader of YAML events, one value after another."""
 
     def __init__(self, events: Iterator[Any], wanted: Collection[str]) -> None:
         self._events = _bounded(events)
@@ -122,7 +122,7 @@ class _Reader:
         return text
 
     def _pass_over(self, event: Any) -> None:
-        """Reads on to the end of the value that begins with an event."""
+        """Skips to the end of the value that begins with an event."""
         depth = 0
         while True:
             if isinstance(event, yaml.CollectionStartEvent):
@@ -158,7 +158,7 @@ _FOLDER = re.compile(r"submission_\d+")
 def gradescope_export(download: Download) -> Discovery | None:
     """Returns the submissions of a Gradescope export, or None if this is no export.
 
-    A submission keeps its folder's name; its authors are all who are named for it.
+    A submission keeps its folder's name; its authors are all people named in its metadata.
     """
     metadata = next((item for item in download.items if item.name == _METADATA), None)
     if metadata is None or metadata.is_folder:
@@ -189,8 +189,6 @@ def gradescope_export(download: Download) -> Discovery | None:
 
 def _read(download: Download, metadata: DownloadItem) -> tuple[Mapping[str, object], list[str]]:
     """Returns the metadata of each submission, and notes on what is wrong with the metadata."""
-    # Most downloads are no exports, and the process that takes submissions in needs no YAML.
-
     try:
         content = download.read(metadata, _LARGEST_METADATA + 1)
         if len(content) > _LARGEST_METADATA:
@@ -228,7 +226,7 @@ def _text(value: object) -> str:
 
 
 def _moment(value: object) -> datetime | None:
-    """Returns the time of `2026-04-26 17:34:00.861687000 Z`; None of what is no time."""
+    """Returns the time in a text like `2026-04-26 17:34:00.861687000 Z`; None if it has none."""
     text = re.sub(r"(\.\d{6})\d*", r"\1", _text(value)).replace(" UTC", "Z").replace(" Z", "Z")
     try:
         moment = datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
@@ -243,7 +241,7 @@ _FOLDER_SUFFIX = "-submissions"  # what `gh classroom clone student-repos` adds 
 
 
 def classroom_clones(download: Download) -> Discovery | None:
-    """Returns the submissions of a folder of clones, or None if the folder is none.
+    """Returns the submissions of a folder of clones, or None if this is no such folder.
 
     A submission keeps its folder's name; its author's id is the user's name on GitHub.
     """
@@ -264,8 +262,8 @@ def classroom_clones(download: Download) -> Discovery | None:
 def _common_prefix(download: Download, folders: list[DownloadItem]) -> str:
     """Returns the common prefix of the clones' names, with its hyphen; empty if there is none.
 
-    Users may have hyphens in their names: the folder that Classroom's own command makes is
-    believed rather than what the names have in common.
+    Users may have hyphens in their names: a folder named by Classroom's own command counts more
+    than the common beginning of the clones' names.
     """
     names = [item.name for item in folders]
     above = (download.top or download.path.name).removesuffix("/")

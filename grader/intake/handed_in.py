@@ -1,6 +1,6 @@
-"""The file or folder that was handed in, out of a platform's download or a folder around it.
+"""The file or folder that was handed in, taken out of a download or a folder around it.
 
-Its hash changes exactly when what would be graded changes.
+Its hash changes exactly when the content to be graded changes.
 """
 
 from __future__ import annotations
@@ -67,11 +67,14 @@ class HandedIn:
 
 @contextlib.contextmanager
 def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
-    """Opens an entry as one file or folder, for as long as this context lasts.
+    """Opens an entry as one file or folder while the context lasts.
 
-    Pieces of a download are laid together, meanwhile, in a new folder below `beside` (by default
-    where temporary files go). An archive that lies in a folder without any code is what was handed
-    in. Raises Unreadable when it cannot be had, CopyFailed when pieces cannot be written.
+    Copies the pieces of a download into a temporary folder below `beside` (by default where
+    temporary files go). An archive in a folder without code stands for the folder.
+
+    Raises:
+        Unreadable: if the entry cannot be opened.
+        CopyFailed: if pieces cannot be written.
     """
     path = entry.path
     notes: tuple[str, ...] = ()
@@ -97,11 +100,11 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
 
 
 def _opened(path: Path) -> OpenFolder | BinaryIO:
-    """Returns the folder or file at a path, open; whatever else lies there is not opened."""
+    """Returns the open folder or regular file at a path; opens nothing else."""
     try:
         return OpenFolder(path)
     except OSError as error:
-        # No folder, or a link: only Linux tells one from the other.
+        # Not a folder, or a link: only Linux tells one from the other.
         if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
             raise Unreadable(f"it cannot be opened: {error.strerror}") from error
     try:
@@ -121,7 +124,7 @@ def opened_archive(folder: OpenFolder, place: Parts) -> BinaryIO:
 
 
 def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """Lays the pieces into a new folder: that, or the one file in it that stands for itself."""
+    """Copies the pieces into a new folder; returns it, or the one code file or archive in it."""
     copy = PrivateCopy(folder)
     with _opened(entry.path) as download:
         if isinstance(download, OpenFolder):
@@ -137,7 +140,7 @@ def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 def _lay_piece(download: OpenFolder, piece: Piece, copy: PrivateCopy, admission: Admission) -> None:
-    """Lays the file that a piece is, or those in the folder that it is, where each goes."""
+    """Copies a piece, a file or all files of a folder, to its place in the copy."""
     place, within = tuple(piece.place.split("/")), member_parts(piece.name)
     try:
         item = download.item(place)
@@ -179,9 +182,9 @@ def _unzip(download: BinaryIO, pieces: tuple[Piece, ...], copy: PrivateCopy) -> 
 
 
 def archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
-    """Returns the one archive in a folder that holds no code beside it, and what else lies there.
+    """Returns the only archive in a folder without code, and the names of the other files.
 
-    No place if there is none.
+    Returns an empty place if there is no such archive.
     """
     place: Parts = ()
     for _ in range(_NESTED):
@@ -216,8 +219,8 @@ def _listed(folder: OpenFolder, place: Parts) -> list[FolderItem]:
 def fingerprint(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> str:
     """Returns the SHA-256, in hexadecimal, of the paths and contents that would be copied.
 
-    Of an archive or a single file, of its bytes up to the limit. Raises nothing: what cannot be
-    read has a hash too.
+    For an archive or a single file, hashes its bytes up to the limit. Raises nothing: unreadable
+    content has a hash too.
     """
     try:
         with handed_in(entry) as handed:
@@ -225,7 +228,7 @@ def fingerprint(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> str:
                 return _of_folder(handed.source, limits)
             whole = _of_content(chunks(handed.source, limits.archive))
             return _digest(b"file", os.fsencode(handed.suffix), whole)
-    except Exception as problem:  # what strangers wrote: taking it in says what is wrong with it
+    except Exception as problem:  # the content may be hostile: intake says what is wrong with it
         return _digest(b"cannot be had", str(problem).encode("utf-8", "backslashreplace"))
 
 

@@ -1,4 +1,4 @@
-"""How much of a submission is copied, what taking it in may cost, and names fit to print."""
+"""Limits on the copy of a submission and on the cost of intake, and printable names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 MIB = 1 << 20
 
-# What browsers make of names where a platform says that a file is text is code as well.
+# Browsers add these suffixes if a platform serves a file as text: it is code as well.
 PYTHON = (".py", ".py.txt")
 NOTEBOOKS = (".ipynb", ".ipynb.json", ".ipynb.txt")
 CODE = (*PYTHON, *NOTEBOOKS)
@@ -32,7 +32,7 @@ class FileKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class FileAllowance:
-    """How many files of one kind are copied, and how many bytes of each and of all together."""
+    """The number of files of one kind to copy, and the bytes of each and of all together."""
 
     files: int
     bytes_each: int
@@ -43,10 +43,10 @@ class FileAllowance:
 class CopyLimits:
     """The limits on the copy of one submission.
 
-    `entries` bounds how many files and folders are looked at, `depth` how many folders deep,
-    `folders` in how many folders copied files lie (a file at the end of its own costs them all),
-    `archive` the bytes of an archive as handed in, and `unpacked` the bytes that a tar may unpack
-    to, whether they are wanted or not (of a zip nothing is unpacked that is not wanted).
+    `entries` bounds the files and folders that are looked at, `depth` how deep folders are nested.
+    `folders` bounds the folders that hold copied files, including all folders above a file.
+    `archive` bounds the bytes of an archive as handed in. `unpacked` bounds the bytes that a tar
+    unpacks to, including files that are not copied; a zip unpacks only files that are.
     """
 
     source: FileAllowance = FileAllowance(2_000, 2 * MIB, 32 * MIB)
@@ -59,7 +59,7 @@ class CopyLimits:
     unpacked: int = 512 * MIB
 
     def allowance(self, kind: FileKind) -> FileAllowance:
-        """Returns how much is copied of files of one kind."""
+        """Returns the limits for files of one kind."""
         return {
             FileKind.SOURCE: self.source,
             FileKind.NOTEBOOK: self.notebooks,
@@ -69,7 +69,7 @@ class CopyLimits:
 
 DEFAULT_LIMITS = CopyLimits()
 _WHOLE = FileAllowance(DEFAULT_LIMITS.entries, DEFAULT_LIMITS.archive, DEFAULT_LIMITS.unpacked)
-# For one person's part of a platform's download, before it is looked into: it may be an archive.
+# For one person's part of a download before its kind is known: it may be an archive.
 DOWNLOAD_LIMITS = CopyLimits(data=_WHOLE, entries=300_000)
 
 
@@ -101,10 +101,10 @@ def is_clutter_folder(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bytes of memory beyond what the process begins with, processor time, and time in all.
+    """The bounds of the intake process: growth of memory in bytes, processor time, wall time.
 
-    Times are whole seconds. `file` is the bytes of the largest file that may be written: an archive
-    that is a piece of a download.
+    Times are whole seconds. `file` is the bytes of the largest file that may be written, which is
+    an archive from a download.
     """
 
     memory: int = 768 * MIB
@@ -135,7 +135,7 @@ def name_as_written(name: str) -> str:
 
 
 def shortened(name: str) -> str:
-    """Returns the name, printable, its middle cut out if it is very long."""
+    """Returns the printable name, without its middle if it is very long."""
     text = printable(name)
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}"
@@ -162,7 +162,7 @@ def several(names: list[str], count: int | None = None, shown: int = 5) -> str:
 
 
 def _in_order(piece: str) -> tuple[int, int, str]:
-    """Returns a number by its digits, of which there may be more than Python makes a number of."""
+    """Returns a sort key; a number sorts by its digits, which may be too many for `int()`."""
     if not piece.isdecimal():
         return 1, 0, piece.casefold()
     digits = piece.lstrip("0")
@@ -171,6 +171,6 @@ def _in_order(piece: str) -> tuple[int, int, str]:
 
 def _escaped(char: str) -> str:
     code = ord(char)
-    if 0xDC80 <= code <= 0xDCFF:  # how Python carries a byte that is no UTF-8
+    if 0xDC80 <= code <= 0xDCFF:  # how Python carries a byte that is not UTF-8
         return f"\\x{code - 0xDC00:02x}"
     return char.encode("unicode_escape").decode("ascii")

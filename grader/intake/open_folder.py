@@ -1,7 +1,7 @@
-"""Opens files and folders that strangers named: no link, nothing that blocks.
+"""Safe opening of files and folders with hostile names: no link, nothing that blocks.
 
-Whatever lies in it is opened name by name, each within the folder before it and none through a
-link: who puts a link where a folder was, while it is read, leads nobody anywhere.
+A path is opened name by name, each within the folder before it and never through a link. A link
+that replaces a folder while it is read therefore leads nowhere.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _LOOK_UP = getattr(os, "O_PATH", 0) if _BY_DESCRIPTOR.is_dir() else 0
 
 
 def open_regular(path: str | os.PathLike[str], within: int | None = None) -> int:
-    """Opens a regular file for reading; OSError for links, FIFOs, devices and sockets.
+    """Opens a regular file for reading; raises OSError for links, FIFOs, devices and sockets.
 
-    `within` is the descriptor of the folder that the path begins at. What is opened is what was
-    looked at, whoever changes names meanwhile. Devices are turned away before: opening alone makes
-    some of them act.
+    `within` is the descriptor of the folder where the path begins. The opened file is the checked
+    one, even if names change meanwhile. Devices are refused before they are opened, because opening
+    alone makes some of them act.
     """
     if not _LOOK_UP:
         _must_be_regular(os.stat(path, dir_fd=within, follow_symlinks=False))
@@ -49,7 +49,7 @@ def open_regular(path: str | os.PathLike[str], within: int | None = None) -> int
 
 
 def open_file(path: str | os.PathLike[str], within: int | None = None) -> BinaryIO:
-    """Returns a regular file, open for reading; OSError as `open_regular`."""
+    """Returns a regular file, open for reading; raises OSError as `open_regular`."""
     return os.fdopen(open_regular(path, within), "rb")
 
 
@@ -61,7 +61,7 @@ def chunks(file: BinaryIO, at_most: int) -> Iterator[bytes]:
 
 
 def read_bounded(path: str | os.PathLike[str], at_most: int) -> bytes:
-    """Returns the first `at_most` bytes of a regular file; OSError as `open_regular`."""
+    """Returns the first `at_most` bytes of a regular file; raises OSError as `open_regular`."""
     with open_file(path) as file:
         return b"".join(chunks(file, at_most))
 
@@ -85,15 +85,15 @@ def _must_be_regular(status: os.stat_result) -> None:
 
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_DEEPEST = 64  # folders, each of which is a descriptor while one below it is read
-_MOST_STEPS = 20_000  # on the way of all links together; an ordinary one takes a handful
+_DEEPEST = 64  # folders; each keeps a descriptor open while a folder below it is read
+_MOST_STEPS = 20_000  # for all links together; an ordinary link takes a handful
 
 Parts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FolderItem:
-    """An item of a folder: its name, its mode (0 where nobody can tell) and its size in bytes."""
+    """An item of a folder: its name, its mode (0 if unknown) and its size in bytes."""
 
     name: str
     mode: int
@@ -101,30 +101,30 @@ class FolderItem:
 
     @property
     def is_folder(self) -> bool:
-        """Returns whether it is a folder, and no link to one."""
+        """Returns whether the item is a folder, and not a link to one."""
         return stat.S_ISDIR(self.mode)
 
     @property
     def is_file(self) -> bool:
-        """Returns whether it is a regular file, and no link to one."""
+        """Returns whether the item is a regular file, and not a link to one."""
         return stat.S_ISREG(self.mode)
 
     @property
     def is_link(self) -> bool:
-        """Returns whether it is a link, wherever that leads."""
+        """Returns whether the item is a link to any place."""
         return stat.S_ISLNK(self.mode)
 
 
 class OpenFolder:
-    """A folder that is open until this context is left; OSError of `path` if it is none.
+    """A folder that stays open while the context lasts; raises OSError if `path` is none.
 
-    `within` is the descriptor of the folder that the path begins at. Its methods take a place
-    inside the folder, by its names, and raise OSError where there is nothing of the kind.
+    `within` is the descriptor of the folder where the path begins. Methods take a place inside the
+    folder as a tuple of names, and raise OSError if it holds nothing of the expected kind.
     """
 
     def __init__(self, path: str | os.PathLike[str], within: int | None = None) -> None:
         self._top = os.open(path, _FOLDER, dir_fd=within)
-        # The way down to the folder that was used last.
+        # The names down to the folder that was used last.
         self._names: list[str] = []
         self._descriptors = [self._top]
         self._steps_left = _MOST_STEPS
@@ -159,7 +159,7 @@ class OpenFolder:
         return open_file(name, self._at(tuple(above)))
 
     def folder(self, place: Parts) -> OpenFolder:
-        """Returns a folder of this one, open by itself."""
+        """Returns a folder inside this one, opened on its own."""
         return OpenFolder(".", self._at(place))
 
     def led_to(self, place: Parts) -> Parts:

@@ -20,9 +20,9 @@ from grader.intake.open_folder import OpenFolder, chunks
 
 
 class Bundle:
-    """A tar that is being made; a context manager, after which `content` holds its bytes.
+    """A context manager that writes a tar; afterwards `content` holds its bytes.
 
-    It holds the path and the bytes of each file, and nothing else of it.
+    The tar holds only the path and the bytes of each file.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Bundle:
         return self._buffer.getvalue()
 
     def add(self, parts: Sequence[str], content: bytes) -> None:
-        """Adds a file under a path of folders and a name."""
+        """Adds a file; `parts` are its folders and its name."""
         member = tarfile.TarInfo("/".join(parts))
         member.size = len(content)
         self._tar.addfile(member, io.BytesIO(content))
@@ -65,10 +65,10 @@ _NAMELESS = "submission"
 
 @dataclass(frozen=True, slots=True)
 class SubmissionPackage:
-    """The part of a submission that would be copied: the bytes of a file, or of a tar of a folder.
+    """The part of a submission that would be copied: the bytes of a file, or of a folder's tar.
 
-    `name` is what the file or folder is called. `left_out` are sentences on what does not travel;
-    `refused` says why nothing of it does.
+    `name` is the name of the file or folder. `left_out` are sentences on files that do not travel;
+    `refused` says why nothing travels.
     """
 
     name: str
@@ -79,9 +79,10 @@ class SubmissionPackage:
 
 
 def pack(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> SubmissionPackage:
-    """Returns the submission as a package, no larger than what may be handed in.
+    """Returns the submission as a package, within the limits on submissions.
 
-    Raises CopyFailed when the pieces of a download could not be laid together.
+    Raises:
+        CopyFailed: if the pieces of a download could not be copied.
     """
     try:
         with handed_in(entry) as handed:
@@ -91,9 +92,10 @@ def pack(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> SubmissionPackage
 
 
 def unpack(package: SubmissionPackage, name: str, into: Path) -> Entry:
-    """Returns the submission called `name` as it was packed, laid into the empty folder `into`.
+    """Unpacks a package into the empty folder `into`, and returns it as the submission `name`.
 
-    Raises CopyFailed when it could not be written.
+    Raises:
+        CopyFailed: if it could not be written.
     """
     place, refused = into / package.name, package.refused
     if package.is_folder:
@@ -124,7 +126,7 @@ def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
 
 
 class _Portable:
-    """A bundle that takes only the names which mean the same wherever it is unpacked."""
+    """A bundle that takes only names with the same meaning on every machine."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle

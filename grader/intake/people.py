@@ -1,4 +1,4 @@
-"""The people of a course, from a roster, and whose submissions these are."""
+"""The people on a course's roster, and which submissions are theirs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES = ("name", "fullname", "student", "studentname", "displayname", "sortable
 _FIRST_NAMES = ("firstname", "givenname", "givennames", "forename", "first", "vorname")
 _LAST_NAMES = ("lastname", "surname", "familyname", "last", "nachname")
 _EMAILS = ("email", "emailaddress", "emailadresse", "mail", "studentemail", "schoolemail")
-# The first of these that a table has is what its people are known by.
+# The first of these that a table has identifies its people.
 _IDS = (
     *("id", "userid", "canvasid", "canvasuserid", "identifier", "sid", "studentid", "studentno"),
     *("studentnumber", "sisuserid", "sisid", "idnumber", "matriculationnumber", "matrikelnummer"),
@@ -58,13 +58,11 @@ class Person:
 def read_roster(path: Path) -> tuple[Person, ...]:
     """Returns the people in a CSV file, each once.
 
-    What a platform adds to its own exports is left out.
-
-    Headers may be written in many ways; commas, semicolons or tabs separate; UTF-8, UTF-16 and
-    Windows' own encoding are read.
+    Leaves out rows that platforms add to their exports. Accepts many spellings of headers; commas,
+    semicolons, tabs or bars between cells; UTF-8, UTF-16 and Windows' own encoding.
 
     Raises:
-        BadRoster: if it cannot be read, names no column that is known, or holds nobody.
+        BadRoster: if the file cannot be read, has no known column, or lists no people.
     """
     rows = _rows(path)
     first = enumerate(rows[:_HEADER_WITHIN])
@@ -134,7 +132,7 @@ def _text(path: Path) -> str:
 
 
 def _person(row: Sequence[str], columns: Mapping[str, int]) -> Person | None:
-    """Returns the person in a row; None of rows that Canvas adds, of staff, and of empty ones."""
+    """Returns the person in a row; None for staff, empty rows and rows that Canvas adds."""
 
     def cell(names: Sequence[str]) -> str:
         places = (columns[name] for name in names if name in columns)
@@ -164,11 +162,11 @@ _People = dict[Author, Person | None]
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The entries with what the roster knows of their authors, and what came of the comparison.
+    """The entries with their authors completed from the roster, and the result of the comparison.
 
-    `people` is how many the roster lists; `absentees` handed in nothing; `strangers` are the names
-    of submissions that belong to nobody on it; `doubts` say of others why they are not surely whose
-    they seem to be; `notes` are sentences on what is not plain.
+    `people` is the number of people on the roster; `absentees` handed in nothing. `strangers` are
+    names of submissions without an author on the roster. `doubts` are other names, each with the
+    reason why its author is not certain. `notes` are sentences on unclear cases.
     """
 
     entries: tuple[Entry, ...]
@@ -192,8 +190,8 @@ class Attribution:
 def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution:
     """Finds each submission's people on the roster, by e-mail address, id or name.
 
-    Where a platform told no more than an id, the submission's name is looked for. What fits several
-    people, or one by the id and another by the name, is nobody's: no grade goes to a stranger.
+    If the platform names no authors, looks for the submission's name. A submission that fits
+    several people, or one by id and another by name, gets no author: no grade goes to a stranger.
     """
     directory = _Directory(people)
     entries = directory.with_accounts(entries)
@@ -224,7 +222,7 @@ def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution
 def _strongest(
     entries: Sequence[Entry], claimed: Sequence[_People], directory: _Directory
 ) -> tuple[list[_People], dict[str, str]]:
-    """Returns whose each submission is by the strongest identifier, and doubts about others."""
+    """Returns each submission's people by the strongest identifier, and doubts about others."""
     best: dict[Person, tuple[int, str]] = {}
     for entry, own in zip(entries, claimed, strict=True):
         for author, person in own.items():
@@ -250,14 +248,14 @@ def _strongest(
 
 
 class _Directory:
-    """The people of a roster by what they are known by; each key with all whom it fits."""
+    """The people of a roster by each of their identifiers, which may fit several people."""
 
     def __init__(self, people: Sequence[Person]) -> None:
         self._emails: defaultdict[str, list[Person]] = defaultdict(list)
         self._ids: defaultdict[str, list[Person]] = defaultdict(list)
         self._names: defaultdict[str, list[Person]] = defaultdict(list)
         self._accounts: defaultdict[str, list[Person]] = defaultdict(list)
-        # An account on GitHub is whatever its owner likes: also somebody's number.
+        # A GitHub account is chosen freely: it may equal another person's number.
         self._users: defaultdict[str, list[Person]] = defaultdict(list)
         has_accounts = any(_is_account(column) for person in people for column, _ in person.ids)
         for person in people:
@@ -288,7 +286,7 @@ class _Directory:
     def _by_author(self, author: Author) -> Person | None:
         """Returns the person with the strongest identifier, if no weaker one contradicts it.
 
-        An address that nobody on the roster has speaks against everybody who has one.
+        An address that is not on the roster rules out each person with an address.
         """
         by_email = self._emails.get(compared(author.email), []) if author.email else []
         by_id = self._ids.get(compared(author.id), []) if author.id else []
@@ -309,10 +307,10 @@ class _Directory:
         return 2 if is_exact else 1
 
     def with_accounts(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Returns the entries; the author of a clone is the account after the assignment's name.
+        """Returns the entries; a clone's author is the account after the assignment's name.
 
-        Both may have hyphens. The assignment's name is the common beginning of all clones after
-        which most accounts of the roster stand; an account is all that follows it.
+        Both names may have hyphens. The assignment's name is the common beginning of all clones
+        that is followed by the most accounts on the roster.
         """
         clones = [entry for entry in entries if _is_clone(entry)]
         first = clones[0].name if clones else ""
@@ -333,7 +331,7 @@ class _Directory:
         ]
 
     def _by_label(self, label: str) -> Person | None:
-        """Returns the person whose id, address, account or name the submission is called by."""
+        """Returns the person whose id, address, account or name is the submission's name."""
         whole = compared(label)
         for people in (self._ids, self._emails, self._accounts):
             if whole in people:
@@ -346,7 +344,7 @@ def _is_account(column: str) -> bool:
 
 
 def _is_clone(entry: Entry) -> bool:
-    """Returns whether no more is known of its author than how its name ends, after a hyphen."""
+    """Returns whether only an author's id is known, which ends the name after a hyphen."""
     authors = entry.authors
     only_id = len(authors) == 1 and authors[0] == Author(id=authors[0].id)
     return only_id and entry.name.endswith(f"-{authors[0].id}")
@@ -357,7 +355,7 @@ def _only(people: Sequence[Person]) -> Person | None:
 
 
 def _authors(own: _People, column: str | None) -> tuple[Author, ...]:
-    """Returns the authors, with what the roster knows of them beside what the platform told."""
+    """Returns the platform's authors, completed from the roster."""
     return tuple(
         author if person is None else _completed(author, person.as_author(column))
         for author, person in own.items()
@@ -369,7 +367,7 @@ def _completed(author: Author, listed: Author) -> Author:
 
 
 def _id_column(author: Author, person: Person) -> str | None:
-    """Returns the column of the roster that holds the id by which the platform knows the person."""
+    """Returns the roster's column that holds the platform's id of a person."""
     same = (name for name, value in person.ids if compared(value) == compared(author.id))
     return next(same, None)
 

@@ -1,9 +1,9 @@
-"""The process that takes submissions in: where what strangers wrote is unpacked and parsed.
+"""The intake process, which unpacks and parses hostile submissions.
 
-`IntakeClient` starts it with one end of a socket. An order is a line of JSON: its id, the
-entry, the folder to copy it into, where its adapters lie, whether only its needs are asked. It is
-answered by two lines: that it has begun, and what came of it. What one order may cost is bounded:
-a process that takes more dies of it, or says so, and the next order goes to a new one.
+`IntakeClient` starts it with one end of a socket. An order is a line of JSON: id, entry, folder for
+the copy, path of the adapters, and whether to return only the needs. Two lines answer an order:
+that it has begun, and its result. The cost of an order is bounded. A process that exceeds the bound
+dies or says so, and the next order goes to a new process.
 """
 
 from __future__ import annotations
@@ -59,9 +59,12 @@ def take_in(
 ) -> Submission:
     """Copies a submission into the empty folder `into` and finds its adapters, running nothing.
 
-    `adapters` is a path inside a submission (ValueError when it leads out of one). Raises
-    Unreadable when nothing in it can be graded, whatever the reason: all that is read there was
-    written by strangers. CopyFailed when the copy could not be written.
+    `adapters` is a path inside a submission.
+
+    Raises:
+        ValueError: if `adapters` leads out of a submission.
+        Unreadable: if nothing in it can be graded, for any reason: the content may be hostile.
+        CopyFailed: if the copy could not be written.
     """
     wanted = PurePosixPath(adapters)
     if wanted.is_absolute() or ".." in wanted.parts or not wanted.name:
@@ -82,7 +85,9 @@ def take_in(
 def copied(entry: Entry, into: Path, limits: CopyLimits = DEFAULT_LIMITS) -> Path:
     """Returns the folder below `into` with a copy of what was handed in.
 
-    Raises Unreadable when it cannot be had, and CopyFailed when the copy could not be written.
+    Raises:
+        Unreadable: if the submission cannot be read.
+        CopyFailed: if the copy could not be written.
     """
     if entry.refused:
         raise Unreadable(entry.refused)
@@ -110,13 +115,13 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimit
         raise Unreadable(" ".join((f"{error}.", *left_out)).removesuffix(".")) from error
     home_name = home_name if located.root == into / _COPY else located.root.name
     located, has_shell = _ready_to_run(located, limits)
-    _refuse_unusual_encodings(into / _COPY, limits)  # of what notebooks write as well
+    _refuse_unusual_encodings(into / _COPY, limits)  # also in files that notebooks write
     notes = left_out if located.note is None else (*left_out, located.note)
     return _submission(entry.name, located, home_name, notes, has_shell)
 
 
 def _refuse_unusual_encodings(root: Path, limits: CopyLimits) -> None:
-    """Refuses source that Python reads as another text than an editor shows."""
+    """Refuses source that Python decodes differently from an editor."""
     for path in sorted(root.rglob("*.py")):
         if not path.is_file():
             continue
@@ -132,7 +137,7 @@ def _refuse_unusual_encodings(root: Path, limits: CopyLimits) -> None:
 def _copy(
     handed: HandedIn, copy: PrivateCopy, adapters: str, limits: CopyLimits
 ) -> tuple[str, tuple[str, ...]]:
-    """Copies what was handed in; returns where its adapters are, and what was left out."""
+    """Copies a submission; returns the path of its adapters, and notes on files left out."""
     source, name = handed.source, name_as_written(handed.name)
     if isinstance(source, OpenFolder):
         return adapters, copy_folder(source, copy, limits).notes()
@@ -149,7 +154,7 @@ def _copy(
 
 
 def _unpacked_within(folder: Path, limits: CopyLimits) -> tuple[str, ...]:
-    """Puts what an archive holds in the place of a copy that is nothing but that archive."""
+    """Replaces a copy that is nothing but an archive by the archive's content."""
     notes: tuple[str, ...] = ()
     for depth in range(_NESTED):
         with OpenFolder(folder) as copy:
@@ -177,13 +182,13 @@ def _read_single(file: BinaryIO, allowance: FileAllowance) -> bytes:
 
 
 def _home_name(handed: HandedIn) -> str:
-    """Returns the name of the submission's folder where its author wrote it, as far as is known."""
+    """Returns the name of the submission's folder on its author's machine, as far as is known."""
     is_folder = isinstance(handed.source, OpenFolder)
     return handed.name if is_folder else handed.name.split(".")[0]
 
 
 def _ready_to_run(located: Located, limits: CopyLimits) -> tuple[Located, bool]:
-    """Returns the adapters with their cells' runner, and whether it needs a notebook's shell."""
+    """Unfolds notebooks; returns the adapters, and whether they need a notebook's shell."""
     root, notebook = located.root, located.notebook
     place = root / located.file
     if notebook is None:
@@ -228,10 +233,10 @@ def _submission(
 
 
 def _mark_as_packages(root: Path, file: PurePosixPath, plan: ImportPlan) -> None:
-    """Makes regular packages of the folders that `module` names.
+    """Makes regular packages of the folders in the plan's module name.
 
-    Without, any other package of that name on the worker's path (many call theirs `tests`) would
-    be found before them.
+    Otherwise another package of that name on the worker's path (many are called `tests`) would be
+    found first.
     """
     folders = plan.module.count(".") - (plan.package is not None)
     packages = [root.joinpath(*file.parts[: depth + 1]) for depth in range(folders)]
@@ -244,11 +249,11 @@ def _mark_as_packages(root: Path, file: PurePosixPath, plan: ImportPlan) -> None
             init.chmod(0o644)
 
 
-_MOST_KEPT = 256 * MIB  # memory that a process may have held and stay; most need a tenth
+_MOST_KEPT = 256 * MIB  # memory; a process that held more is replaced, and most need a tenth
 
 
 def main(descriptor: int, parent: int, bounds: Bounds) -> None:
-    """Takes in what it is asked to, until whoever asks hangs up or too much was held."""
+    """Takes submissions in until the client hangs up or the process held too much memory."""
     serve(descriptor, parent, bounds, _outcome)
 
 
@@ -258,15 +263,15 @@ def serve(
     bounds: Bounds,
     outcome: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> None:
-    """Answers orders with what comes of them, until whoever asks hangs up or too much was held."""
+    """Answers orders by `outcome` until the client hangs up or the process held too much."""
     end_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _bound(bounds)
     with socket.socket(fileno=descriptor) as channel, channel.makefile("rb") as orders:
         for line in orders:
             order = json.loads(line)
-            # Whoever asks keeps the exact time. This timer ends a process that nobody looks at; it
-            # counts by ticks, which run ahead where processors are lent to other machines too.
+            # The client keeps the exact time. This timer ends a process that no client watches.
+            # It counts by ticks, which run ahead on virtual machines that share processors.
             signal.setitimer(signal.ITIMER_PROF, 2 * bounds.processor_seconds)
             try:
                 channel.sendall(_as_line({"begun": order["id"]}))
@@ -285,10 +290,10 @@ def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
         )
     except Unreadable as problem:
         return {"unreadable": str(problem)}
-    except ValueError as problem:  # of the adapters' place, which no submission says
+    except ValueError as problem:  # on the path of the adapters, which is not from the submission
         return {"failed": str(problem)}
     except CopyFailed as problem:
-        # There is memory as long as there is some within the bound.
+        # Memory runs out at the process's own bound first: the submission is too large.
         is_bound = isinstance(problem.__cause__, MemoryError)
         return {"too large": True} if is_bound else {"failed": str(problem)}
     if order["survey"]:
@@ -302,7 +307,7 @@ def _needs(submission: Submission) -> dict[str, Any]:
         return {"needs": read_needs(submission).as_json()}
     except MemoryError:
         return {"too large": True}
-    except Exception:  # strangers wrote all of it
+    except Exception:  # all of it may be hostile
         return {"unreadable": "what it imports cannot be read"}
 
 
@@ -311,7 +316,7 @@ def _as_line(answer: dict[str, Any]) -> bytes:
 
 
 def _bound(bounds: Bounds) -> None:
-    """Bounds memory, files and what is left of a crash, as far as no tighter bound is inherited."""
+    """Bounds memory, files and core dumps, except where an inherited bound is tighter."""
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_FSIZE, bounds.file)
     _set_limit(resource.RLIMIT_NOFILE, 256)
@@ -322,13 +327,13 @@ def _bound(bounds: Bounds) -> None:
 
 
 def _set_limit(which: int, value: int) -> None:
-    """Sets the limit that holds; the one up to which it may be raised again stays."""
+    """Sets a soft limit, at most the hard limit, which stays."""
     most = resource.getrlimit(which)[1]
     resource.setrlimit(which, (value if most < 0 else min(value, most), most))
 
 
 def _most_held() -> int:
-    """Returns the bytes of memory that this process has ever held at once (Linux; elsewhere 0)."""
+    """Returns the peak memory of this process in bytes (Linux; elsewhere 0)."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

@@ -19,7 +19,7 @@ from grader.intake.programs.source_facts import syntax_tree
 
 _LONGEST = 1 << 20  # bytes; a lock file is the longest
 _LONGEST_LINE = 300
-_MOST_DOTS = 500  # in one line; tomllib takes the square of the dots of a key
+_MOST_DOTS = 500  # in one line; tomllib's time grows with the square of the dots of a key
 _MOST_PACKAGES = 200
 _OF_CONDA = re.compile(r"\s*-\s*([A-Za-z0-9][A-Za-z0-9._-]{0,98})\s*(?:$|[=<>~!#\[ ])")
 
@@ -27,7 +27,7 @@ _OF_CONDA = re.compile(r"\s*-\s*([A-Za-z0-9][A-Za-z0-9._-]{0,98})\s*(?:$|[=<>~!#
 def declared_packages(root: Path) -> frozenset[str]:
     """Returns the names of the distributions declared at the root, normalised as on PyPI.
 
-    Of a lock file those that the submission itself depends on. What cannot be read declares none.
+    A lock file gives the submission's direct dependencies. Unreadable files give none.
     """
     readers = {
         "pyproject.toml": _of_pyproject,
@@ -75,7 +75,7 @@ def _of_conda(text: str) -> Iterator[str]:
 
 
 def _named(requirement: Any) -> Iterator[str]:
-    """Yields the name of the distribution that a requirement is of; nothing of what is none."""
+    """Yields the distribution's name, if the text is a requirement."""
     if isinstance(requirement, str) and 0 < len(requirement) <= _LONGEST_LINE:
         try:
             yield Requirement(requirement).name
@@ -131,7 +131,7 @@ def read_needs(submission: Submission) -> Needs:
 
 
 def _own_names(root: Path, folders: Sequence[Path]) -> set[str]:
-    """Returns the names of modules at the top, where imports look, or one folder down."""
+    """Returns the names of modules at the root, on the import paths, or one folder down."""
     below = (path for path in root.iterdir() if path.is_dir())
     return {path.stem for folder in (root, *folders, *below) for path in _listed(folder)}
 
@@ -141,7 +141,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _files(folders: Sequence[Path], parts: Sequence[str]) -> Iterator[Path]:
-    """Yields the files that are run when a module is imported, its packages' own among them."""
+    """Yields the files that run when a module is imported, including those of its packages."""
     for folder in folders:
         for depth in range(1, len(parts) + 1):
             place = folder.joinpath(*parts[:depth])
@@ -158,7 +158,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _imports(file: Path) -> Iterator[tuple[str, int]]:
-    """Yields the dotted names that a file imports, each with the number of its dots."""
+    """Yields the dotted names that a file imports, each with the number of its leading dots."""
     try:
         source = read_bounded(file, _LONGEST_FILE)
     except OSError:

@@ -1,4 +1,4 @@
-"""Reads notebooks of every version of nbformat: code cells as Python, each line in its place.
+"""Notebooks of every version of nbformat: code cells as Python, with unchanged line numbers.
 
 In a private copy a notebook becomes a folder of cells, beside the files that its cells write.
 """
@@ -29,12 +29,12 @@ _WRITING = ("writefile", "file")
 _CELL_MAGIC = re.compile(r"%%(\w+)(?!\w*\?)[ \t]*(.*)")
 # A cell of one line may leave out the percent sign of these.
 _AUTOMAGIC = re.compile(r"(?:cd|pwd|ls|run|time|timeit|env|pip|conda|load_ext|matplotlib)\b[^=]*")
-_LONGEST_LINE = 400  # characters of a line that may be a magic's without a sign
+_LONGEST_LINE = 400  # characters; a longer line is not taken for a magic without its sign
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file that a cell writes when it is run, by its path as it stands there."""
+    """A file that a cell writes when it runs, with its path as the cell has it."""
 
     path: str
     text: str
@@ -70,7 +70,7 @@ def written_file(cell: str) -> WrittenFile | None:
 
 
 def _cell_magic(cell: str) -> tuple[str, str, str] | None:
-    """Returns a cell magic's name, the rest of its line and its body; None of other cells."""
+    """Returns a cell magic's name, the rest of its line and its body; None for other cells."""
     first, _, body = cell.lstrip().partition("\n")
     found = _CELL_MAGIC.fullmatch(first.rstrip())
     return (found[1], found[2], body) if found else None
@@ -94,7 +94,7 @@ def _transformed(cell: str) -> str:
 
 @functools.cache
 def _manager() -> Any:
-    """IPython's transformation, with what keeps each line's number; loaded with the first cell."""
+    """Returns IPython's transformer, changed to keep line numbers; the first cell loads it."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     manager = TransformerManager()  # type: ignore[no-untyped-call]
@@ -103,7 +103,7 @@ def _manager() -> Any:
 
 
 def _keeping_lines(transformer: type[Any]) -> type[Any]:
-    """Returns a transformer whose continued lines leave empty ones behind."""
+    """Returns a transformer that leaves an empty line in the place of each joined line."""
 
     class KeepingLines(transformer):  # type: ignore[misc]
         def transform(self, lines: list[str]) -> list[str]:
@@ -125,9 +125,9 @@ def _parses(line: str) -> bool:
 
 
 _NEWEST = 4  # version of nbformat
-# What nbformat calls a code cell's source, in versions 4, 3 and 2, and 1.
+# The key of a code cell's source in nbformat 4, in 3 and 2, and in 1.
 _SOURCES = ("source", "input", "code")
-_LONGEST_READ = 1 << 20  # characters of one notebook whose magics are looked for
+_LONGEST_READ = 1 << 20  # characters of one notebook that are searched for magics
 _MOST_CELLS = 10_000  # of every kind; the largest notebooks have some hundreds
 
 
@@ -145,7 +145,7 @@ class Notebook:
 
     @property
     def sources(self) -> list[str]:
-        """Returns the code as people read it: of a cell that writes a file, the file's."""
+        """Returns the code of each cell; for a cell that writes a file, the file's text."""
         return [
             cell if file is None else file.text
             for cell, file in zip(self.cells, self.written, strict=True)
@@ -156,8 +156,8 @@ def read_notebook(content: bytes, allowance: FileAllowance) -> Notebook:
     """Reads a notebook as it was saved.
 
     Raises:
-        Unreadable: if the bytes are no notebook, or one for another language, hold no code, or
-            more of it than allowed for source files.
+        Unreadable: if it is not a notebook, is for another language, has no code, or has more code
+            than is allowed for source files.
     """
     document = _document(content)
     language = _language(document)
@@ -182,9 +182,9 @@ def read_notebook(content: bytes, allowance: FileAllowance) -> Notebook:
 
 
 def _document(notebook: bytes) -> dict[str, Any]:
-    """Parses the notebook as it was saved, of whatever version that is read here."""
-    # Before it is parsed: each may take a thousand times the memory. What quotes a cell, as an
-    # output may, has backslashes there.
+    """Parses a saved notebook of any supported version."""
+    # Counted before parsing, because a cell may take a thousand times its size in memory. Quoted
+    # cells, for example in outputs, have backslashes there and do not count.
     if notebook.count(b'"cell_type"') > _MOST_CELLS:
         raise Unreadable(f"the notebook holds more than {_MOST_CELLS:,} cells")
     try:
@@ -205,7 +205,7 @@ def _document(notebook: bytes) -> dict[str, Any]:
 
 
 def _language(document: dict[str, Any]) -> str:
-    """Returns the language of the notebook's kernel; Python where it does not say."""
+    """Returns the language of the notebook's kernel; Python if it names none."""
     metadata = document.get("metadata")
     for table, key in (("language_info", "name"), ("kernelspec", "language")):
         described = metadata.get(table) if isinstance(metadata, dict) else None
@@ -216,7 +216,7 @@ def _language(document: dict[str, Any]) -> str:
 
 
 def _sources(document: dict[str, Any]) -> Iterator[str]:
-    """Yields the sources of the code cells, whatever else the cells are."""
+    """Yields the sources of the code cells; leaves out malformed cells."""
     sheets = [document] if "cells" in document else _listed(document, "worksheets")
     for cell in (cell for sheet in sheets for cell in _listed(sheet, "cells")):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
@@ -235,7 +235,7 @@ _MOST = 20  # notebooks that others run or import
 
 
 def unfold(place: Path, notebook: Notebook) -> None:
-    """Puts a folder with a file for each cell in the place of a notebook."""
+    """Replaces a notebook by a folder with a file for each cell."""
     place.unlink()
     folder = PrivateCopy(place)
     for number, cell in enumerate(notebook.cells, 1):
@@ -243,7 +243,7 @@ def unfold(place: Path, notebook: Notebook) -> None:
 
 
 def write_runner(notebook: Path, names: Iterable[str]) -> Path:
-    """Writes the module that runs the cells of a notebook beside it, by the first free name."""
+    """Writes a module beside a notebook that runs its cells, under the first free name."""
     free = next(name for name in names if not os.path.lexists(notebook.with_name(name)))
     module = notebook.with_name(free)
     text = f"get_ipython().run_main(globals(), {notebook.name!a})"
@@ -253,9 +253,9 @@ def write_runner(notebook: Path, names: Iterable[str]) -> Path:
 
 
 def write_files(root: Path, folder: Path, files: Sequence[WrittenFile]) -> list[Path]:
-    """Writes what the cells of a notebook in a folder write, as it is in the end; the files.
+    """Writes the final state of Python files that a notebook's cells write; returns their paths.
 
-    What would lie outside of `root`, or cannot be written, is left to the cells themselves.
+    Leaves files outside of `root`, and files that cannot be written, to the cells themselves.
     """
     written: dict[Path, None] = {}
     for file in files:
@@ -276,7 +276,7 @@ def write_files(root: Path, folder: Path, files: Sequence[WrittenFile]) -> list[
 
 
 def unfold_mentioned(root: Path, sources: Sequence[str], limits: CopyLimits) -> None:
-    """Unfolds the notebooks whose names some source mentions, and those that these mention."""
+    """Unfolds the notebooks that a source mentions by name, and those that these mention."""
     waiting = sorted(path for path in root.rglob("*.ipynb") if path.is_file())
     texts = "\n".join(sources)
     for _ in range(_MOST):

@@ -15,15 +15,15 @@ from grader.intake.open_folder import read_bounded
 from grader.intake.programs.notebook import Notebook, read_notebook
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
-_LONGEST_NAME = 1000  # no file lies at the end of a longer dotted name
+_LONGEST_NAME = 1000  # no longer dotted name can lead to a file
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """The facts that a file's syntax tree tells.
+    """The facts in a file's syntax tree.
 
-    `relative_level` is the number of dots of the deepest relative import (0: none), `imports`
-    the dotted names of the absolute ones (`from a.b import c` is `a.b.c`), `adapters` the names
+    `relative_level` is the number of dots of the deepest relative import (0: none). `imports` are
+    the dotted names of absolute imports (`from a.b import c` is `a.b.c`). `adapters` are the names
     of the adapters at the top level.
     """
 
@@ -33,9 +33,9 @@ class SourceFacts:
 
 
 def read_facts(sources: Iterable[bytes]) -> SourceFacts:
-    """Returns the facts of one program in pieces; a piece that is no Python here adds none.
+    """Returns the facts of a program in pieces; a piece that cannot be parsed adds none.
 
-    What is wrong with such a piece is said when it is imported.
+    The import of such a piece says later what is wrong with it.
     """
     level = 0
     imports: set[str] = set()
@@ -58,9 +58,9 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
 
 
 def syntax_tree(source: bytes) -> ast.Module:
-    """Returns the tree of a file; an empty one of what is no Python here."""
+    """Returns the syntax tree of a file; an empty one if it cannot be parsed."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the students' escapes, which is not for here
+        warnings.simplefilter("ignore")  # on students' escapes, which are not reported here
         try:
             return ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -78,7 +78,7 @@ def _short(names: Iterable[str]) -> Iterator[str]:
 
 
 def _adapters(tree: ast.Module) -> set[str]:
-    """Returns the adapters, also those behind a top-level `if` or `try`, and `run_x = …`."""
+    """Returns the adapters, including those in a top-level `if` or `try`, and `run_x = …`."""
     names: set[str] = set()
     statements: list[ast.AST] = list(tree.body)
     while statements:
@@ -97,9 +97,9 @@ _NESTED = 4  # folders that hold nothing but one folder
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The adapters' file: the submission's root, the file relative to it, and what it says.
+    """The adapters' file: the submission's root, the file's path below it, and its facts.
 
-    `notebook` is what the file holds if it is one, and None otherwise.
+    `notebook` is its content if it is a notebook, and None otherwise.
     """
 
     root: Path
@@ -110,11 +110,13 @@ class Located:
 
 
 def locate(top: Path, adapters: str, limits: CopyLimits) -> Located:
-    """Finds the adapters at the top of a copy, or as few folders down as there are any.
+    """Finds the adapters at the top of a copy, or else in the folders nearest to the top.
 
-    Or else the one notebook that has some, or the only Python file, if there are no folders.
-    Where the top holds nothing but one folder, that folder is looked at as if it were the top.
-    Raises Unreadable when there are none, or several and no telling which.
+    Without such a file, takes the only notebook with adapters, or the only Python file if there
+    are no folders. A folder that is all that the top holds counts as the top.
+
+    Raises:
+        Unreadable: if there are no adapters, or several files could be meant.
     """
     tops = list(_tops(top))
     if not any(tops[-1].iterdir()):
@@ -158,7 +160,7 @@ def _read(root: Path, file: PurePosixPath, limits: CopyLimits) -> Located:
         content = read_bounded(root / file, limits.notebooks.bytes_each)
         notebook = read_notebook(content, limits.source)
         facts = read_facts(cell.encode("utf-8", "replace") for cell in notebook.cells)
-        if not facts.adapters:  # all of it may stand in files that cells write
+        if not facts.adapters:  # all adapters may be in files that cells write
             written = read_facts(one.text.encode("utf-8", "replace") for one in notebook.files)
             facts = replace(facts, adapters=written.adapters)
         return Located(root, file, facts, notebook)
@@ -183,7 +185,7 @@ def _best(found: list[Located], adapters: str) -> Located:
 
 
 def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located]:
-    """Yields the readable notebooks that define adapters, as few folders down as there are any."""
+    """Yields the readable notebooks that define adapters, from the level nearest to the top."""
     found = False
     for folders in ([root], *_by_depth(root)):
         for path in (path for one in folders for path in sorted(one.glob("*.ipynb"))):
@@ -199,7 +201,7 @@ def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located
 
 
 def _only_python_file(root: Path, limits: CopyLimits) -> Located | None:
-    """Returns the only Python file, whatever its name, if it defines adapters."""
+    """Returns the only Python file, under any name, if it defines adapters."""
     files = list(root.glob("*.py"))
     if len(files) != 1 or any(path.is_dir() for path in root.iterdir()):
         return None
