@@ -1,4 +1,4 @@
-"""Lists what a class needs of the course's environment: missing packages, imports to preload."""
+"""The packages that a class's submissions need: missing ones, and slow ones to preload."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _OTHERWISE_CALLED = {
 
 
 def distribution_of(package: str) -> str | None:
-    """Returns the distribution that holds a well-known package; None of any other.
+    """Returns the distribution of a well-known package; None for any other package.
 
-    What a stranger's file imports is no reason to install what happens to have that name.
+    A stranger's import does not justify a distribution that happens to have the same name.
     """
     if package not in KNOWN_PACKAGES:
         return None
@@ -43,9 +43,9 @@ _WORTH_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class PackageNeed:
-    """A package that a class imports, and what becomes of that here.
+    """A package that submissions import, and whether it is installed here.
 
-    `importing` and `declaring` are numbers of submissions.
+    `importing` and `declaring` count the submissions that import it and that declare it.
     """
 
     package: str
@@ -55,21 +55,19 @@ class PackageNeed:
 
     @property
     def is_spared(self) -> bool:
-        """Returns whether it is not here, and what takes its place does all that matters."""
+        """Returns whether it is not installed, but its stub package suffices."""
         return not self.is_here and self.package in DO_WITHOUT
 
     @property
     def is_wanted(self) -> bool:
-        """Returns whether code that uses it would fail here."""
+        """Returns whether code that uses the package fails here."""
         return not self.is_here and not self.is_spared
 
 
 def needs_of(
     needs: ClassNeeds, own: Iterable[str] = (), is_here: Callable[[str], bool] = is_installed
 ) -> list[PackageNeed]:
-    """Returns the packages that a class imports, the most imported first, without the course's
-    `own`.
-    """
+    """Returns the packages that a class imports except the course's `own`, most imported first."""
     found = []
     for package, importing in needs.imported.items():
         if package not in own:
@@ -114,8 +112,9 @@ def command_in_words(packages: Iterable[str]) -> Iterator[str]:
 
 
 def lacking_in_words(packages: Mapping[str, int]) -> str:
-    """Returns a sentence on packages that so many submissions import and that are not installed:
-    "not installed here: einx (12 submissions)"; "" if there are none.
+    """Returns a sentence on the packages that are not installed; "" if there are none.
+
+    For example: "not installed here: einx (12 submissions)".
     """
     told = [f"{plain(name)} ({_submissions(many)})" for name, many in packages.items()]
     more = f" and {len(told) - _LISTED} more" if len(told) > _LISTED else ""
@@ -126,7 +125,7 @@ def lacking_in_words(packages: Mapping[str, int]) -> str:
 def preload_in_words(imports: ClassImports, preload: Iterable[str]) -> Iterator[str]:
     """Yields a sentence for each import that costs a class a second or more, the slowest first.
 
-    Those that are loaded ahead already (`preload`), or with what is, need no advice.
+    Skips the modules in `preload`, and the packages that contain them: these load with them.
     """
     loaded = tuple(f"{name}." for name in preload)
     worth = [

@@ -1,20 +1,19 @@
 """A class's feedback in one of the forms that platforms take back, written whole or not at all.
 
-Canvas takes a zip back with *Re-Upload Submissions*. It knows whose a file is by its name, the one
-that it gave it in the download: of the parts between underscores the first two that are whole
-numbers are the user's and the attachment's id (`Assignment#infer_comment_context_from_filename` of
-canvas-lms). The file becomes an attachment of a comment, under the name that the attachment was
-handed in with.
+Canvas takes a zip back with *Re-Upload Submissions*. It finds the owner of a file by the file's
+name in the download. Among the parts between underscores, the first two whole numbers are the ids
+of the user and of the attachment (`Assignment#infer_comment_context_from_filename` of canvas-lms).
+The file becomes an attachment of a comment, under the attachment's original name.
 
 Moodle takes a zip back with *Upload multiple feedback files in a zip*. A file is called
-`<full name>_<participant>_assignsubmission_file_<its name>`, as in a download without folders;
-Moodle reads the participant's number and nothing else
-(`mod/assign/feedback/file/importziplib.php`). It is then a feedback file of that name.
+`<full name>_<participant>_assignsubmission_file_<its name>`, as in a download without folders.
+Moodle reads only the participant's number (`mod/assign/feedback/file/importziplib.php`). The file
+becomes a feedback file of that name.
 
-Gradescope takes no feedback back but an autograder's. This one runs nothing: it holds the results
-of each submission under the number that its folder has in the export, which is the `id` in the
-metadata that an autograder is given; running it for all puts the feedback of a class up. Who handed
-in again since gets none.
+Gradescope takes back only the feedback of an autograder. The autograder that is written here runs
+no code of a submission: it holds finished results. A submission's results have the number of its
+folder in the export, which is the `id` in the autograder's metadata. A regrade of all submissions
+publishes the feedback of the class. Students who handed in again since the export get none.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ _CANVAS_HOW = (
 )
 _NUMBER = re.compile(r"[0-9]+")
 _CANVAS = re.compile(r".+?(?:_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
-# Of several files that were handed in, the one in whose form there is most room.
+# The preferred kinds among a submission's files, those with most room for feedback first.
 _LIKED = (".zip", ".html", ".pdf", ".gz", ".tgz", ".tar", ".ipynb", ".txt", ".md", ".py")
 
 
 def add_canvas_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> str:
-    """Adds a submission's feedback; why that cannot be, if so."""
+    """Adds a submission's feedback; returns the reason if that is impossible, or else ""."""
     names = [name for name in letter.downloaded_as if _CANVAS.fullmatch(name)]
     if not names:
         return "no file that was downloaded from Canvas, or of an anonymous assignment"
@@ -69,7 +68,7 @@ def add_canvas_letter(archive: zipfile.ZipFile, letter: Letter, content: Content
 
 
 def _is_understood(name: str) -> bool:
-    """Returns whether Canvas reads off a name what it wrote into it."""
+    """Returns whether Canvas reads the right user's and attachment's ids from a file's name."""
     found = _CANVAS.fullmatch(name)
     numbers = [part for part in name.split("_") if _NUMBER.fullmatch(part)]
     return found is not None and numbers[:2] == [found["user"], found["attachment"]]
@@ -113,13 +112,13 @@ shutil.copyfile(results, root / "results" / "results.json")
 
 
 def add_scripts(archive: zipfile.ZipFile) -> None:
-    """Adds what an autograder has beside results."""
+    """Adds the two scripts that an autograder needs in addition to its results."""
     add(archive, "setup.sh", _SETUP.encode(), 0o755)
     add(archive, "run_autograder", _RUN.encode(), 0o755)
 
 
 def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter, _content: Content) -> str:
-    """Adds a submission's feedback; why that cannot be, if so."""
+    """Adds a submission's feedback; returns the reason if that is impossible, or else ""."""
     found = next(filter(None, map(_FOLDER.fullmatch, letter.downloaded_as)), None)
     if found is None:
         return "no folder of an export from Gradescope"
@@ -141,14 +140,14 @@ _HEADER = ("name", "email", "subject", "body")
 
 
 class Mails:
-    """Writes the rows."""
+    """A writer of the mail merge's table, with a row for each person."""
 
     def __init__(self, file: TextIO) -> None:
         self._rows = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
         self._rows.writerow(_HEADER)
 
     def add_letter(self, letter: Letter) -> str:
-        """Adds a row for each person of a submission; who gets none, if somebody does not."""
+        """Adds a row for each person with an address; returns the reason if a person gets none."""
         for person in letter.people:
             if person.email:
                 self._rows.writerow([*_row(person.name, person.email, letter)])
@@ -173,7 +172,7 @@ _MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<number>\d{1,18})_assignsubmission_", 
 
 
 def add_moodle_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> str:
-    """Adds a submission's feedback; why that cannot be, if so."""
+    """Adds a submission's feedback; returns the reason if that is impossible, or else ""."""
     found = next(filter(None, map(_MOODLE.match, letter.downloaded_as)), None)
     if found is None:
         return "not downloaded from Moodle, or by nobody whose number its name tells"
@@ -191,13 +190,13 @@ _FOLDERS = (
 )
 _OTHERS = re.compile(r"[^\w.@ -]+")
 _LONGEST = 100
-# Adds the feedback of a submission to what is being written; says why it cannot, if so.
+# Adds a submission's feedback to the output; returns the reason if that is impossible, or else "".
 _Add = Callable[[Letter, Content], str]
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFeedback:
-    """The feedback that was written: the file or folder, how many got feedback, and who did not."""
+    """The written feedback: its file or folder, the number of letters, and those left out."""
 
     place: Path
     written: int
@@ -205,18 +204,18 @@ class WrittenFeedback:
 
 
 class NothingToHandBack(Refusal):
-    """Nobody would get anything; the text is one sentence that says why."""
+    """The error that nobody would get feedback; its text is one sentence that says why."""
 
 
 def write_feedback(
     results: Results, settling: Settling, form: str, folder: Path, pdf: bool = False
 ) -> WrittenFeedback:
-    """Writes the feedback of a class into `folder`, in place of what was written there before.
+    """Writes the feedback of a class into `folder`, in place of earlier feedback there.
 
     Raises:
-        NotWritten: if something else lies there, or the disk refuses.
-        NothingToHandBack: if there is nobody whose feedback can go up in that form.
-        NoBrowser: if it is wanted as PDF, and nothing prints it.
+        NotWritten: if the folder holds anything but feedback, or the disk refuses.
+        NothingToHandBack: if no submission's feedback can be written in that form.
+        NoBrowser: if `pdf` is set and no browser prints it.
         StoreError: if results cannot be read.
     """
     printer = Printer() if pdf else None
@@ -272,7 +271,7 @@ def _folders(folder: Path) -> Iterator[_Add]:
     taken: set[str] = set()
 
     def add(letter: Letter, content: Content) -> str:
-        name = _free(letter.submission, taken)  # of a group, perhaps the second one of that name
+        name = _free(letter.submission, taken)  # a group may have several letters
         (folder / name).mkdir()
         for file, data in content.files().items():
             (folder / name / file).write_bytes(data)
@@ -282,7 +281,7 @@ def _folders(folder: Path) -> Iterator[_Add]:
 
 
 def _free(submission: str, taken: set[str]) -> str:
-    """Returns a folder's name that every file system takes, after a submission's."""
+    """Returns a free folder name, made from a submission's, that any file system accepts."""
     name = _OTHERS.sub("_", submission).strip(" .")[:_LONGEST] or "submission"
     free, number = name, 1
     while free.casefold() in taken or free == README:
@@ -300,6 +299,6 @@ FORMS: dict[str, tuple[_Opened, str]] = {
     "gradescope": (_gradescope, _GRADESCOPE_HOW),
     "mail": (_mail, _MAIL_HOW),
 }
-# Of the others a file goes up for all who handed it in.
+# The forms with a letter for each person; other forms hold one file for all of a submission.
 _APART = ("folders", "mail")
 _FILES = (_CANVAS_FILE, _MOODLE_FILE, _GRADESCOPE_FILE, _MAIL_FILE)

@@ -1,8 +1,8 @@
-"""The letter to the people behind one submission, about nobody else, and the files that hold it.
+"""The letter to the people of one submission, about nobody else, and the files that hold it.
 
 A letter is a page and a text; a browser prints pages as PDF. A platform that takes a file back
-shows it under the name of what was handed in, and a page that is called `attention.zip` could not
-be opened: feedback is therefore wrapped in the form that the name promises.
+shows it under the name of the submitted file. A page with the name `attention.zip` could not be
+opened, so feedback gets the format that the name promises.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _WIDEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A submission's feedback; `downloaded_as` are the names of what its platform gave of it.
+    """A submission's feedback; `downloaded_as` are its files' names in the platform's download.
 
-    `settled` is what its people get; `told` is what was decided and said to them, in sentences.
+    `settled` holds its people's final points; `told` holds comments and decisions, in sentences.
     """
 
     submission: str
@@ -59,7 +59,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A submission whose feedback is not in what was written, and why, in a few words."""
+    """A submission without feedback in the output, and the reason, in a few words."""
 
     submission: str
     reason: str
@@ -70,9 +70,9 @@ def letters(
 ) -> Iterator[Letter | LeftOut]:
     """Yields the feedback of each submission, in the order of the class, one at a time.
 
-    Members of a group who get different points have letters `apart`, or one that says what they
-    have in common. Where they go `to_people`, and not back to where a platform has what was handed
-    in, nobody gets one of which it is not certain whose it is.
+    With `apart`, members of a group who get different points have separate letters. Otherwise one
+    letter holds only their common changes and comments. With `to_people`, letters go to people and
+    not back to a platform, so submissions of uncertain authors are left out.
 
     Raises:
         StoreError: if results cannot be read.
@@ -115,8 +115,8 @@ def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[s
 def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[str]) -> str:
     """Returns the feedback as plain text: points, decisions, and why exercises are wrong.
 
-    Those of which nothing is to be said come last, in a line. It names no test: `feedback` does
-    not.
+    Right exercises without notes come last, in one line. The text names no test, because `feedback`
+    names none.
     """
     grade, worth = graded.grade, points(points_of(settled.worth))
     score = "excused" if settled.final is None else f"{points(settled.final)} of {worth} points"
@@ -142,7 +142,7 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
 
 
 def _wrapped(text: str) -> str:
-    """Returns text with long lines broken between words, each part as deep as its line."""
+    """Returns text with long lines broken between words; each part keeps the line's indent."""
     return "\n".join(part for line in text.split("\n") for part in _parts(line))
 
 
@@ -162,7 +162,7 @@ def _parts(line: str) -> Sequence[str]:
 
 
 def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
-    """Returns the points that an exercise gives in the end, as the sum has them."""
+    """Returns the final points of an exercise, and their maximum, in words."""
     own = settled.exercises.get(each.exercise)
     if own is None:
         return f"{points(each.score)} of {points(each.max_score)}"
@@ -178,23 +178,20 @@ _TARS |= {".tar.xz": "xz", ".txz": "xz"}
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The same feedback as a page, as text and, where there was a browser, as PDF."""
+    """The same feedback as a page, as text and, if a browser printed it, as PDF."""
 
     page: str
     text: str
     pdf: bytes | None = None
 
     def files(self) -> dict[str, bytes]:
-        """Returns its files, by their names."""
+        """Returns the contents of the feedback's files, by name."""
         found = {"feedback.html": self.page.encode(), "feedback.txt": self.text.encode()}
         return found | ({"feedback.pdf": self.pdf} if self.pdf else {})
 
 
 def wrapped(content: Content, name: str) -> bytes | None:
-    """Returns the feedback as the content of a file of this name.
-
-    Returns None if it fits into none of its kind.
-    """
+    """Returns the feedback as content of a file of this name; None if its kind cannot hold it."""
     suffix, compression = f".{name.lower().rpartition('.')[2]}", _tar(name)
     if suffix == ".zip":
         return zipped(content.files())
@@ -212,7 +209,7 @@ def wrapped(content: Content, name: str) -> bytes | None:
 
 
 def _tar(name: str) -> str | None:
-    """Returns how a tar of this name is compressed; None if it is called like none."""
+    """Returns the compression of a tar archive of this name; None if the name is not a tar's."""
     return next((how for ends, how in _TARS.items() if name.lower().endswith(ends)), None)
 
 
@@ -239,7 +236,7 @@ def zipped(files: dict[str, bytes]) -> bytes:
 
 
 def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
-    """Adds a file to a zip, without the time at which that was."""
+    """Adds a file to a zip with a fixed time, so that equal content gives equal bytes."""
     info = zipfile.ZipInfo(name, _TIME)
     info.external_attr = mode << 16
     info.compress_type = zipfile.ZIP_DEFLATED
@@ -247,7 +244,7 @@ def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) 
 
 
 def _notebook(text: str) -> str:
-    """Returns a notebook with one cell, in which nothing of the text is Markdown."""
+    """Returns a notebook with the text in one cell, as a code block and not as Markdown."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     cell = {
@@ -266,13 +263,13 @@ _SECONDS = 60
 
 
 class NoBrowser(Refusal):
-    """There is no browser that prints, or it does not print; the text says what to do."""
+    """The error that no browser can print pages; its text names the next step."""
 
 
 class Printer:
-    """Prints pages, one at a time.
+    """A browser that prints pages as PDF, one at a time.
 
-    A page holds all it needs and loads nothing, so that the browser reaches no network for it.
+    A page contains all its parts and loads nothing, so the browser needs no network.
     """
 
     def __init__(self) -> None:

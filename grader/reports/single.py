@@ -1,4 +1,4 @@
-"""One submission's grade as text, with the points that come back."""
+"""One submission's grade as text, with the points that its exercises get back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from grader.reports.standing import (
 
 
 def credited(grade: Grade) -> Grade:
-    """Returns the grade with what is carried among the scores; its message says why."""
+    """Returns the grade with carried points added to its scores; its message says why."""
     tests = credited_tests(grade)
     said = [carried_in_words(one, tests) for one in grade.carried]
     message = "\n".join(filter(None, [grade.message, *said])) or None
@@ -41,7 +41,7 @@ def credited(grade: Grade) -> Grade:
 
 
 def carried_in_words(carried: Carried, tests: Iterable[Verdict]) -> str:
-    """Returns the points that an exercise gets back, and why; `tests` have these points."""
+    """Returns the points that an exercise gets back, and why; `tests` include these points."""
     is_full = all(
         test.score == test.max_score for test in tests if test.exercise == carried.exercise
     )
@@ -50,9 +50,9 @@ def carried_in_words(carried: Carried, tests: Iterable[Verdict]) -> str:
 
 
 def credited_tests(grade: Grade) -> tuple[Verdict, ...]:
-    """Adds what is carried to the tests of its exercise that lack points.
+    """Returns the tests, with carried points added where an exercise's tests lost points.
 
-    None of them says any more that it counts less for the exercise's values.
+    A test that gets points no longer says that it counts less because of the exercise's values.
     """
     tests = list(grade.tests)
     for one in grade.carried:
@@ -80,7 +80,7 @@ _OTHER_COLUMNS = 40
 
 
 def print_grade(grade: Grade, console: Console) -> None:
-    """Prints what went wrong, each cause with one of its tests, the exercises, and the notes."""
+    """Prints each cause with one of its tests, the table of exercises, and the notes."""
     console.print(Text(_headline(grade), style="bold"))
     if grade.message:
         console.print(Text(plain(grade.message)))
@@ -140,7 +140,7 @@ def _print_causes(grade: Grade, found: Sequence[Cause], console: Console) -> Non
 
 
 def _print_carried(grade: Grade, verdicts: Sequence[Verdict], console: Console) -> None:
-    """Prints the points that come back because the mistake costs points at its root alone."""
+    """Prints the points that exercises get back, as a mistake costs points only at its root."""
     if grade.carried:
         console.print(Text("deducted once", style="bold"))
     for one in grade.carried:

@@ -1,4 +1,4 @@
-"""How a submission stands in each exercise, and the text of each cause of what is wrong."""
+"""The standing of a submission in each exercise, and the text of each cause of failed tests."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NAMES = 8
 
 
 def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
-    """Returns why tests did not pass, in the order of their exercises; what is missing comes last.
+    """Returns the causes of failed tests by the order of exercises; missing exercises come last.
 
-    What other tests count less because an exercise's values are wrong is lost by what makes these
-    wrong.
+    Wrong values reduce the points of an exercise's other tests. The cause of the wrong values is
+    charged with these points.
     """
     judged, failed, lessened = list(verdicts), [], Counter[str]()
     for verdict in judged:
@@ -38,7 +38,7 @@ def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
 
 
 def title(cause: Cause, longest: int = _LONGEST) -> str:
-    """Returns the exercise and what is wrong, and the id of the mistake beside it."""
+    """Returns the exercise and the fault, followed by the id of the mistake."""
     said = one_line(cause.title, longest)
     if cause.shown.status is Status.NOT_GRADED:
         said = f"not graded, which costs no points: {said}"
@@ -58,9 +58,9 @@ def paragraph(cause: Cause) -> Iterator[str]:
 
 
 def message_below(cause: Cause) -> str:
-    """Returns the message of the test that is told, and where the title is not true.
+    """Returns the shown test's message, and remarks on tests that the title does not describe.
 
-    Without its first line, if that is the title.
+    The message's first line is left out if it repeats the title.
     """
     message = cause.shown.message
     if cause.mistake is None and len(cause.sentence) <= _LONGEST:
@@ -70,8 +70,9 @@ def message_below(cause: Cause) -> str:
 
 
 def extent(cause: Cause) -> str:
-    """Says which tests a cause fails, the root's first: "13 tests of run_x; also fails run_y: 97
-    tests".
+    """Returns the tests that a cause fails, the root's first.
+
+    For example: "13 tests of run_x; also fails run_y: 97 tests".
     """
     if cause.shown.status is Status.MISSING:
         return f"{listed(cause.exercises, _NAMES)}: {tests(len(cause.tests))}"
@@ -84,18 +85,18 @@ def extent(cause: Cause) -> str:
 
 
 def cost(cause: Cause) -> str:
-    """Returns the points that its tests cost, in parentheses; "" if these are none."""
+    """Returns the points that a cause costs, in parentheses; "" if it costs none."""
     lost = points(cause.lost)
     return "" if lost == "0" or cause.shown.status is Status.NOT_GRADED else f"(-{lost} points)"
 
 
 def is_of_values(cause: Cause) -> bool:
-    """Returns whether plain answers are wrong, which counts most."""
+    """Returns whether a cause fails a test of values, the aspect that counts most."""
     return any(test.aspect is Aspect.VALUES for test in cause.tests)
 
 
 def listed(exercises: Iterable[str], most: int) -> str:
-    """Returns the names of exercises, so many of them: "run_x, run_y and 3 more"."""
+    """Returns the names of at most `most` exercises: "run_x, run_y and 3 more"."""
     names = [one_line(name) for name in exercises]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
@@ -113,15 +114,15 @@ _RIGHT = "everything right"
 
 
 def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
-    """Says in sentences what went wrong: "run_x, run_y: your scores are not scaled [no-scale]"."""
+    """Returns the faults in words: "run_x, run_y: your scores are not scaled [no-scale]"."""
     return "; ".join(phrases(grade, found))
 
 
 def phrases(grade: Grade, found: Sequence[Cause] | None = None) -> list[str]:
-    """Returns a phrase for each of the first causes, and how many more there are.
+    """Returns a phrase for each of the first causes, and the number of other causes.
 
-    First come the causes that make plain answers wrong, and among those the ones at the root.
-    `found` are the causes, if the caller knows them already.
+    Causes of wrong values come first, and among these the causes at the root. `found` are the
+    causes, if the caller knows them already.
     """
     if grade.status is not GradeStatus.GRADED:
         return [one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _SHORT)]
@@ -141,7 +142,7 @@ def phrases(grade: Grade, found: Sequence[Cause] | None = None) -> list[str]:
 
 
 def complaint(grade: Grade, longest: int, found: Sequence[Cause] | None = None) -> str:
-    """Returns the first of the complaints in so many characters, and how many causes follow."""
+    """Returns the first cause in at most `longest` characters, and the number of other causes."""
     if grade.status is not GradeStatus.GRADED:
         found = ()
     found = causes_of(grade.tests) if found is None else found
@@ -149,26 +150,26 @@ def complaint(grade: Grade, longest: int, found: Sequence[Cause] | None = None) 
         return one_line(complaints(grade, found), longest)
     rest = f" (+{len(found) - 1} more)" if len(found) > 1 else ""
     room, first = longest - len(rest), _ranked(found)[0]
-    # Where a long name would leave no room for what is wrong, the latter says more.
+    # If a long name leaves too little room, the sentence without the name says more.
     is_roomy = 2 * len(first.exercises[0]) <= room or len(first.title) <= room
     return one_line(first.title if is_roomy else first.sentence, room) + rest
 
 
 def _ranked(found: Sequence[Cause]) -> list[Cause]:
-    """Returns the causes, those first that make plain answers wrong."""
+    """Returns the causes, with the causes of wrong values first."""
     return sorted(found, key=lambda cause: not is_of_values(cause))
 
 
 def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
-    """Returns the exercises and the sentence, with the line and the id beside it.
+    """Returns a cause's exercises and sentence, followed by its line and its mistake's id.
 
-    Values are right only of exercises that are not among the `wrong` ones for another cause.
+    Adds "(values right)" only if the exercises' values are not `wrong` by another cause.
     """
     said = one_line(cause.sentence, _SHORT).removesuffix(".")
     if cause.shown.status is Status.MISSING and len(cause.exercises) > 1:
         return said
     if cause.mistake is None and cause.shown.status is Status.FAILED:
-        said, _, _ = said.partition(";")  # that so many numbers are wrong, not which is the worst
+        said, _, _ = said.partition(";")  # keeps the number of wrong values, drops the worst one
     if cause.shown.status is Status.NOT_GRADED:
         said = f"not graded: {said}"
     is_told = not cause.lines or cause.lines in said or ";" in cause.lines
@@ -184,9 +185,7 @@ WRONG_VALUES = "Where an exercise's values are not all right, its other tests co
 
 
 def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """Returns each line of the remarks on tests that passed, with the verdicts that have the
-    line.
-    """
+    """Returns each line of the remarks on passed tests, with the verdicts that have the line."""
     remarked: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.status is Status.PASSED and verdict.message:
@@ -196,14 +195,14 @@ def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
 
 
 def notes_in_short(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """Returns the notes, with an exercise's wrong values told once and not for each test."""
+    """Returns the notes, with one note on wrong values in place of one for each test."""
     found = notes(verdicts)
     told = {note: noted for note, noted in found.items() if not note.endswith(OF_THE_VALUES)}
     return told if len(told) == len(found) else {**told, WRONG_VALUES: []}
 
 
 class Standing(enum.StrEnum):
-    """How an exercise is done; where its values are not right, what most of their tests met."""
+    """The outcome of an exercise; if its values are wrong, the commonest outcome of their tests."""
 
     FULL = "full"
     PARTIAL = "partial"
@@ -228,11 +227,10 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ExerciseStanding:
-    """An exercise of one submission.
+    """The standing of one submission in an exercise.
 
-    `lacking` are the aspects with a test that did not pass, in the order of `Aspect`; `telling` is
-    the verdict that explains the standing best, none if every test passed; `passed` of `tests`
-    tests passed.
+    `lacking` are the aspects with a failed test, in the order of `Aspect`. `telling` is the verdict
+    that explains the standing best, or None if every test passed. `passed` of `tests` tests passed.
     """
 
     exercise: str
@@ -248,14 +246,14 @@ class ExerciseStanding:
     def words(self) -> str:
         """Returns the standing as people say it: "values right, generality not yet"."""
         if self.standing is Standing.PARTIAL:
-            # "values right, a and b not yet" would be read as if a were right as well.
+            # "values right, a and b not yet" could be read as if a were also right.
             mark = "," if len(self.lacking) == 1 else ";"
             return f"values right{mark} {enumerated(self.lacking)} not yet"
         return _WORDS[self.standing]
 
 
 def standings(grade: Grade) -> tuple[ExerciseStanding, ...]:
-    """Returns how the submission stands in each exercise, in the order of the tests."""
+    """Returns the standing in each exercise, in the order of the tests."""
     return tuple(standing_of(tests) for tests in by_exercise(grade.tests).values())
 
 
@@ -274,7 +272,7 @@ def enumerated(names: Sequence[str]) -> str:
 
 
 def standing_of(tests: Sequence[Verdict]) -> ExerciseStanding:
-    """Returns how an exercise stands whose verdicts, at least one, are given."""
+    """Returns the standing in an exercise, given its verdicts; needs at least one."""
     wrong = [test for test in tests if test.status is not Status.PASSED]
     standing, telling = _outcome(tests, wrong)
     lacking = {test.aspect for test in wrong}
@@ -315,10 +313,11 @@ _LONGEST_TOLD = 1500
 
 
 def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
-    """Returns why an exercise is not right, how it stands, and remarks, as plain text.
+    """Returns an exercise's causes, its standing and its notes, as plain text.
 
-    `found` are the causes of all exercises: one that is told of an earlier exercise is only named.
-    It names no test and shows nothing that a hidden one expects: the messages of those do not.
+    `found` are the causes of all exercises; a cause with its root in another exercise is only
+    named. The text names no test. It shows no value that a hidden test expects, because messages
+    of hidden tests contain none.
     """
     standing = standing_of(verdicts)
     if standing.standing is Standing.MISSING:

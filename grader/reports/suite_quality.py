@@ -1,4 +1,4 @@
-"""Which tests tell submissions apart, and how near answers come to their tolerances."""
+"""The quality of tests: which ones separate submissions, and whether tolerances are sound."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rich.text import Text
 from grader.core.text import one_line
 from grader.core.verdict import Grade, GradeStatus, Measurement, Status, Verdict
 
-# An exercise that is graded by fewer tests which tell submissions apart is weakly graded.
+# An exercise is weakly graded if fewer of its tests pass some submissions and fail others.
 FEW = 2
-# So many who are right elsewhere speak against a test.
+# The fewest submissions that are evidence against a test.
 _SEVERAL = 2
 _TRIED = (Status.PASSED, Status.FAILED, Status.ERROR, Status.TIMEOUT, Status.CRASHED)
 
@@ -26,7 +26,7 @@ _TRIED = (Status.PASSED, Status.FAILED, Status.ERROR, Status.TIMEOUT, Status.CRA
 class ExerciseTests:
     """The outcomes of one exercise's tests in a class.
 
-    `passed` are the outcomes of each test, in the order of the submissions that tried the exercise.
+    `passed` holds each test's outcomes, in the order of the submissions that tried the exercise.
     `only` counts, by test, the submissions that fail it and pass all others.
     """
 
@@ -36,7 +36,7 @@ class ExerciseTests:
     tried: int = 0
 
     def add(self, verdicts: Iterable[Verdict]) -> None:
-        """Adds a submission's verdicts; one that has nothing of the exercise tells nothing."""
+        """Adds a submission's verdicts, unless it did not try the exercise."""
         verdicts = list(verdicts)
         if not any(one.status in _TRIED for one in verdicts):
             return
@@ -50,19 +50,19 @@ class ExerciseTests:
 
     @property
     def telling(self) -> list[str]:
-        """Returns the tests that some pass and others fail."""
+        """Returns the tests that some submissions pass and others fail."""
         return [test for test, own in self.passed.items() if any(own) and not all(own)]
 
     @property
     def hopeless(self) -> list[str]:
-        """Returns the tests that nobody passes, though somebody passes another one."""
+        """Returns the tests that no submission passes, if at least one passes another test."""
         if not any(any(own) for own in self.passed.values()):
             return []
         return [test for test, own in self.passed.items() if not any(own)]
 
 
 def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
-    """Returns the exercises of a class, in their order; only what was graded says anything."""
+    """Returns the exercises of a class, in their order; ignores submissions without a grade."""
     found: dict[str, ExerciseTests] = {}
     for grade in grades:
         if grade.status is not GradeStatus.GRADED:
@@ -108,9 +108,9 @@ def _short(test: str) -> str:
     return one_line(test.partition("::")[2] or test, 120)
 
 
-# A tolerance is sound if right answers stay below the first, and wrong ones above the second.
+# A tolerance is sound if error / tolerance is below NEAR in right answers, above FAR in wrong ones.
 NEAR, FAR = 0.3, 3.0
-# Powers of ten of error / allowed that have a place of their own in a histogram.
+# The powers of ten of error / tolerance that have their own bar in a histogram.
 _LOWEST, _HIGHEST = -4, 4
 _BOUNDS = [10.0**exponent for exponent in range(_LOWEST, _HIGHEST + 1)]
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -119,11 +119,11 @@ _PLAIN_BARS = " .:-=+*#@"
 
 @dataclass(slots=True)
 class ErrorSpread:
-    """The errors of a class in one test, as multiples of what is allowed.
+    """The errors of a class in one test, as multiples of the tolerance.
 
-    `right` is the largest of those that passed, `wrong` the smallest of those that were outside the
-    tolerance; `counts` is how many answers there are by the power of ten, those of the ends with
-    all that lie beyond.
+    `right` is the largest error of an answer that passed, and `wrong` the smallest error outside
+    the tolerance. `counts` holds the number of answers for each power of ten; the first and the
+    last count also include all answers beyond.
     """
 
     exercise: str
@@ -133,7 +133,7 @@ class ErrorSpread:
     counts: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS) + 1))
 
     def add(self, status: Status, measured: Measurement) -> None:
-        """Adds the verdict of one submission; one that failed for another reason is passed over."""
+        """Adds the verdict of one submission; ignores it if it failed for another reason."""
         error = measured.error_over_tolerance
         if status is Status.PASSED:
             self.right = max(error, self.right or 0.0)
@@ -167,7 +167,7 @@ def spreads(grades: Iterable[Grade]) -> list[ErrorSpread]:
 
 
 def print_tolerances(grades: Iterable[Grade], console: Console) -> None:
-    """Prints a row for each test, then those whose tolerance is in doubt."""
+    """Prints a row for each test, then the tests with a tolerance in doubt."""
     found = spreads(grades)
     if not found:
         console.print("no test of these results has compared numbers")
@@ -180,7 +180,7 @@ def print_tolerances(grades: Iterable[Grade], console: Console) -> None:
 
 
 def _bars_for(encoding: str) -> str:
-    """Blocks where the terminal's encoding has them, else ASCII."""
+    """Returns block characters if the terminal's encoding has them, otherwise ASCII."""
     try:
         _BARS.encode(encoding)
     except UnicodeEncodeError:
@@ -208,7 +208,7 @@ def _table(found: Sequence[ErrorSpread], bars: str) -> Table:
 
 
 def histogram(counts: Sequence[int], levels: str = _BARS) -> str:
-    """Returns a bar for each power of ten, with a line at what is allowed."""
+    """Returns a bar for each power of ten, with a line at the tolerance."""
     most = max(counts, default=0)
     highest = len(levels) - 1
     bars = [levels[math.ceil(highest * count / most)] if most else " " for count in counts]
@@ -217,12 +217,12 @@ def histogram(counts: Sequence[int], levels: str = _BARS) -> str:
 
 
 def _place(error: float) -> int:
-    """Returns an error's bar: the lowest is below 10^-4, errors from 1 on are not allowed."""
+    """Returns an error's bar: the first holds errors up to 10^-4; those above 1 are too large."""
     return bisect.bisect_left(_BOUNDS, error)
 
 
 def _gap(spread: ErrorSpread) -> str:
-    """Returns how many times farther off the nearest wrong answer is than the worst right one."""
+    """Returns the nearest wrong answer's error, divided by the worst right answer's error."""
     if spread.right is None or spread.wrong is None:
         return ""
     if spread.right == 0 or math.isinf(spread.wrong):

@@ -26,12 +26,12 @@ _SHOWN = 3
 
 
 def author_in_words(author: Author) -> str:
-    """Returns the author's name, or else what is known."""
+    """Returns the author's name, or else the e-mail address or the id."""
     return one_line(author.name or author.email or author.id)
 
 
 def labelled(submission: str, authors: Sequence[Author]) -> str:
-    """Returns the names of the authors, then the submission's; if nobody is known, that alone."""
+    """Returns the authors' names, then the submission's; if no author is known, only the latter."""
     known = [author for author in authors if author.name or author.email]
     if not known:
         return one_line(submission)
@@ -43,7 +43,7 @@ def labelled(submission: str, authors: Sequence[Author]) -> str:
 _MOST_MEMBERS = 6
 _MOST_TESTS = 4
 _MOST_NUMBERS = 6
-# Who answers like nobody else is a group only for who asks for it.
+# A submission with answers like no other's is shown as a group only on request (--all).
 AT_LEAST = 2
 
 
@@ -71,14 +71,14 @@ def in_words(
 
 
 def heading(group: AnswerCluster, called: str | None) -> str:
-    """Returns how many answer alike, where, and what it may be."""
+    """Returns the size of a group, its exercise, and the suspected mistake, in words."""
     many = len(group.members)
     said = "1 submission answers" if many == 1 else f"{many} submissions answer alike"
     return f"{said} in {suspected(group, called)}"
 
 
 def suspected(group: AnswerCluster, called: str | None) -> str:
-    """Returns the exercise, and what it may be."""
+    """Returns the exercise of a group, and the suspected mistake, in words."""
     known = f"named {called}" if called else one_line(group.suspicion or "why", 160)
     return f"{one_line(group.exercise)}: {known}{'' if called else '?'}"
 
@@ -90,7 +90,7 @@ def name_of(group: AnswerCluster, names: Sequence[NamedMistake]) -> str | None:
 
 
 def case_in_words(answer: WrongAnswer) -> str:
-    """Says what the call's inputs were, and what answer came."""
+    """Returns the inputs of a call and the answer to it, in words."""
     numbers = ", ".join(f"{number:.4g}" for number in answer.numbers[:_MOST_NUMBERS])
     more = ", …" if len(answer.numbers) > _MOST_NUMBERS else ""
     return f"for {answer.inputs or 'nothing'} the answer is {list(answer.shape)}: {numbers}{more}"
@@ -120,8 +120,7 @@ _BETWEEN = 4
 _SHORTEST = 20
 _ALARMED = 120
 
-# The final points of the people of each submission.
-# By submission, what each whom it counts for gets; None for who is excused.
+# For each submission, the final points in each of its settlements; None for excused people.
 _Finals = Mapping[str, tuple[float | None, ...]]
 
 
@@ -132,11 +131,11 @@ def print_summary(
     rows: int = _ROWS,
     details: bool = False,
 ) -> bool:
-    """Prints a row for each submission (the first `rows` of them), the counts, what was not graded.
+    """Prints a row for each of the first `rows` submissions, counts, and ungraded submissions.
 
-    A row is one line; with `details` it is as long as there is something to say. The points are
-    final where a settling is given, and else the tests'. Only for final points is more read than
-    the rows that are printed.
+    A row is one line; with `details`, it shows several causes in full. With `settling`, points are
+    final; without, they are the tests' points. Final points need the grades of all submissions;
+    otherwise only the grades of printed rows are read.
 
     Returns whether every submission got its grade.
     """
@@ -176,21 +175,19 @@ def _is_changed(row: Outline, finals: _Finals) -> bool:
 
 
 def _is_ungraded(row: Outline, finals: _Finals) -> bool:
-    """Tells whether no tests gave points, and nobody decided any."""
+    """Returns whether a submission has points neither from tests nor from a decision."""
     decided = any(points is not None for points in finals.get(row.submission, ()))
     return row.status is GradeStatus.NOT_GRADED and not decided
 
 
 def _points(row: Outline, finals: _Finals) -> tuple[float, ...]:
-    """Returns the points of those whom the submission counts for; none if they are excused, or
-    nobody.
-    """
+    """Returns the points of the people who get some; () if all are excused or get another grade."""
     own = finals.get(row.submission, (row.score,))
     return tuple(points for points in own if points is not None)
 
 
 def _in_short(results: Results, rows: Sequence[Outline], finals: _Finals, width: int) -> Table:
-    """Returns a line for each submission: the people, the score, and the first that is wrong."""
+    """Returns a line for each submission: the people, the score, and the first cause."""
     names = [one_line(name, _WIDEST_NAME) for name in _names(results, rows)]
     scores = [_score(row, finals) for row in rows]
     widest = min(max(map(cell_len, names)), _WIDEST_NAME)
@@ -215,7 +212,7 @@ def _in_full(results: Results, rows: Sequence[Outline], finals: _Finals) -> Tabl
 
 
 def _names(results: Results, rows: Sequence[Outline]) -> list[str]:
-    """Returns the names of each submission's people; its own if they are unknown or not alone."""
+    """Returns each submission's people, or its label if these are unknown or not unique."""
     authors = [results.authors.get(row.submission, ()) for row in rows]
     people = [", ".join(map(author_in_words, own)) for own in authors]
     shared = Counter(people)

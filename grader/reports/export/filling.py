@@ -1,4 +1,4 @@
-"""Puts points into the cells of an instructor's own file."""
+"""The filling of points into the cells of an instructor's own file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from grader.reports.export.sheet import (
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The one score of each row, the rows of absentees, those excused, and what is to be said."""
+    """The score of each row, the rows of absentees and of excused people, and remarks."""
 
     scores: Mapping[int, Score]
     absent: frozenset[int]
@@ -42,7 +42,7 @@ class Placement:
 
 @dataclass(slots=True)
 class _Claims:
-    """The submissions found for each row, by number; an exact identifier outranks a name."""
+    """The submissions found for each row, by row number; an exact identifier outranks a name."""
 
     labels: Mapping[int, str]
     exact: dict[int, dict[str, Score]] = field(default_factory=lambda: defaultdict(dict))
@@ -53,7 +53,7 @@ class _Claims:
     doubtful: dict[str, None] = field(default_factory=dict)
 
     def add(self, score: Score, person: Author, directory: Directory) -> None:
-        """Looks for the rows of one author of a submission."""
+        """Records the rows of one author of a submission, or why there is none."""
         try:
             found = directory.rows_of(person)
         except NoRow as reason:
@@ -70,7 +70,7 @@ class _Claims:
                 self.by_name[row.number][score.submission] = score, person
 
     def by_row(self) -> dict[int, dict[str, Score]]:
-        """Returns the submissions of each row; notes those that an exact identifier outranks."""
+        """Returns each row's submissions; notes a name's submission that an identifier outranks."""
         claims = {**self.exact}
         for number, weaker in self.by_name.items():
             if number not in self.exact:
@@ -86,8 +86,8 @@ class _Claims:
 def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     """Finds the row of every author of every submission, and of every absentee.
 
-    An id or an address outranks a name. A row for which several submissions are left gets nothing:
-    the grader does not guess which of them counts.
+    An id or an address outranks a name. A row with several submissions left gets no points: the
+    grader does not guess which one counts.
     """
     directory = Directory(rows)
     found_for = _Claims({row.number: row.label for row in rows})
@@ -141,7 +141,7 @@ class Choices:
     `column` is the title of the column to fill, if the instructor named one. `by_exercise` asks for
     a column for each exercise, or for the total alone (None: the format decides).
     `absent_zero` gives absentees 0 points. `scale` scales the points to those of the platform's
-    assignment. `feedback` adds words beside the points.
+    assignment. `feedback` adds feedback text to the points.
     """
 
     column: str | None = None
@@ -153,10 +153,9 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class ColumnTarget:
-    """A column to fill with the points of an exercise, or of all if it names none.
+    """A column to fill with an exercise's points, or with the total if `exercise` is None.
 
-    `possible` is what the platform's assignment is worth, if it says so, and `ours` what the
-    tests give.
+    `possible` is the platform's maximum, if the file states one; `ours` is the tests' maximum.
     """
 
     column: int
@@ -167,22 +166,22 @@ class ColumnTarget:
 
     @property
     def is_scaled(self) -> bool:
-        """Returns whether our points are out of another sum than the platform's."""
+        """Returns whether the platform's maximum differs from the tests' maximum."""
         if not self.possible or not self.ours:
             return False
         return not math.isclose(self.possible, self.ours)
 
     def points(self, score: Score) -> Points | None:
-        """Returns the points that the column wants of a score."""
+        """Returns the points of a score that belong in the column."""
         return score.exercises.get(self.exercise) if self.exercise else score.total
 
 
 @dataclass(frozen=True, slots=True)
 class FillableSheet:
-    """An instructor's file, and what may be filled in: rows of people, columns of points.
+    """An instructor's file with the rows of people and the columns of points to fill.
 
-    `locked` are rows whose points must stay as they are, with the reason; `feedback` is the
-    column for words; `excused` is the cell's text for people who are excused, if there is one.
+    `locked` maps each row whose points must not change to the reason. `feedback` is the column
+    for feedback text. `excused` is the cell text for excused people, if the platform has one.
     """
 
     sheet: Sheet
@@ -194,7 +193,7 @@ class FillableSheet:
 
 
 def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
-    """Returns the file with the points of the class put in."""
+    """Returns the file with the points of the class filled in, and remarks."""
     placement = place(form.rows, scores)
     decimal = decimal_of(form.sheet)
     kept = _Kept()
@@ -238,7 +237,7 @@ def decimal_of(sheet: Sheet) -> str:
 
 
 class _Kept:
-    """Rows that had a reason to stay as they were."""
+    """The labels of rows that stay unchanged, by reason."""
 
     def __init__(self) -> None:
         self.locked: list[str] = []
@@ -266,14 +265,14 @@ def _put(form: FillableSheet, row: int, score: Score, choices: Choices, decimal:
 
 
 def _as_html(text: str) -> str:
-    """Returns a text as HTML; what a spreadsheet would take for a formula begins with an entity."""
+    """Returns text as HTML; an entity replaces a first character that would start a formula."""
     escaped = html.escape(plain(text).strip(), quote=False)
     safe = harmless(escaped)
     return safe if safe == escaped else f"&#{ord(safe[1])};{safe[2:]}"
 
 
 def _put_words(form: FillableSheet, row: int, score: Score) -> bool:
-    """Fills in the words, which Moodle takes for HTML; false if others stand there."""
+    """Fills in feedback as HTML, which Moodle expects; returns False if other text is there."""
     assert form.feedback is not None
     words = _as_html(score.feedback)
     if form.sheet.cell(row, form.feedback).strip() not in {"", words}:
@@ -283,7 +282,7 @@ def _put_words(form: FillableSheet, row: int, score: Score) -> bool:
 
 
 def _put_zero(form: FillableSheet, row: int) -> bool:
-    """Fills in 0 where there are no points yet; false if there are."""
+    """Fills in 0 where there are no points; returns False if a cell already has points."""
     free = [t for t in form.targets if form.sheet.cell(row, t.column).strip() in {"", "-"}]
     for target in free:
         form.sheet.put(row, target.column, "0")

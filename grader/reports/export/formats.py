@@ -1,7 +1,7 @@
-"""The formats of an export, by name; among them JSON and CSV of our own.
+"""The formats of an export by name, and the grader's own JSON and CSV.
 
-The machine's points and the columns of changes add up to the total, to the last digit; so do the
-exercises' columns to the machine's points.
+In the CSV table, the `machine` column and the columns of changes add up exactly to the total. The
+exercises' columns add up exactly to the `machine` column.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def write_document(
     scored: Iterable[tuple[Grade, tuple[Score, ...]]],
     file: TextIO,
 ) -> None:
-    """Writes the document, a line for each submission; one grade at a time is held in memory.
+    """Writes the document, a line for each submission; holds one grade in memory at a time.
 
-    `scored` are the grades of `results`. A group's submission has a line for each of its members
-    who get different points; one of which it is not certain whose it is has no people.
+    `scored` are the grades of `results`. A group whose members get different points has several
+    lines. A submission of an uncertain author has no people.
     """
     absentees = [dataclasses.asdict(person) for person in settling.absentees]
     head = {"schema": DOCUMENT_SCHEMA, "assignment": results.assignment, "absentees": absentees}
@@ -67,7 +67,7 @@ def write_document(
 def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
     """Returns a line of `results.jsonl` with people and exercises; ungraded ones have no points.
 
-    `score` and the exercises' are the machine's; `final` is that with all `changes`.
+    Each `score` holds the tests' points, and each `final` the points after `changes`.
     """
     fields = grade.as_json()
     del fields["schema"]
@@ -106,7 +106,7 @@ def _change(change: PointsChange) -> dict[str, Any]:
 
 
 def _final(settlement: Settlement, exercise: str) -> float | None:
-    """Returns an exercise with its own changes, but not those of the whole."""
+    """Returns an exercise's points after its own changes, without changes to the whole grade."""
     found = settlement.exercises.get(exercise)
     return None if found is None else points_of(found.final)
 
@@ -127,15 +127,14 @@ Cell = str | float
 def write_table(
     scores: ClassScores, file: TextIO, by_exercise: bool = True, absent_zero: bool = False
 ) -> None:
-    """Writes the rows: the first holds what is possible, then the class, then the absentees.
+    """Writes the CSV table: a row of maximum points, then the class, then the absentees.
 
-    A group's points stand in a row for each of its members. There is a column for each kind of
-    change that was made.
+    A group has a row for each of its members. Each kind of change that was made has a column.
     """
     worth = scores.exercises if by_exercise else {}
     made = {change.kind for score in scores.scores for change in score.settlement.changes}
     kinds = [kind for kind in ChangeKind if kind in made]
-    # Text is quoted whether it need be or not: a `;` in it separates cells in half of Europe.
+    # Quote all text: in many European locales, spreadsheets split cells at `;`.
     table = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     table.writerow([*_WHO, *kinds, *_TOTAL, *map(harmless, worth), *_TEXTS])
     top = _cell(scores.max_score)
@@ -186,7 +185,7 @@ def _changes(own: Settlement) -> Iterator[str]:
 
 
 def _of_kind(own: Settlement, kind: ChangeKind) -> Cell:
-    """Returns the sum of all changes of a kind; a blank if there are none."""
+    """Returns the sum of all changes of a kind; "" if there are none."""
     made = any(change.kind is kind for change in own.changes)
     return _cell(points_of(own.of_kind(kind))) if made else ""
 
@@ -201,7 +200,7 @@ def _person(person: Author) -> Iterator[str]:
 
 
 def _cell(points: float | None) -> Cell:
-    """Returns points to two decimals, a blank where there are none."""
+    """Returns points rounded to two decimals; "" for None."""
     if points is None:
         return ""
     rounded = round(points, 2)
@@ -222,7 +221,7 @@ def write_export(
     """Writes the grades to `file` in one of `FORMATS`; returns remarks about them.
 
     Raises:
-        ExportRefused: if they cannot be; nothing is written then.
+        ExportRefused: if the grades cannot be exported; nothing is written then.
         StoreError: if the results cannot be read.
     """
     if form in ("json", "junit"):
@@ -242,7 +241,7 @@ def write_export(
 
 
 def _streamed(form: str, results: Results, settling: Settling, file: TextIO) -> list[Remark]:
-    """Has the grades written one at a time, all of which would not fit in memory."""
+    """Writes the grades one at a time: all of them together may not fit in memory."""
     scores: list[Score] = []
     found = scored(results, settling, scores)
     if form == "json":

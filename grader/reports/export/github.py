@@ -1,11 +1,11 @@
-"""Writes a grade for GitHub: annotations, a step's summary, Classroom's result.
+"""A grade in GitHub's forms: annotations, a step's summary, Classroom's result.
 
-Classroom takes the sum of the tests' scores; the table that its reporter prints counts the tests
-that passed. Each exercise becomes as many tests as it has points, so that both agree, except for
-points that were half earned.
+Classroom adds up the tests' scores, but its reporter's table counts the tests that pass. Each
+exercise becomes as many tests as it has points, so that the two numbers agree. They differ only
+by points that are earned in part.
 
-The commands and their limits are those of GitHub's "Workflow commands for GitHub Actions": ten
-annotations of a kind for each step, and a summary of at most 1024 KiB.
+The source is GitHub's documentation, "Workflow commands for GitHub Actions". It allows ten
+annotations of a kind in each step, and a summary of at most 1024 KiB.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _MESSAGE = 500
 
 
 def classroom_result(grade: Grade) -> dict[str, Any]:
-    """Returns the result as an object.
+    """Returns Classroom's result as an object.
 
-    What was not graded carries no points, so that none are lost.
+    An ungraded submission gets a result worth 0 points, so that it loses none.
     """
     if not grade.is_complete or not grade.tests:
         reason = grade.message or "nothing was graded"
@@ -76,14 +76,14 @@ def classroom_result(grade: Grade) -> dict[str, Any]:
 
 
 def encoded(result: Mapping[str, Any]) -> str:
-    """Returns the result as a step's output `result` holds it: base64 of JSON."""
+    """Returns the result as base64 of JSON, the form of a step's output `result`."""
     return base64.b64encode(json.dumps(result, allow_nan=False).encode()).decode()
 
 
 def _points(
     exercise: ExerciseStanding, reason: str, unit: int, passes: int
 ) -> Iterator[dict[str, Any]]:
-    """Yields a test for each point of an exercise; the first that is not earned says why."""
+    """Yields a test for each point of an exercise; the first failed test says why."""
     number = _number(exercise, unit)
     left = hundredths(exercise.score)
     for place in range(1, number + 1):
@@ -100,9 +100,9 @@ def _points(
 
 
 def _passes(exercises: Sequence[ExerciseStanding], grade: Grade, unit: int) -> dict[str, int]:
-    """Returns how many points of each exercise pass: whole ones, then the largest remainders.
+    """Returns how many tests of each exercise pass: whole points, then the largest remainders.
 
-    The last point of an exercise that is not done never passes.
+    The last test of an exercise without full points never passes.
     """
     earned = {each.exercise: hundredths(each.score) for each in exercises}
     whole = {exercise: score // unit for exercise, score in earned.items()}
@@ -145,7 +145,7 @@ def _test(
 
 
 def _calm(text: str, longest: int = 200) -> str:
-    """Returns the text on one line, free of anything that a runner takes for a command."""
+    """Returns the text on one line, without the marks by which a runner recognises commands."""
     return one_line(text, longest).replace("::", ": :").replace("##[", "## [")
 
 
@@ -184,9 +184,9 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class SourcePaths:
-    """Where the files of a submission lie: the path that was graded, its adapters, its repository.
+    """The path of a graded submission, of its adapters, and of its repository.
 
-    `adapters` are relative to the submission's root, as `--adapters` says.
+    `adapters` is relative to the submission's root, as in `--adapters`.
     """
 
     submission: Path
@@ -194,10 +194,10 @@ class SourcePaths:
     repository: Path
 
     def place(self, where: Where | None, exercise: str) -> Place:
-        """Returns the file relative to the repository, and the line; None for what is not there.
+        """Returns the file relative to the repository, and the line; None for an unknown part.
 
-        Where nothing is known, it is the adapter of the exercise. What is inside an archive has no
-        file in the repository, a notebook's cells have no line.
+        Without `where`, the place is the exercise's adapter. A file in an archive is not in the
+        repository, and a notebook's cell has no line.
         """
         with contextlib.suppress(OSError, ValueError):  # names that no file can have
             file, line = (self._file(where.file), where.line) if where else self._adapter(exercise)
@@ -216,11 +216,11 @@ class SourcePaths:
         return None, 0
 
     def _file(self, name: str) -> Path | None:
-        """Returns the file in the repository that a submission calls so, links followed."""
+        """Returns the repository's file for a name in the submission, with links resolved."""
         parts = PurePosixPath(name).parts
         if not parts or ".." in parts or parts[0] == "/":
             return None
-        # A cell is called like a file in its notebook; a root that is a package is its own folder.
+        # `parts[:-1]`: a cell is named notebook/cell. `parts[1:]`: the root is itself the package.
         names = [wanted for wanted in (parts, parts[:-1], parts[1:]) if wanted]
         candidates = [top.joinpath(*wanted) for top in _tops(self.submission) for wanted in names]
         if self.submission.is_file():
@@ -246,7 +246,7 @@ def annotated(grade: Grade, sources: SourcePaths) -> list[Annotation]:
 
 
 def step_summary(grade: Grade) -> str:
-    """Returns the grade as GitHub's Markdown, small enough to be shown."""
+    """Returns the grade as GitHub's Markdown, cut to a size that GitHub shows."""
     parts = [f"## {_headline(grade)}\n"]
     if grade.message:
         parts.append(f"{_fenced(shortened(plain(grade.message)))}\n")
@@ -269,7 +269,7 @@ def _headline(grade: Grade) -> str:
 
 def _sections(grade: Grade) -> Iterator[str]:
     for cause in _written(grade):
-        # What the submission raised is shown as code alone: GitHub makes links of addresses.
+        # Show exception text only as code: elsewhere GitHub turns addresses into links.
         heading, above = (title(cause), []) if cause.id else (cause.exercises[0], [title(cause)])
         said = "\n".join(map(shortened, [*above, *paragraph(cause), extent(cause)]))
         heading = _escaped_markdown(f"{one_line(heading, _TITLE)} {cost(cause)}".rstrip())
@@ -283,13 +283,13 @@ def _sections(grade: Grade) -> Iterator[str]:
 
 
 def _written(grade: Grade) -> list[Cause]:
-    """Returns the causes, without what is not written yet: that has no line to look at."""
+    """Returns the causes without missing exercises, which have no line to look at."""
     found = causes_of(grade.tests)
     return [cause for cause in found if cause.shown.status is not Status.MISSING]
 
 
 def _rank(cause: Cause) -> tuple[bool, bool, float]:
-    """Returns first what helps and costs most."""
+    """Returns a sort key: causes with a line first, then known mistakes, then the costliest."""
     return not cause.places, cause.mistake is None, -cause.lost
 
 
@@ -320,7 +320,7 @@ def _of_the_whole(grade: Grade, sources: SourcePaths) -> Annotation:
 
 
 def _tops(folder: Path) -> Iterator[Path]:
-    """Yields a folder, then the one folder in it, as the intake looks for a submission."""
+    """Yields a folder, then each folder that is alone in the one before, like the intake."""
     yield folder
     for _ in range(_NESTED):
         if not folder.is_dir():
@@ -333,7 +333,7 @@ def _tops(folder: Path) -> Iterator[Path]:
 
 
 def _fenced(text: str) -> str:
-    """Returns the text as a block of code that it cannot close."""
+    """Returns the text in a code block, its fence longer than any run of backquotes in the text."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"

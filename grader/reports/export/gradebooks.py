@@ -1,11 +1,11 @@
-"""Gradebooks: an instructor's own file from Canvas or Moodle, with points put in.
+"""Gradebooks: an instructor's own file from Canvas or Moodle, with points filled in.
 
-Canvas's may be new as well; `lib/gradebook_importer.rb` of canvas-lms reads it.
+For Canvas, the gradebook may also be new. `lib/gradebook_importer.rb` of canvas-lms reads it.
 
-Moodle's grading worksheet is in the language of whoever downloaded it, and Moodle reads back only
-the headers of that language: columns are therefore known by their English names, by their order and
-by what stands in them. Sources: `mod/assign/gradingtable.php`, which writes it, and
-`mod/assign/feedback/offline` of Moodle, which reads it.
+Moodle's grading worksheet is in the language of the instructor who downloads it, and Moodle reads
+back only headers of that language. Columns are therefore recognised by English names, by order and
+by content. Moodle's `mod/assign/gradingtable.php` writes the worksheet, and
+`mod/assign/feedback/offline` reads it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
     """Returns the instructor's gradebook with the points in the assignment's column.
 
     Raises:
-        ExportRefused: if it is no gradebook, or the column is not sure.
+        ExportRefused: if the file is not a gradebook, or the column is uncertain.
     """
     header = gradebook.row(0) if len(gradebook) else []
     section = next((i for i, title in enumerate(header) if i > 1 and "Section" in title), None)
@@ -66,10 +66,10 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
 
 
 def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
-    """Returns a gradebook of the class whose columns Canvas offers as new assignments.
+    """Returns a new gradebook of the class; Canvas offers its columns as new assignments.
 
     Raises:
-        ExportRefused: if Canvas would not take a column's title for an assignment's.
+        ExportRefused: if Canvas does not accept a column's title as an assignment's.
     """
     worth: list[tuple[str | None, float | None]] = [(None, scores.max_score)]
     if choices.by_exercise:
@@ -82,7 +82,7 @@ def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
             "name another title with --column"
         )
     if not choices.absent_zero:
-        # A row that holds nothing says nothing.
+        # Without zeros to write, the rows of other absentees would be empty.
         excused = tuple(person for person in scores.absentees if person in scores.excused)
         scores = dataclasses.replace(scores, absentees=excused)
     students = _new_students(scores)
@@ -107,10 +107,10 @@ def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
 
 
 def _new_students(scores: ClassScores) -> dict[str, Sequence[str]]:
-    """Returns name, id, SIS id, login and section of each person, by what tells them from others.
+    """Returns name, id, SIS id, login and section of each person, by id, address or name.
 
-    A number that ends a submission's name is the one in Canvas's download; any other comes from
-    elsewhere, and Canvas would take it for another student's.
+    A number at the end of a submission's name is Canvas's id, from its download. Canvas would take
+    any other number for another student's id.
     """
     students: dict[str, Sequence[str]] = {}
     for score in scores.scores:
@@ -129,10 +129,7 @@ def _identity(person: Author) -> str:
 
 
 def _places(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]] | None:
-    """Returns where names and keys stand, the first name before the last.
-
-    Returns none if it is no gradebook.
-    """
+    """Returns the columns of names, first name first, and of keys; None for other files."""
     if len(header) > 3 and "Student" in header[0] and "ID" in header[1]:
         names: tuple[int, ...] = (0,)
     elif len(header) > 4 and [*header[:2]] == ["LastName", "FirstName"] and "ID" in header[2]:
@@ -145,7 +142,8 @@ def _places(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]] | N
 def _worth_of(gradebook: Sheet, possible: int | None, column: int) -> float | None:
     """Returns the points that an assignment is worth, if the gradebook says so.
 
-    Raises: ExportRefused: if Canvas reads no points from the column.
+    Raises:
+        ExportRefused: if Canvas reads no points from the column.
     """
     said = "" if possible is None else gradebook.cell(possible, column)
     if "read only" in said:
@@ -157,7 +155,7 @@ def _worth_of(gradebook: Sheet, possible: int | None, column: int) -> float | No
 def _students(
     gradebook: Sheet, names: Sequence[int], keys: Mapping[str, int], possible: int | None
 ) -> Iterator[PersonRow]:
-    """Yields the rows of students: neither the points nor what Canvas says of hidden grades."""
+    """Yields the rows of students, without the row of maxima and Canvas's row on hidden grades."""
     for number in range(1, len(gradebook)):
         cells = gradebook.row(number)
         if number == possible or all(map(_NO_STUDENT.fullmatch, cells)):
@@ -171,7 +169,7 @@ def _students(
 def _chosen(
     columns: Mapping[int, str], scores: ClassScores, choices: Choices
 ) -> Iterator[tuple[int, float | None, str | None]]:
-    """Yields the columns to fill, with what they are worth here and whose points they take."""
+    """Yields each column to fill, its maximum points here, and its exercise or None (total)."""
     if not choices.by_exercise:
         yield _column(columns, scores.assignment, choices.column), scores.max_score, None
         return
@@ -186,7 +184,7 @@ def _chosen(
 
 
 def _column(columns: Mapping[int, str], assignment: str, wanted: str | None) -> int:
-    """Returns the column called `wanted`; if none is wanted, the assignment's, or the only one."""
+    """Returns the column with a title; for None, the assignment's column or the only one."""
     if wanted is not None:
         found = _called(columns, wanted)
     else:
@@ -205,7 +203,7 @@ def _column(columns: Mapping[int, str], assignment: str, wanted: str | None) -> 
 
 
 def _called(columns: Mapping[int, str], wanted: str) -> list[int]:
-    """Returns the columns with this title, its number in Canvas, or both."""
+    """Returns the columns with this title, this number in Canvas, or both."""
     found = []
     for column, header in columns.items():
         parts = _TITLE_AND_ID.fullmatch(header.strip())
@@ -215,7 +213,7 @@ def _called(columns: Mapping[int, str], wanted: str) -> list[int]:
     return found
 
 
-# What stands in the first column: "Participant 1234", in any language.
+# The first column holds "Participant 1234", in any language.
 _IDENTIFIER = re.compile(r"(?P<called>.*\D)?(?P<number>[0-9]+)", re.DOTALL)
 _MAXIMUM = "maximum grade"
 _FEEDBACK = "feedback comments"
@@ -233,7 +231,7 @@ def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> E
     """Returns the instructor's worksheet with the points in its column of grades.
 
     Raises:
-        ExportRefused: if it is no worksheet, or one without points.
+        ExportRefused: if the file is not a worksheet, or has no points.
     """
     people = [n for n in range(1, len(worksheet)) if any(map(str.strip, worksheet.row(n)))]
     if not people or not all(_identifier(worksheet, number) for number in people):
@@ -259,7 +257,7 @@ def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> E
 
 
 def _row(worksheet: Sheet, number: int, grade: int) -> PersonRow:
-    """Returns a participant's number, then the other columns between name and grade."""
+    """Returns a participant's row; its keys are the number and the columns from name to grade."""
     identifier, *others = worksheet.row(number)[:grade]
     parts = _identifier(worksheet, number)
     assert parts is not None
@@ -276,7 +274,7 @@ def _identifier(worksheet: Sheet, number: int) -> re.Match[str] | None:
 def _grade_and_maximum(
     worksheet: Sheet, people: Sequence[int], wanted: str | None
 ) -> tuple[int, int | None]:
-    """Returns the columns of the grade and of its maximum, which stands behind it."""
+    """Returns the columns of the grade and of its maximum, which follows it, if there is one."""
     header = [title.strip().casefold() for title in worksheet.row(0)]
     if wanted is not None:
         found = [at for at, title in enumerate(header) if title == wanted.strip().casefold()]
@@ -299,7 +297,7 @@ def _grade_and_maximum(
 
 
 def _is_maximum(worksheet: Sheet, people: Sequence[int], column: int) -> bool:
-    """Returns whether a column holds one number throughout, after grades or blanks."""
+    """Returns whether a column holds one number throughout, after a column of grades or blanks."""
     numbers = {number_in(worksheet.cell(number, column)) for number in people}
     before = [worksheet.cell(number, column - 1).strip() for number in people]
     grades = all(cell in {"", "-"} or number_in(cell) is not None for cell in before)
@@ -319,7 +317,7 @@ def _maximum_of(worksheet: Sheet, people: Sequence[int], maximum: int) -> float:
 
 
 def _locked(worksheet: Sheet, people: Sequence[int], grade: int) -> Mapping[int, str]:
-    """Returns the rows whose grade Moodle does not let change."""
+    """Returns the rows whose grade Moodle does not allow to change, with the reason."""
     for column in range(grade + 1, len(worksheet.row(0))):
         cells = {number: worksheet.cell(number, column).strip().casefold() for number in people}
         if set(cells.values()) <= _YES | _NO:
@@ -329,7 +327,7 @@ def _locked(worksheet: Sheet, people: Sequence[int], grade: int) -> Mapping[int,
 
 
 def _feedback(worksheet: Sheet, people: Sequence[int], grade: int) -> int:
-    """Returns the column of comments: so called, or the last one if nobody's date stands there."""
+    """Returns the column of comments: by title, or else the last one unless it holds dates."""
     header = worksheet.row(0)
     for column, title in enumerate(header):
         if title.strip().casefold() == _FEEDBACK:

@@ -1,7 +1,7 @@
 """`results.json` of Gradescope ("Output format" in its autograder documentation) and PrairieLearn.
 
-One entry for each exercise, so that nobody drowns in hundreds of tests. Everything is plain text:
-nothing that a submission said is ever read as HTML or Markdown. PrairieLearn's documentation is
+There is one entry for each exercise, because hundreds of tests would be unreadable. All text is
+plain: no output of a submission is ever read as HTML or Markdown. PrairieLearn's documentation is
 "External grading".
 """
 
@@ -41,7 +41,7 @@ _COUNTED_BELOW = "Other aspects than values are counted with the further tests."
 
 
 class VisibleWhen(enum.StrEnum):
-    """When students see something."""
+    """The times at which students see a result, by Gradescope's names."""
 
     HIDDEN = "hidden"
     AFTER_DUE_DATE = "after_due_date"
@@ -51,11 +51,11 @@ class VisibleWhen(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """How an instructor wants the results shown.
+    """An instructor's choices on how results are shown.
 
-    `total` are the points of the Gradescope assignment, to which the exercises' are scaled; None
-    leaves them as they are. `hidden_tests` tells when students see what became of the hidden tests
-    of an exercise; unless that is always, Gradescope shows them no total.
+    `total` is the maximum of the Gradescope assignment, to which points are scaled; None leaves
+    them unscaled. `hidden_tests` says when students see the results of hidden tests. Unless that
+    is always, Gradescope shows students no total.
     """
 
     total: float | None = None
@@ -64,7 +64,7 @@ class Display:
 
 
 def results(grade: Grade, display: Display) -> dict[str, Any]:
-    """Returns the results of a grading that ended."""
+    """Returns the results of a finished grading."""
     entries = [] if grade.status is GradeStatus.UNREADABLE else _entries(grade, display)
     score = total(entry["score"] for entry in entries)
     found = {
@@ -91,8 +91,8 @@ def progress(
 ) -> dict[str, Any]:
     """Returns the results so far, which Gradescope finds if grading is cut off now.
 
-    `worth` are the points of each exercise. Public and hidden tests are not told apart here, so
-    that everything is shown only when the hidden tests are.
+    `worth` are the points of each exercise. An entry mixes public and hidden tests, so students see
+    it only when they see hidden tests.
     """
     found, causes = by_exercise(reached), causes_of(reached)
     own = {exercise: found.get(exercise, []) for exercise in worth}
@@ -122,15 +122,12 @@ def progress(
 
 
 def not_graded(reason: str) -> dict[str, Any]:
-    """Returns the results where there is no grade, by the grader's fault."""
+    """Returns the results of a submission that has no grade, by the grader's fault."""
     return {"score": 0.0, "output": _no_fault_of_yours(reason), **_FORMATS, "tests": []}
 
 
 def total_points(metadata: str) -> float | None:
-    """Returns the assignment's points, from the text of `submission_metadata.json`.
-
-    Returns None if it has none.
-    """
+    """Returns the assignment's points in the text of `submission_metadata.json`, or None."""
     try:
         most = float(json.loads(metadata)["assignment"]["total_points"])
     except (ValueError, TypeError, LookupError, RecursionError):
@@ -162,7 +159,7 @@ def _no_fault_of_yours(reason: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The content of an entry: the verdicts that it describes, and those whose points it shows."""
+    """The content of an entry: the verdicts that it describes, and the verdicts that it counts."""
 
     name: str
     number: str
@@ -199,10 +196,11 @@ def _parts(grade: Grade, display: Display) -> Iterator[_Part]:
 def _parted(
     name: str, number: int, verdicts: Sequence[Verdict], shown: VisibleWhen
 ) -> Iterator[_Part]:
-    """Yields one part of the tests that students hold, and one of those that they do not.
+    """Yields a part of the public tests, and a part of the hidden tests.
 
-    How much the rest counts depends on all values: where some of these are hidden, it is counted
-    with them, or the points of the public tests would tell of the hidden ones.
+    Other aspects of an exercise count only in proportion to its correct values. If some tests of
+    values are hidden, public tests of other aspects are counted in the hidden part. Otherwise their
+    points would reveal the hidden results.
     """
     public = [verdict for verdict in verdicts if verdict.visibility is Visibility.PUBLIC]
     hidden = [verdict for verdict in verdicts if verdict.visibility is Visibility.HIDDEN]
@@ -219,7 +217,7 @@ def _parted(
 
 
 def _ungated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-    """Yields the verdicts without what they say of their exercise's values."""
+    """Yields the verdicts without the message lines about their exercise's values."""
     for verdict in verdicts:
         lines = (verdict.message or "").splitlines()
         left = "\n".join(line for line in lines if not line.endswith(OF_THE_VALUES))
@@ -248,9 +246,9 @@ _MESSAGE = 2000
 
 
 def prairielearn_results(grade: Grade) -> dict[str, Any]:
-    """Returns the results as an object: every test has its points, or there is no test.
+    """Returns the results as an object with a test for each exercise.
 
-    What could not be graded is not gradable, which costs no attempt.
+    A submission that is unreadable or not graded is marked as not gradable, which costs no attempt.
     """
     if not grade.is_complete:
         reason = shortened(plain(grade.message or "the grader does not say why"), _MESSAGE)
@@ -279,8 +277,6 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
 
 
 def _share(grade: Grade) -> float:
-    """Returns the share of the points, to a hundredth of a percent; 1 only if no point is
-    lacking.
-    """
+    """Returns the share of points, rounded down to 0.01 %, so that only full points give 1."""
     most = hundredths(grade.max_score)
     return hundredths(grade.score) * 10_000 // most / 10_000 if most else 0.0

@@ -29,7 +29,7 @@ _LONGEST = 300
 def junit_xml(suite_name: str, grades: Iterable[Grade]) -> str:
     """Returns the document as text.
 
-    `suite_name` is what all the grades are of, the assignment's name.
+    `suite_name` is the assignment's name.
     """
     document = io.StringIO()
     write_junit(suite_name, grades, document)
@@ -42,9 +42,9 @@ def write_junit(
     file: TextIO,
     settle: Callable[[Grade], Sequence[Settlement]] = lambda _: (),
 ) -> None:
-    """Writes the document; of the grades, one at a time is held in memory.
+    """Writes the document; holds one grade in memory at a time.
 
-    What people get in the end, as `settle` tells it, is in the properties.
+    A suite's properties hold the final points, which `settle` returns.
     """
     file.write('<?xml version="1.0" encoding="utf-8"?>\n')
     root = ET.Element("testsuites", {"name": plain(suite_name)})
@@ -86,7 +86,7 @@ def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
 
 
 def _final(own: Settlement, of_whom: bool) -> dict[str, str]:
-    """Returns the final points and why they are others than the machine's, where they are."""
+    """Returns properties with the final points and each change; none if nothing changed."""
     if not own.changes and not own.excused:
         return {}
     whose = f" ({', '.join(map(author_in_words, own.people))})" if of_whom else ""
@@ -99,7 +99,7 @@ def _final(own: Settlement, of_whom: bool) -> dict[str, str]:
 
 
 def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:
-    """Returns a test, which says all that is known of it: it may be the only one that is read."""
+    """Returns a test case with all that is known of the test: readers may look at one case only."""
     case = _element(
         "testcase",
         classname=verdict.exercise,
@@ -125,7 +125,7 @@ def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:
 
 
 def _case_without_tests(grade: Grade) -> Iterator[ET.Element]:
-    """Yields a case for what has none: an empty suite would be shown as if nothing were wrong."""
+    """Yields a case for an ungraded submission: an empty suite would look as if all were right."""
     if grade.status is GradeStatus.GRADED:
         return
     case = _element("testcase", classname="submission", name=grade.submission, time="0.000")
@@ -166,7 +166,7 @@ def _properties(values: Mapping[str, str]) -> ET.Element:
 
 
 def _element(tag: str, **attributes: str) -> ET.Element:
-    """Returns an element whose attributes XML can hold: control characters have no escape in it."""
+    """Returns an element, its attributes without control characters: XML has no escape for them."""
     return ET.Element(tag, {name: plain(value) for name, value in attributes.items()})
 
 

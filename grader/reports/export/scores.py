@@ -1,6 +1,6 @@
 """The points of each person of a class, without the tests, and the remarks about an export.
 
-The points are small enough to hold a whole class.
+The points of a whole class fit in memory at once.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from grader.results.results import Results
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The points that somebody got, and the most that were possible."""
+    """The points that a person got, and the maximum."""
 
     got: float
     of: float
 
     def scaled(self, of: float | None) -> float:
-        """Returns the points out of `of`; as they are if there is nothing to scale them to."""
+        """Returns the points scaled to the maximum `of`; unscaled if a maximum is None or 0."""
         return self.got * of / self.of if of and self.of else self.got
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The points of some people for a submission; a grade of only a part has no points.
+    """The points of some people for a submission; an incomplete grade has no points.
 
-    `words` say what went wrong; `suite` is the hash of the tests that judged it.
+    `words` are the causes in words; `suite` is the hash of the tests that judged the submission.
     """
 
     settlement: Settlement
@@ -49,9 +49,7 @@ class Score:
 
     @property
     def people(self) -> tuple[Author, ...]:
-        """Returns the people who get the points; where nobody is known, the submission's name
-        stands in.
-        """
+        """Returns the people who get the points; if unknown, one named like the submission."""
         return self.settlement.people
 
     @property
@@ -61,7 +59,7 @@ class Score:
 
     @property
     def total(self) -> Points | None:
-        """Returns the final points."""
+        """Returns the final points; None if there are none."""
         final = self.settlement.final
         return None if final is None else Points(final, points_of(self.settlement.worth))
 
@@ -77,17 +75,17 @@ class Score:
 
     @property
     def feedback(self) -> str:
-        """Returns the feedback for the people: the comments, the changes, and what went wrong."""
+        """Returns the feedback for the people: the comments, the changes, and the causes."""
         changed = [in_words(change) for change in self.settlement.changes]
         return "; ".join([*self.settlement.comments, *changed, self.words])
 
 
 @dataclass(frozen=True, slots=True)
 class ClassScores:
-    """The scores of a class, in its order, and who of a roster handed in nothing.
+    """The scores of a class, in its order, and the roster's people who handed in nothing.
 
-    `excused` are those of the latter who need not have, and why; `unsure` says of submissions why
-    it is not certain whose they are.
+    `excused` maps each excused absentee to the reason. `unsure` maps each submission of an
+    uncertain author to the reason.
     """
 
     assignment: str
@@ -98,7 +96,7 @@ class ClassScores:
 
     @property
     def max_score(self) -> float | None:
-        """Returns the points that the assignment is worth, as far as something was graded."""
+        """Returns the maximum points of the assignment; None if no submission has points."""
         return max((score.total.of for score in self.scores if score.total), default=None)
 
     @property
@@ -112,7 +110,7 @@ class ClassScores:
 
 
 def scores_of(grade: Grade, settling: Settling) -> tuple[Score, ...]:
-    """Returns the scores of one grade: one, unless its people get different points."""
+    """Returns the scores of one grade: several only if its people get different points."""
     words = complaints(grade)
     return tuple(Score(own, words, grade.suite_hash) for own in settling.settle(grade))
 
@@ -120,7 +118,7 @@ def scores_of(grade: Grade, settling: Settling) -> tuple[Score, ...]:
 def scored(
     results: Results, settling: Settling, scores: list[Score]
 ) -> Iterator[tuple[Grade, tuple[Score, ...]]]:
-    """Yields each grade with its score, and records the score in `scores`."""
+    """Yields each grade with its scores, and appends these to `scores`."""
     for grade in results.grades():
         own = scores_of(grade, settling)
         scores += own
@@ -135,7 +133,7 @@ def class_scores(results: Results, settling: Settling) -> ClassScores:
 
 
 def collected(results: Results, settling: Settling, scores: list[Score]) -> ClassScores:
-    """Returns a class whose scores are known."""
+    """Returns the class with these scores, its absentees and its uncertain submissions."""
     reasons = {person: settling.excused(person) for person in settling.absentees}
     excused = {person: why for person, why in reasons.items() if why}
     absentees, unsure = settling.absentees, settling.unsure
@@ -143,12 +141,12 @@ def collected(results: Results, settling: Settling, scores: list[Score]) -> Clas
 
 
 class ExportRefused(Refusal):
-    """Nothing can be exported; the text is one sentence that says why."""
+    """The error that nothing can be exported; its text is one sentence that says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A sentence, and whom it is about; `lost` if points of theirs are not in the export."""
+    """A sentence, and the people it is about; `lost` if their points are not in the export."""
 
     text: str
     about: tuple[str, ...] = ()
@@ -161,7 +159,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The text of an export, and what is to be said about it."""
+    """The text of an export, and remarks about it."""
 
     text: str
     remarks: tuple[Remark, ...] = ()
@@ -180,14 +178,14 @@ def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, 
 
 
 def described(person: Author) -> str:
-    """Returns a person as far as known: "Jane Doe (123, jane@uni.example)"."""
+    """Returns a person's known name, id and address: "Jane Doe (123, jane@uni.example)"."""
     known = [text for text in (person.name, person.id, person.email) if text]
     first, *others = known or ["somebody without a name"]
     return f"{first} ({', '.join(others)})" if others else first
 
 
 def handed_in(person: Author, submission: str) -> str:
-    """Returns a person and the submission that speaks for them, if its name says more."""
+    """Returns a person, with the submission's name unless both are the same text."""
     who = described(person)
     return who if submission == who else f"{who}, submission {submission}"
 
@@ -247,12 +245,12 @@ def _mixed(scores: ClassScores) -> Iterable[Remark]:
 
 
 def write_whole(file: Path, content: str | bytes) -> None:
-    """Writes `content`, text as UTF-8, beside `file`, then puts it in its place.
+    """Writes `content`, text as UTF-8, to a partial file, then renames that to `file`.
 
-    Folders on the way are made.
+    Creates missing parent folders.
 
     Raises:
-        ExportRefused: if it cannot be written.
+        ExportRefused: if the file cannot be written.
     """
     partial = file.with_name(f".{file.name}.partial")
     try:

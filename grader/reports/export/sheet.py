@@ -1,6 +1,6 @@
-"""An instructor's own CSV file: cells change one by one, every other byte stays.
+"""An instructor's own CSV file, edited cell by cell without a change to any other byte.
 
-A person is matched with the row that is theirs.
+It also holds the search for a person's row.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def figure(number: float, decimal: str = ".") -> str:
-    """Returns points with two decimals at most, as many as Canvas compares."""
+    """Returns points with at most two decimals, the precision that Canvas compares."""
     return points(number).replace(".", decimal)
 
 
@@ -38,7 +38,7 @@ def number_in(cell: str) -> float | None:
 def harmless(text: str) -> str:
     """Returns text that no spreadsheet takes for a formula; numbers stay as they are.
 
-    Control characters, which some readers stumble over, are dropped; line breaks and tabs stay.
+    Drops control characters, on which some readers fail, but keeps line breaks and tabs.
     """
     text = _CONTROL.sub("", text)
     risky = text[:1] in {"\t", "\r", "\n"} or text.lstrip().startswith(_FORMULA)
@@ -54,7 +54,7 @@ class Sheet:
     """Rows of cells as they are written in the file."""
 
     def __init__(self, text: str) -> None:
-        """Takes the text apart.
+        """Splits the text into cells.
 
         Raises:
             ExportRefused: if a quote is never closed.
@@ -77,7 +77,7 @@ class Sheet:
         """Returns the sheet in a file.
 
         Raises:
-            ExportRefused: if it cannot be read, or is no CSV in UTF-8.
+            ExportRefused: if the file cannot be read, or is not CSV in UTF-8.
         """
         try:
             return cls(file.read_bytes().decode("utf-8"))
@@ -110,7 +110,7 @@ class Sheet:
         return _said(cells[column]) if column < len(cells) else ""
 
     def put(self, row: int, column: int, text: str) -> None:
-        """Writes a cell, in quotes if it was quoted before or has to be."""
+        """Writes a cell, in quotes if it was quoted before or needs quotes."""
         cells = self._rows[row]
         cells.extend([""] * (column + 1 - len(cells)))
         was_quoted = cells[column].startswith('"')
@@ -123,7 +123,7 @@ def row_text(cells: list[str]) -> str:
 
 
 def _written(text: str, separator: str) -> str:
-    """Returns a cell, in quotes if some reader would otherwise end it too early."""
+    """Returns a cell, in quotes if a reader could otherwise end it too early."""
     return _quoted(text) if any(mark in text for mark in f'{separator};"\t\r\n') else text
 
 
@@ -132,7 +132,7 @@ def _quoted(text: str) -> str:
 
 
 def _cells(text: str, separator: str) -> Iterator[tuple[str, str]]:
-    """Yields each cell as it is written, and what ends it."""
+    """Yields each cell as it is written, and the separator or line end that follows it."""
     plain = rf"[^{separator}\r\n]*"
     cell = re.compile(rf'({_QUOTED_CELL.pattern}{plain}|(?!"){plain})({separator}|\r\n|\r|\n|\Z)')
     place, end = 0, ""
@@ -164,7 +164,7 @@ def _said(raw: str) -> str:
     return quoted[1].replace('""', '"') + raw[quoted.end() :]
 
 
-# How downloads name what somebody handed in: `doejane_LATE_123_4567_rope.zip`, `Jane Doe_123_…`.
+# Names of submissions in downloads: `doejane_LATE_123_4567_rope.zip`, `Jane Doe_123_…`.
 _NAME_AND_NUMBER = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>[0-9]+)(?:_.*)?", re.DOTALL)
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -173,9 +173,9 @@ _WORDS = re.compile(r"[^\W_]+")
 class PersonRow:
     """A person's row in a platform's file.
 
-    `number` is its place in the file; `label` names it in messages; `keys` are what the platform
-    knows the person by, its own number first; `names` are what the person is called there, and
-    `groups` what a group may be called that the person is in.
+    `number` is the row's place in the file; `label` names it in messages. `keys` are the platform's
+    identifiers of the person, its own number first. `names` are the person's names there, and
+    `groups` the possible names of the person's group.
     """
 
     number: int
@@ -194,15 +194,15 @@ class Found:
 
 
 class NoRow(Exception):
-    """No row is surely the person's; the text says why, and is empty if there simply is none."""
+    """The error that no row is surely the person's; its text says why, or is "" if none fits."""
 
 
 class Directory:
-    """Finds people in the rows of a file.
+    """An index of people over the rows of a file.
 
-    An id speaks first (against each kind of key in turn), then the e-mail address, then the name;
-    a person of whom nothing is known but a name may be called by any of the three. Where two of
-    them point at different rows, nobody's points are put down.
+    An id is tried first (against each kind of key in turn), then the e-mail address, then the name.
+    If only a name is known, it may be any of the three. If two of them lead to different rows, the
+    person has no row.
     """
 
     def __init__(self, rows: Iterable[PersonRow]) -> None:
@@ -223,7 +223,7 @@ class Directory:
         """Returns the person's row; the rows of its members if the person is a group.
 
         Raises:
-            NoRow: if there is none, or it is not certain which it is.
+            NoRow: if there is no row, or the right one is uncertain.
         """
         by_id = self._with_key(person.id, person.name)
         is_exact = bool(by_id)
@@ -248,10 +248,10 @@ class Directory:
         return Found(tuple(self._rows[number] for number in sorted(members)), is_exact=False)
 
     def _with_key(self, key: str, name: str = "") -> set[int]:
-        """Returns the rows with this key, of the most trustworthy kind that has any.
+        """Returns the rows with this key, from the most trustworthy kind of key that has any.
 
-        A platform's own numbers are small, and other numbers, of rosters and groups, are equal to
-        them by chance: there, the names must have something in common.
+        A platform's own numbers are small, so that numbers of rosters and groups equal them by
+        chance. For these numbers, the names must also have something in common.
         """
         for depth, index in enumerate(self._by_key if _key(key) else ()):
             rows = index.get(_key(key), set())
@@ -262,7 +262,7 @@ class Directory:
         return set()
 
     def _with_name_and_number(self, name: str) -> set[int]:
-        """Returns the row whose number stands after its person's name.
+        """Returns the row that fits both parts of a text: a name, and a number after it.
 
         A number alone proves nothing.
         """
@@ -279,7 +279,7 @@ class Directory:
 
 
 def _agreed(witnesses: Mapping[str, set[int]]) -> int:
-    """Returns the one row that no witness speaks against."""
+    """Returns the one row on which all witnesses agree; raises NoRow if there is none."""
     (first, rows), *others = witnesses.items()
     for by, found in others:
         if len(rows) > 1 and rows & found:
@@ -298,7 +298,7 @@ def _has_another_address(row: PersonRow, person: Author) -> bool:
 
 
 def _alike(name: str, others: Iterable[str]) -> bool:
-    """Returns whether names have a word in common, apart or together, or one is unknown."""
+    """Returns whether names have a word in common, also run together, or one name is unknown."""
     own = set(_words(name))
     theirs = {word for other in others for word in _words(other)}
     return not own or not theirs or bool(own & theirs) or _run_together(own, theirs)

@@ -1,4 +1,4 @@
-"""Two batches over one class compared: who went up or down, where, and why."""
+"""The comparison of two batches over one class: who went up or down, where, and why."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EPSILON = 1e-6
 class VerdictSummary:
     """The parts of a verdict that a comparison needs, unless the test simply passed.
 
-    `sentence` is the text for a person: the mistake with its id beside it, or the message.
+    `sentence` is the text for a person: the mistake followed by its id, or the message.
     """
 
     status: Status
@@ -46,9 +46,7 @@ class FormerGrade:
 
     @classmethod
     def of(cls, grade: Grade) -> FormerGrade:
-        """Returns the parts of a grade that a comparison needs; without a score if it is not
-        complete.
-        """
+        """Returns the parts of a grade that a comparison needs; no score if it is incomplete."""
         exercises = {each.exercise: each.score for each in standings(grade)}
         tests = {test.id: test for test in grade.tests}
         return cls(grade.status, _score(grade, grade.is_complete), exercises, tests)
@@ -56,7 +54,7 @@ class FormerGrade:
 
 @dataclass(frozen=True, slots=True)
 class ExerciseChange:
-    """An exercise in which a submission has other points than before, with the reasons."""
+    """An exercise in which a submission's points or verdicts changed, with the reasons."""
 
     exercise: str
     before: float
@@ -66,7 +64,7 @@ class ExerciseChange:
 
 @dataclass(frozen=True, slots=True)
 class GradeChange:
-    """A submission whose grade is another than before; a score is None where there is no grade."""
+    """A submission whose grade changed; a score is None if there is no grade."""
 
     name: str
     page: str
@@ -77,13 +75,13 @@ class GradeChange:
 
     @property
     def difference(self) -> float:
-        """Returns the points that it gained, or lost where it is negative."""
+        """Returns the points that the submission gained; negative if it lost points."""
         return (self.after or 0.0) - (self.before or 0.0)
 
 
 @dataclass(slots=True)
 class TestCount:
-    """How a test ended otherwise than before, and for how many submissions."""
+    """The changes of a test's outcome, with the number of submissions for each."""
 
     exercise: str
     test: str
@@ -91,13 +89,13 @@ class TestCount:
 
     @property
     def count(self) -> int:
-        """Returns how many submissions there are for which it did."""
+        """Returns the number of submissions for which the outcome changed."""
         return self.ways.total()
 
 
 @dataclass(slots=True)
 class Changes:
-    """The differences from an earlier batch; the grades of the later batch fill it one by one."""
+    """The differences from an earlier batch, filled with the later batch's grades one by one."""
 
     same: int = 0
     up: list[GradeChange] = field(default_factory=list)
@@ -111,7 +109,7 @@ class Changes:
     _scores: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, graded: Graded, earlier: Grade | None) -> None:
-        """Adds a grade of the later batch, with the earlier one if there is one."""
+        """Adds a grade of the later batch, with the earlier batch's grade if there is one."""
         grade, page = graded.grade, graded.page
         name, score = one_line(grade.submission, _LONGEST_NAME), _score(grade, graded.complete)
         if earlier is None:
@@ -138,7 +136,7 @@ class Changes:
 
     @property
     def means(self) -> tuple[float, float] | None:
-        """Returns the mean before and after, of those that have a grade in both."""
+        """Returns the mean scores before and after, of the submissions graded in both batches."""
         if not self._scores:
             return None
         before, after = zip(*self._scores, strict=True)
@@ -197,7 +195,7 @@ def _reason(grade: Grade, before: FormerGrade) -> str:
 
 
 def _reasons(tests: Iterable[Verdict], before: FormerGrade) -> Iterator[str]:
-    """Yields the reasons why an exercise has other points, each once: the commonest first."""
+    """Yields the different reasons for an exercise's change, the commonest first."""
     reasons = Counter(
         reason for test in tests for reason in _reasons_of(test, before.tests.get(test.id))
     )
@@ -228,7 +226,7 @@ def _reasons_of(test: Verdict, earlier: Verdict | None) -> Iterable[str]:
 
 
 def _are_alike(one: Verdict, other: Verdict) -> bool:
-    """Returns whether two grades are equal in all that the comparison shows."""
+    """Returns whether two verdicts are equal in all that the comparison shows."""
     return (
         one.status is other.status
         and one.score == other.score

@@ -1,4 +1,4 @@
-"""A class as its page holds it: counts, and columns for the page's script."""
+"""The data of a class's page: its submissions, counts, and columns for the page's script."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.reports.suite_quality import ErrorSpread, ExerciseTests
 from grader.results.decisions.settlement import Settlement, in_words
 
 BINS = 20
-# One letter for the outcome of a test; a test that a submission has no verdict for is a dot.
+# One letter for each outcome of a test; a dot stands for a missing verdict.
 LETTERS = {
     Status.PASSED: "p",
     Status.FAILED: "f",
@@ -29,7 +29,7 @@ LETTERS = {
     Status.NOT_GRADED: "n",
 }
 _ABSENT = "."
-# Of a submission that could not be read no test says anything.
+# Stands for each test of an unreadable submission, on which no test says anything.
 _UNREADABLE = "u"
 # A submission that was not graded, or not read, fails no test.
 _NOT_FAILED = f"p{_ABSENT}{LETTERS[Status.NOT_GRADED]}{_UNREADABLE}"
@@ -40,7 +40,7 @@ _LONGEST_CHANGES = 600
 
 @dataclass(slots=True)
 class ExerciseCount:
-    """How a class stands in one exercise."""
+    """The scores and standings of a class in one exercise."""
 
     name: str
     max_score: float = 0.0
@@ -57,7 +57,7 @@ class ExerciseCount:
         return statistics.fmean(self.scores) if self.scores else 0.0
 
     def add(self, standing: Standing, score: float, max_score: float) -> None:
-        """Adds the standing of a submission that could be read; not graded ones are passed over."""
+        """Adds the standing of a readable submission; ignores an ungraded one."""
         if standing is Standing.NOT_GRADED:
             return
         self.scores.append(score)
@@ -75,12 +75,13 @@ class ExerciseCount:
 
 @dataclass(frozen=True, slots=True)
 class ClassEntry:
-    """One submission in the list of the class; `status` is not graded where a test was not.
+    """One submission in the list of the class; its status is NOT_GRADED if a test was not judged.
 
-    `short` is the first that went wrong, `phrases` all of it. `score` is what it gets in the end,
-    `machine` what its tests gave; `changed` says why they differ, `marks` what else to know of it.
-    `counts` is false where another one was taken instead, `is_settled` true where somebody decided
-    about it. `keys` tell its people from others.
+    `short` is the first cause, and `phrases` are the first few in words. `score` holds the final
+    points and `machine` the tests' points; `changed` says why they differ. `marks` are labels, for
+    example "excused". `counts` is False if another submission is taken instead, or all people are
+    excused. `is_settled` is True if a decision concerns it. `keys` are its people with an id or an
+    e-mail address.
     """
 
     submission: str
@@ -108,13 +109,13 @@ class ClassEntry:
 
     @property
     def words(self) -> str:
-        """Returns all that went wrong."""
+        """Returns the phrases as one text."""
         return "; ".join(self.phrases)
 
 
 @dataclass(slots=True)
 class ClassData:
-    """The class, filled by one submission after the other."""
+    """The data of a class, filled submission by submission."""
 
     entries: list[ClassEntry] = field(default_factory=list)
     exercises: dict[str, ExerciseCount] = field(default_factory=dict)
@@ -125,7 +126,7 @@ class ClassData:
     _spreads: dict[str, ErrorSpread] = field(default_factory=dict)
 
     def add(self, graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> None:
-        """Adds a submission, with what its people get."""
+        """Adds a submission, with the settlements of its people."""
         place, grade = len(self.entries), graded.grade
         self.entries.append(_entry(graded, authors, settled))
         self.notes += [(place, one_line(note, 300)) for note in grade.notes]
@@ -143,7 +144,7 @@ class ClassData:
         self._outcomes.append(self._add_tests(grade))
 
     def _add_tests(self, grade: Grade) -> str:
-        """Returns the letters of the outcomes, in the order in which the tests were first seen."""
+        """Records a grade's tests; returns the letters of known tests, in order of recording."""
         letters = {}
         for test in grade.tests:
             self._tests.setdefault(test.id, test)
@@ -157,7 +158,7 @@ class ClassData:
 
     @property
     def scores(self) -> list[float]:
-        """Returns the scores of those that could be graded, and that count for somebody."""
+        """Returns the scores of the graded submissions that count."""
         return [
             entry.score
             for entry in self.entries
@@ -169,9 +170,7 @@ class ClassData:
         return [place for place, entry in enumerate(self.entries) if entry.status is status]
 
     def exercise_tests(self) -> list[ExerciseTests]:
-        """Returns each exercise's tests with their outcomes in the class, for readable
-        submissions.
-        """
+        """Returns each exercise's tests with their outcomes in the readable submissions."""
         tests = self._ordered_tests()
         told = {
             (test, letter): self._tests[test]._replace(status=status)
@@ -189,7 +188,7 @@ class ClassData:
         return [*found.values()]
 
     def columns(self, kinds: Sequence[ProblemCount]) -> dict[str, Any]:
-        """Returns the class for the page's script, by columns: an array has no names to repeat."""
+        """Returns the class by columns for the page's script: arrays repeat no field names."""
         tests = self._ordered_tests()
         numbers = {test: number for number, test in enumerate(tests)}
         exercises = list(self.exercises)
@@ -205,7 +204,7 @@ class ClassData:
         }
 
     def failed_tests(self) -> list[tuple[str, str, int]]:
-        """Returns each test that somebody fails: its exercise, its name, and how many fail it."""
+        """Returns each failed test: its exercise, its name, and how many submissions fail it."""
         tests = self._ordered_tests()
         found = []
         for test, letters in zip(tests, zip(*self._patterns(tests), strict=True), strict=False):
@@ -238,16 +237,13 @@ class ClassData:
         return ["".join([letters[number] for number in order]) for letters in whole]
 
     def _ordered_tests(self) -> list[str]:
-        """Returns the tests by exercise, as the exercises come.
-
-        They were added as each grade has them.
-        """
+        """Returns the tests grouped by exercise: they are recorded in the order of the grades."""
         order = {name: number for number, name in enumerate(self.exercises)}
         return sorted(self._tests, key=lambda t: order[one_line(self._tests[t].exercise)])
 
 
 def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> ClassEntry:
-    """Returns a submission's entry. If members have different points, it shows the first one's."""
+    """Returns a submission's entry; if members' points differ, it shows the first ones."""
     grade = graded.grade
     people = ", ".join(person_in_words(author) for author in authors)
     own = settled[0] if settled else None
@@ -287,12 +283,12 @@ def _marks(settled: Sequence[Settlement]) -> Iterator[str]:
 
 
 def person_in_words(author: Author) -> str:
-    """Returns a person's name, or whatever else is known of them."""
+    """Returns a person's name, or else the e-mail address or the id."""
     return one_line(author.name or author.email or author.id)
 
 
 def _option(kind: ProblemCount) -> str:
-    """Returns the label of a kind in a list of choices: the sentence, with the id beside it."""
+    """Returns the label of a kind in a list of choices: the sentence, followed by the id."""
     return f"{one_line(kind.explanation, 80)} [{kind.words}]" if kind.explanation else kind.words
 
 
@@ -305,7 +301,7 @@ def _test_name(verdict: Verdict) -> str:
 
 
 def _times(ratio: float | None) -> float | None:
-    """Returns an error as a multiple of what is allowed; -1 for one that no number tells."""
+    """Returns an error as a multiple of the tolerance; -1 for infinity and NaN."""
     if ratio is None:
         return None
     return float(f"{ratio:.3g}") if ratio < float("inf") else -1.0

@@ -1,4 +1,4 @@
-"""The parts of a class that wait for a decision: clusters of unnamed answers, and ungraded work."""
+"""The open decisions of a class, and its clusters of unrecognised wrong answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from grader.results.results import Results
 
 _MOST = 30
 _ROWS, _COLUMNS = 6, 8
-# Of what differs by less than this, relative to the larger, nobody sees a difference.
+# Values with a smaller difference, relative to the larger one, are shown as equal.
 _SAME = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One number of an answer, and whether it is another one than was expected."""
+    """One value of a tensor, and whether it differs from the expected value."""
 
     number: str
     wrong: bool
@@ -31,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ShownTensor:
-    """The beginning of a small tensor: what came, by rows, beside what was expected."""
+    """The first rows of a small tensor: the expected values, and the values of the answer."""
 
     what: str
     expected: tuple[tuple[Cell, ...], ...]
@@ -40,7 +40,7 @@ class ShownTensor:
 
 @dataclass(frozen=True, slots=True)
 class MemberLines:
-    """The lines of one member of a group, whose first has the number `first`."""
+    """Source lines of one member of a group; `first` is the number of the first line."""
 
     submission: str
     file: str
@@ -50,7 +50,7 @@ class MemberLines:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCluster:
-    """A group: what it is, who is in it, where it shows, and two of its sources."""
+    """A group of equal wrong answers: its label, its members, its tests, and some sources."""
 
     id: str
     said: str
@@ -67,7 +67,7 @@ def nameless(results: Results, entries: Iterable[ClassEntry]) -> list[UnknownClu
     """Returns the groups of a class with two members or more, the largest first.
 
     Raises:
-        BadNames: if what an instructor named cannot be read.
+        BadNames: if the instructor's names of mistakes cannot be read.
         StoreError: if the results cannot be read.
     """
     by_name = {entry.submission: entry for entry in entries}
@@ -97,7 +97,7 @@ def _shown(
 
 
 def _picture(group: AnswerCluster, results: Results) -> ShownTensor | None:
-    """Returns the smallest picture of a member in which the group is wrong."""
+    """Returns the smallest picture of the first member, from a test that the group fails."""
     grades = results.grades_of(group.members[:1], whole=True)
     seen = [one for grade in grades for one in grade.evidence.pictures if one.test in group.tests]
     return _beginning(min(seen, key=lambda one: len(one.expected))) if seen else None
@@ -127,10 +127,10 @@ def _source(submission: str, excerpt: Excerpt) -> MemberLines:
 
 @dataclass(frozen=True, slots=True)
 class OpenDecision:
-    """Something to decide: what, how, and about which submissions, each with a few words.
+    """A decision to take: its title, advice, and the submissions concerned, with a few words.
 
-    `key` is for the page's own links; an `alarm` keeps somebody's points from being known; `lines`
-    are of no submission.
+    `key` is for the page's own links. An `alarm` means that the points of a person are unknown.
+    `lines` belong to no submission.
     """
 
     key: str
@@ -143,22 +143,22 @@ class OpenDecision:
 
     @property
     def in_short(self) -> tuple[str, str]:
-        """Returns how much there is of what, and the command that decides it, if there is one."""
+        """Returns the count and the title, and the command that decides it or ""."""
         return f"{self.count} {self.title}", self.command
 
     @property
     def by_words(self) -> dict[str, list[ClassEntry]]:
-        """Returns the few words, each with the submissions about which they are said."""
+        """Returns each text about submissions, with the submissions that it is about."""
         return by_words(self.about)
 
     @property
     def count(self) -> int:
-        """Returns how much there is to decide."""
+        """Returns the number of submissions or lines to decide about."""
         return len(self.about) or len(self.lines)
 
 
 def by_words(told: Iterable[tuple[ClassEntry, str]]) -> dict[str, list[ClassEntry]]:
-    """Returns each text once, with the entries about which it is said."""
+    """Returns each text once, with the entries that it is about."""
     found: dict[str, list[ClassEntry]] = {}
     for entry, words in told:
         found.setdefault(words, []).append(entry)
@@ -168,10 +168,10 @@ def by_words(told: Iterable[tuple[ClassEntry, str]]) -> dict[str, list[ClassEntr
 def needs(
     found: ClassData, unsure: Mapping[str, str], groups: Sequence[UnknownCluster] = ()
 ) -> list[OpenDecision]:
-    """Returns all that is to be decided, the most pressing first.
+    """Returns the open decisions, the most urgent first.
 
-    `unsure` says of submissions, by their names, why it is not certain whose they are; `groups`
-    are those of wrong answers.
+    `unsure` maps the name of each submission of an uncertain author to the reason. `groups` are
+    the groups of wrong answers.
     """
     return [need for need in _all(found, unsure, groups) if need.count]
 
@@ -254,7 +254,7 @@ def _all(
 
 
 def weak(found: ClassData) -> Iterator[str]:
-    """Yields the complaints about the tests of each exercise that there are complaints about."""
+    """Yields the complaints about each exercise's tests, in one line, if there are some."""
     for one in found.exercise_tests():
         if said := [*complaints(one)]:
             yield f"{one_line(one.name)}: {'; '.join(said)}"

@@ -1,4 +1,4 @@
-"""A grade with all that its pages say of it, worked out once, and the counts of a class."""
+"""A grade with the data that its pages show, and the counts of a class's problems."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SHORT = 72
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A grade, the name of its page's file, how it stands in each exercise, what went wrong.
+    """A grade with its page's file name, its standings, its causes, and these in words.
 
-    `complete` says whether every test was judged; `tests` are the verdicts of each exercise, with
-    what came back among their scores, as it is in what causes cost. `phrases` say what went wrong,
-    `short` the first of it.
+    `complete` says whether every test was judged. `tests` are the verdicts of each exercise. Their
+    scores and the costs of causes include the points that exercises get back. `phrases` are the
+    first causes in words; `short` is the very first one.
     """
 
     grade: Grade
@@ -47,7 +47,7 @@ class Graded:
 
     @classmethod
     def of(cls, grade: Grade) -> Graded:
-        """Returns a grade with all that a page says about it."""
+        """Returns a grade with the data that a page shows."""
         exercises = [standing_of(of_one) for of_one in by_exercise(grade.tests).values()]
         credited = credited_tests(grade)
         tests, causes = by_exercise(credited), causes_of(credited)
@@ -61,11 +61,11 @@ _LONGEST_CHANGE = 800
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The headline, whether there is a number in it, and each change and comment.
+    """A submission's settlement in words: its points, changes and comments.
 
-    `score` of `worth` points is the final one. `differ` says that members get different points:
-    what is shown is what they have in common. `counts` is false where another submission was taken
-    instead. `exercises` are the points of those whose points were changed.
+    `score` of `worth` points are final. `differ` says that members get different points; the
+    changes are then the common ones. `counts` is False if another submission is taken instead.
+    `exercises` holds the final points of each exercise whose points changed.
     """
 
     score: str
@@ -101,13 +101,13 @@ def settled_in_words(settled: tuple[Settlement, ...]) -> Settled:
 
 
 _LONGEST = 300
-# A submission can raise whatever it likes: kinds beyond this many are only counted.
+# A submission can raise any exception: kinds beyond this number are only counted.
 _MOST = 60
 
 
 @dataclass(slots=True)
 class ProblemCount:
-    """One thing that went wrong: what it is, in which exercises, and in whose submissions.
+    """One kind of problem: its words, the exercises that have it, and the submissions.
 
     `who` are the submissions' places in the class. A known mistake has an explanation and a hint.
     """
@@ -119,7 +119,7 @@ class ProblemCount:
     who: list[int] = field(default_factory=list)
 
     def add(self, place: int, exercises: Iterable[str]) -> None:
-        """Adds a submission, once, with the exercises in which it happened to it."""
+        """Adds a submission once, with its exercises that have the problem."""
         self.who.append(place)
         for exercise in exercises:
             self.exercises[exercise] = self.exercises.get(exercise, 0) + 1
@@ -127,7 +127,7 @@ class ProblemCount:
 
 @dataclass(slots=True)
 class MistakeCounts:
-    """Known mistakes, what else went wrong, and what was remarked on tests that passed."""
+    """The counts of known mistakes, of other problems, and of remarks on passed tests."""
 
     mistakes: dict[str, ProblemCount] = field(default_factory=dict)
     others: dict[str, ProblemCount] = field(default_factory=dict)
@@ -145,14 +145,14 @@ class MistakeCounts:
         remarked: dict[str, set[str]] = {}
         for note, verdicts in notes(graded.grade.tests).items():
             if note.endswith(OF_THE_VALUES):
-                continue  # that values are wrong is told already
+                continue  # wrong values are already counted
             words = one_line(note, _LONGEST)
             remarked.setdefault(words, set()).update(verdict.exercise for verdict in verdicts)
         for words, noted in remarked.items():
             self.remarks.setdefault(words, ProblemCount(words)).add(place, sorted(noted))
 
     def _add_mistakes(self, place: int, causes: Iterable[Cause]) -> set[str]:
-        """Adds the known mistakes; the exercises that they, and what follows from them, fail."""
+        """Adds the known mistakes; returns the exercises that they and their effects fail."""
         made: dict[str, dict[str, None]] = {}
         for cause in causes:
             named = [name for name in cause.exercises if cause.mistake_of(name) is not None]
@@ -161,7 +161,7 @@ class MistakeCounts:
                 name = one_line(mistake.mistake)
                 made.setdefault(name, {}).update(exercises)
                 if name not in self.mistakes:
-                    # The first is at the root: others only say that it is the same.
+                    # The first one is at the root: explanations of others only refer to it.
                     told = plain(mistake.explanation), plain(mistake.hint)
                     self.mistakes[name] = ProblemCount(name, *told)
         for name, exercises in made.items():
@@ -170,17 +170,17 @@ class MistakeCounts:
 
 
 def ranked(kinds: Iterable[ProblemCount]) -> tuple[list[ProblemCount], int]:
-    """Returns the kinds that most submissions share, first, and how many more there are."""
+    """Returns the kinds that most submissions share, and the number of kinds left out."""
     ordered = sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))
     return ordered[:_MOST], max(len(ordered) - _MOST, 0)
 
 
 def _kind_of(exercise: ExerciseStanding) -> str:
-    """Returns the words that an exercise shares with others that went wrong in the same way."""
+    """Returns the kind of an exercise's problem, in words that equal problems share."""
     telling = exercise.telling
     if exercise.standing is Standing.ERROR and telling is not None:
         return one_line(f"error {FailedTest.of(telling).outcome}")
     if exercise.standing is Standing.PARTIAL:
-        # The first aspect alone: a line for each combination would hide what they share.
+        # Use the first aspect alone: a line for each combination would hide common problems.
         return f"values right, {exercise.lacking[0]} not yet"
     return exercise.words

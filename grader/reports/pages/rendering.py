@@ -1,8 +1,8 @@
-"""Pages that hold all they need, and folders of them that are written as a whole.
+"""Self-contained pages, and folders of pages that are written as a whole.
 
-A page is one file: it opens from disk, and can be sent to somebody, without anything beside it. Its
-style and its script are in it, and its content security policy names their hashes. So whatever
-markup a submission smuggled past the escaping would still be neither style nor script to a browser.
+A page is one file: it opens from disk, and can be sent to a person, without other files. Its style
+and its script are in it, and its content security policy names their hashes. If a submission's
+markup got past the escaping, a browser would still not accept it as style or script.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from grader.core.scratch import new_scratch
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade
 
-# Pages of who has code in common, beside the results.
+# The folders of similarity pages, beside the results.
 ALIKE = "alike"
 ALIKE_ANONYMOUS = "alike-anonymous"
 _OTHERS = re.compile(r"[^a-z0-9]+")
@@ -35,10 +35,10 @@ _LONGEST = 40
 
 
 def page_name(grade: Grade) -> str:
-    """Returns a name that any file system takes and that is no other submission's.
+    """Returns a unique name for a submission's page, which any file system accepts.
 
-    It depends on the content of the submission and the seed of the batch: who has seen one page's
-    name, on a server for instance, cannot tell that of another's.
+    The name depends on the submission's content and the batch's seed. A person who sees the name of
+    one page, on a server for instance, cannot guess the name of another.
     """
     letters = unicodedata.normalize("NFKD", grade.submission[: 4 * _LONGEST]).lower()
     slug = _OTHERS.sub("-", letters.encode("ascii", "ignore").decode()).strip("-")[:_LONGEST]
@@ -53,19 +53,19 @@ _OURS = b'<meta name="generator" content="grader">'
 
 
 class NotWritten(Refusal):
-    """The pages cannot be written; the text is one sentence that says why, and what to do."""
+    """The error that pages cannot be written; its text is one sentence: why, and what to do."""
 
 
 @contextlib.contextmanager
 def whole_folder(
     folder: Path, marked: str = INDEX, mark: bytes = _OURS, what: str = "report"
 ) -> Iterator[Path]:
-    """Provides an empty folder, which takes the place of `folder` and of what is in it at the end.
+    """Provides an empty folder, which replaces `folder` and its content at the end.
 
-    What may be replaced has a file, `marked`, with `mark` at its beginning: by default pages.
+    A folder with content may be replaced only if `mark` is near the beginning of its file `marked`.
 
     Raises:
-        NotWritten: if something else lies there, or the disk refuses.
+        NotWritten: if `folder` has other content, or the disk refuses.
     """
     try:
         _refuse_foreign(folder, folder / marked, mark, what)
@@ -83,7 +83,7 @@ def whole_folder(
 
 
 def _refuse_foreign(folder: Path, marked: Path, mark: bytes, what: str) -> None:
-    """Refuses a folder that holds anything which was not left there by who writes now."""
+    """Raises NotWritten if a folder has content without the mark of an earlier output."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if folder.is_dir() and marked.is_file():
@@ -115,14 +115,14 @@ class Assets:
 
 @cache
 def assets(styles: tuple[str, ...], scripts: tuple[str, ...]) -> Assets:
-    """Returns the assets that these files of the package make up, in their order."""
+    """Returns the assets made from these files of the package, in their order."""
     style, script = "\n".join(map(_text, styles)), "\n".join(map(_text, scripts))
     policy = _POLICY.format(script=_hash(script), style=_hash(style))
     return Assets(Markup(style), Markup(script), policy)
 
 
 def render(template: str, **content: object) -> str:
-    """Returns the page that a template makes of its content; every text in it is escaped."""
+    """Returns a template's page, filled with its content; every text in it is escaped."""
     return _environment().get_template(template).render(content)
 
 
@@ -134,7 +134,7 @@ def as_json(data: object) -> Markup:
 
 @lru_cache(maxsize=1024)
 def breakable(name: str) -> Markup:
-    """Returns a name of code that may be broken after its underscores in a narrow column."""
+    """Returns an identifier that a narrow column may break after underscores."""
     return escape(name).replace("_", Markup("_<wbr>"))
 
 
@@ -158,11 +158,11 @@ def _environment() -> Environment:
 
 
 def _text(file: str) -> str:
-    """Returns a file of the package, without indentation: it is in every page."""
+    """Returns a file of the package without indentation, since every page contains it."""
     lines = files("grader.reports.pages").joinpath(file).read_text(encoding="utf-8").splitlines()
     return "\n".join(stripped for line in lines if (stripped := line.strip()))
 
 
 def _hash(text: str) -> str:
-    """Returns the text as a source of a content security policy (CSP level 3, "hash-source")."""
+    """Returns a text's hash for a content security policy (CSP level 3, "hash-source")."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

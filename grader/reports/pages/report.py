@@ -1,6 +1,6 @@
-"""The folder of pages, written as a whole or not at all, and the page of the class in it.
+"""The report: a folder of pages, written whole or not at all, and the page of the class in it.
 
-That page is for instructors only.
+The page of the class is for instructors only.
 """
 
 from __future__ import annotations
@@ -74,13 +74,12 @@ def class_page(
     groups: Sequence[UnknownCluster],
     open_decisions: Sequence[OpenDecision],
 ) -> str:
-    """Returns the page of a class; `compared` if there is a page of what changed beside it.
+    """Returns the page of a class.
 
-    `alike` is where the page of who has code in common lies, if there is one.
-
-    `groups` answer alike without a known mistake; `open_decisions` wait for the instructor.
-
-    `made_of` names what it was made of, for who wants to know whether it is still current.
+    `compared` says whether a page of changes lies beside it. `made_of` identifies the data that
+    the page is made from; `current_report` compares it. `alike` is the path of the similarity page,
+    or "". `groups` are groups of unrecognised wrong answers. `open_decisions` wait for the
+    instructor.
     """
     mistakes, unlisted_mistakes = ranked(found.counts.mistakes.values())
     others, unlisted_others = ranked(found.counts.others.values())
@@ -134,7 +133,7 @@ def _spread(scores: Sequence[float], most: float) -> ScoreSpread | None:
 
 
 def _histogram(scores: Iterable[float], most: float) -> list[int]:
-    """Returns how many scores lie in each of `BINS` equal parts, the full one in the last."""
+    """Returns the number of scores in each of `BINS` equal parts; the last includes full scores."""
     counts = [0] * BINS
     for score in scores:
         share = score / most if most else 0.0
@@ -144,16 +143,16 @@ def _histogram(scores: Iterable[float], most: float) -> list[int]:
 
 CHANGES = "changes.html"
 SUBMISSIONS = "submissions"
-# Grades are read a few at a time: who writes to the store never waits for a whole report.
+# Read a few grades at a time, so that a writer to the store never waits for a whole report.
 _READ_AT_ONCE = 50
 _NEEDS = re.compile(rb'name="results" content="([^"]*)"><meta name="needs" content="([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report that was written: its first page, and what changed if two batches were compared.
+    """A written report: its first page, and the changes if two batches were compared.
 
-    `needs` are what waits for the instructor, each in words and with the command that decides it.
+    `needs` are the open decisions in words, each with the command that decides it.
     """
 
     index: Path
@@ -164,12 +163,12 @@ class Report:
 def write_report(results: Results, folder: Path, against: Results | None = None) -> Report:
     """Writes the pages of a batch in place of an earlier report in `folder`.
 
-    With `against`, another batch over the same class, a page says what changed since. Only
+    With `against`, another batch over the same class, one page shows the changes since then. Only
     `folder` is written to.
 
     Raises:
-        BadDecisions: if what was decided of these grades cannot be used.
-        NotWritten: if something else than a report lies there, or the disk refuses.
+        BadDecisions: if the decisions about these grades cannot be used.
+        NotWritten: if `folder` holds anything but a report, or the disk refuses.
         StoreError: if results cannot be read.
     """
     settling = open_settling(results)
@@ -179,10 +178,10 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
 
 
 def current_report(results: Results, folder: Path) -> Report | None:
-    """Returns the report that lies there if it was made of these very results, by this grader.
+    """Returns the report in `folder` if this grader made it from these results, or else None.
 
     Raises:
-        BadDecisions: if what was decided of them cannot be used.
+        BadDecisions: if the decisions about these grades cannot be used.
     """
     wanted = _made_of(results, open_settling(results), _alike(results, folder)).encode()
     try:
@@ -237,7 +236,7 @@ def _write(
         content = changes_page(results.assignment, changes)
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
     imports = results.class_imports()
-    # Of what was compared with another batch there is more to see than of these results.
+    # A report with a comparison shows more than these results, so it is never current.
     made_of = "" if changes else _made_of(results, settling, alike)
     groups = nameless(results, found.entries)
     wanted = needs(found, settling.unsure, groups)

@@ -18,7 +18,7 @@ _SCRIPTS = ("assets/theme.js",)
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """A pair in the list: the names of both, numbers as percentages, and its page."""
+    """A row of the list of pairs: both names, shares in percent, and the pair's page."""
 
     one: str
     other: str
@@ -35,7 +35,7 @@ def alike_page(
 ) -> str:
     """Returns the list of pairs.
 
-    `class_page` is where the page of the class lies, if there is one.
+    `class_page` is the path of the page of the class, or "".
     """
     return render(
         "alike.html.jinja",
@@ -51,22 +51,22 @@ def alike_page(
 
 
 def percent(share: float) -> int:
-    """Returns a share as a whole number of hundredths."""
+    """Returns a share in whole percent, from 0 to 100."""
     return round(100 * min(max(share, 0.0), 1.0))
 
 
 _MOST_LINES = 4000
 _LONGEST_LINE = 400
-# What so many have beside these two is less telling than what these two alone have.
+# Passages of at most this many submissions are rare, and are marked in a darker colour.
 _FEW = 3
 Redacted = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class PassageLine:
-    """A line of code; `passage` is the number of the passage that it is in, 0 for none.
+    """A line of code; `passage` is the number of its passage, or 0.
 
-    `begins` says whether that one begins here; `few` whether few others have it.
+    `begins` says whether the passage begins here; `few` says whether few submissions have it.
     """
 
     number: int
@@ -78,7 +78,7 @@ class PassageLine:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One side: the submission's name, and its files with their lines."""
+    """One side of a pair's page: the submission's name, and its files with their lines."""
 
     side: str
     opposite: str
@@ -88,7 +88,7 @@ class Column:
 
 
 def pair_page(assignment: str, found: SideBySide, row: PairRow, redacted: Redacted) -> str:
-    """Returns the page of a pair; `redacted` is what becomes of the texts of both."""
+    """Returns the page of a pair; `redacted` is applied to the texts of both submissions."""
     columns = [
         _column(
             "abc"[place],
@@ -115,7 +115,7 @@ def pair_page(assignment: str, found: SideBySide, row: PairRow, redacted: Redact
 
 
 def lines_in_common(found: SideBySide) -> int:
-    """Returns how many lines of the first one lie in passages that both have."""
+    """Returns the number of the first submission's lines that are in common passages."""
     return len(_marked([passage.one for passage in found.passages]))
 
 
@@ -125,7 +125,7 @@ def _where(stretch: LineRange, sources: ComparedSources, redacted: Redacted) -> 
 
 
 def _marked(stretches: Iterable[LineRange]) -> Mapping[tuple[int, int], int]:
-    """Returns, by file and line, the number of the passage; of several the first."""
+    """Returns the number of each line's first passage, by file and line."""
     marked: dict[tuple[int, int], int] = {}
     for number, stretch in enumerate(stretches, 1):
         for line in range(stretch.first, stretch.last + 1):
@@ -171,13 +171,13 @@ def write_alike(
     report: Path,
     redacted: Redacted = str,
 ) -> Path:
-    """Writes the list of pairs and a page for each, in place of those in `folder`; its index.
+    """Writes the list of pairs and a page for each into `folder`; returns the list's file.
 
-    `report` is the folder of the class's report, which is linked to if it is there. `redacted` is
-    what becomes of the texts of submissions.
+    `report` is the folder of the class's report; the list links to it if it exists. `redacted` is
+    applied to the texts of submissions.
 
     Raises:
-        NotWritten: if something else lies there, or the disk refuses.
+        NotWritten: if `folder` holds anything but such pages, or the disk refuses.
     """
     rows = [_row(found, number) for number, found in enumerate(comparison.pairs, 1)]
     with whole_folder(folder) as partial:

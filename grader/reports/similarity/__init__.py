@@ -1,1 +1,1 @@
-"""Which submissions have code in common that few others have: by fingerprints over tokens."""
+"""The search for submissions that share rare code, by fingerprints over tokens."""

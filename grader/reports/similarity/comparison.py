@@ -1,4 +1,4 @@
-"""A class, and what it is compared with: read, ranked, the most similar pairs read again."""
+"""The comparison of a class's submissions with each other and with other code."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from grader.results.store import Store
 
 
 class Numbered:
-    """Calls the class's submissions by their numbers, and others by some that are drawn at random.
+    """Anonymous labels: the class's own numbers, and random numbers for other submissions.
 
-    The mask learns the names of these as well.
+    The mask also learns the names of the other submissions.
     """
 
     def __init__(self, mask: Mask) -> None:
@@ -61,24 +61,24 @@ _HANDED_OUT = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
 _ADAPTERS = "adapters.py"
 
 
-# What a submission of that name, by these people, is called, given where it is from.
+# Returns the label of a submission, given its name, its people and its origin.
 Called = Callable[[str, Sequence[Author], str], str]
 
 
 def by_name(name: str, _people: Sequence[Author], _origin: str) -> str:
-    """Returns the name of a submission, where people may be named."""
+    """Returns a submission's own name as its label, for readers who may see names."""
     return name
 
 
 class NotCompared(Refusal):
-    """The class cannot be compared; the text is one sentence that says why, and what to do."""
+    """The error that a class cannot be compared; its text is one sentence: why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A submission of the class, or what it is compared with: what it is called, and where from.
+    """A submission of the class, or other code to compare with: its label and its origin.
 
-    `origin` is empty for the class's own.
+    `origin` is "" for the class's own submissions.
     """
 
     name: str
@@ -99,10 +99,10 @@ class SideBySide:
 
 @dataclass(frozen=True, slots=True)
 class SimilarPairs:
-    """The most alike pairs, first the most alike; what is usual in this class; and remarks.
+    """The most similar pairs in descending order, the class's usual similarity, and remarks.
 
-    `usual` is the median of how alike each submission's nearest is; `read` and `others` are how
-    many submissions of the class, and beside it, were compared.
+    `usual` is the median similarity between a submission and its nearest one. `read` is the number
+    of submissions of the class that were compared, and `others` the number of others.
     """
 
     pairs: tuple[SideBySide, ...]
@@ -133,12 +133,12 @@ def compare(
 ) -> SimilarPairs:
     """Compares the submissions of a class with each other, `others` and `repositories`.
 
-    `others` are results or folders of submissions, `repositories` folders or archives of code, and
-    `given` more of what the course handed out, beside the assignment's own files. `called` says
-    what submissions are called, and `advance` is told how many are read, of how many.
+    `others` are results or folders of submissions, and `repositories` are folders or archives of
+    code. `given` is handed-out code in addition to the assignment's own files. `called` returns the
+    label of a submission. `advance` gets the number of submissions read so far, and the total.
 
     Raises:
-        NotCompared: if the class's submissions are gone, or something that was named is not there.
+        NotCompared: if the class's submissions are gone, or a named path does not exist.
         StoreError: if results cannot be read.
     """
     collection = _Collection(called)
@@ -157,7 +157,7 @@ def compare_entries(
     """Compares submissions with each other, whether they were graded or not.
 
     Raises:
-        NotCompared: if this machine has no room to read them in.
+        NotCompared: if this machine has no room for copies of them.
     """
     found = [Compared(entry.name, "", entry) for entry in entries]
     return _compared(_Collection(by_name, found), len(found), assignment, (), most, None)
@@ -254,7 +254,7 @@ def _read_all(
     shelf: Shelf,
     advance: Callable[[int, int], None] | None,
 ) -> list[Numbers]:
-    """Returns the fingerprints of each submission, which is read once and kept on the shelf."""
+    """Returns each submission's fingerprints; keeps its sources on the shelf."""
     prints: list[Numbers] = []
     unread: list[str] = []
     partly: list[str] = []
@@ -301,11 +301,11 @@ def _read(
     shelf: Shelf | None = None,
     place: int = 0,
 ) -> ComparedSources:
-    """Returns the code of a submission; its texts as well go to its place on the shelf.
+    """Returns the code of a submission; with a shelf, also stores it there at `place`.
 
     Raises:
-        Unreadable: if there is none that can be read.
-        NotCompared: if this machine has no room to read it in.
+        Unreadable: if the submission has no readable code.
+        NotCompared: if this machine has no room for a copy of it.
     """
     try:
         with new_scratch() as into:

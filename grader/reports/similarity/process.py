@@ -1,13 +1,13 @@
-"""The process that reads submissions' code: where what strangers wrote is unpacked and parsed.
+"""The process that unpacks and parses the code of submissions, which may be hostile.
 
-It is the intake's process with another thing to do. An order is an entry, an empty folder for its
-copy, the digests of what the course handed out, and whether the texts are wanted as well.
+It is the intake's process with another task. An order holds an entry, an empty folder for its copy,
+the digests of the handed-out files, and whether to return the texts.
 
 Programs become sequences of tokens that renaming, layout and comments do not change.
 
-A name that a program gives itself is any name; one that it does not is a library's, and stays: it
-cannot be renamed. What only tells (comments, docstrings, annotations, imports) and what only groups
-(brackets, commas, dots) is left out.
+All names that a program defines become the same token. Other names belong to libraries and stay,
+because a program cannot rename them. Descriptions (comments, docstrings, annotations, imports) and
+grouping (brackets, commas, dots) are left out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from grader.reports.similarity.sources import (
 _OWN, _NUMBER, _STRING = "name", "0", "text"
 _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 _GROUPING = frozenset("()[]{},:.;")
-# What is imported and used as a prefix: `F.softmax`, `nn.functional.softmax`, `softmax` are one.
+# Imported prefixes: `F.softmax`, `nn.functional.softmax` and `softmax` are the same token.
 _PREFIXES = frozenset({"functional", "nn"})
 _Position = tuple[int, int]
 
@@ -102,9 +102,7 @@ class _Names:
                 self.imported[name] = alias.name
 
     def guess_from(self, source: str) -> None:
-        """Guesses the own names of unparsable code: definitions, and names before an equals
-        sign.
-        """
+        """Guesses a program's own names without a parser: definitions, and names before `=`."""
         before = ""
         for _, kind, text in _LEXER.get_tokens_unprocessed(source):
             if _is(kind, Name.Function) or _is(kind, Name.Class):
@@ -115,7 +113,7 @@ class _Names:
                 before = text if kind is Name else ""
 
     def compared(self, name: str) -> str:
-        """Returns a name as it is compared; none if it is a module before a dot."""
+        """Returns a name as it is compared; "" for the name of a module."""
         if keyword.iskeyword(name):
             return name
         if name in self.own:
@@ -133,7 +131,7 @@ def _parsed(source: str) -> ast.Module | None:
 
 
 def _told(tree: ast.Module) -> Sequence[tuple[_Position, _Position]]:
-    """Returns the spans of imports and annotations, in lines and bytes."""
+    """Returns the spans of imports, docstrings and annotations, in lines and bytes."""
     found: list[tuple[_Position, _Position]] = []
     for node in ast.walk(tree):
         match node:
@@ -146,7 +144,7 @@ def _told(tree: ast.Module) -> Sequence[tuple[_Position, _Position]]:
             case ast.AnnAssign():
                 found.append((_end(node.target), _end(node.annotation)))
             case ast.FunctionDef(returns=ast.expr() as told):
-                # With the arrow before it, which is two tokens to the lexer.
+                # Include the arrow before it, which the lexer splits into two tokens.
                 found.append(((told.lineno, max(told.col_offset - 3, 0)), _end(told)))
     return sorted(found)
 
@@ -158,7 +156,7 @@ def _end(node: ast.expr | ast.stmt) -> _Position:
 def _tokens(
     source: str, told: Sequence[tuple[_Position, _Position]], names: _Names
 ) -> Iterator[Token]:
-    """Yields the tokens of one file but those between the places in `told`, which are in order."""
+    """Yields the tokens of one file outside of the spans in `told`, which are sorted."""
     place, line, start = 0, 1, 0
     in_text = False
     for offset, kind, text in _LEXER.get_tokens_unprocessed(source):
@@ -170,7 +168,7 @@ def _tokens(
             place += 1
         skipped = place < len(told) and told[place][0] <= here
         compared = "" if skipped else _compared(kind, text, names)
-        # A text comes in parts: its quotes, what is between them, its escapes.
+        # The lexer splits a string into quotes, contents and escapes.
         if compared and not (in_text and compared == _STRING):
             yield Token(compared, line)
         if text.strip():
@@ -178,7 +176,7 @@ def _tokens(
 
 
 def _compared(kind: _TokenType, text: str, names: _Names) -> str:
-    """Returns a token as it is compared; none of what only tells or groups."""
+    """Returns a token as it is compared; "" if it only describes or groups."""
     if any(_is(kind, only) for only in (Comment, String.Doc, Text, Punctuation)):
         return ""
     if _is(kind, String):
@@ -203,13 +201,13 @@ def windows(found: Sequence[Token], length: int) -> Iterator[tuple[str, int, int
         yield " ".join(token.text for token in window), window[0].line, window[-1].line
 
 
-# Tokens in a fingerprint. Fewer are in everybody's code; longer ones do not outlive a copy's being
-# worked over: `benchmarks/alike.py` measures both.
+# Tokens in a fingerprint. Shorter fingerprints are in everybody's code; longer ones do not survive
+# small changes to a copy. `benchmarks/alike.py` measures both.
 LENGTH = 5
 
 
 def main(descriptor: int, parent: int, bounds: Bounds) -> None:
-    """Reads what it is asked to, until whoever asks hangs up."""
+    """Carries out orders until the client closes the connection."""
     serve(descriptor, parent, bounds, _outcome)
 
 
@@ -227,7 +225,7 @@ def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(folder: Path, given: frozenset[str], texts: bool) -> Any:
-    """Returns the code in a folder but the files that the course handed out, up to the bounds."""
+    """Returns the code in a folder without handed-out files, up to the bounds."""
     chosen: list[tuple[str, str, str]] = []
     left, partly = MOST_CHARACTERS, False
     for name, text in _sources(folder):
@@ -252,7 +250,7 @@ def _read(folder: Path, given: frozenset[str], texts: bool) -> Any:
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yields files and the cells of notebooks, in the order of their paths."""
+    """Yields the names and texts of files and of notebook cells, in the order of their paths."""
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder)
         if path.suffix not in (".py", ".ipynb") or not path.is_file() or is_clutter(place.parts):

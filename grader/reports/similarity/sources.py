@@ -22,7 +22,7 @@ from grader.intake.limits import MIB, Bounds
 MOST_FILES = 400
 MOST_CHARACTERS = MIB
 MOST_TOKENS = 60_000
-LONGEST_LINE = 20_000  # a lexer's time may grow with the square of one
+LONGEST_LINE = 20_000  # a lexer's time may grow with the square of its length
 # Half a megabyte of code takes some seconds; nearly all submissions take hundredths of one.
 READING_BOUNDS = Bounds(processor_seconds=30)
 
@@ -35,7 +35,7 @@ _LONGEST_NAME = 400
 class ComparedFile:
     """One file: its name, a digest of its text, its fingerprints with their first and last lines.
 
-    The text is there where it was asked for.
+    The text is "" unless the order asks for it.
     """
 
     name: str
@@ -64,7 +64,7 @@ class ComparedSources:
         """Returns the sources that `as_json` wrote.
 
         Raises:
-            LookupError, TypeError, ValueError, OverflowError: if it did not.
+            LookupError, TypeError, ValueError, OverflowError: if the row has another form.
         """
         files = row["files"]
         if not isinstance(files, list) or len(files) > MOST_FILES:
@@ -73,7 +73,7 @@ class ComparedSources:
 
 
 class Shelf:
-    """Keeps on disk what was read of each submission, by its place, so that it is read once."""
+    """A store on disk for the sources of submissions, by place, so that each is read only once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -107,7 +107,7 @@ def _columns(file: ComparedFile) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def as_json(files: Sequence[tuple[str, str, str, Sequence[Sequence[int]]]], partly: bool) -> Any:
-    """Sources as plain data: of each file its name, digest, text and fingerprints with lines."""
+    """Returns sources as plain data: each file's name, digest, text and fingerprints with lines."""
     return {"files": [list(file) for file in files], "partly": partly}
 
 
@@ -128,7 +128,7 @@ _BOOT = (
 
 
 class SourcesClient(IntakeClient):
-    """Has the code of submissions read by a process of their own; a context manager."""
+    """A context manager with a process of its own that reads the code of submissions."""
 
     boot: ClassVar[str] = _BOOT
     longest_answer: ClassVar[int] = 16 * MIB
@@ -139,13 +139,13 @@ class SourcesClient(IntakeClient):
     def read(
         self, entry: Entry, into: Path, given: Collection[str] = (), texts: bool = False
     ) -> ComparedSources:
-        """Returns the code of a submission, which is copied into the empty folder `into` for that.
+        """Returns the code of a submission, after a copy of it into the empty folder `into`.
 
-        Files whose digests are `given` are left out.
+        Files whose digests are in `given` are left out.
 
         Raises:
-            Unreadable: if there is none that can be read, or reading it cost too much.
-            CopyFailed: if the copy could not be written, or no process be started.
+            Unreadable: if the submission has no readable code, or exceeds the reading bounds.
+            CopyFailed: if the copy cannot be written, or the process cannot start.
         """
         order = {"entry": entry.as_json(), "into": os.fspath(into)}
         self._order(order | {"given": sorted(given), "texts": texts})
@@ -161,7 +161,7 @@ class SourcesClient(IntakeClient):
 
 
 _MOST = 60
-# A stretch of fewer fingerprints is a turn of phrase.
+# A run of fewer fingerprints is a common idiom, not a passage.
 _FEWEST = 3
 
 
@@ -176,7 +176,7 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The same on both sides; `fewest` is how many submissions have the rarest part of it."""
+    """Code that two submissions share; `fewest` submissions have its rarest part."""
 
     one: LineRange
     other: LineRange
@@ -198,9 +198,9 @@ def passages(
     given: Collection[int],
     commonness: Mapping[int, int],
 ) -> list[Passage]:
-    """Returns the longest passages that two programs share, those that fewest others have first.
+    """Returns the passages that two programs share, the rarest first, and then the longest.
 
-    What was given to all, and what stands in most submissions, begins none.
+    Fingerprints in `given` are in no passage.
     """
     left = _prints(one, given)
     right = _prints(other, given)
@@ -227,7 +227,7 @@ def passages(
 
 
 def _first_free(places: deque[int] | None, used: set[int]) -> int | None:
-    """Returns the first place that no passage has; each is looked at once in all."""
+    """Returns the first place that no passage uses; removes the places that it looks at."""
     while places:
         place = places.popleft()
         if place not in used:
@@ -261,8 +261,8 @@ def _stretch(run: Sequence[_Print]) -> LineRange:
     return LineRange(run[0].file, run[0].first, max(found.last for found in run))
 
 
-# Beside this share of the class's median, what is little code weighs less: a stub of ten lines is
-# wholly like many others.
+# This share of the class's median weight is added to a similarity's denominator. Without it, a stub
+# of ten lines would be wholly similar to many others.
 _EVEN = 0.3
 _COLUMNS = 4096
 _Weights = npt.NDArray[np.float64]
@@ -270,10 +270,10 @@ _Weights = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two submissions, by their places; how alike they are, from 0 to 1.
+    """Two submissions, by their places, and their similarity from 0 to 1.
 
-    `share_of_one` is how much of the first one's code the second one has as well, in fingerprints
-    that count the more the fewer have them; `share_of_other` the same of the second one's.
+    `share_of_one` is the share of the first one's fingerprints that the second one also has, where
+    rarer fingerprints weigh more. `share_of_other` is the same share of the second one's.
     """
 
     one: int
@@ -285,9 +285,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The most alike pairs, and for each of the class's submissions how alike its nearest is.
+    """The most similar pairs, and the similarity of each of the class's submissions to its nearest.
 
-    `commonness` tells for each fingerprint that is not unique how many have it.
+    `commonness` is the number of submissions that have a fingerprint, for those that two or more
+    have.
     """
 
     pairs: tuple[Pair, ...]
@@ -296,11 +297,11 @@ class Ranking:
 
 
 def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ranking:
-    """Returns the `most` alike pairs of submissions of which at least one is of the class.
+    """Returns the `most` most similar pairs with at least one submission of the class.
 
-    `prints` are the fingerprints of each submission; the first `own` of them are the class's, the
-    others are compared with these only. What was `given` to all is left out. A fingerprint weighs
-    the logarithm of how rare it is, so that what nearly all have weighs nothing.
+    `prints` are the fingerprints of each submission. The first `own` of them are the class's, and
+    the others are compared only with these. Fingerprints in `given` are left out. A fingerprint's
+    weight is the logarithm of its rarity, almost 0 if nearly all submissions have it.
     """
     without = [np.setdiff1d(found, given, assume_unique=True) for found in prints]
     place = np.repeat(np.arange(len(prints)), [len(found) for found in without])
@@ -327,7 +328,7 @@ def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ra
 def _in_common(
     place: Numbers, column: Numbers, counts: Numbers, weights: _Weights, own: int, count: int
 ) -> _Weights:
-    """Returns the weight of the fingerprints that a member of the class shares with any other."""
+    """Returns the weight of common fingerprints, for each of the class's and each submission."""
     shared = np.flatnonzero(counts > 1)
     number = np.full(len(counts), -1)
     number[shared] = np.arange(len(shared))
