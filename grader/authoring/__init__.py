@@ -1,1 +1,1 @@
-"""For authors of a course: verify, mutate, freeze, hand out, new assignments, Gradescope's zip."""
+"""Tools for a course's authors: verify, mutate, freeze, hand out, new, Gradescope's zip."""

@@ -1,4 +1,4 @@
-"""Does one piece of work after another in forked children, some at a time; none takes for ever."""
+"""Forked child processes that do tasks in parallel, each task within a time limit."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from grader.core.processes import end_with_parent, limit_memory_growth
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-# Beyond what its parent holds: an edit may ask for all there is.
+# The bytes beyond the parent's own: an edited program may ask for all the memory there is.
 _MEMORY = 2 << 30
-# What programs that were loaded once leave behind is let go with the child that loaded them.
+# Loaded programs leave memory behind, which only the end of their child frees.
 _MOST_TASKS = 250
 
 ENDED = "when it was ended: it took too long"
@@ -27,11 +27,11 @@ DIED = "when its process died"
 
 
 class Children(Generic[Task, Result]):
-    """Children of this process that know all it knows, and do tasks of one kind.
+    """Forked children of this process, with copies of its memory, that do tasks of one kind.
 
-    One that takes more than `seconds` for a task, or more of a processor than it `may_take` (0:
-    any), is ended, and another takes its place, as of one that has done `most_tasks`. What the work
-    raises comes out as a RuntimeError.
+    A child is killed and replaced if a task takes more than `seconds`, or more processor seconds
+    than `may_take` allows (0: any number). It is also replaced after `most_tasks` tasks. An
+    exception of the work is raised here as a RuntimeError.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Children(Generic[Task, Result]):
         return _Child(process, ours)
 
     def _after(self, one: _Busy) -> _Child:
-        """Returns the child process that does the next task."""
+        """Returns the child for the next task: the same one, or a new one after `most_tasks`."""
         one.child.tasks += 1
         return one.child if one.child.tasks < self._most_tasks else self._replaced(one)
 
@@ -109,7 +109,7 @@ class Children(Generic[Task, Result]):
         waiting: Iterator[tuple[int, Task]],
         busy: dict[Connection, _Busy],
     ) -> None:
-        """Gives a child the next task, or lets it go if there is none."""
+        """Sends a child the next task, or ends the child if there is none."""
         for number, task in waiting:
             child.connection.send(task)
             until = time.monotonic() + self._seconds
@@ -121,7 +121,7 @@ class Children(Generic[Task, Result]):
         end_with_parent()
         limit_memory_growth(_MEMORY)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        # The parent's was closed for this process, and who asks about it must find an open one.
+        # `multiprocessing` closes the inherited `__stdin__`, but some code needs an open one.
         vars(sys)["__stdin__"] = sys.stdin
         while True:
             try:
@@ -142,7 +142,7 @@ def _result(came: Any) -> Any:
 
 
 class _Child:
-    """A child, the line to it, and how many tasks it has done."""
+    """A child, the connection to it, and the number of tasks that it has done."""
 
     def __init__(self, process: ForkProcess, connection: Connection) -> None:
         self.process = process
@@ -151,7 +151,7 @@ class _Child:
 
 
 class _Busy:
-    """A child that does a task, and until when it may."""
+    """A child that does a task, and the task's deadline."""
 
     def __init__(self, child: _Child, number: int, until: float) -> None:
         self.child = child

@@ -1,8 +1,8 @@
-"""Makes the zip that Gradescope takes as an autograder (its documentation, "Autograder specs").
+"""The zip that Gradescope takes as an autograder (its documentation, "Autograder specs").
 
-Files at its root: two scripts, what pip is to install, the results for when nothing began; the
-engine in `engine/`, the assignment with its hidden tests and solutions in `course/`. The same
-content has the same bytes.
+At its root are two scripts, the requirements for pip, and the results for a grader that does not
+start. `engine/` holds the engine, and `course/` the assignment with its hidden tests and solutions.
+Equal content gives equal bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PINNED_TORCH = re.compile(r"^torch\s*==\s*([^\s;#+]+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Autograder:
-    """The instructor's choices: how to grade, what to show, and where pip finds torch for CPUs.
+    """The instructor's choices: how to grade, how to show results, and where pip finds torch.
 
     `torch_index` is the address of a package index; None if pip in the image knows one.
     """
@@ -50,7 +50,7 @@ class Autograder:
 
     @property
     def seconds(self) -> int:
-        """Returns how long `run_autograder` takes at most; Gradescope's limit must be longer."""
+        """Returns the longest time of `run_autograder`; Gradescope's limit must be longer."""
         explaining = self.options.explain_seconds if self.explain else 0
         return int(self.options.timeout + explaining) + _SECONDS_BESIDE
 
@@ -67,7 +67,7 @@ def autograder_zip(assignment: Assignment, autograder: Autograder) -> bytes:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, content in sorted(_files(assignment, autograder)):
             info = zipfile.ZipInfo(name, _EPOCH)
-            info.create_system = 3  # Unix: the modes count
+            info.create_system = 3  # Unix: file modes are applied
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = (0o100755 if name in _SCRIPTS else 0o100644) << 16
             archive.writestr(info, content)
@@ -117,11 +117,11 @@ def _constraints(assignment: Assignment) -> str:
 
 
 def _requirements(constraints: str, torch_index: str | None) -> str:
-    """Returns the requirements that pip installs: the engine's own, and torch in its build without
-    CUDA.
+    """Returns the requirements that pip installs: the engine's own, and torch without CUDA.
 
-    The local version names that build, and only PyTorch's own indexes have it. Without the build,
-    the image fails to build; otherwise pip would install one that needs more memory than there is.
+    The local version `+cpu` exists only in PyTorch's own indexes. If pip does not find it, the
+    image fails to build. That is intended: torch with CUDA needs more memory than the container
+    has.
     """
     try:
         needed = importlib.metadata.requires(_distribution()) or []

@@ -1,4 +1,4 @@
-"""An assignment's right programs, loaded with an edit, and which of their lines calls reach."""
+"""An assignment's right programs, loaded with an edit, and the lines that the tests' calls run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Functions = Mapping[str, Callable[..., Any]]
 
 
 class RightPrograms:
-    """The references and the right variants, by their names, and the modules that make them."""
+    """The references and the right variants, by name, and the modules that define them."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -47,23 +47,23 @@ class RightPrograms:
         return self._all[module].read_text(encoding="utf-8")
 
     def place(self, module: str) -> str:
-        """Returns the file of a module, below the assignment's folder."""
+        """Returns the file of a module, relative to the assignment's folder."""
         return self._all[module].relative_to(self._root).as_posix()
 
     def code(self, module: str) -> CodeType:
-        """Returns a module as it is, compiled."""
+        """Returns the compiled code of a module without an edit."""
         if module not in self._codes:
             self._codes[module] = self.compiled(module, self.source(module))
         return self._codes[module]
 
     def compiled(self, module: str, source: str) -> CodeType:
-        """Returns a module with another source, compiled."""
+        """Returns the compiled code of a module with another source."""
         return compile(source, str(self._all[module]), "exec", dont_inherit=True)
 
     def load(self, changed: Mapping[str, CodeType]) -> dict[str, Functions]:
         """Returns the functions by exercise, of the references and of each variant.
 
-        Whatever the modules raise when they are imported comes out.
+        Exceptions of the modules' imports are not caught.
         """
         with self._imported_from({name: self.code(name) for name in self._all} | dict(changed)):
             references = vars(importlib.import_module(PACKAGE))
@@ -77,7 +77,7 @@ class RightPrograms:
 
     @contextmanager
     def _imported_from(self, codes: Mapping[str, CodeType]) -> Iterator[None]:
-        """Has the package be imported anew from these codes, and forgets it afterwards."""
+        """Makes imports of the package use these codes; restores `sys.modules` afterwards."""
         before = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_ours(name)}
         finder = _Finder(codes, {name for name, file in self._all.items() if _is_package(file)})
         sys.meta_path.insert(0, finder)
@@ -91,7 +91,7 @@ class RightPrograms:
 
 
 class _Finder(MetaPathFinder, InspectLoader):
-    """Finds modules in memory."""
+    """A finder and loader of modules in memory."""
 
     def __init__(self, codes: Mapping[str, CodeType], packages: set[str]) -> None:
         self._codes = codes
@@ -100,7 +100,7 @@ class _Finder(MetaPathFinder, InspectLoader):
     def find_spec(
         self, fullname: str, path: object = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns the module, if it is one of those."""
+        """Returns the spec of a module in memory; None for any other module."""
         del path, target
         if fullname not in self._codes:
             return None
@@ -111,7 +111,7 @@ class _Finder(MetaPathFinder, InspectLoader):
         return self._codes[fullname]
 
     def get_source(self, fullname: str) -> None:
-        """Returns None: nobody asks for a source."""
+        """Returns None: no caller needs a source."""
 
 
 def _named(file: Path, root: Path) -> str:
@@ -131,15 +131,16 @@ def _is_wrong(module: str) -> bool:
     return any(module == one or module.startswith(f"{one}.") for one in _WRONG)
 
 
-# An examinee (the references, a variant) and an exercise of it.
+# The name of a program (the references or a variant), and an exercise of it.
 Role = tuple[str, str]
 
 
 @dataclass(slots=True)
 class Reach:
-    """The roles in which each line of each module is run, and the calls of each exercise.
+    """The roles that run each line of each module, and the calls of each exercise.
 
-    `further` are calls in other draws: plain ones, whose answers are numbers.
+    `own` are the calls of the tests' draw. `further` are calls of other draws: the calls on the
+    CPU whose work is not counted.
     """
 
     roles: dict[str, dict[int, set[Role]]]
@@ -147,19 +148,19 @@ class Reach:
     further: dict[str, list[Call]] = field(default_factory=dict)
 
     def calls(self, role: Role) -> list[Call]:
-        """Returns the calls by which an edit of a role's function is told from the function."""
+        """Returns the calls that distinguish a role's function from an edit of it."""
         name, exercise = role
         further = self.further.get(exercise, []) if name == REFERENCES else []
         return [*self.own.get(exercise, ()), *further]
 
     def of(self, module: str, lines: Set[int]) -> set[Role]:
-        """Returns the roles in which any of the lines is run."""
+        """Returns the roles that run any of the lines."""
         known = self.roles.get(module, {})
         return set().union(*(known.get(line, set()) for line in lines))
 
 
 class _Tracing:
-    """Answers as functions do, and notes calls and the lines that they run."""
+    """An examinee with given functions that records calls, and the lines that these run."""
 
     def __init__(
         self, name: str, examinee: Examinee, modules: Mapping[str, str], reach: Reach
@@ -210,13 +211,13 @@ def reach_of(
     seeds: tuple[int, ...],
     exercises: Collection[str],
 ) -> tuple[Reach, dict[str, Functions]]:
-    """Returns the reach of the right programs, whose tests are run by `judge`; and these programs.
+    """Returns the reach of the right programs, and the functions of each program.
 
-    The calls are those of the tests of `exercises` in this draw and, of the references, in those
-    of `seeds`.
+    `judge` runs the tests of `exercises` on every program. The references also answer the calls of
+    these tests in the draws of `seeds`.
 
     Raises:
-        BadAssignment: if they fail a test.
+        BadAssignment: if a right program fails a test.
     """
     root = suite.assignment.root
     modules = {str(file): module for module, file in programs.files.items()}
@@ -238,7 +239,7 @@ def reach_of(
 
 
 def statement_lines(source: str) -> dict[int, range]:
-    """Returns, by line, the lines of its statement: of one with a body, those before the body."""
+    """Returns each line's statement, as the range of its lines without the body."""
     found: dict[int, range] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.stmt):

@@ -1,4 +1,4 @@
-"""Applies every small edit to an assignment's right programs, and reports what its tests miss."""
+"""The mutation test of an assignment: all small edits of its right programs, and their fates."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from grader.testing.suite import Suite
 
 ARGUED = Path("solutions/edits.toml")
 _SECONDS = 100.0
-# The draws, beside the tests' own, whose calls show whether an edit has an effect.
+# Draws in addition to the tests' own: their calls also show whether an edit has an effect.
 _FURTHER = (SEED + 1, SEED + 2)
 
 Progress = Callable[[int, int], None]
-# A file, a line of it, and what the line becomes.
+# A file, a line of it before the edit, and the line after the edit.
 Pair = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class MutationTrial:
-    """An edit of a right program: its lines before and after, and what became of it."""
+    """An edit of a right program: its lines before and after, and its fate."""
 
     file: str
     line: int
@@ -67,7 +67,7 @@ class Mutations:
 
     @property
     def reasons(self) -> Counter[str]:
-        """Returns why edits have no effect, and how many."""
+        """Returns the reasons why edits have no effect, and the number of edits for each."""
         return Counter(trial.why for trial in self.trials if trial.fate is Fate.EQUIVALENT)
 
     @property
@@ -79,13 +79,13 @@ class Mutations:
 
     @property
     def holds(self) -> bool:
-        """Returns whether nothing is missed that was not argued about."""
+        """Returns whether the tests miss no edit without an argument, and no argument is stale."""
         return not self.missed and not self.stale
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """Why the tests need not catch an edit: a line of a file, and what it became."""
+    """The reason why the tests need not catch an edit: a line of a file, before and after."""
 
     pair: Pair
     why: str
@@ -106,7 +106,7 @@ def mutate(
 ) -> Mutations:
     """Runs every edit of the references and the right variants through the tests.
 
-    Of all of them, or those of some `exercises`, and what edits change there.
+    With `exercises`, runs only edits that may change the answers of these exercises.
 
     Raises:
         BadAssignment: if the tests cannot be run, or `solutions/edits.toml` cannot be read.
@@ -114,10 +114,10 @@ def mutate(
     arguments = _arguments(assignment.root)
     found: list[Mutations] = []
     wanted = exercises or list(assignment.points)
-    # Of some exercises the others' arguments are not looked at.
     Suite(assignment).open(
         lambda suite: found.append(_mutations(suite, jobs, progress, arguments, wanted))
     )
+    # Arguments about edits of other exercises are not stale: these edits were not run.
     if exercises:
         return replace(found[0], stale=())
     return found[0]
@@ -139,7 +139,7 @@ def _mutations(
     children = Children(examination.examine, jobs, _SECONDS, examination.may_take)
     outcomes: dict[int, MutationOutcome] = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of edits that are wrong anyway
+        warnings.simplefilter("ignore")  # from edits that are wrong anyway
         for number, came in children.done(candidates):
             outcomes[number] = MutationOutcome(Fate.CAUGHT, came) if isinstance(came, str) else came
             progress(len(outcomes), len(candidates))
@@ -153,7 +153,7 @@ def _mutations(
 
 
 def _candidates(programs: RightPrograms, reach: Reach, slips: Slips) -> Iterator[Candidate]:
-    """Yields the edits of all lines that are run to answer calls, or when modules are imported."""
+    """Yields the edits of all lines that run during calls, or during the import of modules."""
     everywhere = {role for lines in reach.roles.values() for own in lines.values() for role in own}
     for module in programs.files:
         source = programs.source(module)

@@ -1,4 +1,4 @@
-"""Decides what becomes of one mutation: caught, equivalent, or missed."""
+"""The decision whether one mutation is caught, equivalent or missed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from grader.testing.suite import Suite
 from grader.worker.marshalling import same_values
 from grader.worker.performing import Living, perform
 
-# Of the largest number in a tensor: what sums in another order may come to in float64.
+# Relative to the largest value of a tensor: the error of sums in another order, in float64.
 _ROUNDING = 1e-11
-# And in the dtype of the call, which may be as rough as bfloat16.
+# The same error in the dtype of the call, which may be as imprecise as bfloat16.
 _ROUGHLY = 0.02
 _MOST_PRECISE = 24
 
@@ -39,7 +39,7 @@ Function = Callable[..., Any]
 
 
 def same_code(one: CodeType, other: CodeType) -> bool:
-    """Returns whether two modules were compiled to the same, wherever their texts stand."""
+    """Returns whether two modules have the same bytecode, apart from line numbers."""
     return _essence(one) == _essence(other)
 
 
@@ -56,10 +56,10 @@ def _essence(code: CodeType) -> Hashable:
 def answers(
     function: Function, calls: Sequence[Call], root: Path, functions: Mapping[str, Function]
 ) -> Iterator[Answer]:
-    """Yields a function's answers to calls of an adapter, though it may write into its arguments.
+    """Yields a function's answers to calls of an adapter; it gets copies of its arguments.
 
-    Steps that one call takes are not taken again for the next. Other `functions`, by exercise, are
-    at hand where a call asks them.
+    If a call continues the script of the previous call, only the new steps run. Other `functions`,
+    by exercise, answer steps that call other adapters.
     """
     functions = {**functions, **{call.adapter: function for call in calls}}
     with Living(functions) as living:
@@ -82,7 +82,7 @@ def answers_exactly(
     root: Path,
     functions: Mapping[str, Function],
 ) -> bool:
-    """Returns whether a function gives these answers to the last bit, for the same work."""
+    """Returns whether a function gives these answers to the last bit, with the same work."""
     given = answers(function, calls, root, functions)
     return all(
         answer.work == right.work and _same(answer, right, 0.0)
@@ -97,10 +97,10 @@ def how_alike(
     root: Path,
     functions: Mapping[str, Function],
 ) -> str | None:
-    """Returns in which sense two functions answer alike, for whatever work; None if they do not.
+    """Returns in which sense two functions answer alike, apart from work; None if they do not.
 
-    All answers must be roughly the same, and those to the first few calls that are not answered
-    exactly alike the same within the rounding of float64.
+    All answers must be roughly the same. For the first few calls whose answers differ, the answers
+    in float64 must also be the same within rounding.
     """
     found, precise = SAME_ANSWERS, 0
     before, after = (answers(function, calls, root, functions) for function in (one, other))
@@ -126,7 +126,7 @@ def _in_float64(call: Call) -> Call:
 
 
 def _same(one: Answer, other: Answer, rounding: float) -> bool:
-    """Returns whether two answers are the same, however much work they were."""
+    """Returns whether two answers are the same within `rounding`, apart from their work."""
     if one.raised is not None or other.raised is not None:
         return one.raised is not None and other.raised is not None
     return (
@@ -150,7 +150,7 @@ def _alike(one: Value, other: Value, rounding: float) -> bool:
     return torch.allclose(one, other, rtol=0, atol=rounding * max(largest, 1.0), equal_nan=True)
 
 
-# What an edit may take of a processor: so many times as long as the right program, and the tests.
+# An edit's limit in processor time: a multiple of the right program's time, and time for the tests.
 _TIMES, _LEAST_SECONDS = 20, 5.0
 
 
@@ -165,7 +165,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An edit of a module, and the roles in which the module's functions may change."""
+    """An edit of a module, and the roles whose functions it may change."""
 
     module: str
     edit: Edit
@@ -181,7 +181,7 @@ class MutationOutcome:
 
 
 class MutantRunner:
-    """Runs edited programs through the tests."""
+    """A runner of edited programs through the tests."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Lays out a fresh assignment from the files in `template/`."""
+"""The layout of a new assignment, from the files in `template/`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _HIDDEN = {"gitignore": ".gitignore"}
 
 
 def lay_out_assignment(folder: Path, name: str | None = None) -> str:
-    """Writes an assignment called `name` (like the folder) into a new or empty folder.
+    """Writes an assignment called `name` into a new or empty folder, and returns its name.
 
-    Returns its name.
+    The default name is that of the folder.
 
     Raises:
         BadAssignment: if the folder is in use or cannot be written, or the name cannot be printed.

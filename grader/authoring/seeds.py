@@ -1,4 +1,4 @@
-"""Checks under many seeds that no verdict on an assignment's own functions hangs on the draw."""
+"""The check under many seeds that no verdict on an assignment's functions depends on the draw."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.testing.cases import SEED
 from grader.testing.course import load_references
 from grader.testing.suite import Suite
 
-# Of one exercise under one seed.
+# The time limit for one exercise under one seed.
 _SECONDS = 600.0
 
 Progress = Callable[[int, int], None]
@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The functions whose score is looked at in one exercise, right or wrong."""
+    """Right or wrong functions whose score in one exercise is checked."""
 
     name: str
     exercise: str
@@ -38,7 +38,7 @@ class Subject:
 class SeedResult:
     """A subject's result under one seed: the points, and the tests that it failed and passed.
 
-    Without right values the other tests are not run: no points can come of them.
+    If no test of values passes, the other tests are not run: they could give no points.
     """
 
     score: float
@@ -48,7 +48,7 @@ class SeedResult:
 
 @dataclass(frozen=True, slots=True)
 class Steadiness:
-    """Each subject's results, seed by seed; `problems` are tasks that were not done."""
+    """The results of each subject, seed by seed; `problems` name the tasks that were not done."""
 
     came: tuple[tuple[Subject, tuple[SeedResult, ...]], ...]
     seeds: int
@@ -70,7 +70,7 @@ class Steadiness:
 
     @property
     def varying(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
-        """Returns the wrong functions whose score is another one under another seed."""
+        """Returns the wrong functions whose score depends on the seed."""
         return [
             (one, came)
             for one, came in self.came
@@ -83,7 +83,7 @@ class Steadiness:
         return not (self.unjust or self.uncaught or self.varying or self.problems)
 
     def in_words(self) -> Iterator[str]:
-        """Tells what hangs on the seed, with the tests and their seeds; then all in short."""
+        """Yields the results that depend on the seed, with tests and seeds, then a summary."""
         yield from self.problems
         for subject, came in self.unjust:
             yield from (
@@ -113,12 +113,12 @@ class Steadiness:
 
 
 def _failed(came: Sequence[SeedResult]) -> Counter[str]:
-    """Returns, by test, under how many seeds it was failed."""
+    """Returns the number of seeds under which each test failed."""
     return Counter(test for each in came for test in each.failed)
 
 
 def _shares(came: Sequence[SeedResult]) -> dict[str, str]:
-    """Returns, by failed test, with how many of the seeds under which it was run it failed."""
+    """Returns each failed test's share of failures among the seeds under which it was run."""
     passed = Counter(test for each in came for test in each.passed)
     failed = _failed(came)
     return {test: _share(number, number + passed[test]) for test, number in failed.items()}
@@ -137,7 +137,7 @@ def steadiness(
 ) -> Steadiness:
     """Grades references, right variants, mistakes and habits under the seeds 1, 2, ... `seeds`.
 
-    In all exercises or, if some are named, in those. What is drawn at home has the seed 0.
+    Covers all exercises or only those in `exercises`. The seed 0 is the draw that students have.
 
     Raises:
         BadAssignment: if the tests cannot be run.
@@ -158,7 +158,7 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
             subjects[subject.exercise].append(subject)
 
     values = Counter(one.exercise for one in suite.tests.values() if one.aspect is Aspect.VALUES)
-    # Loads here, once for all children, the modules that torch loads only when they are needed.
+    # Load the modules that torch loads lazily here, once for all children.
     list(Judge(suite, SEED).grade(Functions(root, references)))
 
     def examine(task: tuple[str, int]) -> list[SeedResult]:
@@ -174,7 +174,7 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
     tasks = [(exercise, seed) for exercise in first for seed in range(1, seeds + 1)]
     came: dict[str, list[list[SeedResult]]] = {exercise: [] for exercise in subjects}
     problems = []
-    # A function that keeps something between calls must not find what another seed left.
+    # One task for each child: a function's state from one seed must not reach another seed.
     results = Children(examine, jobs, _SECONDS, most_tasks=1).done(tasks)
     for done, (number, result) in enumerate(results, start=1):
         exercise, seed = tasks[number]
@@ -205,7 +205,7 @@ def _subjects(references: Mapping[str, Callable[..., object]]) -> Iterator[Subje
 
 
 class _Digesting:
-    """Answers with digests: the judge reaches the verdict on equal answers to a test only once."""
+    """An examinee whose answers have digests, so that the judge judges equal answers only once."""
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
@@ -218,7 +218,7 @@ class _Digesting:
 
 
 def _came(judge: Judge, functions: Functions, exercise: str, values: int) -> SeedResult:
-    """Grades one exercise, of which so many tests are of the values, as far as points can come."""
+    """Grades one exercise; stops after its `values` tests of values if none of them passes."""
     verdicts: list[Verdict] = []
     for verdict in judge.grade(_Digesting(functions), (exercise,)):
         verdicts.append(verdict)

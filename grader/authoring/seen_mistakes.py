@@ -1,4 +1,4 @@
-"""Mistakes that a class made, on their way into the assignment: `solutions/seen/`."""
+"""Mistakes of a class that are added to the assignment, in `solutions/seen/`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def {name}(**inputs: object) -> object:
 
 
 def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
-    """Writes what is known of a mistake into the course's solutions; the files that were written.
+    """Writes a mistake's answers and stub into the course's solutions; returns the files.
 
     Raises:
-        BadNames: if a file of that name is there, or it cannot be written.
+        BadNames: if a file of that name exists, or cannot be written.
     """
     mistake = named[0].diagnosis.mistake
     answers = solutions / FOLDER / f"{mistake}.toml"
@@ -43,7 +43,7 @@ def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
         answers.parent.mkdir(parents=True, exist_ok=True)
         stub = (package if package.is_dir() else answers.parent) / f"{name}.py"
         text = stub_of(named, name)
-        # One that says just this was written before somebody was stopped here.
+        # A stub with this very text is from an earlier run that was stopped here.
         if stub.exists() and stub.read_text(encoding="utf-8") != text:
             raise BadNames(f"{stub} is there already: name the mistake otherwise")
         partial = stub.with_name(f".{stub.name}.partial")
@@ -57,7 +57,7 @@ def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
 
 
 def stub_of(named: Sequence[NamedMistake], name: str) -> str:
-    """Returns the beginning of a variant that its author goes on with."""
+    """Returns the stub of a variant, which an author completes."""
     said = named[0].diagnosis
     return _STUB.format(
         id=said.mistake,
@@ -69,10 +69,10 @@ def stub_of(named: Sequence[NamedMistake], name: str) -> str:
 
 
 def seen_in_classes(solutions: Path) -> list[NamedMistake]:
-    """Returns the mistakes that were added, with what a class answered.
+    """Returns the mistakes that were added, with the answers of a class.
 
     Raises:
-        BadNames: if a file of them is damaged.
+        BadNames: if one of their files is damaged.
     """
     files = sorted((solutions / FOLDER).glob("*.toml"))
     return [named for file in files for named in read_file(file)]

@@ -1,4 +1,4 @@
-"""Checks an assignment's tests against its own references, mistakes and habits."""
+"""The check of an assignment's tests against its own references, mistakes and habits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A function that makes a mistake, or has a habit, in the `way`-th of its ways."""
+    """A function with a mistake or habit; `way` numbers its functions in an exercise from 1."""
 
     mistake: str
     function: Function
@@ -48,10 +48,11 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class MistakeTrial:
-    """One function that makes a mistake in one exercise, and what the tests made of it.
+    """One function with a mistake in one exercise, and the tests' verdicts on it.
 
-    It is the `way`-th of its mistake there, from 1, or of a habit, which no answer can name.
-    `named` is the mistake that the diagnosis named, if it named one; `unnamed` why it could not.
+    `way` numbers the mistake's functions in the exercise from 1. A habit gives right answers, so
+    the diagnosis cannot name it. `named` is the mistake that the diagnosis named, if it named one;
+    `unnamed` says why it could not.
     """
 
     mistake: str
@@ -71,8 +72,8 @@ class Verification:
     right variant fails, with its name. `idle` are the tests that no wrong function fails.
     `remembered` are the tests of `values` that pass with the answers to another draw's calls.
     `apart` are pairs of an exercise and one that it claims to build on, without a known mistake
-    that both share. `unlike` are mistakes that a class made, with the exercises in which no variant
-    answers as the class did. `unknown` are forbidden names that nothing has, with a near one or "".
+    that both share. `unlike` are mistakes of a class, with the exercises in which no variant gives
+    the class's answers. `unknown` are forbidden names that do not exist, with a similar name or "".
     """
 
     unjust: tuple[str, ...]
@@ -91,12 +92,12 @@ class Verification:
 
     @property
     def misnamed(self) -> list[MistakeTrial]:
-        """Returns the wrong functions to which another mistake's name was given."""
+        """Returns the wrong functions that the diagnosis calls by another mistake's name."""
         return [trial for trial in self.trials if trial.named not in (None, trial.mistake)]
 
     @property
     def catches(self) -> dict[str, list[str]]:
-        """Returns by test, the mistakes and habits that fail it."""
+        """Returns the mistakes and habits that each test catches."""
         found: dict[str, dict[str, None]] = {}
         for trial in self.trials:
             for test in trial.caught_by:
@@ -111,9 +112,9 @@ class Verification:
 
 
 class Functions:
-    """Answers the calls of the tests with given functions, by exercise.
+    """An examinee that answers the calls of tests with given functions, by exercise.
 
-    The tests of an exercise that ask other adapters as well find the `references` of those.
+    If the tests of an exercise also call other adapters, `references` answer these calls.
     """
 
     def __init__(
@@ -141,9 +142,9 @@ class Functions:
 
 
 class Remembering:
-    """Answers as given functions do, and remembers the answer to each call.
+    """An examinee that answers with given functions, and remembers the answer to each call.
 
-    `together` are the exercises of which one test asks several.
+    `together` are the exercises that one test calls together with others.
     """
 
     def __init__(self, functions: Functions) -> None:
@@ -157,13 +158,13 @@ class Remembering:
         if others:
             self.together |= {call.adapter, *others}
         answer = self._functions.ask(call)
-        # Calls that differ in their random numbers alone are one here, and have several answers.
+        # Calls that differ only in their random numbers are the same key: keep the first answer.
         self.answers.setdefault(_asked(call), answer)
         return answer
 
 
 class Remembered:
-    """Answers the calls to which the answers are remembered, and nothing else."""
+    """An examinee that answers only the calls with a remembered answer."""
 
     def __init__(self, answers: Mapping[bytes, Answer]) -> None:
         self._answers = answers
@@ -183,9 +184,9 @@ def _asked(call: Call) -> bytes:
 def verify(assignment: Assignment) -> Verification:
     """Runs references, right variants, and all ways of mistakes and habits through the tests.
 
-    Mistakes are in `solutions.mistakes.MISTAKES`; `HABITS` beside them give right numbers in a way
-    that other tests forbid. Right answers in other ways than the references' may be in
-    `solutions.variants.VARIANTS`, each with a `name` and its `functions` by exercise.
+    Mistakes are in `solutions.mistakes.MISTAKES`. `HABITS` in the same module give right values in
+    a way that other tests forbid. `solutions.variants.VARIANTS` may hold other right solutions,
+    each with a `name` and its `functions` by exercise.
 
     Raises:
         BadAssignment: if the tests cannot be run, or a row of `solutions/slips.toml` is wrong.
@@ -249,7 +250,7 @@ def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
 
 
 def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
-    """Yields each mistake seen in a class, and its exercise, if no variant answers in that way."""
+    """Yields each mistake seen in a class, and its exercise, if no variant gives its answers."""
     known = {one.id: one.variants for one in listed_in("solutions.mistakes", "MISTAKES")}
     for seen in seen_in_classes(suite.assignment.solutions):
         mistake, exercise = seen.diagnosis.mistake, seen.exercise
@@ -275,7 +276,7 @@ def _trial(
 
 
 def _unnamed(raises: bool, cases: int) -> str:
-    """Returns why a mistake is not named, given its wrong answers in telling tests."""
+    """Returns why a mistake is not named; `cases` are its wrong answers in telling tests."""
     if raises:
         return "it raises where it is wrong, and a mistake is named by its answers"
     if cases >= TELLING_CASES:
@@ -286,12 +287,12 @@ def _unnamed(raises: bool, cases: int) -> str:
 
 
 def wrong_functions() -> dict[str, list[Wrong]]:
-    """Returns, by exercise, the functions that make a mistake or have a habit."""
+    """Returns each exercise's functions that make a mistake or have a habit."""
     wrong: dict[str, list[Wrong]] = defaultdict(list)
     for kind in ("MISTAKES", "HABITS"):
         for entry in listed_in("solutions.mistakes", kind):
             for exercise, functions in entry.variants.items():
-                # There it is another mistake, and known as that.
+                # In an exercise that it echoes, it is known as another mistake.
                 if exercise not in getattr(entry, "echoes", ()):
                     numbered = enumerate(functions, start=1)
                     wrong[exercise] += [
@@ -311,9 +312,9 @@ def listed_in(module: str, name: str) -> Sequence[Any]:
 def _side_by_side(
     wrong: Mapping[str, Sequence[Wrong]], together: Collection[str]
 ) -> Iterator[dict[str, Wrong]]:
-    """Yields one wrong function of each exercise at a time: exercises are graded apart.
+    """Yields one wrong function of each exercise at a time: exercises are graded separately.
 
-    Where tests ask some of them `together`, only one of these is wrong.
+    Exercises that one test calls `together` are wrong one at a time.
     """
     apart = {name: several for name, several in wrong.items() if name not in together}
     for row in itertools.zip_longest(*apart.values()):
@@ -323,7 +324,7 @@ def _side_by_side(
 
 
 def unknown_names(forbidden: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yields each name that torch or an installed package lacks, and a near one, or ""."""
+    """Yields each name that torch or a package does not have, and a similar name or ""."""
     operations = {name.partition(".")[0] for name in torch._C._dispatch_get_all_op_names()}
     for name in forbidden:
         if name.startswith(NAMESPACE):
@@ -334,7 +335,7 @@ def unknown_names(forbidden: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _unknown(name: str) -> Iterator[tuple[str, str]]:
-    """Yields a dotted name if its package has no such thing, and a near one, or ""."""
+    """Yields a dotted name if its package does not have it, and a similar name or ""."""
     first, *rest = name.split(".")
     found, so_far = importlib.import_module(first), first
     for attribute in rest:

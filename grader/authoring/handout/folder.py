@@ -1,4 +1,4 @@
-"""Lays out the folder that students get, with its README and the frozen contract."""
+"""The folder that students get, with its README and the frozen contract."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def frozen_contract(adapters: str) -> str:
-    """Returns the adapters of a module without their bodies, and what their annotations need.
+    """Returns a module's adapters without bodies, and the statements that their annotations need.
 
-    What only bodies use is left out: a student's own modules, which may not even be importable.
+    Imports that only bodies use are left out: they are a student's modules, and may fail.
     """
     tree = ast.parse(adapters)
     for function in ast.walk(tree):
@@ -79,7 +79,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _used(statement: ast.stmt) -> Iterator[str]:
-    """Yields the names that a statement reads, those in annotations that are texts included."""
+    """Yields the names that a statement uses, including names in string annotations."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name):
             yield node.id
@@ -108,9 +108,9 @@ running in a terminal.
 
 
 def readme(name: str, page: str | None, installing: str, handing_in: str) -> str:
-    """Returns the README; `page` is what the author wrote for students, if anything.
+    """Returns the README; `page` is the author's text for students, if there is one.
 
-    How to install comes before its first section, how to hand in after its last one.
+    The installation comes before the first section of the page, and handing in after the last one.
     """
     opening, heading, sections = (page or _PLAIN.format(name=name)).partition("\n## ")
     parts = (opening, installing, f"## {sections}" if heading else "", handing_in)
@@ -120,7 +120,7 @@ def readme(name: str, page: str | None, installing: str, handing_in: str) -> str
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
 _PARTS = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
 _CONSTRAINTS = "constraints.txt"
-# uv is not to manage it: what it would choose itself is torch's build for GPUs.
+# uv must not manage the project: it would choose torch's build for GPUs.
 _PROJECT = """\
 [project]
 name = "{distribution}-assignment"
@@ -192,8 +192,8 @@ def lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
     """Writes the handout into `folder`, which must not exist yet or be empty.
 
     Raises:
-        BadAssignment: if the folder is in use or cannot be written, a part of the assignment is
-            missing, or a reference does not pass a public test.
+        BadAssignment: if the folder is in use or not writable, a part of the assignment is missing,
+            or a reference fails a public test.
     """
     if folder.exists() and any(folder.iterdir()):
         raise BadAssignment(f"{folder} is not empty: name a new folder for the handout")
@@ -208,10 +208,10 @@ def lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
 def _lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
     root, tests = assignment.root, folder / "tests" / "public"
     with tempfile.TemporaryDirectory() as private:
-        # The folder itself is for nobody else's eyes, and what is in it for all.
+        # `copytree` copies modes: a temporary folder's is private, but not that of a folder in it.
         frozen = Path(private, "public")
         frozen.mkdir()
-        # If that fails, nothing has been written.
+        # Freeze first: if that fails, nothing has been written.
         freeze_public_tests(assignment, frozen)
         folder.mkdir(parents=True, exist_ok=True)
         for part in _PARTS:

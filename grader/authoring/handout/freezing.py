@@ -1,4 +1,4 @@
-"""Makes the fixture tensors of the public tests, from the references."""
+"""The fixture tensors of the public tests, made from the references."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from grader.testing.suite import Suite, Test
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRun:
-    """Every test, once passed by the references: what was drawn, expected and answered."""
+    """The references' run of every test: the cases drawn, the observations, and the mistakes."""
 
     tests: Mapping[str, Test]
     mistakes: KnownMistakes
@@ -53,7 +53,7 @@ def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
     """Writes the fixture tensors of every public test below `into` (a `tests/public` folder).
 
     Raises:
-        BadAssignment: if a reference does not pass a public test.
+        BadAssignment: if a reference fails a public test.
     """
     written: list[Path] = []
     Suite(assignment).open(
@@ -63,7 +63,7 @@ def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
 
 
 def _run_references(suite: Suite) -> ReferenceRun:
-    """Returns the references' answers to the tests, on the inputs as they are."""
+    """Returns the references' run of every test, on the inputs that students have."""
     root = suite.assignment.root
     answer = DirectCalls(importlib.import_module("solutions"), root)
     cases = {test: fresh_case(SEED, test) for test in suite.tests}
@@ -114,7 +114,7 @@ def _write(assignment: Assignment, reference_run: ReferenceRun, into: Path) -> l
 
 
 def _write_slips(assignment: Assignment, folder: Path) -> list[Path]:
-    """Writes the slips of the assignment, if it has some, as students get them."""
+    """Writes the assignment's slips, if there are any, in the form that students get."""
     slips = handed_out(assignment.root)
     if slips is None:
         return []
@@ -124,7 +124,7 @@ def _write_slips(assignment: Assignment, folder: Path) -> list[Path]:
 
 
 def _wrong_steps(reference_run: ReferenceRun, exercise: str) -> dict[str, Collection[str]]:
-    """Returns, by mistake, the steps that it gets wrong in every plain case of an exercise."""
+    """Returns the steps that each single mistake gets wrong in every case of a test of values."""
     mistakes = reference_run.mistakes
     plain = [
         one for one in reference_run.observations.get(exercise, ()) if one.aspect is Aspect.VALUES
@@ -140,10 +140,7 @@ def _wrong_steps(reference_run: ReferenceRun, exercise: str) -> dict[str, Collec
 
 
 def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:
-    """Returns the name of the mistake in each row of an exercise's answers.
-
-    The first is the reference.
-    """
+    """Returns the mistake's name for each row of an exercise's answers; "" for the reference."""
     return [
         "",
         *(name for name in mistakes.of_exercise(exercise) for _ in mistakes.of(name, exercise)),
@@ -151,9 +148,9 @@ def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:
 
 
 def _answers(reference_run: ReferenceRun) -> dict[str, Answers]:
-    """Samples of what the reference and the known mistakes answer to the calls of each test.
+    """Returns samples of the reference's and the known mistakes' answers to each test's calls.
 
-    Mistakes that are made together are kept for the plain cases only, which are enough to tell.
+    Combined mistakes are kept only for tests of values, which suffice to recognise them.
     """
     answers: dict[str, Answers] = defaultdict(dict)
     for exercise, observations in reference_run.observations.items():
@@ -173,7 +170,7 @@ def _answers(reference_run: ReferenceRun) -> dict[str, Answers]:
 
 
 def _steps(reference_run: ReferenceRun, public: Collection[str]) -> dict[str, FrozenSteps]:
-    """Returns the steps that the reference names, for its answers in plain public tests."""
+    """Returns the steps that the reference names, for its answers in telling public tests."""
     frozen: dict[str, FrozenSteps] = defaultdict(dict)
     for seen in itertools.chain.from_iterable(reference_run.observations.values()):
         if seen.test in public and seen.aspect in TELLING_ASPECTS:

@@ -1,4 +1,4 @@
-"""How the handout is installed, tested on GitHub, and handed in.
+"""The installation of the handout, its tests on GitHub, and the README's parts about handing in.
 
 The part of the engine that students run is one wheel, which pip, uv and conda install.
 """
@@ -25,11 +25,11 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 
 
 def needed(files: Iterable[Path], modules: Iterable[str], package: Path) -> list[Path]:
-    """Returns the files of a package that are imported by `files`, by `modules`, or by one another.
+    """Returns the files of a package that `files`, `modules` or these files themselves import.
 
-    That goes for imports inside functions too, and for names of modules that stand alone in a
-    string, as in `import_module("package.module")` and pytest's `pytest_plugins`; not for what
-    only type checkers import.
+    Imports inside functions count. A string that is a module's name also counts, as in
+    `import_module("package.module")` and pytest's `pytest_plugins`. Imports for type checkers do
+    not count.
     """
     found: set[Path] = set()
     waiting = [*modules]
@@ -54,7 +54,7 @@ def _files_of(module: str, package: Path) -> Iterator[Path]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """Yields the names that a file may import: some are of modules, others of what is in them."""
+    """Yields the dotted names that a file may import: names of modules and of their members."""
     for node in _run_time_nodes(ast.parse(file.read_bytes(), file)):
         match node:
             case ast.Import(names=names):
@@ -81,10 +81,10 @@ def _is_for_type_checkers(node: ast.AST) -> bool:
     )
 
 
-# What tests are written with; the plugin loads what students' machines need besides.
+# The modules that tests use, and the plugin, which imports all else that students need.
 _ENTRIES = ("grader.testing", "grader.testing.plugin")
 _PACKAGE = Path(grader.__file__).parent
-# What the engine and the code of students import.
+# The packages that the engine and the code of students import.
 PACKAGES = (
     *("beartype>=0.19", "einops>=0.8", "jaxtyping>=0.3", "numpy>=1.26", "pytest>=8.4"),
     *("safetensors>=0.4.5", "torch>=2.4"),
@@ -111,8 +111,8 @@ def modules_at_home(tests: Iterable[Path]) -> list[Path]:
 def write_wheel(tests: Iterable[Path], folder: Path) -> str:
     """Writes the wheel with those files into `folder`, and returns its name.
 
-    The same engine makes the same bytes. Another one has another version, so that whoever gets a
-    new handout does not stay with the old engine.
+    The same engine makes the same bytes. A changed engine has another version, so that a new
+    handout replaces the old engine.
     """
     files = modules_at_home(tests)
     with tempfile.TemporaryDirectory() as scratch:
@@ -214,10 +214,10 @@ second line:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The packages to install: the engine's `wheel`, with the versions of the file `constraints`,
-    if any.
+    """The packages to install: the engine's `wheel`, and versions in the file `constraints` if any.
 
-    `name` is the assignment's. `torch_index` is where pip finds torch's builds for CPUs, if told.
+    `name` is the assignment's name. `torch_index` is the address of torch's builds for CPUs, if the
+    course gives one.
     """
 
     name: str
@@ -231,9 +231,7 @@ class Installation:
         return f"{pinned}./{self.wheel}\n"
 
     def environment(self) -> str:
-        """Returns the environment for conda: every package but the engine comes from conda's own
-        channel.
-        """
+        """Returns conda's environment: all packages except the engine come from conda-forge."""
         packages = [re.sub(r"^torch\b", "pytorch", one) for one in PACKAGES]
         return _ENVIRONMENT.format(
             name=self._plain_name,
@@ -284,7 +282,7 @@ jobs:
 
 
 class Platform(StrEnum):
-    """Where submissions are handed in."""
+    """The platforms where students hand in."""
 
     CANVAS = "canvas"
     GITHUB = "github"
