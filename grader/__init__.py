@@ -9,7 +9,7 @@
     for grade in results.grades():
         print(grade.submission, grade.score)
 
-Nothing is imported before it is used: a worker, which must hold little, loads this module too.
+Names are imported on first use, because workers also load this module and must stay small.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands."""
+"""The command line, and the same verbs for Python."""
 
 from grader.cli.main import main
 

@@ -1,4 +1,4 @@
-"""The output of a step of GitHub Actions, and the file that Gradescope reads meanwhile."""
+"""The output of a step of GitHub Actions, and Gradescope's results file during grading."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from grader.reports.single import print_grade
 def tell_github(grade: Grade, submission: Path, adapters: str) -> None:
     """Prints the grade and its annotations; adds the step's summary and its output `result`.
 
-    The runner takes lines of a step's output for commands. What a submission had a hand in is
-    printed while commands are stopped, by a token that nobody can guess; annotations are escaped.
+    The runner reads lines of a step's output as commands. Texts from a submission are therefore
+    printed while commands are stopped by a token that cannot be guessed. Annotations are escaped.
     """
     token = secrets.token_hex(16)
     click.echo(f"::stop-commands::{token}")
@@ -49,7 +49,7 @@ def tell_github(grade: Grade, submission: Path, adapters: str) -> None:
 
 
 def _append(variable: str, text: str) -> None:
-    """Adds to the file that an environment variable names; outside of GitHub there is none."""
+    """Appends to the file that an environment variable names; outside of GitHub, none is set."""
     file = os.environ.get(variable)
     if file:
         try:
@@ -66,9 +66,10 @@ _SECONDS_BETWEEN = 0.2
 
 
 class LiveResults:
-    """Rewrites `results.json` as verdicts arrive, a few times a second at most; a context manager.
+    """A context manager that rewrites `results.json` as verdicts arrive, at most 5 times a second.
 
-    Whatever happens, the file says it: after a kill, what was reached; after an error, whose.
+    If the process is killed, the file holds the points so far. After an exception, it says that
+    the grader stopped.
     """
 
     def __init__(self, file: Path, display: Display) -> None:
@@ -87,7 +88,7 @@ class LiveResults:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            # What an error says may name hidden tests; instructors read it where it is printed.
+            # An exception's message may name hidden tests; instructors read it in the output.
             self.finish(not_graded(f"the grader stopped ({kind.__name__})"))
 
     def expect(self, worth: Mapping[str, float]) -> None:
@@ -100,7 +101,7 @@ class LiveResults:
         self._arrived.put(verdict)
 
     def finish(self, results: Mapping[str, Any]) -> None:
-        """Writes the results that stay."""
+        """Stops the updates, and writes the final results."""
         self._ended.set()
         self._arrived.put(None)
         self._writer.join()
@@ -113,7 +114,7 @@ class LiveResults:
                 while (more := self._arrived.get_nowait()) is not None:
                     self._reached[more.id] = more
                 return
-            # A full disk must not end the grading; the last results are written aloud.
+            # A full disk must not end the grading; only `finish` raises.
             with contextlib.suppress(ExportRefused):
                 self._write(progress(self._worth, [*self._reached.values()], self._display))
             self._ended.wait(_SECONDS_BETWEEN)

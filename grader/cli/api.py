@@ -1,4 +1,4 @@
-"""The verbs of the command line for Python programs; `import grader` is all that they need."""
+"""The verbs of the command line for Python programs, which find them in `grader`."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def grade(
     explain_timeout: float = 20,
     require_isolation: bool = False,
 ) -> Grade:
-    """Grades one submission: a folder, an archive, a notebook or a Python file; as `grader run`.
+    """Grades a submission (folder, archive, notebook or Python file), as `grader run` does.
 
     Args:
-        submission: where it lies.
-        assignment: a folder of the assignment, or one below it.
-        seed: draws the tests' inputs; by default a new one.
-        exercises: the names of those to grade; by default all.
-        adapters: where in the submission its adapters lie.
+        submission: the path of the submission.
+        assignment: the assignment's folder, or one below it.
+        seed: the seed of the tests' inputs; by default a new one.
+        exercises: the names of the exercises to grade; by default all.
+        adapters: the path of the adapters in the submission.
         timeout: the seconds that the submission may take.
-        memory_mb: the megabytes of memory that it may use.
-        device: where its functions are called, `cpu` or `cuda`.
-        explain: whether to say what is wrong, and where, beside that it is.
-        explain_timeout: the seconds that saying so may take.
+        memory_mb: the megabytes of memory that the submission may use.
+        device: the device on which its functions are called, `cpu` or `cuda`.
+        explain: whether to explain what is wrong, and where.
+        explain_timeout: the seconds that the explanation may take.
         require_isolation: whether to refuse on a machine where a layer of isolation is missing.
 
     Raises:
@@ -86,23 +86,23 @@ def batch(
     require_isolation: bool = False,
     on_grade: Callable[[Grade], None] | None = None,
 ) -> Results:
-    """Grades a class into the folder `out`; as `grader batch`.
+    """Grades a class into the folder `out`, as `grader batch` does.
 
-    Over the same folder again, only what is new or changed is graded. Each grade is stored as it
-    arrives: whatever stops the batch, what was graded is kept.
+    A second batch into the same folder grades only new or changed submissions. Each grade is stored
+    as it arrives, so that it is kept if the batch stops.
 
     Args:
         submissions: folders whose entries are submissions, or a platform's export; one or several.
         out: the folder for `results.sqlite` and `results.jsonl`.
-        roster: a CSV file of the course's people; the results know them as authors and absentees.
+        roster: a CSV file of the course's people, who become authors and absentees in the results.
         jobs: how many submissions are graded at a time; by default one for each processor.
-        scheduler: the address of a Dask scheduler, on whose workers they are graded; by default
-            they are graded on this machine.
-        fresh: whether to forget the grades in `out` and grade everything anew.
+        scheduler: the address of a Dask scheduler whose workers grade; by default this machine
+            grades.
+        fresh: whether to forget the grades in `out` and grade everything again.
         on_grade: called with every new grade as it arrives.
         assignment, seed, exercises, adapters, timeout, memory_mb, device, explain, explain_timeout,
-            require_isolation: as in `grade`; words are added when all grades are stored. Without a
-            seed, an earlier batch's over the same folder is kept.
+            require_isolation: as in `grade`. Explanations are added when all grades are stored.
+            Without `seed`, the seed of an earlier batch into `out` is kept.
 
     Returns the grades in `out`: `grades()` goes through them in the order of the class.
 
@@ -110,10 +110,10 @@ def batch(
         BadAssignment: if the assignment or the device cannot be used.
         BadRoster: if the roster cannot be used.
         NothingToGrade: if a path is missing or holds no submission.
-        StoreError: if `out` cannot be written, or holds what would be lost.
+        StoreError: if `out` cannot be written, or holds content that would be lost.
         NoCluster: if the scheduler does not answer, or none of its workers may grade.
-        NotIsolated: if isolation is required and does not hold; on a cluster, the workers where it
-            does not are refused.
+        NotIsolated: if isolation is required and does not hold. On a cluster, only the workers
+            without isolation are refused.
     """
     paths = [submissions] if isinstance(submissions, str | os.PathLike) else submissions
     options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device, explain_timeout)
@@ -135,15 +135,15 @@ def batch(
 
 
 def settle(out: StrPath, *, assignment: StrPath = ".") -> Iterator[Settlement]:
-    """Returns final points: the tests' points, each decision, and what lateness costs.
+    """Yields settlements: the tests' points after decisions and deductions for lateness.
 
-    There is one settlement for each submission. A group whose members get different points has
-    several; a submission in whose place another one counts has none. `final` are the points.
+    A submission has one settlement, whose `final` holds the points. A group whose members get
+    different points has several. A submission has none if another one is taken instead.
 
     Args:
-        out: the folder that a batch left, with `decisions.toml` in it, if there are decisions.
-        assignment: a folder of the assignment, or one below it, whose rule for lateness holds;
-            where it is another one, the rule is taken that held when the batch ran.
+        out: the folder of a batch's results, with `decisions.toml` if there are decisions.
+        assignment: the assignment's folder, or one below it, for its rule on lateness. For the
+            folder of another assignment, the rule from the time of the batch is used.
 
     Raises:
         BadDecisions: if the decisions cannot be used.

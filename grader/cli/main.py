@@ -1,4 +1,4 @@
-"""The command `grader`: its verbs, and how it says what went wrong."""
+"""The command `grader`: its subcommands in groups, and its error messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.cli.options import INTERRUPTED
 from grader.core.assignment import nearest
 from grader.core.text import Refusal
 
-# The groups of the help; each command with the module below `commands` that holds it, and its name.
+# The groups of the help: for each command its module in `commands`, and its name in the module.
 GROUPS = {
     "Grade a class": {
         "doctor": ("doctor", "doctor"),
@@ -43,14 +43,14 @@ GROUPS = {
         "gradescope-zip": ("authoring", "gradescope_zip"),
     },
 }
-# What click adds to a misspelt option.
+# The text that click adds to a misspelt option.
 _MEANT = re.compile(r"\.? \(?Did you mean (?:one of: )?([^?]*)\?\)?$")
 _UNGROUPED = {"completion": ("completion", "completion")}
 COMMANDS = {name: at for group in (*GROUPS.values(), _UNGROUPED) for name, at in group.items()}
 
 
 class _Commands(click.Group):
-    """The commands, each imported when it is used: none pays for what another one needs."""
+    """The commands, each imported on first use, so that none loads the modules of another."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         args, said = respelled(args)
@@ -109,9 +109,10 @@ def cli(context: click.Context) -> None:
 
 
 def main() -> None:
-    """Runs the command line; a refusal is one sentence and exit code 2.
+    """Runs the command line; prints a refusal as one sentence, with exit code 2.
 
-    A letter that the terminal's encoding lacks is told by its number: no name stops a command.
+    A character that the terminal cannot show is printed as an escape, so that no name stops a
+    command.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -130,7 +131,7 @@ def main() -> None:
 
 
 def _sentence(mistake: click.ClickException) -> str:
-    """Says in a sentence which argument is wrong, and which command explains the arguments."""
+    """Returns a sentence: which argument is wrong, and which command explains the arguments."""
     context = getattr(mistake, "ctx", None)
     command = context.command_path if context else "grader"
     message = " ".join(mistake.format_message().split()).rstrip(".")

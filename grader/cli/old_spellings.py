@@ -1,4 +1,4 @@
-"""Spellings of the version before this one, which go on working until the next."""
+"""Spellings of commands from the previous version, which work until the next version."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VERBS_OF_MISTAKES = ("list", "name", "add")
 
 
 def respelled(words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Returns a command as it is spelled now, and the line that says so if it was spelled else."""
+    """Returns a command in its current spelling, and a notice if the spelling was old."""
     match words:
         case ["tests", "weak", *rest]:
             return ["report", *rest, "--details"], _line(
@@ -42,7 +42,7 @@ def respelled(words: Sequence[str]) -> tuple[list[str], str | None]:
 
 
 def _folder_in(rest: Sequence[str]) -> str:
-    """Returns the folder that follows a verb, or nothing where another verb does."""
+    """Returns the first argument after a verb, or "" if that is a verb too."""
     word = next((word for word in rest if not word.startswith("-")), "")
     return "" if word in _VERBS_OF_MISTAKES else word
 

@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 INTERRUPTED = 130
-# The folder that a batch left, right after the command's name.
+# The folder of a batch's results, right after the command's name.
 RESULTS = click.argument("folder", metavar="RESULTS", type=FOLDER)
 
 
@@ -28,7 +28,7 @@ details_option = click.option(
 
 
 def _exercises(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Returns the assignment's exercises, for completion by the shell."""
+    """Returns the assignment's exercises that complete a name, for the shell's Tab key."""
     try:
         names = find_assignment(context.params.get("assignment_folder", Path())).points
     except BadAssignment:
@@ -37,7 +37,7 @@ def _exercises(context: click.Context, _parameter: click.Parameter, incomplete: 
 
 
 def assignment_option(command: Command) -> Command:
-    """Adds `--assignment DIR`."""
+    """Adds `--assignment FOLDER`."""
     return click.option(
         "--assignment",
         "assignment_folder",
@@ -66,7 +66,7 @@ def torch_index_option(command: Command) -> Command:
 
 
 def display_options(command: Command) -> Command:
-    """Returns how Gradescope shows results."""
+    """Adds the options on how Gradescope shows results."""
     for option in (
         click.option(
             "--leaderboard", is_flag=True, help="gradescope: show the points on a leaderboard."
@@ -85,7 +85,7 @@ def display_options(command: Command) -> Command:
 
 
 def grading_options(command: Command) -> Command:
-    """Adds the options that a grade depends on, beside the submission and the assignment."""
+    """Adds `--assignment`, and the other options that a grade depends on."""
     for option in reversed(
         (
             click.option(
@@ -167,11 +167,11 @@ def chosen_options(
     explain_timeout: float,
     require_isolation: bool,
 ) -> tuple[Assignment, Options]:
-    """Returns the assignment, and what was chosen of `grading_options`.
+    """Returns the assignment, and the choices among `grading_options`.
 
     Raises:
         BadAssignment: if there is no usable assignment.
-        NotIsolated: if isolation is required, and some layer of it does not hold.
+        NotIsolated: if isolation is required, and a layer of it does not hold.
     """
     if require_isolation:
         require_every_layer()

@@ -1,6 +1,4 @@
-"""The lines that a batch prints before it grades: the submissions found, and the class's
-packages.
-"""
+"""The lines that a batch prints before it grades: its submissions, and their packages."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from grader.reports.summary import author_in_words
 
 
 def say_what_was_found(discovery: Discovery) -> None:
-    """Says on stderr what each path was taken for, what was skipped and what is to be known."""
+    """Prints on stderr the kind of each path, the skipped entries, and notes."""
     for kind in discovery.kinds:
         click.echo(kind, err=True)
     for skipped in discovery.skipped:
@@ -30,7 +28,7 @@ def say_what_was_found(discovery: Discovery) -> None:
 
 
 def say_who_handed_in(attribution: Attribution) -> None:
-    """Says on stderr who of the roster's people handed in nothing, and what is nobody's."""
+    """Prints on stderr the absentees of the roster, and the submissions of nobody on it."""
     people = attribution.people
     if len(attribution.strangers) == len(attribution.entries):
         click.echo(
@@ -50,13 +48,13 @@ def say_who_handed_in(attribution: Attribution) -> None:
 
 
 def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> list[PackageNeed]:
-    """Returns the installed packages that submissions import, the most imported first."""
+    """Returns the packages that submissions import, the most imported first."""
     own = {path.stem for path in assignment.iterdir()}
     return needs_of(survey(entries, adapters), own) if entries else []
 
 
 def say_what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> None:
-    """Says on stderr what is not installed here of what submissions import."""
+    """Prints on stderr the packages that submissions import and that are not installed here."""
     needs = what_is_needed(entries, assignment, adapters)
     if said := lacking_in_words({one.package: one.importing for one in needs if one.is_wanted}):
         click.echo(said, err=True)

@@ -1,4 +1,4 @@
-"""How far a batch has come: a bar on a terminal, plain lines elsewhere."""
+"""The progress of a batch: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 class _Progress:
-    """Shows counts and the time left on stderr, from the first of its things on."""
+    """A display of counts and of the time left, on stderr."""
 
     def __init__(self, doing: str) -> None:
         self._counts: Counter[str] = Counter()
@@ -44,7 +44,7 @@ class _Progress:
         self._bar.stop()
 
     def count(self, outcome: str, submission: str, total: int) -> None:
-        """Counts one more, of so many in `total`."""
+        """Counts one more outcome of `total`, and shows the counts."""
         self._counts[outcome] += 1
         counts = ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in self._counts.items())
         self._bar.update(self._task, advance=1, total=total, description=counts)
@@ -62,9 +62,9 @@ class _Progress:
 
 
 class GradingProgress(_Progress):
-    """How many of `total` submissions have their grade; a context manager.
+    """A context manager that shows how many of `total` submissions are graded.
 
-    `called` holds, by submission, the words for it and its authors.
+    `called` holds the label of each submission, which also names its authors.
     """
 
     def __init__(self, total: int, called: Mapping[str, str]) -> None:
@@ -78,19 +78,19 @@ class GradingProgress(_Progress):
         return self
 
     def advance(self, grade: Grade) -> None:
-        """One more submission has its grade."""
+        """Counts one more graded submission."""
         self.count(str(grade.status), self._called[grade.submission], self._total)
 
 
 class ExplainingProgress(_Progress):
-    """How many submissions have their words; a context manager."""
+    """A context manager that shows how many submissions are explained."""
 
     def __init__(self) -> None:
         super().__init__("explaining")
         self._has_begun = False
 
     def advance(self, explained: Explained, total: int) -> None:
-        """One more submission has its words, or does not get them, of so many in `total`."""
+        """Counts one more of `total` submissions, whether it is explained in full or in part."""
         if not self._has_begun:
             self._has_begun = True
             self._begin()
@@ -100,7 +100,7 @@ class ExplainingProgress(_Progress):
 
 
 class ReadingProgress(_Progress):
-    """How many submissions' code has been read; a context manager."""
+    """A context manager that shows how many submissions are read."""
 
     def __init__(self) -> None:
         super().__init__("reading")
@@ -110,5 +110,5 @@ class ReadingProgress(_Progress):
         return self
 
     def advance(self, _done: int, total: int) -> None:
-        """One more has been read, of so many in `total`."""
+        """Counts one more of `total` submissions as read."""
         self.count("read", "", total)

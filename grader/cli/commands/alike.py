@@ -1,4 +1,4 @@
-"""`grader alike`: which submissions have code in common that few others have."""
+"""`grader alike`: the submissions that have rare code in common."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def alike(
       grader alike results/
       grader alike results/ --with ../last-year/results/ --against ../a-public-solution/
 
-    Names, comments and the order of what is written do not matter. Everything is computed on this
-    machine. The pages are for instructors, and prove nothing: some pair is always the most alike.
-    The submissions must lie where they lay when they were graded.
+    Names, comments and the order of code do not matter. Everything is computed on this machine.
+    The pages are for instructors, and prove nothing: some pair is always the most alike. The
+    submissions must still be in the place where they were graded.
     """
     results = Store.read(folder)
     assignment = find_assignment(assignment_folder)

@@ -1,4 +1,4 @@
-"""The commands of an author: `grader new`, `freeze`, `handout` and `gradescope-zip`."""
+"""The commands for authors: `grader new`, `freeze`, `handout` and `gradescope-zip`."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def new(folder: Path, name: str | None) -> None:
       grader new my-assignment
       grader new courses/week-3 --name "Norms and activations"
 
-    It has one small exercise with a stub, a reference, a known mistake, public and hidden tests,
-    and two example submissions, and passes its own tests at once.
+    The assignment has one small exercise with a stub, a reference, a known mistake, public and
+    hidden tests, and two example submissions. It passes its own tests at once.
     """
     name = lay_out_assignment(folder, name)
     click.echo(f"{folder}: the assignment {name}, with one exercise. Next:\n")
@@ -63,7 +63,7 @@ def freeze(assignment_folder: Path) -> None:
       grader freeze
       grader freeze --assignment examples/feed_forward
 
-    For authors: run it after a public test, a reference or a mistake was changed.
+    Run it after you change a public test, a reference or a mistake.
     """
     from grader.authoring.handout.freezing import (
         freeze_public_tests,  # torch takes a second to load
@@ -86,16 +86,17 @@ def freeze(assignment_folder: Path) -> None:
 def handout(
     folder: Path, platform: str | None, torch_index: str | None, assignment_folder: Path
 ) -> None:
-    """Writes what students get into the new folder DIR.
+    """Writes the handout for students into the new folder DIR.
 
     \b
     Examples:
       grader handout student-files/ --platform canvas
       grader handout ../handout --assignment examples/feed_forward
 
-    Stubs, adapters, public tests with their fixture tensors, one file with as much of the engine
-    as these need, what pip, uv and conda install from, a README, and a workflow by which GitHub
-    runs the tests on every push; no solution and nothing of the hidden tests.
+    The handout holds stubs, adapters, public tests with their fixture tensors, and one file with
+    the part of the engine that these need. It also holds files for pip, uv and conda, a README, and
+    a workflow by which GitHub runs the tests on every push. It holds no solution and no hidden
+    test.
     """
     from grader.authoring.handout.folder import Course, lay_out  # torch takes a second to load
 
@@ -121,7 +122,7 @@ def gradescope_zip(
     assignment_folder: Path,
     **chosen: Any,
 ) -> None:
-    """Writes the assignment's autograder to the zip FILE, to be uploaded to Gradescope as it is.
+    """Writes the assignment's autograder to the zip FILE, which you upload to Gradescope unchanged.
 
     \b
     Examples:

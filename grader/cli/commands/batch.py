@@ -80,8 +80,8 @@ def batch(
     Downloads of Canvas, Moodle or Gradescope are taken as they are, zipped or not, and so are the
     clones of GitHub Classroom.
 
-    Results are kept in RESULTS as they arrive. Run the command again with the same RESULTS: with
-    the seed of the first time, only new or changed submissions are graded.
+    Results are kept in RESULTS as they arrive. Run the command again with the same RESULTS to grade
+    only new or changed submissions, with the seed of the first run.
     """
     assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
     people = None if roster is None else read_roster(roster)

@@ -1,4 +1,4 @@
-"""`grader completion`: the Tab key in a shell."""
+"""`grader completion`: completion with the Tab key in a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`grader decide`: what an instructor changes about grades, kept in a file beside them."""
+"""`grader decide`: an instructor's decisions about grades, kept in a file beside them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from grader.results.store import Store
 
 
 class _Moment(click.ParamType[datetime.datetime]):
-    """A date with a time, as ISO 8601 writes it."""
+    """A date with a time, in the form of ISO 8601."""
 
     name = "time"
 
     def convert(self, value: Any, *_: object) -> datetime.datetime:
-        """Returns the moment that was written."""
+        """Returns the date and time that a text gives."""
         try:
             return datetime.datetime.fromisoformat(value)
         except ValueError:
@@ -71,11 +71,11 @@ def decide(context: click.Context, folder: Path) -> None:
       grader decide results/ extension alice --until 2026-10-05T23:59
       grader decide results/
 
-    Without a command, lists them. Each command has the name of the table that it writes. Grading
-    never changes that file; reports and exports read it, and show apart what the tests gave and
-    what you decided. PERSON is a submission's name, or a person's name, id or e-mail address; or a
-    number of `grader report --anonymous`, and then no name is told. The file may also be written
-    by hand: docs/instructors.md.
+    Without a command, lists the decisions. Each command has the name of the table that it writes.
+    Grading never changes that file. Reports and exports read it, and show the tests' points and
+    your decisions separately. PERSON is a submission's name, or a person's name, id or e-mail
+    address. PERSON may also be a number of `grader report --anonymous`; then no name is shown. You
+    can also write the file by hand: docs/instructors.md.
     """
     context.obj = folder
     if context.invoked_subcommand is None:
@@ -94,15 +94,15 @@ def decide(context: click.Context, folder: Path) -> None:
 def points(
     folder: Path, person: str, what: tuple[str, ...], number: str, reason: str, who: str | None
 ) -> None:
-    """Gives PERSON, or `everybody`, so many POINTS; +1.5 or -1 for more or fewer than they have.
+    """Gives PERSON, or `everybody`, POINTS; with a sign, as in +1.5 or -1, changes their points.
 
     \b
     Examples:
       grader decide results/ points alice run_rope 2 --reason "the docstring was wrong"
       grader decide results/ points alice +1.5 --reason "found a bug in the tests"
 
-    Without a test or exercise, of the whole: that comes last, and nothing is taken from it for
-    being late.
+    Without a test or exercise, the points are for the whole grade. Such a decision comes last, and
+    lateness takes nothing from it.
     """
     if len(what) > 1:
         raise click.UsageError(f"one test or exercise at a time, not {', '.join(what)}")
@@ -140,12 +140,14 @@ def comment(folder: Path, person: str, text: str, who: str | None) -> None:
 def excused(
     folder: Path, person: str, exercise: str | None, reason: str | None, who: str | None
 ) -> None:
-    """Excuses PERSON from an exercise, which then counts as the others do, or from everything.
+    """Excuses PERSON from an exercise, or from everything.
 
     \b
     Examples:
       grader decide results/ excused bob run_rope --reason "ill"
       grader decide results/ excused bob --reason "ill"
+
+    An excused exercise gives the same share of its points as the person's other exercises.
     """
     _write(folder, "excused", {"person": person, "exercise": exercise, "reason": reason}, who)
 
@@ -164,7 +166,7 @@ def extension(
     reason: str | None,
     who: str | None,
 ) -> None:
-    """Gives PERSON more time; that of one member of a group is the group's.
+    """Gives PERSON more time, and with PERSON the whole group.
 
     \b
     Examples:
@@ -186,7 +188,7 @@ def taken_out(folder: Path, what: str, reason: str, who: str | None) -> None:
     Example:
       grader decide results/ taken-out test_run_rope.py::test_values --reason "asked for too much"
 
-    The other tests of its exercise carry a test's points; those of an exercise are gone.
+    A test's points go to the other tests of its exercise. An exercise's points are removed.
     """
     _write(folder, "taken_out", _part(folder, what) | {"reason": reason}, who)
 
@@ -196,7 +198,7 @@ def taken_out(folder: Path, what: str, reason: str, who: str | None) -> None:
 @click.argument("what", metavar="TEST_OR_EXERCISE")
 @_told
 def bonus(folder: Path, what: str, reason: str, who: str | None) -> None:
-    """Makes a test or an exercise a bonus: its points count for those who have them.
+    """Makes a test or an exercise a bonus: its points are added for people who earn them.
 
     \b
     Example:
@@ -229,15 +231,15 @@ def taken_instead(
 @_PERSON
 @_tellable
 def whose(folder: Path, submission: str, person: str, reason: str | None, who: str | None) -> None:
-    """Says that a SUBMISSION is PERSON's, whoever seems to have handed it in.
+    """Says that a SUBMISSION is PERSON's, even if another person seems to have handed it in.
 
     \b
     Examples:
       grader decide results/ whose guest_7 jane@school.example
       grader decide results/ whose submission_5-2 submission_5-2
 
-    For submissions that the report lists as of an uncertain author. PERSON may be the submission's
-    own name: then it belongs to the people whom it names itself.
+    Use it for submissions that the report lists as of an uncertain author. PERSON may be the
+    submission's own name: then it belongs to the people whom the submission itself names.
     """
     _write(folder, "whose", {"submission": submission, "person": person, "reason": reason}, who)
 
@@ -248,7 +250,7 @@ def whose(folder: Path, submission: str, person: str, reason: str | None, who: s
 @click.argument("left", type=click.IntRange(0))
 @_tellable
 def late_days(folder: Path, person: str, left: int, reason: str | None, who: str | None) -> None:
-    """Leaves PERSON so many of the days that each may spend.
+    """Sets the number of late days that PERSON has left.
 
     \b
     Example:
@@ -265,7 +267,7 @@ def late_days(folder: Path, person: str, left: int, reason: str | None, who: str
 def handed_in(
     folder: Path, person: str, at: datetime.datetime, reason: str | None, who: str | None
 ) -> None:
-    """Says when PERSON handed in, where the platform does not or another time counts.
+    """Says when PERSON handed in, if the platform does not say or another time counts.
 
     \b
     Example:
@@ -279,14 +281,15 @@ def handed_in(
 @click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @_BY
 def times(folder: Path, table: Path, who: str | None) -> None:
-    """Reads when people handed in from a CSV file, each time that grades are reported or exported.
+    """Takes the times when people handed in from a CSV file, at every report and export.
 
     \b
     Example:
       grader decide results/ times times.csv
 
-    It has a header, a column for times (submitted_at, Submission Time, …: ISO 8601), and some that
-    say who (submission, id, email, name, …). It stays where it is: keep it beside the decisions.
+    The file has a header, a column for times (submitted_at, Submission Time, …: ISO 8601), and
+    columns for people (submission, id, email, name, …). It is not copied: keep it beside the
+    decisions.
     """
     place = os.path.relpath(table.resolve(), folder.resolve())
     _write(folder, "times", {"table": place}, who)
@@ -318,7 +321,7 @@ def list_decisions(folder: Path, anonymous: bool) -> None:
 @_FOLDER
 @click.argument("number", type=click.IntRange(1))
 def undo(folder: Path, number: int) -> None:
-    """Takes the decision with the NUMBER that `list` shows out of the file.
+    """Removes the decision with the NUMBER that `list` shows from the file.
 
     \b
     Example:
@@ -334,7 +337,7 @@ def undo(folder: Path, number: int) -> None:
 
 
 def _part(folder: Path, what: str | None) -> dict[str, Any]:
-    """Returns the key for a test or an exercise, by what there is of that name."""
+    """Returns the part of a table that names an exercise or a test of the class; {} for None."""
     if what is None:
         return {}
     known = ClassList.of(Store.read(folder))
@@ -352,11 +355,11 @@ def _part(folder: Path, what: str | None) -> dict[str, Any]:
 
 
 def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> None:
-    """Writes a decision that is whole and speaks of this class; nothing else is written."""
+    """Writes a decision; raises BadDecisions if it is incomplete or does not fit this class."""
     results = Store.read(folder)
     known, file = ClassList.of(results), folder / NAME
     if submission := known.by_number(str(table.get("person", ""))):
-        # Who decides by numbers is not told a name, neither here nor in the file.
+        # A decision by an anonymous number shows no name, neither here nor in the file.
         results = AnonymousResults.of(results)
         table["person"] = results.mask.labels[submission]
     found = {key: value for key, value in table.items() if value is not None}

@@ -1,4 +1,4 @@
-"""`grader doctor`: what this machine grants."""
+"""`grader doctor`: the isolation on this machine, and the packages that a class needs."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ _NOT_PROMISED = (
     help="Where in a submission the adapters lie.",
 )
 def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str) -> None:
-    """Tries each layer of isolation for real, and prints what holds on this machine.
+    """Tries each layer of isolation for real, and prints which ones hold on this machine.
 
     \b
     Examples:
       grader doctor
       grader doctor submissions/
 
-    A confined process attempts what no submission may do; each attempt must fail, or the process
-    must be stopped. It also prints what the machine does not promise. Exits with 1 if a layer is
-    missing or an attempt got through.
+    A confined process attempts forbidden actions; each attempt must fail, or the process must be
+    stopped. The command also prints the guarantees that this machine does not give. Exits with 1
+    if a layer is missing or an attempt succeeds.
 
-    With SUBMISSIONS it looks at these instead, as `grader batch` would find them: which packages
-    they import and declare, and which of them are to be installed here. None of their code runs.
+    With SUBMISSIONS, prints the packages that these import and declare, and which of them are not
+    installed here. It finds submissions as `grader batch` does. None of their code runs.
     """
     if submissions:
         entries = discover(submissions, adapters).entries

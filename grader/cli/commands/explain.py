@@ -1,4 +1,4 @@
-"""`grader explain`: the words that are missing in a folder of results."""
+"""`grader explain`: the explanations that are missing in a folder of results."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
       grader explain results/
       grader explain results/ --jobs 4
 
-    Use it after `grader batch --no-explain`, or where explaining took too long or was stopped. No
-    grade is changed. The submissions must lie where they lay when they were graded.
+    Use it after `grader batch --no-explain`, or if explaining took too long or was stopped. No
+    grade is changed. The submissions must still be in the place where they were graded.
     """
     assignment = find_assignment(assignment_folder)
     total = 0

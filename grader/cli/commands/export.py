@@ -20,7 +20,7 @@ from grader.results.store import Store
 
 _STDOUT = Path("-")
 _FILE = click.Path(dir_okay=False, path_type=Path)
-# Which options say something to which formats.
+# The formats to which each option applies.
 _TAKEN_BY = {
     "--template": {"canvas", "moodle"},
     "--column": {"canvas", "moodle"},
@@ -83,7 +83,7 @@ def export(
     no_scale: bool,
     feedback: bool,
 ) -> None:
-    """Writes the grades in RESULTS, the folder that a batch left, in another format.
+    """Writes the grades in RESULTS, the folder of a batch's results, in another format.
 
     \b
     Examples:
@@ -92,7 +92,7 @@ def export(
       grader export results/ --format moodle --template worksheet.csv --out upload.csv
 
     Points are rounded to two decimals. Submissions that were not graded are left blank. Standard
-    error lists them, and everything else that is missing in the export. Exit code 0: all points
+    error lists them, and all other points that are missing in the export. Exit code 0: all points
     are in the export; 1: some are not; 2: nothing was written.
     """
     given = {
@@ -129,9 +129,9 @@ def export(
 
 @contextlib.contextmanager
 def _opened(output: Path) -> Iterator[TextIO]:
-    """Provides the file to write, in UTF-8 and byte for byte.
+    """Provides the file to write, in UTF-8 and without translation of line ends.
 
-    An earlier one stays until all is written.
+    An earlier file stays until everything is written.
     """
     if output == _STDOUT:
         text = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")

@@ -1,4 +1,4 @@
-"""`grader feedback`: for each person what concerns them, in a form that platforms take back."""
+"""`grader feedback`: the feedback for each person, in a form that platforms take back."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHOWN = 20
     "--pdf", is_flag=True, help="As PDF too, printed by this machine's Chromium or Chrome."
 )
 def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
-    """Writes the feedback of the submissions in RESULTS, each apart from all others.
+    """Writes the feedback of each submission in RESULTS separately.
 
     \b
     Examples:
@@ -44,9 +44,9 @@ def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
       grader feedback results/ --format mail
       grader feedback results/ --pdf --out feedback/
 
-    Files are named as in the platform's download, so that one upload hands all feedback back; a
-    README.txt says where. Standard error lists the people without feedback. Exit code 0: everybody
-    has feedback; 1: somebody has none.
+    Files are named as in the platform's download, so that one upload hands all feedback back. A
+    README.txt says where to upload. Standard error lists the submissions without feedback. Exit
+    code 0: all submissions have feedback; 1: some have none.
     """
     results = Store.read(folder)
     place = out or folder / f"feedback-{form}"

@@ -1,4 +1,4 @@
-"""`grader mistakes`: wrong answers that nobody had thought of, and what they are called."""
+"""`grader mistakes`: groups of unrecognised wrong answers, and their names."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def mistakes(context: click.Context, folder: Path) -> None:
 @_FOLDER
 @click.option("--all", "everyone", is_flag=True, help="Also who answers like nobody else.")
 def list_groups(folder: Path, everyone: bool = False) -> None:
-    """Lists the submissions that answer alike, by what they answer and not by their text.
+    """Lists the groups of submissions with the same wrong answers, whatever their code is.
 
     \b
     Examples:
       grader mistakes results/ list
       grader mistakes results/ list --all
 
-    What was changed in mistakes.toml takes effect.
+    Changes that you made in mistakes.toml take effect.
     """
     names = _applied(folder)
     for line in in_words(_groups(folder), names, everyone):
@@ -84,8 +84,8 @@ def name_group(folder: Path, group: str, mistake: str, sentence: str, hint: str)
       grader mistakes results/ name 3f2a1c keys-not-transposed \\
           --sentence "Your keys are not transposed." --hint "Which axes does a product sum over?"
 
-    Each of them is told the sentence and the hint in what is reported and exported from now on, as
-    is who answers so later. The name is kept in mistakes.toml beside the results.
+    From now on, reports and exports show the sentence and the hint to these submissions, and to
+    later submissions with the same answers. The name is kept in mistakes.toml beside the results.
     """
     found = _chosen(_groups(folder), group)
     names = read_names(folder)
@@ -114,14 +114,14 @@ def name_group(folder: Path, group: str, mistake: str, sentence: str, hint: str)
 @click.argument("mistake", metavar="ID")
 @assignment_option
 def add_mistake(folder: Path, mistake: str, assignment_folder: Path) -> None:
-    """Writes a stub for the mistake ID, which was named before, into the assignment's solutions.
+    """Writes a stub for the mistake ID, which you named before, into the assignment's solutions.
 
     \b
     Example:
       grader mistakes results/ add keys-not-transposed
 
-    Beside it are the answers of the class: grader verify says whether the variant that its author
-    makes of the stub answers as the class did.
+    The answers of the class are written there too. Complete the stub; then `grader verify` says
+    whether it answers as the class did.
     """
     names = read_names(folder)
     found = [one for one in names if one.diagnosis.mistake == mistake]
@@ -138,7 +138,7 @@ def _groups(folder: Path) -> list[AnswerCluster]:
 
 
 def _chosen(groups: Sequence[AnswerCluster], wanted: str) -> AnswerCluster:
-    """Returns the group with an id, or the beginning of one."""
+    """Returns the group whose id begins with the text."""
     found = [group for group in groups if group.id.startswith(wanted)]
     if len(found) != 1:
         said = "several groups have" if found else "no group has"
@@ -147,14 +147,14 @@ def _chosen(groups: Sequence[AnswerCluster], wanted: str) -> AnswerCluster:
 
 
 def _written(text: str) -> str:
-    """Returns a sentence that says something."""
+    """Returns the text on one line; raises BadNames if there is none."""
     if not text.strip():
         raise BadNames("a sentence and a hint need words: students read them")
     return " ".join(text.split())
 
 
 def _applied(folder: Path) -> list[NamedMistake]:
-    """Returns the names in a folder, once its results say what they say."""
+    """Applies the names in a folder to its results, and returns the names."""
     names = read_names(folder)
     results = Store.read(folder)
     with Store.open(folder, results.assignment) as store:

@@ -1,4 +1,4 @@
-"""`grader report` writes pages; `grader tolerances` shows how far right and wrong are apart."""
+"""`grader report` writes pages; `grader tolerances` compares right and wrong answers' errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ BY_THEMSELVES = (
 def report(
     folder: Path, out: Path | None, against: Path | None, anonymous: bool, details: bool
 ) -> None:
-    """Prints the class, a line for each person, and writes it as pages that open from disk.
+    """Prints a line for each person of a class, and writes pages that open from disk.
 
     \b
     Examples:
@@ -58,8 +58,8 @@ def report(
       grader report regraded/ --against results/
       grader report results/ --anonymous
 
-    There is a page of the class for instructors, and one of each submission that can be sent to its
-    authors. They replace the report that is in FOLDER.
+    The page of the class is for instructors. The page of a submission can be sent to its authors.
+    The pages replace an earlier report in FOLDER.
     """
     results, place = Store.read(folder), out or folder / NAME
     earlier = Store.read(against) if against else None
@@ -75,7 +75,7 @@ def report(
 
 
 def print_class(results: Results, details: bool) -> bool:
-    """Prints a line for each person of a class; with `details`, all that went wrong.
+    """Prints a line for each person of a class; with `details`, the causes in full.
 
     Returns whether every submission got its grade.
     """
@@ -94,7 +94,7 @@ def _settling(results: Results) -> Settling | None:
 
 
 def print_next_steps(results: Results, written: Report) -> None:
-    """Prints what waits for the instructor, where the report is, and how grades are handed on."""
+    """Prints the open decisions, the place of the report, and the command that exports grades."""
     folder = shlex.quote(str(results.folder))
     steps = [*written.needs]
     if unexplained := results.count_unexplained():
@@ -109,9 +109,9 @@ def print_next_steps(results: Results, written: Report) -> None:
 
 
 def write_pages(results: Results) -> None:
-    """Writes the pages of a folder of results, unless they are there, and says what is next.
+    """Writes the pages of a folder of results, unless they are current, and prints next steps.
 
-    The grades are kept whatever becomes of these.
+    If the pages cannot be written, the grades are kept.
     """
     place = results.folder / NAME
     try:
@@ -140,13 +140,13 @@ def _changes_in_words(changes: Changes) -> str:
 @click.command(short_help="Show how far right and wrong answers are apart.")
 @RESULTS
 def tolerances(folder: Path) -> None:
-    """Shows how far the answers of a class were off in each test.
+    """Shows the errors of a class's answers in each test, as multiples of the tolerance.
 
     \b
     Example:
       grader tolerances results/
 
-    A tolerance is sound if the worst right answer and the nearest wrong one are far apart; tests
-    where they are not are listed at the end.
+    A tolerance is sound if the worst right answer and the nearest wrong one are far apart. Tests
+    whose tolerance is in doubt are listed at the end.
     """
     print_tolerances(Store.read(folder).grades(), Console())

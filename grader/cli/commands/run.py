@@ -78,15 +78,15 @@ def run(
       grader run . --format json --fail-under 60
       grader run . --format junit --out report.xml
 
-    Exits with 0 when it is graded, whatever the grade; with 1 if it is not graded, or below
-    --fail-under; with 2 if an argument or the assignment is wrong.
+    Exit code 0: the submission is graded, whatever the grade is. Exit code 1: it is not graded, or
+    its grade is below --fail-under. Exit code 2: an argument or the assignment is wrong.
     """
     if form == "github" and output is not None:
         raise click.UsageError("--format github prints for the runner to read: leave --out away")
     display = Display(_total(metadata), VisibleWhen(hidden_tests), leaderboard)
     with contextlib.ExitStack() as stack:
         early = stack.enter_context(StartedEarly(COMMAND))
-        # The job loads torch from here on: what is not needed to start it is read meanwhile.
+        # The job loads torch from here on; import the other modules meanwhile.
         from rich.console import Console
 
         from grader.cli.actions import LiveResults, tell_github
@@ -118,7 +118,7 @@ def run(
 
 
 def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
-    """Returns the grade in a format that is one text."""
+    """Returns the grade as text in the format `form`."""
     from rich.console import Console
 
     from grader.reports.export.junit import junit_xml
@@ -139,7 +139,7 @@ def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
 
 
 def _total(metadata: Path | None) -> float | None:
-    """Returns the points of the Gradescope assignment; a grade is not lost for want of them."""
+    """Returns the points of the Gradescope assignment; if the file has none, prints a warning."""
     if metadata is None:
         return None
     total = None

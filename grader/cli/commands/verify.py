@@ -1,4 +1,4 @@
-"""`grader verify`: do the tests catch what they should, and only that?"""
+"""`grader verify`: the check that the tests catch every mistake and nothing else."""
 
 from __future__ import annotations
 
@@ -68,21 +68,27 @@ def verify_command(
       grader verify --edits --exercise run_rope
       grader verify --assignment examples/feed_forward
 
-    Exits with 1 if a reference or a right variant fails a test, if a mistake passes all of them or
-    is given another's name, if there is a test that nothing wrong fails, or one of values that
-    remembered answers pass, if an exercise is said to build on one with which it shares no mistake,
-    or if a forbidden name does not exist. Tries the examples of solutions/slips.toml first, and
-    exits with 2 if one does not work.
+    \b
+    Exits with 1 if one of these is true:
+      - A reference or a right variant fails a test.
+      - A mistake passes all tests, or is given another mistake's name.
+      - There is a test that no wrong function fails.
+      - Answers remembered from another draw pass a test of values.
+      - An exercise is said to build on another one, but they share no mistake.
+      - A mistake of solutions/seen/ has no variant with the class's answers.
+      - A forbidden name does not exist.
+
+    Tries the examples of solutions/slips.toml first, and exits with 2 if one does not work.
 
     With --edits, the wrong programs are small edits of the references and of the right variants,
-    one at a time. Prints those that pass all tests and yet answer otherwise, as differences, and
-    exits with 1 if there is one. Why one of them need not be caught can be said in
-    solutions/edits.toml.
+    one at a time. Prints the edits that pass all tests but give other answers, as differences, and
+    exits with 1 if there is one. In solutions/edits.toml you can argue why an edit need not be
+    caught.
 
     With --seeds N, the references, right variants and known mistakes are graded under the seeds
-    1 to N. Prints which tests a right function fails or a wrong one fails with some of the seeds
-    only, and exits with 1 if a right function fails a test, if a wrong one passes all of them, or
-    if a score is not the same under all seeds.
+    1 to N. Prints the tests that a right function fails, or that a wrong one fails with only some
+    of the seeds. Exits with 1 if a right function fails a test, if a wrong one passes every test,
+    or if a score depends on the seed.
     """
     if edits and seeds:
         raise click.UsageError("--edits and --seeds ask for two things: take one of them")
@@ -112,7 +118,7 @@ def verify_command(
 
 
 def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> int:
-    """Tries edits, prints what came of them, and returns how the command is to end."""
+    """Tries edits, prints their fates, and returns the exit code."""
     from grader.authoring.mutation import (
         in_words,
         mutate,  # torch takes a second to load
@@ -127,7 +133,7 @@ def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> 
 
 
 def _try_seeds(assignment_folder: Path, jobs: int, exercises: Sequence[str], seeds: int) -> int:
-    """Tries seeds, prints what hangs on them, and returns how the command is to end."""
+    """Tries seeds, prints the results that depend on them, and returns the exit code."""
     from grader.authoring.seeds import steadiness  # torch takes a second to load
 
     assignment = _assignment_with(assignment_folder, exercises)
@@ -142,7 +148,7 @@ def _assignment_with(assignment_folder: Path, exercises: Sequence[str]) -> Assig
     """Returns the assignment in a folder, if it has the exercises.
 
     Raises:
-        click.UsageError: if it lacks one.
+        click.UsageError: if it does not have one of them.
     """
     assignment = find_assignment(assignment_folder)
     unknown = [name for name in exercises if name not in assignment.points]
@@ -154,7 +160,7 @@ def _assignment_with(assignment_folder: Path, exercises: Sequence[str]) -> Assig
 
 @contextlib.contextmanager
 def _shown(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows on a terminal how many of all are done."""
+    """Shows a progress bar on a terminal; provides the function that updates it."""
     console = Console(stderr=True)
     with rich.progress.Progress(
         console=console, transient=True, disable=not console.is_terminal
@@ -164,7 +170,7 @@ def _shown(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _table(kind: str, trials: Sequence[MistakeTrial]) -> Table:
-    """Returns how often each was caught; a habit's numbers are right, so that nothing names it."""
+    """Returns how often each was caught; a habit gives right values, so no diagnosis names it."""
     is_named = kind == "mistake"
     table = Table(kind, "exercises", "ways", "caught", *(["named"] if is_named else []))
     by_mistake: dict[str, list[MistakeTrial]] = defaultdict(list)
@@ -178,7 +184,7 @@ def _table(kind: str, trials: Sequence[MistakeTrial]) -> Table:
 
 
 def _unnamed(mistakes: Sequence[MistakeTrial]) -> Iterator[str]:
-    """Yields each way of a mistake that is caught and not always named."""
+    """Yields the ways of each mistake that is caught but not always named."""
     of_one: dict[tuple[str, str], list[MistakeTrial]] = defaultdict(list)
     for trial in mistakes:
         of_one[trial.mistake, trial.exercise].append(trial)
@@ -210,7 +216,7 @@ def _in_short(
 
 
 def _by_test(verification: Verification) -> Iterator[str]:
-    """Yields each test, and below it what it catches."""
+    """Yields each test, followed by the mistakes that it catches."""
     for test, mistakes in sorted(verification.catches.items()):
         yield test
         yield textwrap.fill(", ".join(mistakes), initial_indent="    ", subsequent_indent="    ")
