@@ -1,1 +1,1 @@
-"""The trusted end of workers: has them forked, asks them, and believes nothing that they say."""
+"""The trusted end of workers: starts them, asks them, and believes nothing that they say."""

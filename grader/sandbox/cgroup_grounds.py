@@ -1,12 +1,15 @@
 """Finds the control groups that this process may make, and removes abandoned ones.
 
-A ground belongs to the process that found it and is used by that or by those it forks; it must not
-outlive it: finding one also removes those of processes that are gone (`sweep`). Find it *before*
-the fork server is started: where systemd grants it, this process moves into a scope, of which only
-what it starts from then on is part too; an ordinary user cannot bring in anybody else.
+A ground is the folder in which a process makes groups. It belongs to the process that found it;
+the process and its forks use it. A ground must not outlive its process: `find_ground` removes the
+grounds of ended processes (`sweep`).
 
-Version 1 has a hierarchy of folders for each controller. Version 2 has one hierarchy: whoever is
-handed a part of it rules there.
+Find a ground *before* you start the fork server: where systemd grants the ground, this process
+moves into a scope. Only processes that it starts afterwards are in that scope too; an ordinary user
+cannot move others into it.
+
+Version 1 has a hierarchy of folders for each controller. Version 2 has a single hierarchy, parts of
+which may be delegated to a process.
 """
 
 from __future__ import annotations
@@ -52,10 +55,10 @@ _MANAGER = (
 
 
 def enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy | NoGround:
-    """Moves this process into a new scope; the hierarchy as it looks from there.
+    """Moves this process into a new scope; returns the hierarchy as seen from there.
 
-    An ordinary user may bring nobody into their groups from outside: whoever is to start workers
-    must itself be inside. What it starts later is too. The scope vanishes with the last in it.
+    An ordinary user may not move processes into a scope from outside, so the process that starts
+    workers must be inside. Its later children are inside too. The scope ends with its last process.
     """
     around = hierarchy.own.relative_to(hierarchy.mount).parts
     refusal = _why_not_from(around)
@@ -74,7 +77,7 @@ def enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy | NoGround:
 
 
 def scopes(hierarchy: Hierarchy) -> list[Path]:
-    """Returns the folders in which scopes of this user's processes are."""
+    """Returns the folders that may hold scopes of this user's processes."""
     around = [hierarchy.own, *hierarchy.own.parents]
     slices = [folder for folder in around if folder.suffix == ".slice"]
     user = os.geteuid()
@@ -85,7 +88,7 @@ def scopes(hierarchy: Hierarchy) -> list[Path]:
 
 def _why_not_from(around: tuple[str, ...]) -> str | None:
     """Returns why systemd cannot be asked for a control group, or None if it can."""
-    # One that is only mounted into a container takes process ids for those of other processes.
+    # A host's systemd that a container can reach would misread the container's process ids.
     if words(Path("/proc/1/comm")) != ["systemd"]:
         return "there is no systemd to ask for a control group"
     if not all(Path(name).suffix in (".slice", ".scope", ".service") for name in around):
@@ -97,7 +100,7 @@ def _why_not_from(around: tuple[str, ...]) -> str | None:
 
 
 def _ask(name: str, around: tuple[str, ...]) -> str | None:
-    """Asks the service manager for a scope with this process in it; what went wrong."""
+    """Asks systemd for a scope with this process in it; returns what went wrong, if anything."""
     busctl = shutil.which("busctl")
     if busctl is None:
         return "there is no busctl to ask systemd with"
@@ -133,12 +136,12 @@ def _ask(name: str, around: tuple[str, ...]) -> str | None:
 
 
 def _with_bus() -> dict[str, str]:
-    """Returns the environment, with the way to the user's service manager where nobody set it."""
+    """Returns the environment, with the path to the user's systemd if it is not set."""
     return {"XDG_RUNTIME_DIR": f"/run/user/{os.geteuid()}", **os.environ}
 
 
 def _step_aside(here: Hierarchy) -> Hierarchy | NoGround:
-    """Moves this process into a group within its scope: one with members hands nothing down."""
+    """Moves this process into an inner group: a group with members cannot enable controllers."""
     leaf = here.own / "grader"
     try:
         leaf.mkdir()
@@ -149,9 +152,9 @@ def _step_aside(here: Hierarchy) -> Hierarchy | NoGround:
 
 
 _NEEDED = ("memory", "pids")
-# A share of the processor for the group as a whole.
+# Optional: gives each group, as a whole, one share of the processor.
 _WANTED = ("cpu",)
-# No single request that is refused is larger. (Not all versions of the kernel count refusals.)
+# The largest request that is refused. Peaks are read since not all kernels count refusals.
 _AT_ONCE = 64 * mmap.PAGESIZE
 
 
@@ -184,7 +187,7 @@ class GroupV1(Group):
 
 
 def parents_v1(found: list[Hierarchy]) -> list[Path] | NoGround:
-    """Returns this process's own groups: one of the kernel's hierarchies each."""
+    """Returns this process's own groups, one in each hierarchy that is needed."""
     own = {controller: each.own for each in reversed(found) for controller in each.controllers}
     missing = [controller for controller in _NEEDED if controller not in own]
     if missing:
@@ -207,7 +210,7 @@ def new_ground_v1(found: list[Hierarchy], name: str) -> Ground | NoGround:
     return ground
 
 
-# What systemd marks the units with whose insides it leaves to others.
+# The extended attributes by which systemd marks units whose inner groups it delegates.
 _MARKS = ("user.delegate", "trusted.delegate")
 _REFUSED = {
     errno.EBUSY: "its processes would have to be in groups within it",
@@ -237,7 +240,7 @@ class GroupV2(Group):
 
 
 def new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground | NoGround:
-    """Returns a folder for groups below the nearest group that was handed to this process."""
+    """Returns a folder for groups below the nearest group that is delegated to this process."""
     because = "this process's control group is another's to divide"
     for parent in parents_v2(hierarchy):
         ground = Ground(version, (parent / name,), GroupV2)
@@ -254,9 +257,9 @@ def new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Groun
 
 
 def parents_v2(hierarchy: Hierarchy) -> Iterator[Path]:
-    """Yields this process's own group and those around it, as far as they are nobody else's.
+    """Yields this process's own group and the groups around it that this process may divide.
 
-    Systemd marks the units whose insides are not its own; what is around them is.
+    Systemd keeps every group around a delegated unit for itself, and every group inside others.
     """
     around = [hierarchy.own, *hierarchy.own.parents]
     within = around[: around.index(hierarchy.mount) + 1]
@@ -268,9 +271,9 @@ def parents_v2(hierarchy: Hierarchy) -> Iterator[Path]:
 
 
 def _is_delegated(unit: Path) -> bool:
-    """Returns whether a group is marked as delegated; graders' own scopes all count.
+    """Returns whether a group is marked as delegated; a grader's own scope always counts.
 
-    The manager of an ordinary user may not be able to mark one.
+    The systemd of an ordinary user may not be able to mark a scope.
     """
     if is_of_a_grader(unit.name):
         return True
@@ -282,10 +285,10 @@ def _is_delegated(unit: Path) -> bool:
 
 
 def _hand_down(folder: Path) -> None:
-    """Lets the groups in a folder have controllers.
+    """Enables the controllers for the groups in a folder.
 
     Raises:
-        OSError: if they have not got those that are needed.
+        OSError: if a controller that is needed cannot be enabled.
     """
     for controller in (*_NEEDED, *_WANTED):
         if controller not in words(folder / "cgroup.subtree_control"):
@@ -298,7 +301,7 @@ def _hand_down(folder: Path) -> None:
 
 
 def sweep() -> None:
-    """Removes this user's grounds whose processes are gone, killing who is left in them."""
+    """Removes this user's grounds whose processes are gone; kills their remaining members."""
     for folder in _grounds():
         if is_abandoned(folder.name):
             kill_all([folder])
@@ -306,7 +309,7 @@ def sweep() -> None:
 
 
 def _grounds() -> Iterator[Path]:
-    """Yields this user's folders where grounds are made."""
+    """Yields this user's folders in the places where grounds are made."""
     found = hierarchies()
     own = parents_v1(found)
     parents = [] if isinstance(own, NoGround) else own
@@ -324,10 +327,10 @@ _TRIAL = GroupBounds(memory=64 << 20, tasks=16)
 
 
 def find_ground() -> Ground | NoGround:
-    """Returns a ground of this process's own, in which a group was made, filled, killed, removed.
+    """Returns a ground for this process, after a trial in which a group is made and killed.
 
-    A machine whose memory is accounted for by version 1 has that, whatever else is mounted.
-    Grounds of processes that were killed are removed.
+    Version 1 is used wherever it accounts for memory, whatever else is mounted. Grounds of
+    processes that were killed are removed.
     """
     sweep()
     found = hierarchies()
@@ -351,7 +354,7 @@ def _ground_v2(hierarchy: Hierarchy) -> Ground | NoGround:
 
 
 def _tried(ground: Ground | NoGround) -> Ground | NoGround:
-    """Returns the ground, if it does all that it is for."""
+    """Returns the ground if a trial group works in it; removes the ground otherwise."""
     if isinstance(ground, NoGround):
         return ground
     because = _what_fails(ground)

@@ -1,17 +1,17 @@
-"""Control groups of the kernel, in which workers are: memory and tasks are bounded.
+"""Control groups of the kernel, which bound the memory and the tasks of workers.
 
-What a submission does cannot distract or deceive it: all memory counts, whatever it was asked for
-with (shared, private, page tables and what else the kernel holds for it, files in a tmpfs that a
-member wrote), and every thread. For the judge's side:
+A submission cannot evade these bounds: they count every thread and all memory. That includes
+shared and private memory, page tables and other memory of the kernel, and files in a tmpfs that a
+member wrote. The judge uses groups like this:
 
-    ground = find_ground()                     # once for each process; tries it for real
+    ground = find_ground()                     # once for each process; makes a trial group
     if isinstance(ground, NoGround): ...       # ground.because says why, for people
     group = ground.new("server-1", GroupBounds(memory=512 << 20, tasks=64))
-    group.add(pid)                             # of a fork server: what it forks is in it as well
-    group.killed_for_memory()                  # so many, ever
-    ground.clear(), ground.close()             # both bounded in time; False: not all is gone
+    group.add(pid)                             # of a fork server: its forks join the group too
+    group.killed_for_memory()                  # the number of members killed so far
+    ground.clear(), ground.close()             # bounded in time; False if something is left
 
-Here are groups, the ground where a process makes them, and the kernel's files;
+This module holds groups, the ground where a process makes them, and access to the kernel's files;
 `cgroup_grounds.py` finds a ground.
 """
 
@@ -33,7 +33,7 @@ from grader.core.processes import is_alive
 
 
 def write(file: Path, value: int | str) -> None:
-    """Writes to a file that is there; none is made where the kernel has none.
+    """Writes to an existing control file; never creates one.
 
     Raises:
         OSError: if there is no such file, or the kernel refuses.
@@ -54,28 +54,28 @@ def words(file: Path) -> list[str]:
 
 
 def number(file: Path) -> int | None:
-    """Returns the number in a file of a single one."""
+    """Returns the number that a file holds, or None if it holds none."""
     said = words(file)
     return int(said[0]) if said and said[0].isdigit() else None
 
 
 def entry(file: Path, key: str) -> int:
-    """Returns the number that stands behind a key; 0 if the kernel does not count it."""
+    """Returns the number that follows a key in a file; 0 if the kernel does not count it."""
     said = words(file)
     numbers = dict(zip(said[::2], said[1::2], strict=False))
     return int(numbers.get(key, 0))
 
 
-# Whoever holds gigabytes takes seconds to die.
+# A process that holds gigabytes takes seconds to die.
 _SECONDS = 10.0
 _SHORTEST, _LONGEST = 0.0002, 0.02
 
 
 def kill_all(tops: Iterable[Path]) -> bool:
-    """Kills all that is in groups; whether none is left when the time for it is up."""
+    """Kills all processes in groups; returns whether all of them end within ten seconds."""
     folders = [folder for top in tops for folder in _below(top)]
     if not _killed_at_once(folders):
-        # Nobody in them can start another one from here on, so that they become fewer.
+        # No member can fork from here on, so that killing catches up with them.
         for folder in folders:
             with contextlib.suppress(OSError):
                 write(folder / "pids.max", 0)
@@ -83,22 +83,22 @@ def kill_all(tops: Iterable[Path]) -> bool:
 
 
 def remove_all(tops: Iterable[Path]) -> bool:
-    """Removes groups that nobody is in; whether none is left when the time for it is up.
+    """Removes groups without members; returns whether all are gone within ten seconds.
 
-    The kernel keeps one until the last of its members has given back what it held.
+    The kernel keeps a group until its last member has given back its memory.
     """
     folders = [folder for top in tops for folder in _below(top)]
     return _in_time(lambda: _are_removed(folders))
 
 
 def members(folders: Iterable[Path]) -> set[int]:
-    """Returns the process ids in groups, those below them not counted."""
+    """Returns the ids of the processes in groups, without those in inner groups."""
     found = {int(pid) for folder in folders for pid in words(folder / "cgroup.procs")}
-    return found - {0}  # what the kernel calls those that this process cannot see; to kill, itself
+    return found - {0}  # processes out of sight read as 0, which to kill(2) means the caller
 
 
 def _below(top: Path) -> Iterator[Path]:
-    """Yields a folder and those in it, the innermost first."""
+    """Yields a folder and all folders below it, the innermost first."""
     with contextlib.suppress(OSError), os.scandir(top) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -107,7 +107,7 @@ def _below(top: Path) -> Iterator[Path]:
 
 
 def _killed_at_once(folders: list[Path]) -> bool:
-    """Has the kernel kill all that is in groups (version 2, since Linux 5.14); whether it could."""
+    """Has the kernel kill all members (version 2, Linux 5.14); returns whether it could."""
     try:
         for folder in folders:
             write(folder / "cgroup.kill", 1)
@@ -146,10 +146,10 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """One that is mounted here: its mount point, and the folder of this process's own group.
+    """A mounted hierarchy of groups: its mount point and the folder of this process's own group.
 
-    `controllers` are those of a hierarchy of version 1; version 2 has one hierarchy, which says in
-    each of its groups what it controls.
+    `controllers` are those of a hierarchy of version 1. Version 2 has a single hierarchy, in which
+    each group lists its own controllers.
     """
 
     version: int
@@ -159,7 +159,7 @@ class Hierarchy:
 
 
 def hierarchies(process: Path = Path("/proc/self")) -> list[Hierarchy]:
-    """Returns all in which this process can see its own group; none but on Linux."""
+    """Returns all hierarchies in which this process sees its own group; none outside Linux."""
     try:
         groups = (process / "cgroup").read_text()
         mounts = (process / "mountinfo").read_text()
@@ -169,7 +169,7 @@ def hierarchies(process: Path = Path("/proc/self")) -> list[Hierarchy]:
 
 
 def _own_groups(text: str) -> Iterator[tuple[frozenset[str], PurePosixPath]]:
-    """Yields this process's groups, by the controllers of their hierarchy (version 2: none)."""
+    """Yields this process's groups with their hierarchy's controllers (none in version 2)."""
     for line in text.splitlines():
         _, controllers, path = line.split(":", 2)
         yield frozenset(controllers.split(",")) - {""}, PurePosixPath(path)
@@ -191,7 +191,7 @@ def _visible(groups: dict[frozenset[str], PurePosixPath], mounts: str) -> Iterat
 
 
 def _plain(field: str) -> str:
-    """Returns a path of mountinfo, in which white space is written as octal numbers."""
+    """Returns a path of mountinfo, with its octal escapes of white space decoded."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), field)
 
 
@@ -209,7 +209,7 @@ def is_of_a_grader(name: str) -> bool:
 
 
 def is_abandoned(name: str) -> bool:
-    """Returns whether a grader gave this name whose process is gone, as seen from here."""
+    """Returns whether a name is that of a grader which ran in this pid namespace and is gone."""
     match = _NAME.fullmatch(name)
     if match is None or int(match[2]) != _namespace():
         return False
@@ -217,7 +217,7 @@ def is_abandoned(name: str) -> bool:
 
 
 def _namespace() -> int:
-    """Returns which namespace of process ids this process is in: ids of another one differ."""
+    """Returns the number of this pid namespace; ids from another one mean other processes."""
     return Path("/proc/self/ns/pid").stat().st_ino
 
 
@@ -225,7 +225,7 @@ def _namespace() -> int:
 class GroupBounds:
     """The bounds on the memory and the tasks of all members of a control group together.
 
-    `memory` is in bytes, with what the kernel holds for them, and none of it is swapped out.
+    `memory` is in bytes and includes kernel memory held for the members. None is swapped out.
     `tasks` are processes and threads.
     """
 
@@ -234,51 +234,51 @@ class GroupBounds:
 
 
 class Group(ABC):
-    """A group, which is a folder in each of the kernel's hierarchies that account for it."""
+    """A control group: a folder in each of the kernel's hierarchies that account for it."""
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self.folders = folders
 
     @abstractmethod
     def limit(self, bounds: GroupBounds) -> None:
-        """Bounds what its members may have.
+        """Sets the bounds on the members.
 
         Raises:
-            OSError: if the kernel does not keep to it.
+            OSError: if the kernel does not accept these bounds.
         """
 
     @abstractmethod
     def killed_for_memory(self) -> int:
-        """Returns how many members were killed, ever, since the group had reached its bound.
+        """Returns how many members were killed so far because the group reached its bound.
 
-        One that is killed because the machine has no memory left does not count.
+        A member that is killed because the whole machine is out of memory does not count.
         """
 
     def add(self, pid: int) -> None:
-        """Moves a process, with all its threads, into the group; what it has by now is not charged.
+        """Moves a process, with all its threads, into the group; the memory it has is not charged.
 
-        `pid` is its number in the namespace of process ids of whoever calls this.
+        `pid` is the process id in the caller's pid namespace.
 
         Raises:
-            OSError: if it is gone, or the kernel refuses.
+            OSError: if the process is gone, or the kernel refuses.
         """
-        if pid <= 0:  # 0 would be who writes it
+        if pid <= 0:  # 0 would move the caller
             raise ProcessLookupError(errno.ESRCH, f"there is no process {pid}")
         for folder in self.folders:
             write(folder / "cgroup.procs", pid)
 
     def kill(self) -> bool:
-        """Kills all members, whatever they do against it; whether none is left."""
+        """Kills all members, however they resist; returns whether none is left."""
         return kill_all(self.folders)
 
     def remove(self) -> bool:
-        """Takes the group away, once nobody is in it; whether it is gone."""
+        """Removes the group once it has no members; returns whether it is gone."""
         return remove_all(self.folders)
 
 
 @dataclass(frozen=True, slots=True)
 class NoGround:
-    """This machine grants no groups; `because` is half a sentence for people."""
+    """The answer of a machine that grants no groups; `because` says why, as half a sentence."""
 
     because: str
 
@@ -287,8 +287,8 @@ class NoGround:
 class Ground:
     """The folders, one in each hierarchy, in which a process makes its groups.
 
-    `version` says for people whose groups these are: "v1", "v2", "v2, scope of systemd". The names
-    of its groups begin with `prefix`.
+    `version` tells people where the groups come from: "v1", "v2", "v2, scope of systemd". The
+    names of the groups begin with `prefix`.
     """
 
     version: str
@@ -297,14 +297,14 @@ class Ground:
     prefix: str = ""
 
     def part(self, name: str) -> Ground:
-        """Returns the same ground for one of those who share it: what it clears is its own."""
+        """Returns this ground for one of several users; its `clear` leaves the others' groups."""
         return replace(self, prefix=f"{name}-")
 
     def new(self, name: str, bounds: GroupBounds) -> Group:
-        """Returns a group that nobody is in.
+        """Returns a new group without members.
 
         Raises:
-            OSError: if there is one of that name, or the kernel grants none.
+            OSError: if a group of that name exists, or the kernel refuses.
         """
         group = self._named(name)
         made: list[Path] = []
@@ -321,7 +321,7 @@ class Ground:
         return group
 
     def get(self, name: str) -> Group | None:
-        """Returns the group of that name that was made before, by whomever.
+        """Returns the existing group of that name, whichever process made it.
 
         Returns None if there is none.
         """
@@ -329,13 +329,13 @@ class Ground:
         return group if all(folder.is_dir() for folder in group.folders) else None
 
     def clear(self) -> bool:
-        """Kills who is in its groups and removes these; whether all are gone."""
+        """Kills the members of its groups and removes the groups; returns whether all are gone."""
         own = [one for folder in self.folders for one in folder.glob(f"{self.prefix}*")]
         inner = [one for one in own if one.is_dir()]
         return kill_all(inner) and remove_all(inner)
 
     def close(self) -> bool:
-        """Kills who is in its groups and removes these and itself; whether all is gone."""
+        """Kills all members, removes the groups and the ground; returns whether all are gone."""
         return kill_all(self.folders) and remove_all(self.folders)
 
     def _named(self, name: str) -> Group:

@@ -1,7 +1,7 @@
 """A worker's claims as others read them: exceptions and uses of forbidden names.
 
-Exceptions lose the folders of this machine, and refusals are explained. Uses are bounded and
-checked, though not for security: code that wants to hide a call can.
+Exceptions lose the paths of this machine, and refusals get an explanation. Uses are bounded and
+checked, but not for security: code that tries to hide a call can.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from grader.worker.observing.lines import WORKPLACE
 
 
 class Uses:
-    """The uses that one submission's worker told of; `root` holds the submission's files.
+    """The uses that one submission's worker reports; `root` holds the submission's files.
 
-    `at_import` are those of its import, which is no exercise's doing; `called` those of the calls
-    of each exercise's adapter.
+    `at_import` holds the uses during the import, which belong to no exercise. `called` holds those
+    during calls of each exercise's adapter.
     """
 
     def __init__(self, forbidden: Collection[str], root: Path) -> None:
@@ -33,18 +33,18 @@ class Uses:
         self.called: dict[str, dict[Use, None]] = {}
 
     def note_import(self, uses: Iterable[Use]) -> None:
-        """Keeps what was used while the submission was imported."""
+        """Keeps the uses during the submission's import."""
         self._keep(self.at_import, uses)
 
     def note_call(self, exercise: str, uses: Iterable[Use]) -> None:
-        """Keeps what was used while a test called an exercise's adapter."""
+        """Keeps the uses while a test calls an exercise's adapter."""
         kept = self.called.setdefault(exercise, {})
         self._keep(kept, uses)
         if not kept:
             del self.called[exercise]
 
     def _keep(self, kept: dict[Use, None], uses: Iterable[Use]) -> None:
-        """Adds what can be true: a forbidden name, in a file of the submission."""
+        """Adds the uses that can be true: a forbidden name, in a file of the submission."""
         for use in uses:
             if len(kept) < MAX_USES and use.name in self.forbidden and self._is_own(use.file):
                 kept[use] = None
@@ -74,7 +74,7 @@ _ENGINE = Path(__file__).resolve().parents[2]
 
 
 def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
-    """Returns what the submission raised, without this machine's paths in the texts."""
+    """Returns the exception without this machine's paths in its texts."""
     rule = _RULE if _is_refusal(raised) else ""
     rule = rule or (_NO_NETWORK if _UNREACHED.search(raised.message) else "")
     operands = tuple(
@@ -90,10 +90,10 @@ def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
 
 
 def without_places(text: str, root: Path, scratch: Path) -> str:
-    """Returns the text without the places of this machine.
+    """Returns the text without this machine's paths.
 
-    A path below `root` becomes the submission's own, one below `scratch` says so, packages and
-    the standard library keep what follows their folder, files that a test made their name.
+    A path below `root` becomes relative to it, one below `scratch` begins with "scratch/". Packages
+    and the standard library lose their folder; files that a test made keep only their name.
     """
     names = _names(root, scratch)
     for folder in sorted(names, key=len, reverse=True):
@@ -102,7 +102,7 @@ def without_places(text: str, root: Path, scratch: Path) -> str:
 
 
 def _without_beginning(text: str, folder: Path) -> str:
-    """Drops the beginning of a folder's path in which a text was cut."""
+    """Returns a text without the part of a folder's path at which the text was cut off."""
     shortest = len(str(Path(*folder.parts[:3])))
     for length in range(len(str(folder)), shortest - 1, -1):
         if text.endswith(str(folder)[:length]):
@@ -111,7 +111,7 @@ def _without_beginning(text: str, folder: Path) -> str:
 
 
 def _is_refusal(raised: Raised) -> bool:
-    """Returns whether it is what Python raises when the confinement refuses something."""
+    """Returns whether the exception looks like a refusal by the confinement."""
     refusals = ("Operation not permitted", "Read-only file system")
     return raised.kind == "PermissionError" or any(one in raised.message for one in refusals)
 

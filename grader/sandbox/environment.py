@@ -1,4 +1,4 @@
-"""The course's environment as one submission finds it: which packages are not there."""
+"""The course's environment as one submission finds it: the packages that are missing."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MISSING_FILE = re.compile(r"No such file or directory: '(?:[^'\n]*/)?([^'/\n]{1
 
 
 class Environment:
-    """Checks what a worker says is not installed, and keeps what is true of it.
+    """A check of the packages that a worker reports as missing.
 
-    `lacking` are packages that are not installed, and no modules of the submission in `root` nor
-    of the assignment.
+    `lacking` holds those that are really not installed, and are not modules of the assignment or of
+    the submission in `root`.
     """
 
     def __init__(self, assignment: Assignment, root: Path) -> None:
@@ -41,10 +41,10 @@ class Environment:
         self._has_adapters = True
 
     def checked(self, raised: Raised, asked: bool = False) -> Raised:
-        """Returns what the submission raised; names the package that it lacks only if that is true.
+        """Returns the exception, which names a missing package only if that package is missing.
 
-        Once the submission was `asked`, a name may tell what for: of those that it lacks then, none
-        is kept but one that the assignment lists.
+        After the first call (`asked`), a package's name might reveal the call's inputs. From then
+        on, `lacking` keeps only packages that the assignment lists.
         """
         if not raised.lacks:
             return self._located(raised)
@@ -57,7 +57,7 @@ class Environment:
         return self._located(dataclasses.replace(raised, lacks=lacks), raised.lacks)
 
     def _located(self, raised: Raised, module: str = "") -> Raised:
-        """Returns the exception, with the place of an absent file that lies elsewhere."""
+        """Returns the exception, with the path of a missing file that lies elsewhere."""
         is_file = raised.kind in _ABSENT and GIVEN not in raised.message
         missing = _MISSING_FILE.search(raised.message) if is_file else None
         names = (f"{module}.py", module) if module else (missing[1],) if missing else ()
@@ -70,7 +70,7 @@ class Environment:
         return dataclasses.replace(raised, remark=said)
 
     def _place(self, name: str) -> str | None:
-        """Returns where a file or folder of that name lies in what was handed in."""
+        """Returns the path of a file or folder of that name in the submission, if there is one."""
         if name not in self._own_names:
             return None
         for folder, folders, files in os.walk(self._root):
@@ -79,9 +79,9 @@ class Environment:
         return None
 
     def note_absent(self, names: Iterable[str], has_adapters: bool = True) -> None:
-        """Keeps those packages of which it is true that they are not installed.
+        """Keeps the packages that are really not installed.
 
-        Without adapters, whatever was to be taken from these may have been all there is.
+        A submission without adapters may have intended to import them from these packages.
         """
         self._has_adapters = has_adapters
         for name in names:
@@ -89,13 +89,13 @@ class Environment:
             self._absent += [name] if checked.lacks else []
 
     def fault(self, raised: Raised) -> StudentFault | None:
-        """Returns why nothing can be graded here: a package that may be imported is missing."""
+        """Returns the fault if a package that submissions may import is missing, or None."""
         if raised.lacks not in self._assignment.packages:
             return None
         return StudentFault(Status.NOT_GRADED, in_words(raised.lacks))
 
     def leaves_nothing_of(self, tests: Sequence[Verdict]) -> bool:
-        """Returns whether no test came to anything, for want of what is absent."""
+        """Returns whether no test ran, because of the packages that are absent."""
         statuses = {test.status for test in tests}
         wanting = (t for t in tests if t.status is Status.ERROR)
         is_error = Status.ERROR in statuses or not self._has_adapters
@@ -108,7 +108,7 @@ class Environment:
 
     @property
     def absence(self) -> str:
-        """Returns Python's words for the absent modules without which nothing can be done."""
+        """Returns a message in Python's words that names the absent modules."""
         names = " and ".join(repr(name) for name in self._absent[:_TOLD])
         return f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
 
@@ -117,7 +117,7 @@ class Environment:
     ) -> tuple[Verdict, ...]:
         """Returns the verdicts.
 
-        Where a cell wanted a package that it may import, only right ones stand.
+        If a cell needs an allowed package that is missing, only passed tests keep their verdict.
         """
         faults = (self.fault(raised) for raised in cell_errors)
         fault = next((fault for fault in faults if fault is not None), None)
@@ -144,12 +144,12 @@ class Environment:
 
     @functools.cached_property
     def _own_names(self) -> set[str]:
-        """Returns the names of the submission's files and folders: each call may lack another."""
+        """Returns the names of the submission's files and folders, cached as any call may ask."""
         return {name for _, folders, files in os.walk(self._root) for name in (*folders, *files)}
 
 
 def in_words(package: str) -> str:
-    """Returns advice on a package that submissions may import and the environment lacks."""
+    """Returns advice on a missing package that submissions may import."""
     return (
         f"{package}, which submissions may import, is missing in the course's environment: "
         "install it where the grader is installed"

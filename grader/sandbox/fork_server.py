@@ -1,4 +1,4 @@
-"""The judge's end of fork servers: has them forked, asked for workers, replaced when lost."""
+"""The judge's end of fork servers: starts them, asks them for workers, replaces lost ones."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class ForkServerLost(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A worker that was forked: its process id, the channel to it, and what it prints.
+    """A worker that was forked: its process id, the channel to it, and the pipe it prints to.
 
-    `number` is what the fork server calls it: its process id there.
+    `number` is the worker's process id as the fork server sees it.
     """
 
     pid: int
@@ -52,9 +52,9 @@ class Spawned:
 class ForkServer:
     """A warm process without secrets that forks workers; a context manager.
 
-    It is forked from a zygote, and has three descriptors of whoever asks for it. A fork server that
-    stops obeying is killed with all that it started. If whoever asked for it is killed, it ends,
-    and `scratch` is removed.
+    A zygote forks it, with three descriptors of the process that asks for it. A fork server that
+    stops obeying is killed with all its workers. If the process that asked is killed, the fork
+    server ends and `scratch` is removed.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ForkServer:
             "prefix": ground.prefix if ground else "",
             "granted": zygote.granted,
             "leaves_no_marks": zygote.leaves_no_marks,
-            # Nobody knows all the files through which a GPU's driver is talked to.
+            # A GPU's driver needs files that cannot be listed completely.
             "namespaces": device == CPU,
         }
         with theirs:
@@ -96,15 +96,15 @@ class ForkServer:
 
     @property
     def groups(self) -> str:
-        """Returns which version of control groups its workers are in; nothing if in none."""
+        """Returns the version of its workers' control groups; an empty text if they are in none."""
         return self._ground.version if self._ground is not None else ""
 
     def group(self, bounds: GroupBounds) -> Group | None:
-        """Returns the control group of the fork server and its worker; none where none is granted.
+        """Returns the control group of the fork server and its worker, or None if none is granted.
 
-        What it had when it entered is not charged to the group: what its worker takes is. To move
-        each worker instead would cost a tenth of the time of a submission: the kernel waits until
-        no processor is in the midst of a fork.
+        The group is charged for the worker's memory, but not for the fork server's memory on entry.
+        Moving each worker instead costs a tenth of a submission's time: the kernel waits until no
+        processor is forking.
         """
         self.wait_until_ready()
         if self._ground is None or bounds == self._bounds:
@@ -112,7 +112,7 @@ class ForkServer:
         name = f"{self._pid}-{bounds.memory}"
         tasks = bounds.tasks + Usage.of([self._pid]).threads
         try:
-            # A judge that is gone, from whose parent this one was forked, may have made it.
+            # An ended judge, forked from the same parent, may have made this group.
             group = self._ground.get(name) or self._ground.new(name, replace(bounds, tasks=tasks))
             group.add(self._pid)
         except OSError:
@@ -122,7 +122,7 @@ class ForkServer:
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether nobody is there to obey."""
+        """Returns whether the fork server has ended or is lost."""
         if self.is_lost:
             return True
         poll = select.poll()
@@ -133,7 +133,7 @@ class ForkServer:
         """Forks a worker.
 
         Raises:
-            ForkServerLost: if none came.
+            ForkServerLost: if no worker starts.
         """
         self.wait_until_ready()
         ours, theirs = socket.socketpair()
@@ -149,7 +149,7 @@ class ForkServer:
                 raise OSError("it ended at once")
             if sys.platform != "linux":
                 pid = number
-            elif pid == 0:  # what it calls itself may be what another is called here
+            elif pid == 0:  # its own number may be the id of another process here
                 raise OSError("its process cannot be seen from here")
             return Spawned(pid, number, ours, printed)
         except (OSError, KeyError) as error:
@@ -161,10 +161,10 @@ class ForkServer:
             os.close(output)
 
     def end_workers(self) -> dict[int, int]:
-        """Kills every process that a worker left; the exit codes by process id.
+        """Kills every process that a worker left; returns their exit codes by process id.
 
         Raises:
-            ForkServerLost: if it does not say that they are gone.
+            ForkServerLost: if the fork server does not confirm that they are gone.
         """
         try:
             self._control.send(json.dumps({"do": "end"}).encode())
@@ -174,7 +174,7 @@ class ForkServer:
         return {int(pid): int(code) for pid, code in codes.items()}
 
     def close(self) -> None:
-        """Ends the fork server and all that it started."""
+        """Ends the fork server and all its workers."""
         with contextlib.suppress(ForkServerLost, OSError):
             if self._ready and not self.is_lost:
                 self.end_workers()
@@ -184,7 +184,7 @@ class ForkServer:
         """Waits until it can fork workers, and notes their `user`, if they have one of their own.
 
         Raises:
-            ForkServerLost: if it did not start.
+            ForkServerLost: if the fork server does not start.
         """
         if not self._ready:
             told = json.loads(self._greeting()[0])
@@ -215,7 +215,7 @@ class ForkServer:
         return ForkServerLost(f"the fork server was lost: {why}: {last[0]}")
 
     def _end(self) -> str:
-        """Ends it, whether it obeys or not, and waits until it has; what it last complained of."""
+        """Ends the fork server, by force if it does not obey; returns its last complaints."""
         if self.is_lost:
             return ""
         has_ended = self.has_ended
@@ -224,7 +224,7 @@ class ForkServer:
             os.write(self._life, _FAREWELL)
         os.close(self._life)
         self._control.close()
-        # Of one that ended by itself, the reaper tells why, unless it is told to end as well.
+        # If the fork server ended by itself, its reaper says why, unless it is signalled too.
         said, has_ended = self._heard(_SECONDS_TO_END if has_ended else 0)
         if not has_ended:
             self._signal(os.kill, signal.SIGTERM)
@@ -236,13 +236,13 @@ class ForkServer:
         return said.decode(errors="replace")
 
     def _signal(self, send: Callable[[int, int], None], number: int) -> None:
-        """Signals the reaper or its group: while one of them complains, the number is theirs."""
+        """Signals the reaper or its group; its id is not reused while the complaints stay open."""
         if self._reaper:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 send(self._reaper, number)
 
     def _heard(self, seconds: float) -> tuple[bytes, bool]:
-        """Returns the end of its complaints, and whether it hung up, as it does at its end."""
+        """Returns the end of its complaints, and whether their pipe is closed, as at its end."""
         said, deadline = b"", time.monotonic() + seconds
         while True:
             left = max(0.0, deadline - time.monotonic())
@@ -256,7 +256,7 @@ class ForkServer:
 
 
 def _ask_for_senders(channel: socket.socket) -> None:
-    """Has the kernel tell with each message that comes in whose it is (Linux)."""
+    """Has the kernel attach the sender's credentials to each incoming message (Linux)."""
     if sys.platform == "linux":
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
@@ -264,7 +264,7 @@ def _ask_for_senders(channel: socket.socket) -> None:
 def _received(channel: socket.socket, size: int) -> tuple[bytes, int]:
     """Returns the next message and its sender's process id as seen here (Linux; else 0).
 
-    In a process namespace, the sender has another process id of its own.
+    In its own pid namespace, the sender has another process id.
     """
     data, told, _, _ = channel.recvmsg(size, socket.CMSG_SPACE(_CREDENTIALS.size))
     if sys.platform != "linux" or not told:
@@ -282,9 +282,9 @@ def warm_zygote(granted: Sequence[str] = ()) -> Iterator[Zygote]:
 
 @contextlib.contextmanager
 def starting_zygote() -> Iterator[Zygote]:
-    """Provides a zygote on a ground for control groups that is its own.
+    """Provides a zygote with its own ground for control groups.
 
-    It waits to be told what to warm up for. Both are gone in the end.
+    The zygote waits for `warm_up`. Both are removed in the end.
     """
     found = find_ground()
     ground = None if isinstance(found, NoGround) else found
@@ -301,8 +301,7 @@ def starting_zygote() -> Iterator[Zygote]:
 class ForkServers:
     """One fork server at a time, forked from a zygote.
 
-    A context manager. A process that was forked from the one that made it may use it as well, while
-    that one waits.
+    A context manager. A fork of the process that made it may use it while that process waits.
     """
 
     def __init__(self, zygote: Zygote, scratch: Path, device: str = CPU) -> None:
@@ -319,20 +318,20 @@ class ForkServers:
         self.close_own()
 
     def close_own(self) -> None:
-        """Ends the fork server, if it was this very process that started it."""
+        """Ends the fork server if this very process started it."""
         if self._started_by == os.getpid():
             self._server.close()
         if self._zygote is not self._first:
             self._zygote.close_own()
 
     def give_up(self) -> None:
-        """Ends the fork server, with all that it started and all that was made for it."""
+        """Ends the fork server with all its workers, and removes its control groups."""
         self._server.close()
         if self._ground is not None:
             self._ground.clear()
 
     def current(self) -> ForkServer:
-        """Returns a fork server that has not been lost."""
+        """Returns the running fork server; starts another one if it was lost."""
         if self._server.has_ended:
             self._server.close()
             self._start()

@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 
 from grader.core.assignment import CPU
 
-# What takes no longer is not worth asking the kernel about.
+# Seconds. Shorter times are not worth asking the kernel about.
 _SHORT = 0.05
 
 
-# A submission pays so many seconds of its own for one of the judge's, who so computes for a quarter
-# of its limit at most, and for the answer that exceeds it.
+# Each second of the judge costs the submission this many seconds. The judge thus computes for at
+# most a quarter of the submission's limit, plus the one answer that exceeds it.
 PRICE_OF_JUDGE = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Seconds: on the wall, of the processors, and in which this machine had none to spare."""
+    """Seconds by the clock, seconds of processor time, and seconds of waiting for a processor."""
 
     wall: float = 0.0
     processor: float = 0.0
@@ -28,26 +28,26 @@ class Taken:
 
     @property
     def own(self) -> float:
-        """Returns the seconds that the worker computed, or did nothing though it could compute."""
+        """Returns the seconds in which the worker computed, or idled with a processor free."""
         return max(self.processor, self.wall - self.waiting)
 
     def with_reading(self, seconds: float) -> Taken:
-        """Returns the same, and the price of what it took this process to read the answer."""
+        """Adds the price of the seconds that this process took to read the answer."""
         price = PRICE_OF_JUDGE * seconds
         return replace(self, wall=self.wall + seconds, processor=self.own + price)
 
 
 class Clock:
-    """Tells what a process takes while it is asked something; at other times it does nothing.
+    """A clock for the time that a process takes to answer; between requests it is idle.
 
-    On another system than Linux, all time is taken for the process's own.
+    Outside Linux, all time counts as the process's own.
     """
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._its_delay = _opened(f"/proc/{pid}/schedstat")
         self._own_delay = _opened("/proc/thread-self/schedstat")
-        # What the kernel told of the process last, and the time of short answers since then.
+        # The kernel's last numbers for the process, and the time of short answers since then.
         self._processor = self._delay = self._untold = 0.0
         self._processor, self._delay = self._told()
         self.start()
@@ -81,7 +81,7 @@ class Clock:
         )
 
     def close(self) -> None:
-        """Lets go of what is read from; no more is asked."""
+        """Closes the kernel's files that it reads."""
         for descriptor in (self._its_delay, self._own_delay):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -90,8 +90,8 @@ class Clock:
     def _told(self) -> tuple[float, float]:
         """Returns the process's seconds on all processors, and those in which it waited for one.
 
-        The former by the clock that the kernel keeps of it (clock_getcpuclockid(3)). Of a process
-        that has ended, what was known of it before.
+        The processor time comes from the process's clock in the kernel (clock_getcpuclockid(3)). If
+        the process has ended, the last known times are returned.
         """
         if sys.platform == "linux":
             try:
@@ -145,10 +145,10 @@ class Patience:
     wall: float
 
     def check(self, taken: Taken) -> None:
-        """Says when it is at an end.
+        """Compares the time taken with the limits.
 
         Raises:
-            Late: if so; the text says what was too long.
+            Late: if one is exceeded; the text says which.
         """
         if taken.processor > self.own:
             raise Late(f"{self.own:.3g} seconds of processor time")
@@ -159,8 +159,8 @@ class Patience:
 
 
 class Exceeded(Exception):
-    """A worker used more than it may; the text says of what."""
+    """A worker used more than it may; the text names the limit."""
 
 
 class Late(Exception):
-    """A worker did not answer in time; the text says in which."""
+    """A worker did not answer in time; the text says how long it had."""

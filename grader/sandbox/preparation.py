@@ -1,6 +1,6 @@
 """Prepares a submission: its private copy, the session that answers calls, its turn on a device.
 
-Another device than the CPU is tried with a confined worker before anybody is graded on it.
+A confined worker tries a device other than the CPU before any submission is graded on it.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _PATIENCE = Patience(120.0, 240.0)
 
 
 def require_device(server: ForkServer, scratch: Path, device: str) -> None:
-    """Has a worker, confined as all are, compute on the device: no student shall find out.
+    """Has a confined worker compute on the device, so that no submission is the first to fail.
 
     Raises:
-        BadAssignment: if it cannot, or no worker could be had; the text says why.
+        BadAssignment: if the worker cannot, or does not start; the text says why.
     """
     if device == CPU:
         return
@@ -56,7 +56,7 @@ def require_device(server: ForkServer, scratch: Path, device: str) -> None:
 
 
 def _tried(server: ForkServer, scratch: Path, device: str) -> str:
-    """Returns why a worker could not compute on the device; nothing if it could."""
+    """Returns why a worker could not compute on the device; an empty text if it could."""
     folder = Path(tempfile.mkdtemp(dir=scratch))
     folder.chmod(PASSABLE)
     (folder / "adapters.py").write_text(_TRIAL)
@@ -77,12 +77,12 @@ def turn_on(device: str) -> Iterator[None]:
     """Waits until no other judge of this user on this machine has a worker on the device.
 
     Raises:
-        ForkServerLost: if that cannot be known: no worker is to be had then.
+        ForkServerLost: if the device's lock cannot be opened.
     """
     if device == CPU:
         yield
         return
-    # Others write to that folder too: what they put in the place of the lock is not followed.
+    # Other users write to that folder too: a link in the lock's place is not followed.
     place = Path(tempfile.gettempdir()) / f"grader.{os.getuid()}.{device.replace(':', '-')}.lock"
     try:
         lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -98,7 +98,7 @@ def turn_on(device: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSubmission:
-    """A submission that was taken in, its session, what it uses and what it finds installed."""
+    """A submission that was taken in, its session, its uses of forbidden names, its environment."""
 
     submission: Submission
     session: Session
@@ -128,12 +128,12 @@ class SubmissionPreparation:
 
     @contextlib.contextmanager
     def prepared(self, entry: Entry, limits: SessionLimits) -> Iterator[PreparedSubmission]:
-        """Yields the prepared submission; whatever it leaves behind is removed.
+        """Yields the prepared submission, and removes all its files afterwards.
 
         Raises:
-            Unreadable: if there is nothing in it that could be asked.
+            Unreadable: if nothing in it can be graded.
             CopyFailed: if this machine has no room for it.
-            ForkServerLost: if nobody knows whose turn it is on the device.
+            ForkServerLost: if the device's lock cannot be opened.
         """
         with self._folder() as folder, _unless_gone(folder) as kept:
             copies = folder / "taken-in"
@@ -168,10 +168,10 @@ class SubmissionPreparation:
 
 @contextlib.contextmanager
 def _unless_gone(folder: Path) -> Iterator[list[Path]]:
-    """Refuses all that comes of a submission whose folder, or files noted later, others removed.
+    """Discards the result of a submission whose folder, or files noted later, were removed.
 
     Raises:
-        CopyFailed: if so; no worker may remove them.
+        CopyFailed: if so. Another process did it, as no worker may remove them.
     """
     kept = [folder]
     try:

@@ -32,7 +32,7 @@ _OWN = "what everybody here can read."
 
 
 def tried_while_taken_in(scratch: Path) -> Iterator[tuple[str, bool]]:
-    """Yields each attempt in words, and whether it succeeded."""
+    """Yields each attempt on the intake in words, and whether it succeeded."""
     with IntakeClient() as client, removed_afterwards(Path(tempfile.mkdtemp(dir=scratch))) as here:
         yield "have a file read by swapping links", _is_led_astray(client, here)
         yield "have a notebook cost seconds", _costs_much(client, here, _notebook(here))
@@ -40,7 +40,7 @@ def tried_while_taken_in(scratch: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _is_led_astray(client: IntakeClient, here: Path) -> bool:
-    """Returns whether a copy holds a file of a linked folder that is swapped in meanwhile."""
+    """Returns whether a copy holds a secret after its folder was swapped for a link meanwhile."""
     handed_in, secret = here / "handed-in", here / "secret"
     for folder, text in ((handed_in / "sub", _OWN), (secret, _SECRET)):
         folder.mkdir(parents=True)
@@ -73,13 +73,13 @@ def _holds_secret(client: IntakeClient, here: Path, handed_in: Path) -> bool:
 
 
 def _costs_much(client: IntakeClient, here: Path, handed_in: Path) -> bool:
-    """Tells whether taking it in, or refusing it, takes more processor time than it may."""
+    """Returns whether taking a submission in, or refusing it, takes too much processor time."""
     before = client.processor_seconds()
     own = removed_afterwards(Path(tempfile.mkdtemp(dir=here)))
     with own as into, contextlib.suppress(Unreadable):
         client.take_in(Entry("probe", handed_in), into, "adapters.py")
     used = client.processor_seconds() - before
-    return used < 0 or used > _INTAKE_SECONDS  # below 0: it was ended, and tells no time
+    return used < 0 or used > _INTAKE_SECONDS  # below 0: the intake process was replaced
 
 
 def _notebook(here: Path) -> Path:
@@ -98,8 +98,8 @@ def _settings(here: Path) -> Path:
 
 _MEGABYTE = 1 << 20
 ALLOWED = Allowance(256 * _MEGABYTE, disk=48 * _MEGABYTE, files=500, cpu_seconds=4)
-# As much again as is allowed, and what measuring may miss; without control groups, what the
-# kernel holds for a process comes on top of its own.
+# Twice what is allowed, plus what measuring may miss. Without control groups, memory that the
+# kernel holds for a process comes on top of the process's own.
 _TOO_MUCH_MEMORY = 2 * ALLOWED.memory + 64 * _MEGABYTE
 _TOO_MUCH_OF_THE_KERNEL = ALLOWED.memory + 64 * _MEGABYTE
 _TOO_MUCH_DISK = 2 * ALLOWED.disk + 32 * _MEGABYTE
@@ -113,8 +113,8 @@ class ProbeTrial:
     """An attempt to be made: the layer that it tries, its description, its adapter and module.
 
     `most` is the amount that would be too much. `needs` is the namespace without which no refusal
-    is promised. `after` is the adapter that another worker calls first, and keeps running. An
-    attempt that is `wanted` must succeed; `patience` is the time that it has.
+    is promised. `after` is the adapter that another worker calls first; that worker stays alive. An
+    attempt that is `wanted` must succeed; `patience` is its time limit.
     """
 
     layer: str
@@ -222,10 +222,10 @@ _ATTEMPTS = Path(__file__).with_name("attempts")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt of a confined process: its layer, what it tried, and whether that ended well.
+    """One attempt of a confined process: its layer, its description, and whether it succeeded.
 
-    Some are `wanted` and must succeed (a thread, a file in the scratch folder); all others must be
-    refused, or the process be `stopped`. What is not `promised` on this machine may end as it will.
+    A `wanted` attempt must succeed (a thread, a file in the scratch folder). Any other must be
+    refused, or its process `stopped`. If no refusal is `promised` here, either result is accepted.
     """
 
     layer: str
@@ -238,7 +238,7 @@ class Attempt:
 
     @property
     def ok(self) -> bool:
-        """Returns whether it went as it must."""
+        """Returns whether the attempt ended as it must."""
         return not self.promised or self.succeeded == self.wanted
 
 
@@ -251,7 +251,7 @@ class ProbeResult:
 
     @property
     def holds(self) -> bool:
-        """Returns whether every layer is there and every attempt went as it must."""
+        """Returns whether every layer is there and every attempt ended as it must."""
         return "none" not in self.isolation.values() and all(one.ok for one in self.attempts)
 
 
@@ -259,7 +259,7 @@ def examine_confinement() -> ProbeResult:
     """Confines workers on this machine as a batch does, and has them try to get out.
 
     Raises:
-        ForkServerLost: if no worker can be had.
+        ForkServerLost: if no worker starts.
     """
     with (
         new_scratch() as scratch,
@@ -306,7 +306,7 @@ def _attempted(
 def _worker(server: ForkServer, scratch: Path, trial: ProbeTrial) -> Iterator[Worker]:
     """Provides a worker that has imported the module which makes the attempt, like any submission.
 
-    Its folder is gone afterwards.
+    The worker's folder is removed afterwards.
     """
     with removed_afterwards(Path(tempfile.mkdtemp(dir=scratch))) as folder:
         folder.chmod(PASSABLE)
@@ -324,7 +324,7 @@ def _worker(server: ForkServer, scratch: Path, trial: ProbeTrial) -> Iterator[Wo
 
 @contextlib.contextmanager
 def _canary() -> Iterator[None]:
-    """Keeps something in the environment that no worker may see."""
+    """Sets an environment variable that no worker may see."""
     os.environ[_CANARY] = "what a worker must not see"
     try:
         yield

@@ -1,4 +1,4 @@
-"""One submission's session: its worker, its time, and what it may still be asked."""
+"""One submission's session: its worker, its time, and the exercises that are closed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from grader.testing.memory import Reply, Sealed, Unremarkable, opened
 from grader.testing.outcome import StudentFault, Wording
 
 _LOSSES = 2
-# So many calls may take all their time. Who hangs as often has one part that is asked by many.
+# This many calls may take all their time. If more hang, many tests likely call one endless loop.
 _HANGS = 4
 _SHARE_AFTER_HANGS = 0.25
 _SPARE_SECONDS = 10
@@ -39,9 +39,9 @@ _PRINTED = 4096
 class SessionLimits:
     """The limits of a session: seconds in all, bytes of memory, and the device.
 
-    And the seconds for one call, which may take `call_wall` seconds on the wall while the machine
-    is busy, and for the import, if these are fewer than all. If one `tells_where`, a worker is
-    asked where it is when they are over.
+    `call_seconds` bounds one call, which may take `call_wall` seconds by the clock while the
+    machine is busy. `import_seconds` bounds the import if it is less than `submission_seconds`. If
+    `tells_where` is set, a late worker is asked for its traceback.
     """
 
     submission_seconds: float
@@ -54,7 +54,7 @@ class SessionLimits:
 
 
 class TrialWorker:
-    """A worker in which edits are tried; `seconds` are those that it took for that."""
+    """A worker in which edits are tried; `seconds` is the time that it has taken."""
 
     def __init__(self, worker: Worker, spare: float, familiar: Unremarkable) -> None:
         self._worker = worker
@@ -63,10 +63,10 @@ class TrialWorker:
         self.seconds = 0.0
 
     def ask(self, call: Call) -> Reply:
-        """Returns the answer of the program as it is edited now; nothing is noted of it.
+        """Returns the answer of the program as edited so far; the session notes nothing of it.
 
         Raises:
-            StudentFault: if there is none.
+            StudentFault: if there is no answer.
         """
         patience = Patience(self._spare, WALL_FACTOR * self._spare)
         try:
@@ -80,7 +80,7 @@ class TrialWorker:
         """Tries the edits in the worker and returns their outcomes.
 
         Raises:
-            WorkerLost: if the worker does not tell.
+            WorkerLost: if the worker does not report them.
         """
         own = trials.seconds + self._spare
         try:
@@ -90,14 +90,14 @@ class TrialWorker:
 
 
 class Session:
-    """Asks one submission, and starts a new worker after one was lost.
+    """One submission with its worker, which is replaced when it is lost.
 
-    Of answers that are `familiar` nothing is noted, whoever gives them again. Only the time that
-    the submission's own process takes is counted, and none in which it waits for this machine. An
-    exercise that lost two workers is not asked again, and after a few calls that took too long the
-    next may take less, so that one endless loop does not use up the others' time; and none is asked
-    where another one left too little memory. `stack_dump` is the
-    traceback of what took too long last, as far as its worker told it: a claim.
+    Nothing is noted of `familiar` answers, whichever submission gives them again. Only the time of
+    the submission's own process counts, without the time in which it waits for this machine. An
+    exercise that lost two workers is not asked again. After a few calls that took too long, later
+    calls get less time: one endless loop does not use up the others' time. An exercise gets a new
+    worker if the one before it left too little memory. `stack_dump` is the traceback of the last
+    call that took too long, as its worker claims it.
     """
 
     def __init__(
@@ -139,24 +139,24 @@ class Session:
         self._handed_on: tuple[TwoProcesses, Value] | None = None
 
     def open(self) -> StudentFault | None:
-        """Has a worker import the submission; what went wrong if it cannot be imported.
+        """Has a worker import the submission; returns the fault if that fails.
 
         Raises:
-            ForkServerLost: if no worker could be had.
+            ForkServerLost: if no worker starts.
         """
         with contextlib.suppress(StudentFault):
             self._running_worker()
         return self.problem
 
     def ask(self, call: Call, seconds: float = math.inf) -> Reply:
-        """Returns the submission's answer to a call; one that came before may be sealed.
+        """Returns the submission's answer to a call; an answer that came before may be sealed.
 
-        It may take so many `seconds` if these are fewer than those of any call. What a script does
-        with a file that it hands on is asked of a new worker.
+        `seconds` lowers the time limit of the call. If a script hands on a file between two
+        processes, a new worker runs the second part.
 
         Raises:
-            StudentFault: if there is none.
-            ForkServerLost: if no worker could be had.
+            StudentFault: if there is no answer.
+            ForkServerLost: if no worker starts.
         """
         parts = in_two_processes(call)
         if parts is None:
@@ -208,16 +208,16 @@ class Session:
 
     @property
     def used(self) -> float:
-        """Returns the seconds of its time that are gone."""
+        """Returns the seconds of the submission's time that are used up."""
         return self._used
 
     @property
     def spent(self) -> float:
-        """Returns the seconds that all of its workers took, also those that tried edits."""
+        """Returns the seconds of all its workers, including those that tried edits."""
         return self._used + self._beside + (0.0 if self._bench is None else self._bench.seconds)
 
     def charge(self, seconds: float) -> None:
-        """Takes the price of the seconds that its answers cost the judge from its time."""
+        """Deducts the price of the seconds that the submission's answers cost the judge."""
         self._used += PRICE_OF_JUDGE * seconds
         self._wall += seconds
 
@@ -225,11 +225,11 @@ class Session:
     def bench(self) -> Iterator[TrialWorker]:
         """Provides a worker in which edits of the submission can be tried, and which then ends.
 
-        None of its time is the submission's, and nothing that it prints is kept.
+        Its time does not count for the submission, and its output is discarded.
 
         Raises:
             WorkerLost: if it cannot import the submission, or is lost later on.
-            ForkServerLost: if no worker could be had.
+            ForkServerLost: if no worker starts.
         """
         self.close()
         worker = self._new_worker()
@@ -249,7 +249,7 @@ class Session:
 
     @property
     def printed(self) -> str:
-        """Returns the end of what the submission has printed so far."""
+        """Returns the end of the submission's output so far."""
         return without_places(self._printed, self._submission.root, self._scratch)
 
     def close(self) -> None:
@@ -259,7 +259,7 @@ class Session:
             self._end(worker)
 
     def _note(self, worker: Worker) -> None:
-        """Notes what time an exchange with a worker took, and what was printed."""
+        """Notes the time and the output of an exchange with a worker."""
         taken = worker.taken
         self._used += taken.own
         self._wall += taken.wall
@@ -315,13 +315,13 @@ class Session:
         return Worker.in_new_folder(self._server(), self._scratch, allowance)
 
     def _redact(self, raised: Raised, worker: Worker, asked: bool = False) -> Raised:
-        """Returns what the submission raised and printed before, without this machine's folders."""
+        """Returns the exception with the output before it, without this machine's paths."""
         raised = dataclasses.replace(raised, printed=worker.printed_text)
         checked = with_what_was_missed(self._environment.checked(raised, asked), self._missed)
         return redacted(checked, self._submission.root, self._scratch)
 
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
-        """Returns how long it is waited for now, and whether that is the last of its time."""
+        """Returns the patience for the next answer, and whether it is all the time left."""
         seconds = self._limits.submission_seconds
         left, wall_left = seconds - self._used, WALL_FACTOR * seconds - self._wall
         if min(left, wall_left) <= 0:
@@ -360,5 +360,5 @@ class Session:
         try:
             worker.end()
         except ForkServerLost:
-            # Only this submission's processes ran below it, and they are gone with it.
+            # Only this submission's processes ran below the fork server, and they ended with it.
             return

@@ -1,4 +1,4 @@
-"""Watches what a worker uses, for every limit that the kernel does not keep here."""
+"""Watches a worker's memory, threads and disk, where the kernel keeps no limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from grader.core.scratch import opened
 from grader.sandbox.limits import Allowance, Exceeded
 
-# Anonymous memory, wherever it is, shared memory, and the kernel's tables of both.
+# Anonymous memory (resident or swapped), shared memory, and the page tables of both.
 _MEMORY = ("RssAnon", "VmSwap", "RssShmem", "VmPTE")
 
 
@@ -28,9 +28,7 @@ class Usage:
 
     @classmethod
     def of(cls, pids: Iterable[int]) -> Usage:
-        """Returns the memory and the threads that processes use (Linux; elsewhere nothing is
-        known).
-        """
+        """Returns the memory and the threads that processes use; zeros outside Linux."""
         memory = threads = 0
         for pid in pids:
             with contextlib.suppress(OSError):
@@ -56,7 +54,7 @@ def family(pid: int) -> list[int]:
 
 _DEEPEST = 100  # folders inside one another
 _PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 2, 4
-_BLOCK = 512  # bytes, whatever the file system's own are (stat(2))
+_BLOCK = 512  # bytes, in every file system (stat(2))
 
 
 @dataclass(slots=True)
@@ -71,30 +69,30 @@ class Room:
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
     def take(self, status: os.stat_result) -> None:
-        """Counts a name, and a file by what is allocated for it."""
+        """Counts a file's name, and the bytes that are allocated for the file."""
         self.files -= 1
         if (file := (status.st_dev, status.st_ino)) not in self._seen:
             self._seen.add(file)
             self.size -= status.st_blocks * _BLOCK
 
     def take_unseen(self, device: int, number: int, size: int) -> None:
-        """Counts a file that nobody can look at by what it may be at most."""
+        """Counts a file of unknown size by the largest `size` that it may have."""
         if (device, number) not in self._seen:
             self._seen.add((device, number))
             self.size -= size
 
     @property
     def is_left(self) -> bool:
-        """Returns whether no more was taken than there was."""
+        """Returns whether everything taken so far fits."""
         return self.size >= 0 and self.files >= 0
 
 
 def fits(folder: Path, room: Room) -> bool:
-    """Returns whether what can be listed below a folder fits.
+    """Returns whether all files that can be listed below a folder fit.
 
-    What is too deep to be counted does not.
+    Files too deep to be counted do not fit.
 
-    Folders that their owner closed are opened for that.
+    Folders that their owner closed are opened to be listed.
     """
     try:
         with opened(os.fspath(folder)) as top:
@@ -125,10 +123,10 @@ def _fits(folder: int, room: Room, depth: int) -> bool:
 
 
 def take_unlisted(pid: int, folder: Path, largest: int, user: int | None, room: Room) -> None:
-    """Counts the files of `folder` that have no name any more, but are open or mapped.
+    """Counts the files of `folder` that have lost their names, but are open or mapped.
 
-    Of what is only mapped, nobody is told the size: it counts as the `largest` that it may be.
-    `user` is the process's, if it has one of its own.
+    The size of a file that is only mapped is unknown: it counts as `largest`. `user` is the
+    process's own user, if it has one.
     """
     with _seen_as(user), contextlib.suppress(OSError):
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
@@ -141,7 +139,7 @@ def take_unlisted(pid: int, folder: Path, largest: int, user: int | None, room: 
 
 
 def _unlinked_maps(pid: int, folder: Path) -> Iterator[tuple[int, int]]:
-    """Yields device and number of each mapped file below a folder whose name is gone (proc(5))."""
+    """Yields the device and inode of each mapped, deleted file below a folder (proc(5))."""
     for line in Path(f"/proc/{pid}/maps").read_bytes().splitlines():
         if line.endswith(b" (deleted)") and os.fsencode(folder) in line:
             major, minor = line.split()[3].split(b":")
@@ -150,11 +148,10 @@ def _unlinked_maps(pid: int, folder: Path) -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def _seen_as(user: int | None) -> Iterator[None]:
-    """Looks at what only a user may see of its processes (setfsuid(2)).
+    """Takes on a user for file access, to see what only that user may see (setfsuid(2)).
 
-    A superuser in a container often may not trace others' processes, but may look as they do. What
-    a change of user clears, the signal with which this process ends when its parent does, is set
-    again.
+    A superuser in a container often may not trace others' processes, but may act as their user. A
+    change of user clears the signal that ends this process with its parent; it is set again.
     """
     if user is None or sys.platform != "linux":
         yield
@@ -176,7 +173,7 @@ _BETWEEN_LOOKS_AT_DISK = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A worker: its process, its user if it has one of its own, and what it writes to."""
+    """A worker: its process, its user if it has one of its own, and the folder it writes to."""
 
     pid: int
     user: int | None
@@ -184,7 +181,7 @@ class Watched:
 
 
 class UsageWatch:
-    """Looks at one worker, from when it has used nothing yet.
+    """A watch over the usage of one worker, which begins before the worker has used anything.
 
     `kept` names those of the limits (memory, threads, disk) that the kernel keeps by itself. While
     `is_alone`, the worker can start no other process.
@@ -200,18 +197,18 @@ class UsageWatch:
 
     @property
     def held(self) -> int:
-        """Returns the bytes of memory that it holds beyond those of the first look."""
+        """Returns the bytes of memory that the worker holds beyond those of the first look."""
         return self._usage().memory - self._before.memory
 
     def look(self) -> None:
-        """Looks once.
+        """Looks once at memory, threads and disk.
 
         Raises:
-            Exceeded: if it uses more than it may.
+            Exceeded: if the worker uses more than it may.
         """
         if not {"memory", "threads"} <= set(self.kept):
             self._look_at_memory()
-        # To look through folders takes twenty times as long, and to fill them longer.
+        # Listing folders takes twenty times as long as that; filling them takes even longer.
         now = time.monotonic()
         if "disk" not in self.kept and now - self._looked_at_disk >= _BETWEEN_LOOKS_AT_DISK:
             self._looked_at_disk = now

@@ -1,6 +1,6 @@
-"""The judge's end of one worker: a channel that believes nothing, with a deadline and a limit.
+"""The judge's end of one worker: a channel with a deadline and limits, which believes nothing.
 
-The judge looks at what the worker uses each time it has waited for the worker.
+While the judge waits for the worker, it watches the worker's usage.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ _PIPE = 1 << 20
 class Exchange:
     """The judge's ends of a worker's channel and of the pipe that it prints to.
 
-    `printed` is the end of what came through the pipe since the last question. What is more is
-    thrown away as fast as it comes, so that no worker need wait to print.
+    `printed` is the end of the output since the last request. Earlier output is discarded as it
+    arrives, so that no worker has to wait to print.
     """
 
     def __init__(self, channel: socket.socket, output: int) -> None:
@@ -61,7 +61,7 @@ class Exchange:
         channel.setblocking(False)
         os.set_blocking(output, False)
         if sys.platform == "linux":
-            with contextlib.suppress(OSError):  # a user may hold so many pages in pipes
+            with contextlib.suppress(OSError):  # the user's limit of pages in pipes may be reached
                 fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, _PIPE)
         self._poll = select.poll()
         self._poll.register(channel, select.POLLIN)
@@ -75,12 +75,12 @@ class Exchange:
 
         Raises:
             EOFError, ConnectionError: if the worker hung up.
-            BadFrame: if what came is none.
+            BadFrame: if the bytes received are not a frame.
         """
         self.printed = b""
         try:
             self._send(memoryview(frame), look)
-            # What was printed before an answer is there when the answer is.
+            # Output from before an answer has arrived by the time the answer does.
             self._wait(select.POLLIN, look)
             return receive(lambda size: self._receive(size, look), bounds)
         except BaseException:
@@ -88,9 +88,7 @@ class Exchange:
             raise
 
     def rest(self, at_most: int, seconds: float) -> bytes:
-        """Returns at most `at_most` bytes that the worker sends within `seconds`, before hanging
-        up.
-        """
+        """Returns at most `at_most` bytes that the worker sends within `seconds`."""
         data, end = b"", time.monotonic() + seconds
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)
@@ -104,7 +102,7 @@ class Exchange:
         return data
 
     def close(self) -> None:
-        """Hangs up."""
+        """Closes the channel and the pipe."""
         self._channel.close()
         self._close_output()
 
@@ -132,7 +130,7 @@ class Exchange:
         return data
 
     def _wait(self, event: int, look: Callable[[], None]) -> None:
-        """Waits until the channel is ready, having read what was printed by then."""
+        """Waits until the channel is ready, and reads the output meanwhile."""
         self._poll.modify(self._channel, event)
         while True:
             ready = dict(self._poll.poll(_WATCH_MILLISECONDS))
@@ -143,7 +141,7 @@ class Exchange:
                 return
 
     def _drain(self) -> None:
-        """Keeps the end of what the worker prints."""
+        """Reads the worker's output, and keeps its end."""
         if self._output < 0:
             return
         with contextlib.suppress(BlockingIOError):
@@ -170,7 +168,7 @@ _CONFINING = Patience(30.0, 60.0)
 
 
 class WorkerLost(Exception):
-    """A worker gave no answer: it took too long, used too much, died, or spoke nonsense."""
+    """A worker gave no answer: it took too long, used too much, died, or sent an invalid frame."""
 
     def __init__(self, status: Status, message: str) -> None:
         super().__init__(message)
@@ -181,7 +179,8 @@ class WorkerLost(Exception):
 class Worker:
     """One running worker. Once it is lost, it can only be ended.
 
-    `isolation` is what each layer of its confinement came to, `taken` the time of its last answer.
+    `isolation` says how each layer of its confinement is kept; `taken` is the time of the last
+    answer.
     """
 
     def __init__(self, server: ForkServer, scratch: Path, allowance: Allowance) -> None:
@@ -217,10 +216,10 @@ class Worker:
     ) -> ImportReport:
         """Has the worker confine itself, then import the submission.
 
-        `forbidden` are the names whose use the worker tells, now and in its answers.
+        `forbidden` are the names whose use the worker reports, now and in its answers.
 
         Raises:
-            WorkerLost: if it did not say how that went.
+            WorkerLost: if the worker does not report on the import.
             ForkServerLost: if it did not confine itself: no line of the submission ran.
         """
         allowance = self._allowance
@@ -265,7 +264,7 @@ class Worker:
         """Returns the worker's answer to a call; it stays sealed if its digest is a `familiar` one.
 
         Raises:
-            WorkerLost: if none came that can be believed to be one.
+            WorkerLost: if no valid answer comes.
         """
         bounds = RECORDED if call.record else ANSWER
         frame = self._answer(self._calls.frame(call), patience, f"{call.adapter}(...)", bounds)
@@ -285,7 +284,7 @@ class Worker:
         """Returns the outcomes of trials as the worker reports them.
 
         Raises:
-            WorkerLost: if nothing came that can be believed to be that.
+            WorkerLost: if no valid outcomes come.
         """
         frame = self._answer(encode_trials(trials), patience, "trying edits")
         try:
@@ -297,24 +296,24 @@ class Worker:
 
     @property
     def printed(self) -> bytes:
-        """Returns the end of what it wrote to stdout and stderr since the last question."""
+        """Returns the end of its output to stdout and stderr since the last request."""
         return self._exchange.printed
 
     @property
     def printed_text(self) -> str:
-        """Returns as text what the worker printed since the last request, or the end of that."""
+        """Returns the end of its output since the last request, as text."""
         return self.printed.decode("utf-8", "replace")
 
     @property
     def hoards(self) -> bool:
-        """Returns whether calls took and kept more than half of the memory left by its import."""
+        """Returns whether calls hold more than half of the memory that the import left free."""
         at_first = self._held_at_first
         return 2 * (self._watch.held - at_first) > self._allowance.memory - at_first
 
     def stack_dump(self) -> str:
-        """Returns the traceback that a late worker sends of where it is.
+        """Returns the traceback that a late worker sends.
 
-        The worker ends by that, or must be ended. The text may be anything, or empty.
+        The worker then ends, or must be ended. The text may be anything, or empty.
         """
         told = b""
         for number, seconds in _TELLING.items():
@@ -331,8 +330,8 @@ class Worker:
         self._server.end_workers()
 
     def _begin_to_watch(self, isolation: Mapping[str, str], kept: Iterable[str]) -> None:
-        """Notes how far the confinement held, and which limits the kernel keeps by itself."""
-        # Only Linux tells what a process holds.
+        """Notes how each layer of confinement is kept, and which limits the kernel keeps."""
+        # Only Linux reports how much memory and how many threads a process has.
         looked_at = "watched" if sys.platform == "linux" else "none"
         how = {"memory": looked_at, "threads": looked_at, "disk": "watched"}
         how |= dict.fromkeys(kept, "kept by the kernel")
@@ -377,13 +376,13 @@ class Worker:
             self.taken = self._clock.stop()
 
     def _look(self, patience: Patience) -> None:
-        """Looks every so often, however busy the worker keeps its channel and its output."""
+        """Checks time and usage every 20 ms, however busy the channel and the output are."""
         now = time.monotonic()
         if now - self._looked < _WATCH_SECONDS:
             return
         self._looked = now
         patience.check(self._clock.taken())
-        if self.isolation:  # before it is confined, it runs nothing of a submission
+        if self.isolation:  # an unconfined worker runs no submission yet
             self._watch.look()
         if not is_alive(self._pid):
             raise EOFError
@@ -410,7 +409,7 @@ def _be_killed_first(pid: int) -> None:
 def _bounds(allowance: Allowance) -> GroupBounds:
     """Returns the bounds of the control group of a worker and its fork server.
 
-    The kernel charges the worker for forked pages that change, which is not the worker's doing.
+    Copy-on-write pages count against the group, hence some slack.
     """
     spare = max(_CHANGED_PAGES, allowance.memory // 16)
     return GroupBounds(allowance.memory + spare, allowance.threads)

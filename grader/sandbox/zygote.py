@@ -1,4 +1,4 @@
-"""The grader's end of the zygote: the warm process without secrets that fork servers come from."""
+"""The grader's end of the zygote: the warm process without secrets that forks fork servers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from grader.sandbox.cgroups import Ground
 
 _SECONDS_TO_END = 10.0
 _COMPLAINT = 1 << 12
-# To lay its memory out anew takes as long as it saves for so many submissions.
+# Moving the zygote to large pages pays off from this many submissions on.
 _WORTH_LARGE_PAGES = 40
 _ENGINE = Path(__file__).resolve().parents[2]
-# What torch and the libraries below it use of the processor.
+# Variables that restrict which processor instructions torch and its libraries use.
 _INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
@@ -34,9 +34,9 @@ _BOOT = (
 class Zygote:
     """A fresh interpreter that inherits one descriptor and a scrubbed environment, and loads torch.
 
-    `ground` is where fork servers make their control groups. Processes that were forked from the
-    one that started it may ask it as well; when all of them were killed, it ends, and removes the
-    ground. Its home lies below `temporary`, by default where temporary files go.
+    `ground` is where fork servers make their control groups. Forks of the process that started the
+    zygote may ask it as well. When all these processes are gone, the zygote removes the ground and
+    ends. Its home lies below `temporary`, by default the folder for temporary files.
     """
 
     def __init__(self, ground: Ground | None = None, temporary: Path | None = None) -> None:
@@ -74,11 +74,11 @@ class Zygote:
         submissions: int = 1,
         leaves_no_marks: bool = False,
     ) -> None:
-        """Has it load what about so many `submissions` need.
+        """Has the zygote load the modules that `submissions` need, about as many as given.
 
         `preload` are modules of installed packages, `granted` system calls that workers may make
-        beside those that every worker may. If it `leaves_no_marks`, workers without a file tree of
-        their own find access times closed.
+        beside the usual ones. If it `leaves_no_marks`, fork servers renew access times of files, so
+        that reading leaves no trace for workers without a file tree of their own.
         """
         self.preload, self.granted = tuple(preload), tuple(granted)
         self.leaves_no_marks = leaves_no_marks
@@ -88,24 +88,24 @@ class Zygote:
             "several": submissions > 1,
             "many": submissions >= _WORTH_LARGE_PAGES,
         }
-        with contextlib.suppress(OSError):  # it has ended: whoever asks for a fork server is told
+        with contextlib.suppress(OSError):  # it has ended: the next fork server fails to start
             self._control.send(json.dumps(order).encode())
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether nobody is there to obey."""
+        """Returns whether the zygote has ended."""
         poll = select.poll()
         poll.register(self._control, 0)
         return bool(poll.poll(0))
 
     def fork(self, order: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        """Orders a fork server; if none can be had any more, whoever listens to it will know."""
+        """Orders a fork server; if the zygote has ended, the fork server's channel is closed."""
         self._is_asked = True
         with contextlib.suppress(OSError):
             socket.send_fds(self._control, [json.dumps(order).encode()], descriptors)
 
     def complaint(self) -> str:
-        """Returns the end of what it complained of so far."""
+        """Returns the end of its stderr so far."""
         said = b""
         stream = self._process.stderr
         while stream is not None and select.select([stream], [], [], 0)[0]:
@@ -116,11 +116,11 @@ class Zygote:
         return said.decode(errors="replace")
 
     def close_own(self) -> None:
-        """Hangs up; ends it, if it was this very process that started it."""
+        """Closes the channel, and ends the zygote if this very process started it."""
         self._control.close()
         if self._started_by != os.getpid():
             return
-        if not self._is_asked:  # nobody waits until it is warm
+        if not self._is_asked:  # without an order, it need not finish warming up
             self._process.terminate()
         try:
             self._process.wait(_SECONDS_TO_END)
@@ -136,8 +136,8 @@ class Zygote:
 def _environment(home: Path) -> dict[str, str]:
     """Returns the environment of a worker: nothing of the course's, the grader's or the user's.
 
-    It adds up in the order in which its judge does: whoever holds instructions of the processor
-    back holds them back for both.
+    Restrictions of processor instructions are kept, so that a worker adds up in the same order as
+    its judge.
     """
     one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     held_back = {name: os.environ[name] for name in _INSTRUCTIONS if name in os.environ}

@@ -1,4 +1,4 @@
-"""Tries to reach files, processes, networks and identities of others, or to be noticed by them."""
+"""Attempts to reach others' files, processes, networks and identities, or to signal to them."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ def run_place_of_a_file_elsewhere() -> bool:
 
 
 def run_other_processes() -> bool:
-    """Looks for processes with numbers near its own, its parent's left out."""
+    """Looks for processes with ids close to its own, other than its parent."""
     near = range(max(2, os.getpid() - 300), os.getpid())
     return any(_is_there(pid) for pid in near if pid != os.getppid())
 
 
 def run_watch() -> bool:
-    """Watches folders that all workers read, and the one that holds its own, by inotify(7)."""
+    """Watches shared folders, and the folder that holds its own, with inotify(7)."""
     watch = _LIBC.inotify_init1(_NONBLOCK)
     for folder in (_SHARED.parent, Path(tempfile.gettempdir()).parent, Path.cwd().parent):
         _LIBC.inotify_add_watch(watch, os.fsencode(folder), _ALL_EVENTS)
@@ -128,7 +128,7 @@ def run_watch() -> bool:
 
 
 def run_notify() -> bool:
-    """Tries the older way: a signal when something happens in a folder."""
+    """Asks for a signal when a file of a shared folder is read (dnotify, the older way)."""
     told: list[int] = []
     signal.signal(signal.SIGIO, lambda number, _: told.append(number))
     folder = os.open(_SHARED.parent, os.O_RDONLY)
@@ -139,8 +139,8 @@ def run_notify() -> bool:
 
 
 def run_hold_locks() -> bool:
-    """Locks a file that all workers read, in every way; what it was refused is not locked."""
-    file = os.open(_SHARED, os.O_RDONLY)  # and open for as long as the process lives
+    """Locks a file that all workers read, in each way that is not refused."""
+    file = os.open(_SHARED, os.O_RDONLY)  # stays open until the process ends
     for lock in (
         lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB),
         lambda: fcntl.fcntl(file, fcntl.F_SETLK, _lock(fcntl.F_RDLCK)),
@@ -163,13 +163,13 @@ def run_see_locks() -> bool:
 
 
 def run_lease() -> bool:
-    """Tries a lease, which tells who else opens a file; only the owner is granted one."""
+    """Takes a lease, which reports when another process opens the file; only its owner may."""
     fcntl.fcntl(os.open(_SHARED, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
     return True
 
 
 def run_outlive_its_parent() -> bool:
-    """Tries an argument with more than 32 bits: a filter may compare 64, the kernel reads 32."""
+    """Clears the parent-death signal, also by a 64-bit argument: the kernel reads 32 bits of it."""
     kept = ctypes.c_int(-1)
     for option in (_SET_DEATH_SIGNAL, _HIGH_BIT | _SET_DEATH_SIGNAL):
         _LIBC.prctl(ctypes.c_ulong(option), ctypes.c_ulong(0), 0, 0, 0)
@@ -178,7 +178,7 @@ def run_outlive_its_parent() -> bool:
 
 
 def run_priority_of_its_user() -> bool:
-    """Sets what the first of them has: none is worse off, but the kernel was asked."""
+    """Sets the priority of its user's processes to the present one: harmless if it succeeds."""
     return _reaches_the_kernel(
         lambda: os.setpriority(os.PRIO_USER, 0, os.getpriority(os.PRIO_USER, 0))
     )
@@ -203,7 +203,7 @@ def run_limits_of_its_parent() -> bool:
 
 
 def _reaches_the_kernel(call: Callable[[], None]) -> bool:
-    """Returns whether something was done, or was refused by who would have done it."""
+    """Returns whether a call succeeds, or is refused by the kernel itself and not by a filter."""
     try:
         call()
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Tries to take more memory, disk, threads and time than it may; more than `most` is too much.
+"""Attempts to take more memory, disk, threads and time than allowed: more than `most`.
 
-It sees whether it is stopped. What is taken is given back at once, or with the worker's folder.
-Printing is free.
+An attempt returns True if it was not stopped. It gives everything back at once, or with the
+worker's folder. Printing is free.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.lib.stride_tricks import as_strided
 
 _SECONDS_HELD = 0.4
 
-# What is taken, as it is taken: how much is held by then.
+# Takes something step by step; yields the amount held after each step.
 Held = Generator[int, None, None]
 
 
@@ -57,7 +57,7 @@ def run_memory(most: int) -> bool:
 
 
 def run_memory_forgotten(most: int) -> bool:
-    """Takes shared memory out of the process's sight, where it stays."""
+    """Drops shared pages from the process's page tables, while the kernel keeps them."""
 
     def forget(address: int) -> int:
         _LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(_CHUNK), _DONTNEED)
@@ -67,7 +67,7 @@ def run_memory_forgotten(most: int) -> bool:
 
 
 def run_memory_by_a_page(most: int) -> bool:
-    """Returns whether one page that is still mapped keeps all of a shared mapping."""
+    """Keeps whole shared mappings in memory by one page each that stays mapped."""
 
     def cut(address: int) -> int:
         _unmap(address + _PAGE, _CHUNK - _PAGE)
@@ -121,7 +121,7 @@ def run_memory_of_page_tables(most: int) -> bool:
 
 
 def run_memory_in_sockets(most: int) -> bool:
-    """Fills pipes and sockets that nobody reads, because the kernel holds those bytes."""
+    """Fills pipes and sockets without a reader, because the kernel holds those bytes."""
 
     def take() -> Held:
         kept: list[socket.socket] = []
@@ -149,9 +149,9 @@ def run_memory_in_sockets(most: int) -> bool:
 
 
 def run_memory_while_it_drips(most: int) -> bool:
-    """Sends an answer a byte at a time, which keeps busy whoever waits for it.
+    """Takes memory while it sends an answer byte by byte, which keeps the judge busy.
 
-    That it was not stopped is the end of that answer.
+    The end of that answer says whether the memory could be taken.
     """
     channel, length = _channel(), 1 << 20
     sent, ended = [0], threading.Event()
@@ -243,7 +243,7 @@ def run_disk_never_named(most: int) -> bool:
 
 
 def run_disk_mapped(most: int) -> bool:
-    """Returns a file without a name and without a descriptor, which a mapping keeps."""
+    """Holds files without a name and without a descriptor by mappings alone."""
 
     def take() -> Held:
         kept: list[mmap.mmap] = []
@@ -258,7 +258,7 @@ def run_disk_mapped(most: int) -> bool:
 
 
 def run_disk_in_flight(most: int) -> bool:
-    """Returns a file that is on its way between two sockets, and nowhere else."""
+    """Holds files that are in transit between two sockets, and nowhere else."""
 
     def take() -> Held:
         sender, receiver = socket.socketpair()
@@ -275,7 +275,7 @@ def run_disk_in_flight(most: int) -> bool:
 
 
 def run_disk_below_deep_folders(most: int) -> bool:
-    """Writes where no path is long enough to name what lies there."""
+    """Writes files so deep that their paths exceed the longest that the kernel takes."""
     name, here = "d" * 255, os.open(tempfile.gettempdir(), os.O_RDONLY)
     for _ in range(20):
         os.mkdir(name, dir_fd=here)
@@ -295,7 +295,7 @@ def run_disk_in_a_closed_folder(most: int) -> bool:
 
 
 def run_disk_allocated(most: int) -> bool:
-    """Blocks beyond the end of a file do not count for its size."""
+    """Allocates blocks beyond the end of a file, which do not count for its size."""
 
     def take() -> Held:
         with tempfile.TemporaryFile() as file:
@@ -345,7 +345,7 @@ def run_thread() -> bool:
 
 
 def run_threads(most: int) -> bool:
-    """Stops at the first refusal."""
+    """Starts threads until one is refused."""
     leave = threading.Event()
     threading.stack_size(64 << 10)
 
@@ -382,7 +382,7 @@ def run_for_ever() -> bool:
 
 
 def run_print_much() -> bool:
-    """Prints, which is free, however much it is."""
+    """Prints 36 megabytes: printing is free."""
     for _ in range(64):
         os.write(1, b"loss 0.1\n" * (1 << 16))
     return True
