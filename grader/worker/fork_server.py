@@ -1,8 +1,8 @@
-"""The warm process that workers are forked from: torch is loaded, and no secret is.
+"""The warm process that forks workers: it has loaded torch, and holds no secret.
 
-It obeys the judge over one socket: `spawn` forks a worker that gets the two descriptors sent along
-as its channel and for what it prints; `end` kills whatever the last worker and its descendants left
-running. When the judge hangs up, everything here dies.
+It obeys the judge over one socket. `spawn` forks a worker, which gets the two descriptors of the
+message as its channel and its output. `end` kills every process that the last worker and its
+descendants left running. When the judge hangs up, the fork server and all workers end.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def serve_judges(
     namespaces: list[str],
     not_preloaded: Mapping[str, str],
 ) -> None:
-    """Says that it is there, and serves the judge until it hangs up; the process is warm.
+    """Greets the judge, and serves it until it hangs up; the process is warm.
 
-    The `number` is no other fork server's; some `namespaces` were entered before.
+    No other fork server has this `number`; the `namespaces` were entered before.
     """
     with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
         adopt_descendants()
@@ -96,20 +96,20 @@ def _fork(channel: int, output: int, inherited: InheritedState) -> int:
 
 
 def engine_modules() -> tuple[str, ...]:
-    """Returns the engine's modules; to go through all modules would copy the pages of all."""
+    """Returns the engine's modules; a worker that searched them would copy all modules' pages."""
     return tuple(name for name in sys.modules if name.partition(".")[0] == "grader")
 
 
 def warm_up(
     preload: Sequence[str] = (), granted: Sequence[str] = (), several: bool = True
 ) -> dict[str, str]:
-    """Loads what submissions need, leaves only the interpreter's and the packages' import paths.
+    """Loads the modules that submissions need, and keeps only the import paths of packages.
 
-    Returns why modules of `preload` could not be loaded, by their names.
+    Returns by name why modules of `preload` could not be loaded.
 
     A backward pass is left to the workers: autograd's threads do not survive a fork. Modules that
     torch loads on first use of the meta device are loaded here. For `several` submissions, so is
-    `torch._dynamo`, which takes a second and which few need: steps of optimizers load it.
+    `torch._dynamo`, which takes a second and which few submissions need: optimizer steps load it.
     """
     import beartype
     import einops
@@ -162,23 +162,23 @@ def _is_editable(finder: object) -> bool:
 
 
 def adopt_descendants() -> None:
-    """Makes orphans of a worker this process's children, so that they can be ended (Linux)."""
+    """Makes orphans of a worker children of this process, which can then end them (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def is_init() -> bool:
-    """Returns whether this is the first of a process namespace: the others there end with it.
+    """Returns whether this process is the init of a pid namespace, with which all others end.
 
-    Its parent is in another one; so it cannot be the machine's.
+    Its parent is in another namespace, so it cannot be the machine's init.
     """
     return os.getpid() == 1
 
 
 def end_descendants() -> dict[int, int]:
-    """Kills and reaps every descendant; the exit codes (negative: the signal) by process id.
+    """Kills and reaps all descendants; returns exit codes (negative: signals) by process id.
 
-    In a process namespace of its own, the kernel reaches all of them at once.
+    In a pid namespace of its own, one call kills all of them at once.
     """
     codes: dict[int, int] = {}
     while True:

@@ -1,7 +1,7 @@
-"""Turns what crossed into what a submission's functions take, and their results into what can.
+"""Turns values from the judge into arguments of a submission, and its results into values.
 
-It also makes what tests want beside a submission, and looks at it afterwards: parameters, modules
-and optimizers of torch's own; files and folders in a folder of their own.
+It also makes the objects that tests need beside a submission, and reads them afterwards. These are
+torch's parameters, modules and optimizers, and files and folders in a folder of their own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LONGEST = 40
 
 
 def arrived(value: Value, device: str = "cpu") -> Any:
-    """Returns a value as a submission gets it: tensors on `device`, named tuples by fields."""
+    """Returns a value as a submission gets it: tensors on `device`, named tuples rebuilt."""
 
     def put(one: Any) -> Any:
         return one.to(device) if isinstance(one, torch.Tensor) and device != "cpu" else one
@@ -74,10 +74,10 @@ def holds_tensor(value: Value) -> bool:
 
 
 def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -> Value:
-    """Returns a result as it can cross to the judge: plain data, or a description in its place.
+    """Returns a result in a form that can cross to the judge: plain data, or a description.
 
-    A tensor crosses from the `device` of the call; from the CPU also where `may_be_on_cpu`, as
-    the inputs of the call are on no device.
+    A tensor crosses only from the `device` of the call. With `may_be_on_cpu`, because no input of
+    the call is a tensor, it also crosses from the CPU.
     """
     handing = _HandingOver(device, may_be_on_cpu)
     value = handing.value(result, 0)
@@ -88,14 +88,14 @@ def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -
 
 
 def _of_odd_making(tensor: torch.Tensor) -> str:
-    """Returns a tensor that cannot cross, in words."""
+    """Returns a description of a tensor whose layout or dtype cannot cross."""
     if tensor.layout is not torch.strided:
         return f"a tensor of layout {tensor.layout}"
     return f"a tensor of dtype {tensor.dtype}"
 
 
 class _HandingOver:
-    """Goes through one result, and stops at the bounds of what may cross."""
+    """The conversion of one result, which stops at the bounds of an answer."""
 
     def __init__(self, device: str, may_be_on_cpu: bool) -> None:
         self._kinds = {device.partition(":")[0], *(["cpu"] if may_be_on_cpu else [])} - {"meta"}
@@ -112,7 +112,7 @@ class _HandingOver:
         if depth >= MAX_DEPTH or self._left < 0:
             return _TOO_DEEP if depth >= MAX_DEPTH else _LEFT_OUT
         if result.__class__ is not type(result):
-            return foreign(result)  # it only says that it is one of those below
+            return foreign(result)  # it only claims to be of a type below
         if result is None or isinstance(result, bool | int | float | str | bytes | numpy.generic):
             return self._plain(result)
         if isinstance(result, torch.Tensor):
@@ -171,7 +171,7 @@ class _HandingOver:
                 return
 
     def _key(self, key: object, depth: int) -> Any:
-        """Returns a key as it crosses: what cannot is described, and stays a key."""
+        """Returns a key as it crosses, or a description if that form cannot be hashed."""
         value = self.value(key, depth)
         try:
             hash(value)
@@ -205,7 +205,7 @@ class _HandingOver:
 
 
 def differing(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[str, ...]:
-    """Returns the names whose values are no longer what they were."""
+    """Returns the names whose values have changed."""
     return tuple(name for name, value in before.items() if not same_values(value, after[name]))
 
 
@@ -221,7 +221,7 @@ def _copy(value: Any) -> Any:
 
 
 def same_values(before: object, after: object) -> bool:
-    """Returns whether two values are the same, to the last number."""
+    """Returns whether two values are the same in every element."""
     if type(before) is not type(after):
         return False
     if isinstance(before, torch.Tensor) and isinstance(after, torch.Tensor):
@@ -243,14 +243,14 @@ def same_values(before: object, after: object) -> bool:
 
 MAX_FILE = 32 << 20
 MAX_ENTRIES = 10_000
-# The step that hands a file on to who has nothing else.
+# The step that copies a file for a process that has nothing else of the script.
 ANEW = "anew"
-# What is said in place of a file's content, or a folder's entries.
+# The answers in place of a file's content, or of a folder's entries.
 ABSENT, IRREGULAR, TOO_LARGE, TOO_MANY = "absent", "irregular", "too large", "too many"
 
 
 class ScriptFiles:
-    """Where one script's files lie, and what was opened of them."""
+    """The folder of one script's files, and the streams that are open on them."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -259,14 +259,14 @@ class ScriptFiles:
         self._numbers = itertools.count()
 
     def make(self, name: str, positional: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Makes the thing that a step asks for by this name."""
+        """Makes the object that a step asks for by this name."""
         self.flush()
         return _MAKERS[name](self, *positional, **keywords)
 
     def new_place(self, name: str) -> Path:
-        """Returns a path that nothing else of the script has, in a folder that exists."""
+        """Returns a path that is unique in the script, in a folder that exists."""
         if self._folder is None:
-            # A job's temporary files go into its scratch folder, which outlives no killed job.
+            # It lies in the job's scratch folder, which is removed even if the job is killed.
             self._folder = Path(tempfile.mkdtemp(prefix=GIVEN))
             self._removal = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         folder = self._folder / str(next(self._numbers))
@@ -274,18 +274,18 @@ class ScriptFiles:
         return folder / name
 
     def opened(self, stream: IO[Any]) -> IO[Any]:
-        """Returns the same stream, which is flushed before its file is looked at."""
+        """Returns the same stream, which is flushed before its file is read."""
         self._streams.append(stream)
         return stream
 
     def flush(self) -> None:
-        """Has what was written into streams arrive in their files."""
+        """Flushes all streams into their files."""
         for stream in self._streams:
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
 
     def close(self) -> None:
-        """Removes what was made; what stands in the way stays."""
+        """Closes the streams, and removes the folder as far as possible."""
         for stream in self._streams:
             with contextlib.suppress(OSError, ValueError):
                 stream.close()
@@ -345,7 +345,7 @@ def _anew(shop: ScriptFiles, path: Path, name: str) -> Path:
 def _content(_shop: ScriptFiles, path: Path) -> bytes | str:
     """Returns the content of a file, or why there is none."""
     try:
-        # Whatever took the file's place: no link is followed, and nobody is waited for.
+        # A link or a pipe may be in the file's place: follow no link, wait for no writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return ABSENT
@@ -370,7 +370,7 @@ def _entries(_shop: ScriptFiles, folder: Path) -> list[str] | str:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """Yields the paths of what lies below a folder; of each folder in it an empty text."""
+    """Yields the path of each file below a folder, and an empty text for each inner folder."""
     left = [folder]
     while left:
         with os.scandir(left.pop()) as entries:

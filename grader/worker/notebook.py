@@ -1,6 +1,6 @@
-"""A small `get_ipython()`: magics do what they do to names, files and the environment, no more.
+"""A small `get_ipython()`, whose magics change only names, files and the environment.
 
-Cells are run in order; an error in one does not keep the others from running.
+Cells run in order; an error in one does not keep the others from running.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from grader.worker.notebook_magics import (
 from grader.worker.trials.alarm import Alarm, TooLong
 
 _ADAPTER = re.compile(r"^(?:async +)?def +(run_\w+)|^(run_\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
-# So many times as long may a cell take that does nothing.
+# A cell that idles may take this many times as long.
 _WAITING = 2
 _NUMBER = re.compile(r"\d+")
 
 
 class TookTooLong(Exception):
-    """A cell was ended, so that what the others define is graded."""
+    """A cell took too long and was ended, so that the other cells run."""
 
 
 class Cells:
-    """Runs cells; `seconds` are what all of them may take together.
+    """The cells of notebooks, which may take `seconds` together.
 
-    Each may take half of what is left, so that none uses up the others' time. `failed` has what
-    they raised, by their places; `current` is the place of the cell that runs now.
+    Each may take half of the time that is left, so that none uses up the others' time. `failed`
+    holds their exceptions by place; `current` is the place of the running cell.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -61,10 +61,10 @@ class Cells:
         self.current = ""
 
     def run(self, namespace: dict[str, Any], notebook: Path) -> None:
-        """Runs all cells of the notebook in that folder.
+        """Runs all cells of the notebook in the folder `notebook`.
 
         Raises:
-            BaseException: what the first cell raised that did, if no adapter is defined.
+            BaseException: the first exception of a cell, if no adapter is defined.
         """
         flags = 0
         failed: dict[Path, BaseException] = {}
@@ -73,7 +73,7 @@ class Cells:
             self.current = place
             try:
                 code = _compiled(cell, flags)
-                # A future import holds for the later cells too, as in a notebook.
+                # A future import also holds for the later cells, as in a notebook.
                 flags |= code.co_flags & __future__.annotations.compiler_flag
                 self._timed(functools.partial(eval, code, namespace))
             except (Exception, SystemExit) as error:
@@ -87,7 +87,7 @@ class Cells:
                 namespace.setdefault(name, _undefined(name, cell.name, raised))
 
     def _timed(self, run: Callable[[], Any]) -> None:
-        """Runs a cell, no longer than it may take; one within another cell is part of that."""
+        """Runs a cell within its time limit; a cell inside another one shares the limit."""
         if self._is_timed:
             self._finish(run())
             return
@@ -106,7 +106,7 @@ class Cells:
             self._left -= min(max(time.process_time() - computed, waited), seconds)
 
     def _finish(self, result: Any) -> None:
-        """Awaits what a cell with an `await` of its own comes to."""
+        """Runs the coroutine of a cell that has an `await` at its top level."""
         if inspect.iscoroutine(result):
             self._loop = self._loop or asyncio.new_event_loop()
             asyncio.set_event_loop(self._loop)
@@ -115,7 +115,7 @@ class Cells:
 
 def _compiled(cell: Path, flags: int) -> CodeType:
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    # As text: a cell declares no encoding, and what is shown of it is what runs.
+    # As text: no declared encoding may make the code differ from the text that is shown.
     code: CodeType = compile(cell.read_text("utf-8"), str(cell), "exec", flags, dont_inherit=True)
     return code
 
@@ -126,13 +126,13 @@ def _number(cell: Path) -> int:
 
 
 def _adapters(cell: Path) -> list[str]:
-    """Returns the adapters that a cell would have defined."""
+    """Returns the adapters that a cell would define."""
     source = cell.read_text("utf-8", "replace")
     return sorted({one or other for one, other in _ADAPTER.findall(source)})
 
 
 def _undefined(name: str, cell: str, error: BaseException) -> Callable[..., None]:
-    """Returns an adapter that raises what kept its cell from defining it."""
+    """Returns an adapter that raises the error which kept its cell from defining it."""
 
     def adapter(*_args: object, **_options: object) -> None:
         if isinstance(error, SyntaxError):
@@ -147,7 +147,7 @@ def _undefined(name: str, cell: str, error: BaseException) -> Callable[..., None
 MOST_NOT_RUN, _LONGEST = 20, 80
 _ENGINE = str(Path(__file__).with_suffix(""))
 _NAMED = re.compile(r"\{([^{}]+)\}|\$(\w+)")
-# What these do is to show something, or to hold for those who type.
+# Magics that only show something or only matter to interactive users.
 _FOR_SHOW = frozenset({
     "autoreload", "load_ext", "reload_ext", "unload_ext", "config", "matplotlib", "precision",
     "pinfo", "pinfo2", "pdoc", "pdef", "psearch", "psource", "pfile", "pycat", "page", "who",
@@ -162,8 +162,8 @@ _FOR_SHOW = frozenset({
 class Shell:
     """The shell that `get_ipython()` returns where cells are run.
 
-    `not_run` are the magics and commands that were not run, each with its place, of which those in
-    `missed` may have been to define something.
+    `not_run` holds the magics and commands that were not run, each with its place. Those in
+    `missed` may have been meant to define something.
     """
 
     def __init__(self, cells: Cells, files: WrittenFiles) -> None:
@@ -188,11 +188,11 @@ class Shell:
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """Returns those of them that may have been to define something."""
+        """Returns the skipped magics and commands that may have been meant to define something."""
         return tuple(said for said, is_missed in self._not_run.items() if is_missed)
 
     def run_main(self, namespace: dict[str, Any], notebook: str) -> None:
-        """Runs the cells of the notebook that was handed in, beside the module of a namespace."""
+        """Runs the cells of the submitted notebook, which lies beside the module of a namespace."""
         sys.modules["__main__"] = sys.modules[namespace["__name__"]]
         namespace["__name__"] = "__main__"
         self.user_ns = namespace
@@ -203,7 +203,7 @@ class Shell:
         self._cells.run(namespace, notebook)
 
     def run_line_magic(self, name: str, line: str = "", _stack_depth: int = 1) -> Any:
-        """Does what a line's magic does; the value that it has."""
+        """Runs a line magic; returns its value."""
         caller = _caller()
         match name:
             case "time" | "prun":
@@ -234,7 +234,7 @@ class Shell:
         return None
 
     def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
-        """Does what a cell's magic does; the value that it has."""
+        """Runs a cell magic; returns its value."""
         caller = _caller()
         if name in ("writefile", "file"):
             self._files.note(written(_expanded(line, caller), cell))
@@ -248,16 +248,16 @@ class Shell:
         return None
 
     def magic(self, line: str) -> Any:
-        """Does what a line's magic does, told in one text."""
+        """Runs a line magic that is given as one text."""
         name, _, rest = line.lstrip("%").partition(" ")
         return self.run_line_magic(name, rest)
 
     def system(self, command: str) -> None:
-        """Runs no command."""
+        """Notes a command instead of running it."""
         self._skip(f"!{command.strip()}", True, _caller())
 
     def getoutput(self, command: str, *_args: object, **_options: object) -> Lines:
-        """Runs no command, which has no output."""
+        """Notes a command instead of running it; returns no lines."""
         self._skip(f"!{command.strip()}", True, _caller())
         return Lines()
 
@@ -272,7 +272,7 @@ class Shell:
         return eval(expression, self.user_ns)
 
     def push(self, names: dict[str, Any], **_options: object) -> None:
-        """Adds names to the notebook's."""
+        """Adds names to the notebook's namespace."""
         self.user_ns.update(names)
 
     def _skip(self, what: str, is_missed: bool, caller: FrameType) -> None:
@@ -284,9 +284,9 @@ class Shell:
 
 
 def install(seconds: float, root: Path, place: Path) -> tuple[Shell, Cells]:
-    """Puts a shell where notebooks find it; what cells may take together are so many seconds.
+    """Installs a shell where notebooks find it; all cells together may take `seconds`.
 
-    `root` is what was handed in, `place` the likeness of it in which can be written.
+    `root` is the submission's folder, `place` its writable copy.
     """
     cells, files = Cells(seconds), WrittenFiles(root, place)
     shell = Shell(cells, files)
@@ -297,7 +297,7 @@ def install(seconds: float, root: Path, place: Path) -> tuple[Shell, Cells]:
 
 
 def _display(*_values: object, **_options: object) -> None:
-    """Stands for the notebook's own: nobody looks here."""
+    """Replaces the notebook's own function; shows nothing."""
 
 
 def _caller() -> FrameType:
@@ -313,7 +313,7 @@ def _place(caller: FrameType, cell: str) -> str:
 
 
 def _expanded(line: str, caller: FrameType) -> str:
-    """Returns a magic's line with the values of those variables that it names and has."""
+    """Returns a magic's line with its variables replaced by their values, if they have any."""
 
     def value(found: Any) -> str:
         with contextlib.suppress(Exception):

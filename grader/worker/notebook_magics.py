@@ -42,12 +42,12 @@ class Lines(list[str]):
 
     @property
     def n(self) -> str:
-        """Returns the lines as one text."""
+        """Returns the lines as one text, joined by line ends."""
         return "\n".join(self)
 
     @property
     def s(self) -> str:
-        """Returns the lines in one."""
+        """Returns the lines joined by spaces."""
         return " ".join(self)
 
     @property
@@ -57,7 +57,7 @@ class Lines(list[str]):
 
 
 def timed(statement: str, caller: FrameType) -> object:
-    """Runs a statement where it stands; the value of its last expression, if it ends in one."""
+    """Runs a statement in its caller's scope; returns the value of a last expression."""
     tree = ast.parse(_without_options(statement))
     value = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     names = caller.f_globals, caller.f_locals
@@ -69,7 +69,7 @@ def timed(statement: str, caller: FrameType) -> object:
 
 
 def repeated(setup: str, statement: str, caller: FrameType) -> None:
-    """Runs once, in a function of its own, what `%timeit` runs many times."""
+    """Runs a `%timeit` statement once, in a function of its own."""
     setup, statement = (_without_options(text) for text in (setup, statement))
     tree = ast.parse("def _timed(): pass")
     function = tree.body[0]
@@ -81,7 +81,7 @@ def repeated(setup: str, statement: str, caller: FrameType) -> None:
 
 
 def environment(line: str) -> object:
-    """Sets a variable of the environment, or gives one, or all."""
+    """Sets an environment variable, or returns one or all of them."""
     if not line:
         return dict(os.environ)
     name, sign, value = line.partition("=") if "=" in line else line.partition(" ")
@@ -92,14 +92,14 @@ def environment(line: str) -> object:
 
 
 def written(line: str, text: str) -> Path:
-    """Writes a cell's text into a file, or adds it there with `-a`; the file."""
+    """Writes a cell's text to a file, or appends it with `-a`; returns the file."""
     words = shlex.split(line)
     names = [word for word in words if word not in ("-a", "--append")]
     if len(names) != 1:
         raise ValueError(f"%%writefile takes the name of one file, not {line!r}")
     path = Path(names[0]).expanduser()
     earlier = path.read_text("utf-8") if len(names) < len(words) and path.exists() else ""
-    if path.is_symlink():  # to what was handed in, which cannot be written
+    if path.is_symlink():  # to a submitted file, which cannot be written
         path.unlink()
     path.write_text(earlier + text, "utf-8")
     return path
@@ -108,7 +108,7 @@ def written(line: str, text: str) -> Path:
 def run_file(
     line: str, namespace: dict[str, Any], notebook: Callable[[dict[str, Any], Path], None]
 ) -> None:
-    """Runs a script, a module (`-m`) or a notebook, whose names then are the notebook's.
+    """Runs a script, a module (`-m`) or a notebook, and adds its names to the caller's.
 
     `-i` runs it in the notebook's own namespace, `-n` with the file's name instead of `__main__`.
 
@@ -164,13 +164,13 @@ def _compiled(tree: ast.Module | ast.Expression, caller: FrameType) -> CodeType:
     return compile(tree, caller.f_code.co_filename, mode, dont_inherit=True)
 
 
-# Packages whose import makes notebooks importable by name, and the one that has them below itself.
+# Packages whose import makes notebooks importable, and the one with notebooks as submodules.
 _IMPORTERS = ("import_ipynb", "nbimporter")
 _BELOW = "ipynb.fs.full."
 
 
 class Nothing(ModuleType):
-    """Stands for what exists only in a notebook: anything can be asked of it, nothing happens."""
+    """A stub of a module that exists only in notebooks: any use of it works and does nothing."""
 
     def __getattr__(self, name: str) -> Nothing:
         if name.startswith("__"):
@@ -178,7 +178,7 @@ class Nothing(ModuleType):
         return Nothing(f"{self.__name__}.{name}")
 
     def __call__(self, *_args: object, **_options: object) -> Nothing:
-        """Gives itself."""
+        """Returns itself."""
         return self
 
     def __iter__(self) -> Iterator[object]:
@@ -187,7 +187,7 @@ class Nothing(ModuleType):
 
 
 class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `IPython`, `google.colab` and what imports notebooks, installed or not."""
+    """A finder of stubs for `IPython`, `google.colab` and packages that import notebooks."""
 
     def __init__(self, shell: object) -> None:
         self._shell = shell
@@ -195,7 +195,7 @@ class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Returns the spec of a module that does nothing."""
+        """Returns the spec of a stub, whether or not the package is installed."""
         del target
         name = f"{fullname}."
         known = fullname in ("google", *_IMPORTERS) or name.startswith(
@@ -206,7 +206,7 @@ class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """Returns the module; `google` and `ipynb` are packages of others too."""
+        """Returns the module; that of `google` or `ipynb`, which have other modules, is plain."""
         if spec.name == "google" or _BELOW.startswith(f"{spec.name}."):
             return ModuleType(spec.name)
         module = Nothing(spec.name)
@@ -219,9 +219,9 @@ class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class ImportedNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds notebooks where modules are looked for, once something that imports them was imported.
+    """A finder of notebooks on import paths, after a package that imports notebooks was imported.
 
-    `run` runs the cells of the notebook in a folder in a namespace.
+    `run` runs the cells of a notebook, given a namespace and the notebook's folder.
     """
 
     def __init__(self, run: Callable[[dict[str, object], Path], None]) -> None:
@@ -246,20 +246,20 @@ class ImportedNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Leaves the module to the usual machinery."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Runs the cells in it."""
+        """Runs the notebook's cells in the module."""
         if module.__spec__ is not None and module.__spec__.origin is not None:
             self._run(vars(module), Path(module.__spec__.origin))
 
 
 class WrittenFiles(importlib.abc.MetaPathFinder):
-    """Finds modules that cells wrote, in place of what was handed in under their names."""
+    """A finder of modules that cells wrote, which replace submitted files of the same name."""
 
     def __init__(self, root: Path, place: Path) -> None:
         self._root, self._place = root, place
         self._written: set[str] = set()
 
     def note(self, path: Path) -> None:
-        """Has a file imported from where it was written, unless it was handed in just so."""
+        """Notes that a written file is to be imported, unless it equals the submitted one."""
         path = path.absolute()
         self._written.discard(str(path))
         with contextlib.suppress(OSError, ValueError):
@@ -286,5 +286,5 @@ class WrittenFiles(importlib.abc.MetaPathFinder):
 
 
 def _names(module: str) -> tuple[str, str]:
-    """Returns the names that a notebook may have if a module's name imports it."""
+    """Returns the names of the notebooks that a module's name may import."""
     return module, module.replace("_", " ")

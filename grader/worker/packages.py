@@ -1,4 +1,4 @@
-"""Installed packages: where they lie, loading them ahead, and what importing them costs."""
+"""Installed packages: their folders, loading before the fork, and the time of imports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_installed(name: str) -> bool:
 
 
 def load_ahead(names: Iterable[str]) -> dict[str, str]:
-    """Imports modules; by name, why some of them could not be."""
+    """Imports modules; returns by name why some of them failed."""
     failed = {}
     for name in names:
         try:
@@ -46,7 +46,7 @@ def load_ahead(names: Iterable[str]) -> dict[str, str]:
 
 
 def make_room(own_paths: Sequence[str], preloaded: Iterable[str]) -> None:
-    """Forgets what was loaded ahead and a submission has a module of its own for."""
+    """Unloads preloaded packages for which a submission has a module of its own."""
     for top in {name.partition(".")[0] for name in preloaded}:
         spec = importlib.machinery.PathFinder.find_spec(top, own_paths)
         if spec is not None and spec.loader is not None:
@@ -55,9 +55,9 @@ def make_room(own_paths: Sequence[str], preloaded: Iterable[str]) -> None:
 
 
 class ImportClock(importlib.abc.MetaPathFinder):
-    """Finds the modules of installed packages, and takes the time that each import of one needs.
+    """A finder of installed packages' modules, which measures the time of each import.
 
-    What they import themselves is part of their time.
+    The time of a module includes the modules that it imports.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class ImportClock(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Returns the spec of a module of an installed package; for every other one, none."""
+        """Returns the spec of a module of an installed package; None for every other module."""
         if self._is_running or fullname.partition(".")[0] in sys.stdlib_module_names:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)

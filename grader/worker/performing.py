@@ -1,6 +1,6 @@
-"""Makes one call of an adapter and observes it, or carries out a script; decides nothing.
+"""Calls an adapter and observes the call, or runs a script; decides nothing.
 
-The objects of a script live here, and what is done with them is done where they live.
+The objects of a script stay in this process, where all steps of the script run.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from grader.worker.observing.tracing import Tracer
 
 Seed = Callable[[int], None]
 Functions = Mapping[str, Callable[..., Any]]
-# Returns what an adapter hands back for its arguments.
+# Returns the result of an adapter for its arguments.
 CallAdapter = Callable[[Callable[..., Any], Mapping[str, Any]], Any]
 
 
 class NoAdapter(Exception):
-    """A step asks an adapter that there is not; its name is the text."""
+    """A step asks an adapter that does not exist; the text is its name."""
 
 
 class Living:
     """The objects that the latest call made, for a call whose script continues it.
 
-    `functions` are the adapters that steps may ask; `called` is what was called last.
-    Adapters are called by `call`.
+    `functions` are the adapters that steps may ask; `called` is the last function that was called.
+    `call` calls adapters.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Living:
     ) -> Any:
         """Returns the result of a call with all of its steps; steps taken before are not repeated.
 
-        Each step has its own seed, whether others were taken just before or not.
+        Each step has its own seed, whether or not earlier steps are skipped.
 
         Raises:
-            NoAdapter: if a step asks an adapter that there is not.
+            NoAdapter: if a step asks an adapter that does not exist.
         """
         before, then = self._left(call)
         self._call = None
@@ -92,7 +92,7 @@ class Living:
         return self._made[-1]
 
     def forget(self) -> None:
-        """Lets go of what was made, and removes its files."""
+        """Drops all objects that were made, and removes their files."""
         self._call, self._made = None, []
         self._workshop.close()
 
@@ -110,7 +110,7 @@ class Living:
             seed(len(self._made))
 
     def _left(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]]:
-        """Returns the steps before a call and after it that are still to be taken."""
+        """Returns the steps before and after a call that have not run yet."""
         left = self._goes_on(call)
         if left is None:
             self.forget()
@@ -118,7 +118,7 @@ class Living:
         return left
 
     def _goes_on(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]] | None:
-        """Returns the same; None if nothing was done yet of what a call wants."""
+        """Returns the same if a call continues the latest one; None if it does not."""
         if self._call is None or not call.is_script or not _are_of_one(self._call, call):
             return None
         done, wanted = _all_steps(self._call), _all_steps(call)
@@ -166,7 +166,7 @@ def _are_of_one(one: Call, other: Call) -> bool:
 
 
 def _all_steps(call: Call) -> Sequence[Step]:
-    """Returns the steps of a call, itself among them."""
+    """Returns all steps of a script, including the call of its adapter."""
     asked = [Step(0, Doing.ASK, call.adapter, (), call.arguments)] if call.adapter else []
     return [*call.before, *asked, *call.then]
 
@@ -186,7 +186,7 @@ def _next(items: Iterator[Any], times: int) -> Any:
 
 
 def _found(value: Any, made: Sequence[Any]) -> Any:
-    """Returns the value with what earlier steps made where it says so."""
+    """Returns the value, with objects of earlier steps in place of references to them."""
     return mapped(value, lambda one: made[one.number] if isinstance(one, Local) else one)
 
 
@@ -200,10 +200,10 @@ def perform(
     functions: Functions | None = None,
     living: Living | None = None,
 ) -> Answer:
-    """Calls an adapter as `call` says; whatever it raises becomes part of the answer.
+    """Calls an adapter as `call` says; an exception becomes part of the answer.
 
-    Frames of what was raised are those of files below `root`. Steps may ask other `functions`.
-    `living` is what the call before made, if this one may go on with it.
+    The answer has the exception's frames in files below `root`. Steps may ask other `functions`.
+    `living` holds the objects of the call before, which this call may continue.
     """
     goes_on = living is not None and call.is_plain and not call.record
     with contextlib.ExitStack() as leaving:
@@ -230,10 +230,10 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
                     observed.enter_context(onlooker)
             result = living.result(function, arguments, call, lambda step: seed(call, step))
         value = portable(result, call.device, may_be_on_cpu=numbers)
-        # Where nothing is encoded, later steps would change what was answered.
+        # If the answer is not encoded, later steps would change it.
         value = copied(value) if call.is_script else value
         if not call.is_script and (not isinstance(value, Foreign) or torch.is_tensor(result)):
-            # Data is no object that somebody goes on with.
+            # No later script continues with plain data.
             living.forget()
         return Answer(
             value=value,
@@ -246,7 +246,7 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
         )
     except NoAdapter as lacking:
         return absent(str(lacking))
-    except BaseException as exception:  # a submission may raise anything at all
+    except BaseException as exception:  # a submission may raise anything
         return Answer(raised=describe_exception(exception, root, living.called))
 
 
@@ -258,9 +258,9 @@ def _work(counter: WorkCounter | None, lines: LineCounter | None) -> Work | None
 
 
 def seed(call: Call, step: int) -> None:
-    """Seeds all that draws random numbers, for one step of a call."""
+    """Seeds all generators of random numbers, for one step of a call."""
     number = call.seed + step
-    # torch.manual_seed would also note for devices that are not there who asked for it.
+    # torch.manual_seed would also queue a call, with its traceback, for absent devices.
     torch.default_generator.manual_seed(number)
     if call.device.startswith("cuda"):
         torch.cuda.manual_seed(number)
@@ -283,7 +283,7 @@ def _differentiable(value: object) -> torch.Tensor:
 def _gradients(
     result: object, wanted: Mapping[str, torch.Tensor], cotangent: torch.Tensor | None
 ) -> dict[str, torch.Tensor]:
-    """Returns the products that exist; an input that the result does not depend on has none."""
+    """Returns the gradients; an input that the result does not depend on has none."""
     if not wanted or not isinstance(result, torch.Tensor) or not result.requires_grad:
         return {}
     if cotangent is None or cotangent.shape != result.shape or not _is_readable(result):
@@ -293,7 +293,7 @@ def _gradients(
 
 
 def _is_readable(result: torch.Tensor) -> bool:
-    """Returns whether a tensor is of real numbers that lie in its storage: none was resized."""
+    """Returns whether a tensor has real numbers that fit its storage, which may be resized."""
     furthest = sum(
         (size - 1) * step for size, step in zip(result.shape, result.stride(), strict=True)
     )
@@ -304,11 +304,11 @@ def _is_readable(result: torch.Tensor) -> bool:
 def vector_jacobian_products(
     result: torch.Tensor, wanted: Mapping[str, torch.Tensor], cotangent: torch.Tensor
 ) -> dict[str, torch.Tensor]:
-    """Returns the product for each wanted tensor that the result depends on.
+    """Returns the product for each tensor of `wanted` that the result depends on.
 
-    The sum is derived, as autograd loads sympy to check a cotangent: a second for nothing.
+    A sum is differentiated: to check a cotangent, autograd would load sympy, which takes a second.
     """
-    with torch.enable_grad():  # which a call may have switched off
+    with torch.enable_grad():  # a call may have switched it off
         total = (result * cotangent).sum()
     products = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
     return {

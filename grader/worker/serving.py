@@ -35,12 +35,12 @@ from grader.worker.performing import Living, absent, perform
 from grader.worker.stubs import do_without_compiling
 from grader.worker.trials.trials import Trying
 
-# With its first byte, the kernel tells the judge the worker's process id as the judge sees it.
+# The kernel attaches the sender's process id, as the judge sees it, to this first byte.
 HELLO = b"\0"
 
 
 def serve(channel: socket.socket, output: int, inherited: InheritedState) -> None:
-    """Serves one submission over `channel`; what it prints goes to the descriptor `output`."""
+    """Serves one submission over `channel`; its output goes to the descriptor `output`."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
@@ -83,14 +83,14 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
 
 
 def _tell_where_if_asked(channel: int) -> None:
-    """Has a signal answered with a traceback, and this process end by that."""
+    """Has two signals send a traceback over the channel and end this process."""
 
     def tell(_number: int, _frame: FrameType | None) -> None:
         faulthandler.dump_traceback(channel, all_threads=False)
         os._exit(1)
 
     signal.signal(TELL_WHERE_SOON, tell)
-    # That takes no turn of Python's: a loop in C does not put it off.
+    # This handler runs outside of Python, so that a loop in C does not delay it.
     faulthandler.register(TELL_WHERE, channel, all_threads=False, chain=True)
 
 
@@ -158,7 +158,7 @@ def _nothing() -> None:
 
 
 def _redirect(output: int) -> None:
-    """Keeps what a submission prints from mixing with anything of the judge."""
+    """Sends the submission's output to a descriptor, and gives it no input."""
     for text in (sys.stdout, sys.stderr):
         if isinstance(text, io.TextIOWrapper):
             text.reconfigure(line_buffering=True)
@@ -170,13 +170,13 @@ def _redirect(output: int) -> None:
 
 
 def _print_the_rest() -> None:
-    """Lets out what was printed without a line's end, so that it comes before the answer."""
+    """Flushes output that has no line end yet, so that it arrives before the answer."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
 
 
 def _settle(scratch: Path) -> None:
-    """Makes the scratch folder the place for temporary files and for what programs keep at home."""
+    """Makes the scratch folder the home and the folder for temporary files."""
     os.environ["HOME"] = os.environ["TMPDIR"] = str(scratch)
     tempfile.tempdir = None

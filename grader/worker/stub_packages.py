@@ -1,4 +1,4 @@
-"""Stubs for the names of an absent package, and stand-ins for joblib, progress bars and logbooks.
+"""Stubs for the names of absent packages, and working ones for joblib, progress bars, loggers.
 
 During the import of a submission every operation on a stub has no effect: attributes, decorators,
 compiled patterns, loggers. Afterwards every operation raises.
@@ -30,7 +30,7 @@ _EXCEPTIONS = ("Error", "Exception", "Timeout", "Warning")
 
 
 class Phase:
-    """Whether the submission is still being imported: only then nothing comes of what is done."""
+    """Whether the submission is still being imported: only then do stubs accept every use."""
 
     def __init__(self) -> None:
         self.is_importing = True
@@ -74,7 +74,7 @@ class AbsentBase:
     _stand_in: Stub
 
     def __init_subclass__(cls, **_: object) -> None:
-        """Takes whatever the absent class would have taken."""
+        """Accepts every argument that the absent class may accept."""
         super().__init_subclass__()
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -111,19 +111,19 @@ class StubModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        # To take a name is to use nothing yet: an import inside a function takes it then.
+        # Taking a name is not a use: an import inside a function takes it when it runs.
         dotted = f"{self.__name__}.{name}"
         return absent_exception(dotted) if names_exception(name) else Stub(dotted, self._phase)
 
 
 def names_exception(name: str) -> bool:
-    """Returns whether a name is called as exceptions are: `except` wants a class of these."""
+    """Returns whether a name looks like that of an exception: `except` needs a class."""
     return name[:1].isupper() and name.endswith(_EXCEPTIONS)
 
 
 @functools.cache
 def absent_exception(dotted: str) -> type[Exception]:
-    """Returns the exception of an absent package, which nobody raises but the submission itself."""
+    """Returns the exception of an absent package, which only the submission itself raises."""
     package, _, name = dotted.rpartition(".")
     return type(name, (Exception,), {"__module__": package})
 
@@ -139,7 +139,7 @@ def _part(stand_in: Stub, name: str) -> Stub | type[Exception]:
 
 
 def _used(stand_in: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
-    """Does what is harmless while the submission is imported.
+    """Calls `harmlessly` while the submission is imported.
 
     Raises:
         ModuleNotFoundError: afterwards; its name is that of the package.
@@ -152,9 +152,9 @@ def _used(stand_in: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
 
 
 def _unpacked(frame: FrameType) -> int:
-    """Returns into how many names a frame unpacks what it just goes through; 0 if into none.
+    """Returns the number of names into which a frame unpacks an iterable; 0 if it does not.
 
-    `one, other = split(key)` wants two parts, a loop needs none.
+    `one, other = split(key)` needs two parts, a loop needs none.
     """
     code, at = frame.f_code.co_code, frame.f_lasti
     return code[at + 1] if code[at] == opmap["UNPACK_SEQUENCE"] else 0
@@ -177,7 +177,7 @@ Delayed = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 def delayed(function: Callable[..., Any]) -> Callable[..., Delayed]:
-    """Notes calls of a function, as `joblib.delayed`."""
+    """Returns a function that notes its calls, as `joblib.delayed` does."""
 
     @functools.wraps(function)
     def noted(*args: Any, **kwargs: Any) -> Delayed:
@@ -187,7 +187,7 @@ def delayed(function: Callable[..., Any]) -> Callable[..., Delayed]:
 
 
 class Parallel:
-    """Does calls that were noted, as `joblib.Parallel`."""
+    """A stub of `joblib.Parallel`, which runs noted calls one after another."""
 
     def __init__(self, n_jobs: int | None = None, *_: Any, **options: Any) -> None:
         self.n_jobs = n_jobs
@@ -215,14 +215,14 @@ def cpu_count(*_: object, **__: object) -> int:
 
 
 def effective_n_jobs(n_jobs: int = -1) -> int:
-    """Returns one: nothing is done beside anything else."""
+    """Returns one: nothing runs in parallel."""
     del n_jobs
     return 1
 
 
 @contextlib.contextmanager
 def parallel_config(*_: object, **__: object) -> Iterator[None]:
-    """Changes nothing, as nothing is done in parallel."""
+    """Changes nothing, as nothing runs in parallel."""
     yield
 
 
@@ -232,12 +232,12 @@ WORKING = {
 } | {"parallel_backend": parallel_backend}
 
 
-# `tqdm.auto.tqdm` goes through its items, whether `tqdm.auto` was imported or not.
+# `tqdm.auto.tqdm` iterates over its items, whether or not `tqdm.auto` was imported.
 _MODULES_OF_BARS = ("asyncio", "auto", "autonotebook", "concurrent", "contrib", "notebook", "std")
 
 
 class Progress:
-    """A progress bar that goes through its items and shows nothing (as `tqdm.tqdm`)."""
+    """A stub of `tqdm.tqdm`, which iterates over its items and shows nothing."""
 
     def __init__(self, iterable: Iterable[Any] | None = None, *_: Any, **options: Any) -> None:
         self.iterable = iterable
@@ -270,11 +270,11 @@ class Progress:
 
     @classmethod
     def set_lock(cls, lock: object) -> None:
-        """Keeps nothing: nothing is written that could be mixed up."""
+        """Ignores the lock: there is no output that it could protect."""
 
     @classmethod
     def get_lock(cls) -> Any:
-        """Returns a lock that nobody else has."""
+        """Returns a new lock."""
         return threading.RLock()
 
     @classmethod
@@ -287,9 +287,9 @@ class Progress:
 
 
 class Silent:
-    """Takes every name and every call, and does nothing: a logger, a run, a writer.
+    """An object that accepts every name and call, and does nothing: a logger, a run, a writer.
 
-    Nothing is an instance of it; a class may be derived from it; saved, it is empty.
+    No object is an instance of it, but classes may derive from it. Saved, it is an empty mapping.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -332,7 +332,7 @@ class Silent:
         return False
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
-        # Whoever loads it need not have this class; `torch.load` takes this one by default.
+        # A program that loads it need not have this class; `torch.load` accepts OrderedDict.
         return OrderedDict, ()
 
     def __enter__(self) -> Silent:
@@ -355,9 +355,9 @@ class SilentBase:
 
 
 class SilentModule(ModuleType):
-    """A package of which every name does nothing; those of progress bars go through their items.
+    """A package whose names do nothing, except progress bars, which iterate over their items.
 
-    Its `run` is None until `init` is called and after `finish`, as that of wandb.
+    Its `run` is None until `init` is called and after `finish`, as in wandb.
     """
 
     def __init__(self, name: str) -> None:

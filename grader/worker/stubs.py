@@ -1,11 +1,11 @@
 """Finds stubs for packages that a submission imports and that are not installed.
 
-It is asked last, and only answers where the submission's own code imports, and does not provide for
-the package's absence itself: what is tried, or looked for, is told to be absent as it is.
+The finder comes last, and answers only imports in the submission's own code that do not handle the
+package's absence. An import in a `try`, or a look-up, finds the package absent.
 
-Functions and modules that `torch.compile` was asked to compile run as they are. A worker may start
-no compiler, and needs none: the numbers are the same, and what is looked at while they are made
-(operations, lines, gradients) is there to be seen.
+Functions and modules that are given to `torch.compile` run uncompiled. A worker may start no
+compiler, and needs none: the values are the same, and observers see operations, lines and
+gradients.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ ANNOTATING = {
 
 _WRITER = "torch.utils.tensorboard"
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
-# It asks for jax where a name of it is taken that annotates.
+# These modules import jax when a name for annotations is taken from them.
 _ASKING = ("jaxtyping", "jaxtyping._pytree_type")
 _MISSPELT = 0.8
 _LARGEST_SOURCE = 1 << 20
 
 
 class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """The finder of stand-ins for one submission, whose files lie below `root`.
+    """The finder of stubs for one submission, whose files lie below `root`.
 
-    `names` are the packages that were stood in for, in the order in which they were imported.
+    `names` are the packages that got stubs, in the order in which they were imported.
     """
 
     def __init__(self, root: Path, own_names: Iterable[str], engine: str = "grader") -> None:
@@ -60,13 +60,13 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.names: dict[str, None] = {}
 
     def begin_use(self) -> None:
-        """Has what is done with a stand-in raise from now on."""
+        """Makes every operation on a stub raise from now on."""
         self._phase.is_importing = False
 
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Returns the spec of a stand-in, if there is to be one."""
+        """Returns the spec of a stub, if the package gets one."""
         del target
         top = fullname.partition(".")[0]
         if top not in self.names and not self._is_wanted(top):
@@ -75,7 +75,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """Returns the stand-in; nothing is to be executed in it."""
+        """Returns the stub, which is complete without execution."""
         top = spec.name.partition(".")[0]
         if top in SILENT:
             return SilentModule(spec.name)
@@ -101,7 +101,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """torch's own door to tensorboard, where that is absent: a writer that writes nothing."""
+    """A finder of silent modules for `torch.utils.tensorboard`, where tensorboard is absent."""
 
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
@@ -122,7 +122,7 @@ class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class OwnDistributions(importlib.metadata.DistributionFinder):
-    """Tells `importlib.metadata` of a submission's own packages without metadata: version 0."""
+    """A finder that gives the submission's own packages, which have no metadata, version 0."""
 
     def __init__(self, own_names: Iterable[str]) -> None:
         self._own_names = {_normalised(name) for name in own_names}
@@ -133,7 +133,7 @@ class OwnDistributions(importlib.metadata.DistributionFinder):
     def find_distributions(  # type: ignore[override]
         self, context: importlib.metadata.DistributionFinder.Context
     ) -> Iterator[importlib.metadata.Distribution]:
-        """Yields the distribution of that name, if a module of the submission is called so."""
+        """Yields the distribution of that name, if a module of the submission has the name."""
         if context.name and _normalised(context.name) in self._own_names:
             yield _WithoutMetadata(context.name)
 
@@ -156,7 +156,7 @@ def _normalised(name: str) -> str:
 
 
 def _importer(frame: FrameType | None) -> FrameType | None:
-    """Returns the frame of an import statement; None if it is only asked whether one could."""
+    """Returns the frame of an import statement; None if code only looks for a module."""
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if name == "importlib.util":
@@ -171,9 +171,9 @@ def _importer(frame: FrameType | None) -> FrameType | None:
 
 @functools.cache
 def _plain_lines(file: str) -> frozenset[int]:
-    """Returns the lines of a file where an import is to fail as it does.
+    """Returns the lines of a file where an import of an absent package must fail as usual.
 
-    Its absence is provided for, or all names are taken of what has none.
+    There the code handles the absence, or imports all names (`*`), and a stub has no names.
     """
     try:
         source = Path(file).read_text("utf-8")[:_LARGEST_SOURCE]
@@ -207,10 +207,10 @@ _INNER = "_orig_mod"
 
 
 class Compiled(torch.nn.Module):
-    """A module in the place of another one, as `torch.compile` returns it.
+    """A module that wraps another one, as `torch.compile` returns it.
 
-    It has the other one as `_orig_mod`, and so has each name in its state dict. In all else it is
-    like the other one: what is read, called or set is the other one's.
+    The wrapped module is `_orig_mod`, which also begins each name in the state dict. Everything
+    else that is read, called or set is the wrapped module's.
     """
 
     _orig_mod: Any
@@ -221,7 +221,7 @@ class Compiled(torch.nn.Module):
 
     @property
     def training(self) -> bool:
-        """Returns the mode of the other module."""
+        """Returns the mode of the wrapped module."""
         return bool(self.__dict__["_modules"][_INNER].training)
 
     @training.setter
@@ -231,7 +231,7 @@ class Compiled(torch.nn.Module):
             inner.training = is_so
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """Calls the other module."""
+        """Calls the wrapped module."""
         return self._orig_mod(*inputs, **named)
 
     def __len__(self) -> int:
@@ -252,12 +252,12 @@ class Compiled(torch.nn.Module):
 
 
 def load_no_compiler() -> None:
-    """Has torch call as they are the functions that it keeps from being compiled.
+    """Makes torch call the functions that it excludes from compilation without `torch._dynamo`.
 
-    The first call of one loads `torch._dynamo`, which takes a second: steps of optimizers, and
-    most operations on the meta device (`torch/_compile.py`).
+    The first call of one would load that module, which takes a second. Optimizer steps and most
+    operations on the meta device are such calls (`torch/_compile.py`).
     """
-    # Where another torch does it otherwise, that is loaded, and nothing else is different.
+    # Where another torch works differently, the module is loaded, and nothing else changes.
     with contextlib.suppress(ImportError, KeyError):
         from torch._compile import _disable_dynamo
 
@@ -269,12 +269,12 @@ def load_no_compiler() -> None:
 
 
 def do_without_compiling() -> None:
-    """Has `torch.compile`, and a module's `compile`, run what they are given as it is."""
+    """Makes `torch.compile`, and a module's `compile`, leave everything uncompiled."""
     torch.compile = _as_it_is
 
 
 def _as_it_is(model: Callable[..., Any] | None = None, **_options: Any) -> Any:
-    """Stands for `torch.compile`, which is called, or a decorator with options or without."""
+    """Replaces `torch.compile`, as a call, or as a decorator with or without options."""
     if model is None:
         return _as_it_is
     return Compiled(model) if isinstance(model, torch.nn.Module) else model

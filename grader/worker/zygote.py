@@ -1,10 +1,11 @@
-"""The process that fork servers are forked from, and the reaper around each of them.
+"""The process that forks fork servers, and the reaper around each of them.
 
-It holds nothing, runs nothing of a submission, and stays when everything else was killed: what the
-job would have removed in the end, it removes then.
+The zygote holds no secrets, runs no code of a submission, and survives when all else is killed. It
+then removes the files that the job would have removed in the end.
 
-It obeys the grader over one socket: each message is an order that comes with the descriptors of
-one more fork server. When nobody is left to hang up, it ends; fork servers end with their own.
+It obeys the grader over one socket: each message orders one more fork server, and carries its
+descriptors. The zygote ends when all other ends of the socket are closed; a fork server ends with
+the process that ordered it.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _SIZE = 2 << 20
 
 
 def collapse_memory() -> None:
-    """Has the kernel put this process's private memory into pages of 2 MB, where it can.
+    """Has the kernel move this process's private memory into pages of 2 MB, where it can.
 
-    A fork copies the table of its pages, not their contents: of large ones there are 512 times
-    fewer. A kernel that does not know how to leaves everything as it is.
+    A fork copies the table of pages, not their contents, and large pages are 512 times fewer. A
+    kernel without this feature changes nothing.
     """
     if sys.platform != "linux":
         return
@@ -51,7 +52,7 @@ def collapse_memory() -> None:
                 madvise(first, last - first, _MADV_COLLAPSE)
 
 
-# Whoever was killed closes all that it had; a job that lost a fork server alone lives on.
+# A killed job has closed its end of the pipe; a job that only lost a fork server lives on.
 _SECONDS_TO_END = 1.0
 
 
@@ -61,10 +62,10 @@ def take_care(
     life: int,
     not_preloaded: Mapping[str, str],
 ) -> None:
-    """Forks the fork server that the order describes, and stays until it has ended.
+    """Forks the fork server that the order describes, and waits until it has ended.
 
-    Over `control`, who this is is said, and the fork server is told what to do. `life` is a pipe:
-    it ends with a word of those who hold it, or without one if they were killed.
+    `control` carries this process's id, then orders to the fork server. `life` is a pipe to which
+    its holders write a farewell; if it closes without one, they were killed.
     """
     control.send(json.dumps({"reaper": os.getpid()}).encode())
     namespaces = enter_process_namespace() if order["namespaces"] else []
@@ -79,7 +80,7 @@ def take_care(
     if os.WIFSIGNALED(status):
         print(f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}", file=sys.stderr)
     if _were_killed(life):
-        # No worker is ever forked from a process that has it.
+        # Imported late: no worker is ever forked from a process that has this module.
         from grader.core.scratch import remove_scratch
 
         remove_scratch(Path(order["scratch"]))
@@ -100,7 +101,7 @@ def _be_fork_server(
         end_with_parent()
         serve_judges(order, control, number, namespaces, not_preloaded)
     except BaseException as error:
-        # The last line is what the judge tells.
+        # The judge reports the last line.
         said = " ".join(str(error).split())
         print(f"{type(error).__name__}: {said}", file=sys.stderr)
     finally:
@@ -113,13 +114,13 @@ def _kill(pid: int) -> None:
 
 
 def _were_killed(life: int) -> bool:
-    """Returns whether those who hold the other end of a pipe ended without a word."""
+    """Returns whether the holders of a pipe's other end ended without a farewell."""
     readable, _, _ = select.select([life], [], [], _SECONDS_TO_END)
     return bool(readable) and not os.read(life, 1)
 
 
 def remove_group(folder: Path) -> bool:
-    """Removes a control group and those in it, if no process is left there; whether it is gone."""
+    """Removes a control group and its inner groups if they are empty; returns whether it could."""
     with contextlib.suppress(OSError):
         for inner in [one for one in folder.iterdir() if one.is_dir()]:
             remove_group(inner)
@@ -132,18 +133,18 @@ _DESCRIPTORS = 3
 
 
 def main(settings: str) -> None:
-    """Loads torch, warms up as it is told, forks fork servers until nobody is there to ask for one.
+    """Loads torch, warms up as ordered, and forks fork servers until the socket is closed.
 
-    They were killed then, all that it served: what they would have removed, it removes.
+    All processes that it served have ended then, perhaps killed: it removes the files they left.
     """
     told = json.loads(settings)
     control = socket.socket(fileno=told["control"])
-    gc.disable()  # modules leave no garbage worth looking for, which would take a third of the time
-    importlib.import_module("torch")  # while others find out what to warm up for
+    gc.disable()  # imports leave no garbage, yet looking for it takes a third of their time
+    importlib.import_module("torch")  # while the grader determines the order to warm up
     if order := control.recv(_MESSAGE):
         _serve(control, told["home"], **json.loads(order))
     _reap()
-    # No worker is ever forked from a process that has it.
+    # Imported late: no worker is ever forked from a process that has this module.
     from grader.core.scratch import remove_scratch
 
     remove_scratch(Path(told["home"]))
@@ -159,7 +160,7 @@ def _serve(
     several: bool,
     many: bool,
 ) -> None:
-    """Warms up, then forks a fork server for each order, until nobody gives one."""
+    """Warms up, then forks a fork server for each order, until the socket is closed."""
     not_preloaded = warm_up(preload, granted, several)
     if many:
         collapse_memory()
@@ -177,7 +178,7 @@ def _serve(
 
 
 def _move(home: str, scratch: str) -> None:
-    """Makes a folder this process's home; what libraries noted of the old one is forgotten."""
+    """Makes a folder this process's home, and drops variables that name the old one."""
     os.chdir(scratch)
     for name in [name for name, value in os.environ.items() if home in value]:
         del os.environ[name]
@@ -186,7 +187,7 @@ def _move(home: str, scratch: str) -> None:
 
 
 def _reap(options: int = 0) -> None:
-    """Takes leave of those that have ended, or waits until all have."""
+    """Reaps the children that have ended, or waits for all of them."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, options)[0]:
             continue
@@ -195,7 +196,7 @@ def _reap(options: int = 0) -> None:
 def _become_one(
     order: Mapping[str, Any], descriptors: Sequence[int], not_preloaded: Mapping[str, str]
 ) -> None:
-    """Is a fork server and its reaper, in a session and with a home of their own."""
+    """Becomes a fork server and its reaper, in a session and with a home of their own."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()

@@ -1,4 +1,4 @@
-"""Files: Landlock, and a file tree of the workers' own, outside of which nothing has a name."""
+"""Confinement of files: Landlock, and a file tree of the workers' own that hides all others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.worker.confinement.identity import enter_mount_namespace
 if sys.platform == "linux":
     from landlockpy import AccessFS, LandlockError, Ruleset, Scope, abi_version
 
-    # Asked before the fork: the first question looks for libc with the help of other programs.
+    # Called before the fork: the first call runs other programs to find libc.
     with contextlib.suppress(LandlockError):
         abi_version()
 
@@ -36,9 +36,9 @@ if sys.platform == "linux":
         | AccessFS.REFER
     )
 
-# Shared libraries, and where the loader finds them.
+# Shared libraries, and the cache in which the loader finds them.
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
-# What numeric libraries ask about the machine; nothing about its processes or users.
+# Facts on the machine that numeric libraries read; nothing on its processes or users.
 _MACHINE = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu")
 _SOURCES_OF_BYTES = ("/dev/urandom", "/dev/random")
 _NOWHERE = Path("/dev/null")
@@ -46,7 +46,7 @@ _TIME_ZONES = "/usr/share/zoneinfo"
 
 
 def prepare_files() -> None:
-    """Finds ahead of the fork what every worker may read."""
+    """Finds, before the fork, the files that every worker may read."""
     _of_the_interpreter()
 
 
@@ -58,9 +58,9 @@ def readable_by_all() -> list[Path]:
 def restrict_files(readable: Sequence[Path], writable: Path, devices: Sequence[Path]) -> str:
     """Allows `readable` and the interpreter to be read, `writable` to be written, nothing else.
 
-    What drives the `devices` is allowed as well.
+    The files of `devices` may be read, written and controlled.
 
-    Where the kernel can (Landlock ABI 6), signals and abstract sockets stay inside too.
+    From Landlock ABI 6 on, signals and abstract sockets reach no other process either.
     """
     if sys.platform != "linux":
         return "none"
@@ -81,7 +81,7 @@ def restrict_files(readable: Sequence[Path], writable: Path, devices: Sequence[P
 
 @functools.cache
 def _of_the_interpreter() -> tuple[tuple[Path, bool], ...]:
-    """Returns the standard library, installed packages, shared libraries, facts on the machine."""
+    """Returns the paths of the standard library, packages, shared libraries and machine facts."""
     paths = sysconfig.get_paths()
     found = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     found |= {*site.getsitepackages(), site.getusersitepackages()}
@@ -91,7 +91,7 @@ def _of_the_interpreter() -> tuple[tuple[Path, bool], ...]:
 
 
 def _looked_at(path: Path) -> tuple[Path, bool]:
-    """Returns a path, and whether it is a folder; not where this may not be known."""
+    """Returns a path and whether it is a folder; False where this process may not know."""
     try:
         return path, path.is_dir()
     except PermissionError:
@@ -119,14 +119,14 @@ class _Attributes(ctypes.Structure):
 
 
 def keep_to_itself() -> None:
-    """Keeps what is mounted from now on out of other mount namespaces."""
+    """Hides mounts made from now on from other mount namespaces."""
     _mount("none", Path("/"), None, _RECURSIVE | _PRIVATE, "")
 
 
 def mount_memory(folder: Path, size: int, files: int, mode: int) -> None:
-    """Mounts an empty folder in memory, of so many bytes and files at most, over `folder`.
+    """Mounts an empty tmpfs of at most `size` bytes and `files` files over `folder`.
 
-    It belongs to whom `folder` belongs to.
+    Its owner is the owner of `folder`.
     """
     owner = folder.stat()
     options = f"size={size},nr_inodes={files},uid={owner.st_uid},gid={owner.st_gid},mode={mode:o}"
@@ -134,12 +134,12 @@ def mount_memory(folder: Path, size: int, files: int, mode: int) -> None:
 
 
 def mount_processes(folder: Path) -> None:
-    """Mounts what the kernel tells of the processes of this process's namespace."""
+    """Mounts a proc file system that shows the processes of this process's namespace."""
     _mount("proc", folder, "proc", _NO_SET_USER_IDS | _NO_DEVICES | _NO_PROGRAMS, "")
 
 
 def show(place: Path, at: Path, with_mounts: bool = True) -> None:
-    """Shows a file or folder, with what is mounted below it, at another place."""
+    """Shows a file or folder at another place, by default with the mounts below it."""
     _mount(os.fspath(place), at, None, _BIND | _RECURSIVE if with_mounts else _BIND, "")
 
 
@@ -157,7 +157,7 @@ def make_read_only(folder: Path) -> None:
 
 
 def change_root(folder: Path) -> None:
-    """Makes a mounted folder the root; what was there before can no longer be reached."""
+    """Makes a mounted folder the root; the old root can no longer be reached."""
     os.chdir(folder)
     _called(_PIVOT_ROOT[platform.machine()], b".", b".")
     _checked(_libc().umount2(b".", _DETACH))
@@ -167,7 +167,7 @@ def change_root(folder: Path) -> None:
 def lay_out(root: Path, places: Iterable[Path]) -> None:
     """Shows the files and folders at `places` below `root` at the same paths, links included.
 
-    What is there before is left as it is.
+    Places that exist already are left unchanged.
     """
     shown: list[Path] = []
     there = [path for path in places if os.access(path, os.F_OK)]
@@ -187,7 +187,7 @@ def lay_out(root: Path, places: Iterable[Path]) -> None:
 
 
 def _behind_links(root: Path, path: Path) -> Path:
-    """Returns where a path leads to; the links on the way are made below `root` as well."""
+    """Returns the target of a path; makes the links on the way below `root` as well."""
     done, left = Path("/"), list(path.parts[1:])
     while left:
         done /= left.pop(0)
@@ -229,15 +229,15 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-_SKELETON = 4 << 20  # bytes: it holds nothing but folders and links
+_SKELETON = 4 << 20  # bytes; the root holds only folders and links
 _FOLDERS = 4096
 
 
 def enter_file_tree(scratch: Path) -> bool:
-    """Confines this process and its forks to what every worker may read; whether it could.
+    """Confines this process and its forks to a file tree of their own; returns whether it could.
 
-    Beside that it sees `scratch`, below which submissions lie. Nothing can be written anywhere.
-    Where mounts are not granted, everything stays as it is.
+    The tree holds the files that every worker may read, and `scratch`, below which submissions lie.
+    Nothing in it can be written. Where mounts are not granted, nothing changes.
     """
     root = scratch / "root"
     try:
@@ -255,13 +255,13 @@ def _enter(root: Path, scratch: Path) -> None:
     mount_memory(root, _SKELETON, _FOLDERS, 0o755)
     own_processes = root / "proc"
     own_processes.mkdir()
-    # Libraries look for themselves there. A container that hides parts of it has none made anew.
+    # Libraries read /proc/self. A container that masks parts of /proc grants no new mount of it.
     with contextlib.suppress(OSError):
         mount_processes(own_processes)
     lay_out(root, readable_by_all())
     at = root / scratch.relative_to("/")
     at.mkdir(parents=True, exist_ok=True)
-    # Not with the mounts below it: this very tree is one of them.
+    # Without the mounts below it: this very tree is one of them.
     show(scratch, at, with_mounts=False)
     with contextlib.suppress(OSError):  # before Linux 5.12: file modes and Landlock still hold
         make_read_only(root)
@@ -269,9 +269,9 @@ def _enter(root: Path, scratch: Path) -> None:
 
 
 def enter_own_scratch(scratch: Path, size: int, files: int) -> bool:
-    """Mounts an empty folder of so many bytes and files for this process alone; whether it could.
+    """Mounts an empty tmpfs over `scratch` for this process alone; returns whether it could.
 
-    It vanishes with the process. What is written there is in memory.
+    It vanishes with the process. Its files are held in memory.
     """
     try:
         if not enter_mount_namespace():

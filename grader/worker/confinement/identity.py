@@ -1,4 +1,4 @@
-"""Identity and namespaces: no privileges, and processes and networks of a worker's own."""
+"""Identity and namespaces: workers without privileges, in namespaces of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CAPABILITIES = 64
 _CAPABILITY_VERSION = 0x20080522
 
 
-# A range that systemd, too, takes for users who exist only while a service runs.
+# The range that systemd uses for dynamic users, which exist only while a service runs.
 _FIRST_USER, _USERS = 61184, 4000
 
 
@@ -30,8 +30,8 @@ class _Header(ctypes.Structure):
 def unprivileged_user(number: int) -> int | None:
     """Returns a user id that only the workers of this process have; it follows from `number`.
 
-    Returns None for a process without privileges, and where that user could not read packages: the
-    interpreter may lie in a folder that is closed to others, such as root's home.
+    Returns None for a process without privileges, and where that user could not read packages. The
+    interpreter may lie in a folder that is closed to others, for example in root's home.
     """
     if os.geteuid() != 0:
         return None
@@ -53,9 +53,9 @@ def unprivileged_user(number: int) -> int | None:
 
 
 def drop_privileges(user: int | None) -> str:
-    """Takes on `user` (also as group) if it is given; returns what this process is then."""
+    """Takes on `user` (also as group) if it is given; returns a name for the new identity."""
     if os.geteuid() != 0:
-        # In a user namespace, an ordinary user has all of them.
+        # In a user namespace, an ordinary user has all capabilities.
         _drop_capabilities()
         _no_new_privileges()
         return "ordinary user"
@@ -74,7 +74,7 @@ def drop_privileges(user: int | None) -> str:
 
 
 def _restore_what_a_change_of_user_clears() -> None:
-    """Lets its user see what it has open, and ends it with its parent (prctl(2))."""
+    """Lets its user see its open files again, and ends it with its parent again (prctl(2))."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
     end_with_parent()
@@ -104,17 +104,17 @@ _OTHERS = {"network": 0x40000000, "ipc": 0x08000000, "host name": 0x04000000}
 
 
 def enter_process_namespace() -> list[str]:
-    """Gives processes that are forked from now on a process id namespace, where that is granted.
+    """Puts processes that are forked from now on into a pid namespace, where that is granted.
 
-    The first one is the namespace's init: when it ends, the kernel kills all others there. A
-    process without privileges needs a user namespace for that, in which it keeps its user. Returns
-    the names of the namespaces that were entered.
+    The first of these processes is the namespace's init: when it ends, the kernel kills all others
+    there. A process without privileges also needs a user namespace, in which it keeps its user.
+    Returns the names of the namespaces that were entered.
     """
     if sys.platform != "linux":
         return []
     if _unshare(_PROCESSES):
         return ["process ids"]
-    # Tried by a child first: there is no way back from a user namespace that is of no use.
+    # A child tries first: a process cannot leave a user namespace that turns out useless.
     child = os.fork()
     if child == 0:
         os._exit(0 if _enter_as_user() else 1)
@@ -123,9 +123,9 @@ def enter_process_namespace() -> list[str]:
 
 
 def enter_other_namespaces() -> list[str]:
-    """Leaves the machine's other namespaces, for this process and all that it will fork.
+    """Enters new network, IPC and host name namespaces, for this process and its later forks.
 
-    They are a second wall behind the seccomp filter. Returns the names of those granted.
+    They are a second layer behind the seccomp filter. Returns the names of those granted.
     """
     if sys.platform != "linux":
         return []
@@ -133,7 +133,7 @@ def enter_other_namespaces() -> list[str]:
 
 
 def enter_mount_namespace() -> bool:
-    """Returns whether this process can mount what nobody else sees, and what vanishes with it."""
+    """Enters a mount namespace, unseen by others and gone at the end; returns whether it could."""
     return sys.platform == "linux" and _unshare(_MOUNTS)
 
 

@@ -1,13 +1,13 @@
 """Confines a worker before the first line of a submission runs, layer by layer.
 
-Each layer is tried, and what was reached is told to the judge; a layer that the machine does not
-grant is "none". Nothing here can be undone by the process that it confines.
+Each layer is tried, and its result is reported to the judge: "none" if the machine does not grant
+the layer. The confined process cannot undo any layer.
 
-Where workers have no file tree of their own, each sees when a file was last read. Linux notes that
-only if the note is not younger than the file's last change, or is a day old (relatime, mount(8)).
-A file with a note of the last half day so tells nothing for another half, whoever reads it. This
-does not hold for links elsewhere on the machine, whose names can be followed, nor where a file
-system notes each access (strictatime).
+Workers without a file tree of their own can see when a file was last read. Linux renews this access
+time only if it is not later than the file's last change, or is a day old (relatime, mount(8)). If
+the access time is less than half a day old, reading the file thus leaves no trace for another half
+day. This does not hold for links elsewhere on the machine, which can be followed, nor on a file
+system that records each access (strictatime).
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ _SECONDS = 60.0
 
 
 def close_access_times(places: Iterable[Path]) -> None:
-    """Renews the notes on all files, folders and links at and below `places` for half a day.
+    """Renews the access times of all files, folders and links at and below `places`.
 
-    A note that is too young to be made again by reading is written; who may not write it, as of a
-    file of somebody else's, leaves that open. So does a machine that is not done within a minute.
+    They then stay the same for half a day. An access time too young to be renewed by reading is
+    written. Files that this process may not change are left out, as are those that it does not
+    reach within a minute.
     """
     end = time.monotonic() + _SECONDS
     for place in _outermost(places):
@@ -55,7 +56,7 @@ def _outermost(places: Iterable[Path]) -> list[str]:
 
 
 def _below(place: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yields what lies at and below a place, folders by listing them, and follows no link."""
+    """Yields the paths at and below a place, with their status; lists folders, follows no link."""
     waiting = [place]
     while waiting:
         path = waiting.pop()
@@ -69,12 +70,12 @@ def _below(place: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def renew(path: str, status: os.stat_result) -> None:
-    """Renews the note of one file, folder or link, if it would be renewed within half a day."""
+    """Renews the access time of one path, if reading would renew it within half a day."""
     changed, age = max(status.st_mtime, status.st_ctime), time.time() - status.st_atime
     if status.st_atime <= changed or age >= _DAY:
         _read(path, status.st_mode)
     elif age > _DAY / 2:
-        # To write it is a change, which has to be older than the note.
+        # Writing it changes the file, and the change must be older than the access time.
         note = time.time_ns() + 10**9
         os.utime(path, ns=(note, status.st_mtime_ns), follow_symlinks=False)
 
@@ -113,8 +114,8 @@ class Mapped:
 class InheritedState:
     """The user id to take on, if any, the namespaces entered, the engine's modules by name.
 
-    `mapped` is what every worker has mapped from the beginning, `granted` the system calls that the
-    assignment allows beside those that every worker may make.
+    `mapped` is the memory that every worker has mapped from the beginning. `granted` are system
+    calls that the assignment allows beside the usual ones.
     """
 
     user: int | None
@@ -124,7 +125,7 @@ class InheritedState:
     granted: tuple[str, ...] = ()
 
 
-# Those that NVIDIA's container toolkit gives to a container.
+# The files that NVIDIA's container toolkit gives to a container.
 _DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia[0-9]*")
 _TOLD = ("/proc/driver/nvidia", "/proc/devices", "/sys/module/nvidia", "/sys/bus/pci/devices")
 
@@ -151,10 +152,10 @@ def is_cuda(device: str) -> bool:
 
 
 _DESCRIPTORS = 256
-# Of the address space, beside the memory: stacks, arenas and files of which little is touched. A
-# page table takes 1/512 of what it maps, so that all of them stay below 64 MB.
+# Address space beside the memory, for stacks, arenas and files of which little is touched. A page
+# table takes 1/512 of the addresses that it maps, so that all of them stay below 64 MB.
 _SPARE_ADDRESSES = 24 << 30
-# Since then, each user namespace counts its own processes (Linux 5.14).
+# From Linux 5.14 on, each user namespace counts its own processes.
 _COUNTS_PER_NAMESPACE = (5, 14)
 
 
@@ -162,8 +163,8 @@ _COUNTS_PER_NAMESPACE = (5, 14)
 class ProcessLimits:
     """The limits of a worker, which follow from the grader's `Allowance`.
 
-    `memory`, `disk` and `file_size` (of one file) are in bytes, `files` counts files on disk,
-    `threads` threads, and `cpu_seconds` bounds the processor time.
+    `memory`, `disk` and `file_size` (for a single file) are in bytes. `files` bounds the files on
+    disk, `threads` the threads, and `cpu_seconds` the processor time.
     """
 
     memory: int
@@ -185,9 +186,9 @@ def limit_resources(
 ) -> list[str]:
     """Sets the limits of this process, soft and hard; returns those that the kernel keeps alone.
 
-    Private memory is bounded (RLIMIT_DATA): it is what is really used. The address space, of which
-    torch maps far more than it touches, is bounded generously: what maps it takes memory of the
-    kernel. Thread stacks count as well.
+    Private memory is bounded (RLIMIT_DATA), because it is really used; thread stacks count too. The
+    address space is bounded generously, because torch maps far more than it touches. It is bounded
+    at all because page tables take memory of the kernel.
     """
     _set(resource.RLIMIT_CORE, 0)
     _set(resource.RLIMIT_NOFILE, _DESCRIPTORS)
@@ -214,11 +215,11 @@ def close_descriptors(kept: set[int]) -> None:
 
 
 def _are_counted_apart(inherited: InheritedState) -> bool:
-    """Returns whether the kernel counts a worker's threads, and no others, as those of its user."""
+    """Returns whether the kernel counts only the worker's threads as those of its user."""
     if inherited.user is not None:
         return True
     release = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
-    # The superuser is exempt, also in a namespace.
+    # The superuser is exempt from the limit, also in a namespace.
     return (
         "users" in inherited.namespaces and os.geteuid() != 0 and release >= _COUNTS_PER_NAMESPACE
     )
@@ -251,9 +252,9 @@ class Territory:
 
 
 def prepare_confinement(granted: Sequence[str] = ()) -> None:
-    """Does ahead of the fork what is the same for every worker.
+    """Prepares, before the fork, the layers that are the same for every worker.
 
-    System calls that are `granted` will be allowed beside those that every worker may make.
+    The `granted` system calls are allowed beside the usual ones.
     """
     prepare_files()
     prepare_filter(granted)
@@ -268,9 +269,9 @@ class Confined:
 
 
 def confine(territory: Territory, bounds: ProcessLimits, inherited: InheritedState) -> Confined:
-    """Applies every layer.
+    """Applies every layer to this process.
 
-    Where workers have a file tree of their own, what this one writes to is a mount of its own.
+    Where workers have a file tree of their own, this worker's folder to write to is its own mount.
     """
     kept = [
         *limit_disk(territory.writable, bounds, inherited),

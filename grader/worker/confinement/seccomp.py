@@ -1,12 +1,12 @@
-"""System calls: a seccomp filter leaves a submission those that ordinary code needs.
+"""System calls: a seccomp filter that leaves a submission the calls that ordinary code needs.
 
-A call on the list of allowed ones is made, one on the list of denied ones is refused in plain words
-(PermissionError), one whose arguments decide is decided by them; any other does not exist (ENOSYS),
-as on an older kernel: C libraries have another way then. Where the list of allowed calls may lack
-something that the machine needs, only what is denied is refused, and `isolation` says why.
+A call on the list of allowed ones is made, and one on the list of denied ones raises
+PermissionError. For some calls, the arguments decide. Any other call does not exist (ENOSYS), as on
+an older kernel, where C libraries use another call. If the list of allowed calls may be incomplete
+for the machine, only denied calls are refused, and `isolation` says why.
 
-The lists are recorded from what `tests/harness/ordinary_uses.py` does, and added to by what other C
-libraries and processors use in their place.
+The lists are recorded from the calls of `tests/harness/ordinary_uses.py`, and extended by the calls
+that other C libraries and processors make instead.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ALLOWED: Mapping[str, str] = {
         "epoll_pwait2 eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime "
         "timerfd_gettime pipe pipe2"
     ),
-    # Pairs within the process, and the channel to the judge: no other socket can be had.
+    # For pairs within the process and the channel to the judge: there are no other sockets.
     "socket pairs": "socketpair recvfrom shutdown getsockname getpeername getsockopt",
     "threads": (
         "futex futex_waitv futex_wake futex_wait futex_requeue set_robust_list set_tid_address "
@@ -78,14 +78,14 @@ ALLOWED: Mapping[str, str] = {
 
 
 def allowed_names() -> frozenset[str]:
-    """Returns the names of all of them."""
+    """Returns the names of all allowed calls."""
     return frozenset(" ".join(ALLOWED.values()).split())
 
 
 DENIED: Mapping[str, str] = {
     "processes": "fork vfork execve execveat",
     "network": "socket bind connect listen accept accept4",
-    # An open file that is on its way has no name and is in no list of descriptors.
+    # An open file in transit has no name and is in no list of descriptors.
     "descriptors and pages on their way": ("sendmsg recvmsg sendmmsg recvmmsg splice tee vmsplice"),
     "other processes": (
         "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease "
@@ -101,7 +101,7 @@ DENIED: Mapping[str, str] = {
         "unshare setns mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig "
         "fsmount fspick mount_setattr open_tree_attr"
     ),
-    # Landlock does not look at these, and an ordinary user owns more than its scratch folder.
+    # Landlock does not check these, and an ordinary user owns more than its scratch folder.
     "attributes of files": (
         "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr "
         "fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat file_setattr "
@@ -120,24 +120,24 @@ DENIED: Mapping[str, str] = {
 
 
 def denied_names() -> frozenset[str]:
-    """Returns the names of all of them."""
+    """Returns the names of all denied calls."""
     return frozenset(" ".join(DENIED.values()).split())
 
 
 _PERM = refuse(errno.EPERM)
 _DONE = refuse(0)
 
-# A thread has everything in common with its process, and a namespace of its own in nothing.
+# Flags of clone(2): a thread shares all of these with its process, and enters no namespace.
 _SHARED_BY_THREADS = 0x00000100 | 0x00000200 | 0x00000400 | 0x00000800 | 0x00010000
 _NAMESPACES = 0x7E020000
-# What a process is called, may ask of itself, and may set without consequence to others: of
-# PR_SET_… only NAME, NO_NEW_PRIVS, TIMERSLACK, THP_DISABLE and VMA (names of its memory).
+# Options of prctl(2) that read the process's own state, or set it without effect on others. The
+# only PR_SET_… are NAME, NO_NEW_PRIVS, TIMERSLACK, THP_DISABLE and VMA (names of its memory).
 _HARMLESS_OPTIONS = (
     *(2, 3, 7, 15, 16, 21, 23, 25, 27, 29, 30, 34, 37, 38, 39, 40, 41, 42, 51, 52, 56, 64),
     *(0x41555856, 0x53564D41),
 )
 _CLOSE_RANGE_UNSHARE = 2
-# Commands of fcntl(2): duplicates, flags of descriptors and files, sizes and seals to be read.
+# Commands of fcntl(2): duplicate, read and set flags, read the size of a pipe and seals.
 _COMMANDS = (0, 1, 2, 3, 4, 1030, 1032, 1034)
 _SET_LOCKS, _GET_LOCKS = (6, 7, 37, 38), (5, 36)
 # MAP_SHARED (or MAP_SHARED_VALIDATE) with MAP_ANONYMOUS; MAP_GROWSDOWN; MAP_HUGETLB.
@@ -181,16 +181,16 @@ EVERYWHERE: Mapping[str, Ruling] = {
     "kill": _TO_ITSELF,
     "tkill": _TO_ITSELF,
     "tgkill": _TO_ITSELF,
-    # A worker shares no file with anybody: every lock is granted, and none is there to be seen.
+    # Setting a lock succeeds without effect, so that no worker sees the locks of another.
     "flock": Ruling(_DONE),
     "fcntl": Ruling(ALLOW, (Check(1, _SET_LOCKS, _DONE), _unless(1, (*_COMMANDS, *_GET_LOCKS)))),
-    # Descriptors that one thread has for itself are in no list of the process's.
+    # A thread with descriptors of its own would keep them out of the process's list.
     "close_range": Ruling(ALLOW, (_has(2, _CLOSE_RANGE_UNSHARE, _PERM),)),
-    # A datagram of a pair may be addressed to any socket that has a name.
+    # With an address, a datagram socket of a pair would reach any named socket.
     "sendto": Ruling(ALLOW, (_unless(5, (0,)),)),
-    # posix_fallocate writes then: what is allocated has been written.
+    # posix_fallocate then writes instead, so that allocated bytes count in a file's size.
     "fallocate": Ruling(refuse(errno.EOPNOTSUPP)),
-    # What others read is neither to be put out of memory nor to be found there.
+    # The page cache would show which files others read: no eviction, no read without waiting.
     "fadvise64": Ruling(_DONE),
     "preadv2": _RIGHT_AWAY,
     "pwritev2": _RIGHT_AWAY,
@@ -198,7 +198,7 @@ EVERYWHERE: Mapping[str, Ruling] = {
 """The decisions that hold on every machine."""
 
 ON_KNOWN_MACHINES: Mapping[str, Ruling] = {
-    # Such memory stays while nothing maps it (the first), or is not counted (the others).
+    # Shared memory stays while nothing maps it; memory of the other kinds is not counted.
     "mmap": Ruling(
         ALLOW,
         (
@@ -224,12 +224,12 @@ _ABSENT = Ruling(refuse(errno.ENOSYS))
 
 
 def prepare_filter(granted: Sequence[str] = ()) -> None:
-    """Writes the filter ahead of the fork; what an assignment has `granted` is allowed as well."""
+    """Compiles the filter before the fork; calls `granted` by the assignment are allowed too."""
     _filter(tuple(granted), uses_device=False)
 
 
 def restrict_system_calls(granted: Sequence[str] = (), uses_device: bool = False) -> dict[str, str]:
-    """Installs the filter; what it came to, for `syscalls`, `network` and `processes`."""
+    """Installs the filter; returns its result for `syscalls`, `network` and `processes`."""
     nothing = dict.fromkeys(("syscalls", "network", "processes"), "none")
     program, reached = _filter(tuple(granted), uses_device=uses_device)
     if program is None:
@@ -242,10 +242,10 @@ def restrict_system_calls(granted: Sequence[str] = (), uses_device: bool = False
 
 
 def listing(architecture: int, granted: Sequence[str] = ()) -> FilterProgram:
-    """Returns the filter that lists what is allowed.
+    """Returns the filter that refuses every call that is not on the list of allowed ones.
 
     Raises:
-        UnknownCall: if libseccomp lacks the number of a call.
+        UnknownCall: if libseccomp does not know the number of a call.
     """
     decisions = dict.fromkeys(allowed_names() | {*granted}, _ALLOWED)
     decisions |= {**ON_KNOWN_MACHINES, **EVERYWHERE} | dict.fromkeys(denied_names(), _DENIED)
@@ -253,14 +253,14 @@ def listing(architecture: int, granted: Sequence[str] = ()) -> FilterProgram:
 
 
 def by_what_is_denied(architecture: int) -> FilterProgram:
-    """Returns the filter that refuses what is denied, and allows all else."""
+    """Returns the filter that refuses the denied calls, and allows all others."""
     decisions = {**EVERYWHERE} | dict.fromkeys(denied_names(), _DENIED)
     return compiled(architecture, _numbered(decisions, architecture, lenient=True), _ALLOWED)
 
 
 @functools.cache
 def _filter(granted: tuple[str, ...], *, uses_device: bool) -> tuple[FilterProgram | None, str]:
-    """Returns the filter of a worker, and what it comes to; none without libseccomp."""
+    """Returns the filter of a worker and its description; no filter without libseccomp."""
     architecture = native_architecture()
     if architecture is None:
         return None, "none"
@@ -273,7 +273,7 @@ def _filter(granted: tuple[str, ...], *, uses_device: bool) -> tuple[FilterProgr
 
 
 def why_not_listed(architecture: int, libc: str, uses_device: bool) -> str | None:
-    """Returns why the list of allowed calls may lack something; None where it does not."""
+    """Returns why the list of allowed calls may be incomplete; None where it is complete."""
     if uses_device:
         return "the driver of a device has calls of its own"
     if architecture not in _MACHINES:
@@ -285,7 +285,7 @@ def why_not_listed(architecture: int, libc: str, uses_device: bool) -> str | Non
 
 
 def _c_library() -> str:
-    """Returns the C library, as in "glibc 2.36"; musl does not say."""
+    """Returns the C library, as in "glibc 2.36"; an empty text for musl."""
     try:
         return os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (ValueError, OSError):
@@ -295,7 +295,7 @@ def _c_library() -> str:
 def _numbered(
     decisions: dict[str, Ruling], architecture: int, lenient: bool = False
 ) -> dict[int, Ruling]:
-    """Returns decisions by number, for calls of the architecture; if lenient, for known ones."""
+    """Returns the decisions by number of the call; if `lenient`, skips unknown calls."""
     numbered = {}
     for name, decision in decisions.items():
         with contextlib.suppress(UnknownCall) if lenient else contextlib.nullcontext():

@@ -1,8 +1,8 @@
 """A seccomp program: the instructions and numbers by which the kernel decides.
 
-The kernel hands over an argument as two words of 32 bits. Only the lower one is ever read here, as
-the kernel itself does with descriptors, flags, commands and process ids: a bit above it changes
-nothing. (libseccomp compares all 64, and knows no "everything but these".)
+The kernel passes an argument as two words of 32 bits. The program reads only the lower word, as the
+kernel itself does with descriptors, flags, commands and process ids: higher bits change nothing.
+(libseccomp compares all 64 bits, and cannot express "everything but these".)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-# Loaded before the fork: it looks for libseccomp with the help of other programs.
+# Loaded before the fork: it runs other programs to find libseccomp.
 try:
     import pyseccomp
 except (ImportError, RuntimeError, OSError):  # another system than Linux, or no libseccomp
@@ -75,7 +75,7 @@ def number_of(name: str, architecture: int) -> int | None:
     """Returns the number of a system call; None where the architecture has no such call.
 
     Raises:
-        UnknownCall: if no architecture is known to have it.
+        UnknownCall: if no known architecture has the call.
     """
     number = int(pyseccomp.resolve_syscall(architecture, name))
     if number == _UNKNOWN:
@@ -93,9 +93,9 @@ _ERRNO = 0x00050000
 _LOAD, _AND, _JUMP, _IF_EQUAL, _IF_NOT_LESS, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
 _INSTRUCTION = struct.Struct("=HBBI")
 _LONGEST_JUMP = 255
-# Where `struct seccomp_data` holds the call's number, the architecture, an argument's lower word.
+# Offsets in `struct seccomp_data`: the call's number, the architecture, an argument's lower word.
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16 if sys.byteorder == "little" else 20
-# Calls of x86's x32 ABI have this bit; on no architecture are numbers as high.
+# Calls of x86's x32 ABI have this bit; no architecture uses numbers as high.
 _FOREIGN = 0x40000000
 _WORD = 0xFFFFFFFF
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
@@ -130,16 +130,16 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class FilterProgram:
-    """Instructions, and at which of them the id of the process is to be written."""
+    """Instructions, and the positions of those that compare with the id of the process."""
 
     instructions: bytes
     own: tuple[int, ...]
 
     def load(self, pid: int) -> None:
-        """Confines this process, for good, all its threads to come included.
+        """Confines this process and its later threads for good.
 
         Raises:
-            OSError: if the kernel takes no such program.
+            OSError: if the kernel does not accept the program.
         """
         code = bytearray(self.instructions)
         for position in self.own:
@@ -159,9 +159,9 @@ class _Told(ctypes.Structure):
 
 
 def compiled(architecture: int, calls: Mapping[int, Ruling], default: Ruling) -> FilterProgram:
-    """Returns the program for an architecture (as audit names it): decisions by a call's number.
+    """Returns the program for an architecture (as audit names it), which decides by call number.
 
-    A call of any other architecture ends the process.
+    A call of any other architecture kills the process.
     """
     code = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -181,7 +181,7 @@ _Code = list[tuple[int, int, int, int]]
 
 
 def _ranges(calls: Mapping[int, Ruling], default: Ruling) -> list[tuple[int, Ruling]]:
-    """Returns from which number on which decision holds, in order; neighbours differ."""
+    """Returns ranges of numbers with one decision each: the first number, and the decision."""
     return [
         next(alike) for _, alike in itertools.groupby(_starts(calls, default), lambda it: it[1])
     ]
@@ -199,7 +199,7 @@ def _starts(calls: Mapping[int, Ruling], default: Ruling) -> Iterator[tuple[int,
 
 
 def _search(ranges: list[tuple[int, Ruling]]) -> _Code:
-    """Finds the range of a number by halves."""
+    """Returns the instructions that find the range of a number by binary search."""
     if len(ranges) == 1:
         return _decide(ranges[0][1])
     middle = len(ranges) // 2

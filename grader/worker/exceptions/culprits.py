@@ -1,6 +1,6 @@
-"""Finds the line that is to be mended where what was raised is only what came of it.
+"""Finds the line to fix, where the line that raised only shows its consequence.
 
-A line is told only if it is plain. Source is read, and nothing of the submission is run.
+A line is named only if it is certain. The search reads source, and runs no code of the submission.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEYS = re.compile(r"(Missing|Unexpected) key\(s\) in state_dict: ([^\n]*)")
 
 
 def culprit(exception: BaseException, traces: Sequence[TracebackType], root: Path) -> Frame | None:
-    """Returns the line behind an exception that was raised elsewhere; None if that is not plain."""
+    """Returns the line that caused an exception elsewhere; None if it is not certain."""
     if not traces:
         return None
     for look in (
@@ -49,7 +49,7 @@ def culprit(exception: BaseException, traces: Sequence[TracebackType], root: Pat
 def _misspelt_method(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Returns the method that is nearly called as Python or torch would call it."""
+    """Returns the method whose name resembles the one that Python or torch calls."""
     message = str(exception)
     wanted = next(
         (
@@ -79,7 +79,7 @@ def _is_like(name: str, wanted: str) -> bool:
 
 
 def _no_super(exception: BaseException, _: Sequence[TracebackType], root: Path) -> Frame | None:
-    """Returns the constructor of a module that does not call that of torch's."""
+    """Returns the constructor of a module that does not call the constructor of its base."""
     if not isinstance(exception, AttributeError) or not _UNMADE.search(str(exception)):
         return None
     for kind in type(exception.obj).__mro__:
@@ -93,7 +93,7 @@ def _no_super(exception: BaseException, _: Sequence[TracebackType], root: Path) 
 def _other_attribute(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Returns where an attribute of torch's own modules was set under nearly its name."""
+    """Returns the line that set an attribute of a torch module under a similar name."""
     if not isinstance(exception, AttributeError) or not exception.name:
         return None
     if not type(exception.obj).__module__.startswith("torch."):
@@ -121,7 +121,7 @@ def _only(places: Sequence[tuple[str, ast.Attribute]]) -> tuple[str, int]:
 def _state_key(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Returns where a key is written that a module lacks, or a layer is made that no key is for."""
+    """Returns the line of a key that a module does not have, or of a layer without a key."""
     if "in loading state_dict for" not in str(exception):
         return None
     keys = {
@@ -145,7 +145,7 @@ def _state_key(
 
 
 def _names_in(trace: TracebackType, kind: type) -> object | None:
-    """Returns the first value of a kind that a name in the line that raised stands for."""
+    """Returns the first value of a type among the names in the line that raised."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             if isinstance(node, ast.Name) and isinstance(
@@ -172,7 +172,7 @@ def _made_layer(kind: type, name: str, root: Path) -> Frame | None:
 
 
 def _class_in(trace: TracebackType) -> type | None:
-    """Returns the class of the object that the expression which raised called."""
+    """Returns the class that the failed expression calls, or whose object it calls."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             if not isinstance(node, ast.Call):

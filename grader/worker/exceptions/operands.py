@@ -1,4 +1,4 @@
-"""The operands of the expression that raised, and where an odd one came from."""
+"""The operands of the expression that raised, and the origin of an odd one."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _PACKAGES = (sys.prefix, sys.base_prefix)
 
 
 def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
-    """Returns the names in the expression that raised, and what they stand for, if known.
+    """Returns the names in the expression that raised, with their values in words, if known.
 
-    Where that expression names no tensor, the names of its whole statement.
+    If that expression names no tensor, the names of its whole statement are included.
     """
     found: dict[str, str] = {}
     for nodes in expression_and_statement(trace):
@@ -50,7 +50,7 @@ def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
 
 
 def _calls(trace: TracebackType) -> Iterator[Operand]:
-    """Yields the results of functions that are called on the line where a frame stopped."""
+    """Yields the functions called where a frame stopped, with the expression that each returns."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             if not isinstance(node, ast.Call) or dotted_name(node.func) is None:
@@ -67,7 +67,7 @@ def _calls(trace: TracebackType) -> Iterator[Operand]:
 
 
 def _made(name: str, trace: TracebackType) -> tuple[str, int]:
-    """Returns the statement that set an operand, and its line, if the function has it."""
+    """Returns the statement that set an operand, and its line, if it is in the same function."""
     statement = assignment_of(name, trace) if name.isidentifier() else None
     return (
         ("", 0) if statement is None else (ast.unparse(statement)[:_LONGEST_MADE], statement.lineno)
@@ -75,7 +75,7 @@ def _made(name: str, trace: TracebackType) -> tuple[str, int]:
 
 
 def _names(node: ast.AST, is_called: bool = False) -> Iterator[tuple[list[str], bool]]:
-    """Yields the names and dotted names in some code, in their order, and which are called."""
+    """Yields the names and dotted names in some code, in order, and whether each is called."""
     dotted = dotted_name(node)
     if dotted is not None:
         yield dotted, is_called
@@ -85,7 +85,7 @@ def _names(node: ast.AST, is_called: bool = False) -> Iterator[tuple[list[str], 
 
 
 def _resolved(dotted: list[str], frame: FrameType, is_called: bool) -> tuple[str, str | None]:
-    """Returns a dotted name's value in words, or that of the tensor (or None) before the dot."""
+    """Returns a dotted name's value in words, or that of the tensor or None before a dot."""
     value = value_of(dotted, frame)
     words = in_words(value) or (None if is_called else not_called_in_words(value))
     while words is None and len(dotted) > 1:
@@ -99,7 +99,7 @@ def _resolved(dotted: list[str], frame: FrameType, is_called: bool) -> tuple[str
 def origin_of_number_as_device(
     _: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Returns the call, further out, that handed a number in where a device was wanted."""
+    """Returns the line of the outer call that passed a number as a device."""
     name = next(_numbers_as_device(traces[-1]), None)
     if name is None:
         return None
@@ -113,7 +113,7 @@ def origin_of_number_as_device(
 
 
 def _numbers_as_device(trace: TracebackType) -> Iterator[Sequence[str]]:
-    """Yields the names that are given as `device=` where a frame stopped and stand for a number."""
+    """Yields the names of numbers that are passed as `device=` where a frame stopped."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             if isinstance(node, ast.keyword) and node.arg == "device":
@@ -123,7 +123,7 @@ def _numbers_as_device(trace: TracebackType) -> Iterator[Sequence[str]]:
 
 
 def _makes(kind: type, trace: TracebackType) -> bool:
-    """Returns whether an object of a class is made in the expression at which a frame stopped."""
+    """Returns whether the expression where a frame stopped makes an object of a class."""
     return any(
         isinstance(node, ast.Call) and callee(node.func, trace.tb_frame) is kind
         for nodes in expression_and_statement(trace)
@@ -143,9 +143,9 @@ _ODD = (FunctionType, MethodType, BuiltinFunctionType, type, str, tuple, type(No
 def origin_of_odd_operand(
     exception: BaseException, traces: Sequence[TracebackType], root: Path
 ) -> Frame | None:
-    """Returns where something odd came from, which is no tensor and no number.
+    """Returns the line from which an odd operand comes: neither a tensor nor a number.
 
-    That may be a function of the submission's own which returns nothing, or several values.
+    The line may be in a function of the submission that returns nothing, or several values.
     """
     if not isinstance(exception, TypeError | AttributeError) or "concatenate" in str(exception):
         return None
@@ -164,7 +164,7 @@ def origin_of_odd_operand(
             wanted = odd[0][1]
         node = next((node for node, one in names if one is wanted or _is_same(one, wanted)), None)
         if node is None:
-            # The frame before has it as a parameter: here it is written where it is passed.
+            # The inner frame has it as a parameter, which this line passes as an expression.
             return line_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno, root)
         found = len(traces) - 1 - number, node
         if not isinstance(node, ast.Name) or not _is_parameter(node.id, trace):
@@ -182,7 +182,7 @@ class _Unknown:
 
 
 def _is_same(one: object, other: object) -> bool:
-    """Returns whether two are one method: each look at it makes a new object."""
+    """Returns whether two objects are the same method: each access makes a new object."""
     are_methods = isinstance(one, MethodType) and isinstance(other, MethodType)
     return are_methods and one == other
 
@@ -207,9 +207,9 @@ def _plain_names(trace: TracebackType) -> Iterator[tuple[ast.expr, object]]:
 
 
 def _without_calls(outer: ast.AST) -> Iterator[ast.AST]:
-    """Walks an expression, but not through calls in an operator's operands.
+    """Yields the nodes of an expression, without those in calls among an operator's operands.
 
-    An operator meets what such a call returned, and not what the call was given.
+    The operator gets the result of such a call, not the call's arguments.
     """
     left = [outer]
     while left:
@@ -228,7 +228,7 @@ def _is_parameter(name: str, trace: TracebackType) -> bool:
 def _set_in(
     traces: Sequence[TracebackType], place: int, node: ast.expr, several: bool, root: Path
 ) -> Frame | None:
-    """Returns the statement that set a name, or the return of the function that it calls."""
+    """Returns the line that set a name, or the return in the function that this line calls."""
     trace = traces[place]
     file = trace.tb_frame.f_code.co_filename
     if isinstance(node, ast.Name):
@@ -241,7 +241,7 @@ def _set_in(
         if statement is not None:
             targets = getattr(statement, "targets", [None])
             if not isinstance(targets[0], ast.Name):
-                # It is one of what was unpacked, and not what was returned.
+                # The name is one of several unpacked values, not the whole result.
                 return None
             returning = _returned(getattr(statement, "value", None), trace, several, root)
             if returning is not None or several:
@@ -251,7 +251,7 @@ def _set_in(
 
 
 def _passed_through(name: str, statement: ast.stmt | None, trace: TracebackType) -> str | None:
-    """Returns the name of `k` before `q, k = placed(q, k)`, if the call returns its arguments."""
+    """Returns the argument that a call hands back as `name`, as in `q, k = placed(q, k)`."""
     match statement:
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call() as call):
             places = [at for at, one in enumerate(targets) if dotted_name(one) == [name]]
@@ -277,7 +277,7 @@ def _passed_through(name: str, statement: ast.stmt | None, trace: TracebackType)
 
 
 def _is_set_in(code: CodeType, name: str) -> bool:
-    """Returns whether a function gives one of its parameters another value."""
+    """Returns whether a function assigns to one of its parameters."""
     defined = function_at(code.co_filename, code.co_firstlineno)
     return any(
         isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
@@ -286,7 +286,7 @@ def _is_set_in(code: CodeType, name: str) -> bool:
 
 
 def _called_for_nothing(trace: TracebackType, root: Path) -> Frame | None:
-    """Returns the function without a return whose call stands in the line that raised."""
+    """Returns the last line of a function without a `return` that the failed line calls."""
     for nodes in expression_and_statement(trace):
         for node in (inner for outer in nodes for inner in ast.walk(outer)):
             found = _returned(node, trace, False, root)
@@ -296,7 +296,7 @@ def _called_for_nothing(trace: TracebackType, root: Path) -> Frame | None:
 
 
 def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> Frame | None:
-    """Returns where a called function returns `several` values, or ends if it returns none."""
+    """Returns the line where a called function returns `several` values, or ends without any."""
     if not isinstance(node, ast.Call):
         return None
     function = callee(node.func, trace.tb_frame)

@@ -1,4 +1,4 @@
-"""Describes what a submission raised: kind, message, suggestion and its own lines, bounded."""
+"""Describes an exception of a submission: kind, message, suggestion and own lines, bounded."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _BASES = (object, torch.nn.Module)
 
 
 def suggestion(exception: BaseException, trace: TracebackType | None, root: Path) -> str:
-    """Returns the known name that is most like the one which was not found; empty if none is.
+    """Returns the known name that is most like a name that was not found, or an empty text.
 
-    Of a name that stands elsewhere: `self.name`, or the import that would bring it.
+    If the name exists elsewhere, returns `self.name` or the import statement that is missing.
     """
     if isinstance(exception, NameError) and trace is not None and exception.name:
         elsewhere = _elsewhere(exception.name, _innermost(trace).tb_frame, root)
@@ -53,7 +53,7 @@ def _innermost(trace: TracebackType) -> TracebackType:
 
 
 def _elsewhere(name: str, frame: FrameType, root: Path) -> str:
-    """Returns where a name is found that a frame lacks: in `self`, or in another own module."""
+    """Returns how to reach a name that a frame does not have: by `self`, or by an import."""
     itself = frame.f_locals.get("self")
     if itself is not None:
         kinds = type(itself).__mro__
@@ -75,20 +75,20 @@ def _elsewhere(name: str, frame: FrameType, root: Path) -> str:
 def _sought(
     exception: BaseException, trace: TracebackType | None
 ) -> tuple[str | None, Iterable[object]]:
-    """Returns a name that was not found, and those that there are."""
+    """Returns the name that was not found, and the names that exist."""
     if isinstance(exception, NameError) and trace is not None:
         frame = _innermost(trace).tb_frame
         name = exception.name or next(
             iter(re.findall(r"local variable '(\w+)'", str(exception))), ""
         )
-        # A local name without a value is likely no misspelt global one.
+        # A local name without a value is probably not a misspelt global name.
         is_local = isinstance(exception, UnboundLocalError)
         others = () if is_local else (*frame.f_globals, *vars(builtins))
         return name, [*frame.f_locals, *others]
     if isinstance(exception, AttributeError) and exception.name:
         return exception.name, dir(exception.obj)
     if isinstance(exception, ImportError) and not isinstance(exception, ModuleNotFoundError):
-        # Python has had it as an attribute only since 3.12.
+        # The exception has the name as an attribute only since Python 3.12.
         found = re.search(r"cannot import name '(\w+)'", str(exception))
         name = found[1] if found else None
         return name, list(vars(sys.modules.get(str(exception.name), sys)))
@@ -112,7 +112,7 @@ def describe_exception(
 ) -> Raised:
     """Returns an exception as text; `frames` are those of files below `root`, innermost last.
 
-    `called` is the function from whose call it came, which may not even have begun.
+    `called` is the function whose call raised it, perhaps before the function began.
     """
     debugging = _is_debugger(exception.__traceback__)
     kind = "BdbQuit" if debugging else type(exception).__name__
@@ -136,7 +136,7 @@ def describe_exception(
 
 
 def _attempted(look: Callable[[], Found], otherwise: Found) -> Found:
-    """Returns the result of a look into a submission's objects, which may raise anything."""
+    """Returns the result of reading a submission's objects, or `otherwise` if that raises."""
     try:
         return look()
     except BaseException:
@@ -144,7 +144,7 @@ def _attempted(look: Callable[[], Found], otherwise: Found) -> Found:
 
 
 def _is_debugger(trace: TracebackType | None) -> bool:
-    """Returns whether a debugger raised it, for want of a terminal."""
+    """Returns whether a debugger raised the exception, because there is no terminal."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
         if trace.tb_frame.f_globals.get("__name__") in ("bdb", "pdb"):
@@ -153,9 +153,9 @@ def _is_debugger(trace: TracebackType | None) -> bool:
 
 
 def _is_deliberate(frames: tuple[Frame, ...]) -> bool:
-    """Returns whether the submission raised it itself.
+    """Returns whether the submission raised the exception itself.
 
-    Torch raises the same where a kernel is missing.
+    Torch also raises NotImplementedError, where a kernel is missing.
     """
     return bool(frames) and frames[-1].source.startswith("raise")
 
@@ -189,7 +189,7 @@ def _is_of_null_bytes(exception: BaseException) -> bool:
 
 
 def _expression(exception: BaseException, innermost: TracebackType | None) -> str:
-    """Returns the expression that raised; nothing if it is long, or the syntax is wrong."""
+    """Returns the expression that raised; an empty text for a long one or a syntax error."""
     if innermost is None or isinstance(exception, SyntaxError):
         return ""
     nodes = next(expression_and_statement(innermost), ())
@@ -219,13 +219,13 @@ def _meant(exception: BaseException, root: Path) -> str:
 
 
 def _lacks(exception: BaseException) -> str:
-    """Returns the package, not a module of one, whose import found nothing."""
+    """Returns the top-level package whose import failed, or an empty text."""
     name = exception.name if isinstance(exception, ModuleNotFoundError) else None
     return name[:100] if type(name) is str and "." not in name else ""
 
 
 def _column(exception: BaseException) -> int:
-    """Returns where in its line, without the indentation, the syntax is wrong; 0 if unknown."""
+    """Returns the column of a syntax error, without the indentation; 0 if unknown."""
     if not isinstance(exception, SyntaxError) or not exception.offset or not exception.text:
         return 0
     indentation = len(exception.text) - len(exception.text.lstrip())

@@ -1,7 +1,7 @@
-"""Puts what needs no fork in place of what forks, for every way in which it is imported.
+"""Replaces the parts of `multiprocessing` that fork, wherever a submission imports them from.
 
-Processes are threads (`processes.py`), which share locks and managers (`sharing.py`); the tasks of
-pools are done where they are asked for (`pools.py`).
+Processes become threads (`processes.py`), which share locks and managers (`sharing.py`). Tasks of
+pools run where they are submitted (`pools.py`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ import torch.utils.data.dataloader
 
 from grader.worker.multiprocessing import pools, processes, sharing
 
-# joblib looks there once, when it is imported, and does everything in its own process then.
+# joblib reads this variable once, at its import, and then stays in its own process.
 _NO_PROCESSES_IN_JOBLIB = ("JOBLIB_MULTIPROCESSING", "0")
 
 
 def do_without_forking() -> None:
-    """Lets nothing of the standard library's or torch's fork in this process from now on.
+    """Replaces everything in the standard library and torch that forks, for this process.
 
-    Contexts and what is taken from `multiprocessing` look their classes up where these are put.
+    Names of `multiprocessing` and its contexts look up their classes in the modules changed here.
     """
     name, value = _NO_PROCESSES_IN_JOBLIB
     os.environ[name] = value

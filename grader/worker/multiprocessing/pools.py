@@ -1,7 +1,7 @@
-"""Pools and executors: tasks are done one after another, where they are asked for.
+"""Pools and executors that run their tasks one after another, where they are submitted.
 
-So who looks on at a call sees them as well. A task that was handed what it may wait on (a queue, an
-event) waits for others: it goes to a thread of its own.
+Observers of a call thus see the tasks as well. A task may wait for others if it gets a queue or an
+event: it runs in a thread of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from grader.worker.multiprocessing.processes import (
 
 # The mapper of calls with several arguments.
 _STARRED: Any = vars(multiprocessing.pool)["starmapstar"]
-# Whether it was done, and the result or the exception.
+# Whether the call succeeded, and its result or exception.
 _Outcome = tuple[bool, Any]
 
 
@@ -41,7 +41,7 @@ def _outcome(call: PackedCall) -> _Outcome:
 
 
 def _prepared(initializer: Callable[..., Any] | None, initargs: Iterable[Any]) -> bool:
-    """Runs the initializer of a pool; returns whether its tasks may wait on what it was given."""
+    """Runs the initializer of a pool; returns whether its tasks may wait on the arguments."""
     if initializer is None:
         return False
     if not callable(initializer):
@@ -57,7 +57,7 @@ def _many(processes: int | None) -> int:
 
 
 class Pool(multiprocessing.pool.Pool):
-    """As `multiprocessing.pool.Pool`, all of whose calls come to the methods here."""
+    """A replacement for `multiprocessing.pool.Pool`, whose methods all end in those here."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Pool(multiprocessing.pool.Pool):
             raise ValueError("Number of processes must be at least 1")
         self._waits = _prepared(initializer, initargs)
         self._state = RUN
-        self._cache: dict[int, Any] = {}  # of the results of the standard library
+        self._cache: dict[int, Any] = {}  # for the result classes of the standard library
         self._threads: ThreadPool | None = None
 
     def apply_async(
@@ -126,7 +126,7 @@ class Pool(multiprocessing.pool.Pool):
     imap_unordered = imap
 
     def close(self) -> None:
-        """Takes no more tasks."""
+        """Stops taking tasks."""
         self._state = CLOSE
 
     terminate = close
@@ -135,7 +135,7 @@ class Pool(multiprocessing.pool.Pool):
         """Waits until all tasks are done.
 
         Raises:
-            ValueError: if there may be more of them.
+            ValueError: if the pool still takes tasks.
         """
         if self._state == RUN:
             raise ValueError("Pool is still running")
@@ -165,7 +165,7 @@ class Pool(multiprocessing.pool.Pool):
 
 
 class ThreadPool(multiprocessing.pool.ThreadPool):
-    """As the standard library's, which calls its base by a name that another pool has now."""
+    """The standard library's thread pool, which calls its base by a name that is replaced."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ _STANDARD_POOL: Any = multiprocessing.pool.Pool
 
 
 class ProcessPoolExecutor(ThreadPoolExecutor):
-    """As `concurrent.futures.ProcessPoolExecutor`."""
+    """A replacement for `concurrent.futures.ProcessPoolExecutor`."""
 
     def __init__(
         self,

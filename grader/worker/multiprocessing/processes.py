@@ -1,8 +1,8 @@
-"""Processes that are threads; each goes on until it ends or waits.
+"""Processes that are threads; each runs until it ends or waits.
 
-A process has its variables for itself, and a thread has not: threads that share them must at least
-not use them at once. Python lets another thread go on when one waits, and otherwise only after the
-switch interval, which is made long. What goes to a process and comes back is copied.
+Threads share variables that processes would have for themselves, so only one may run at a time.
+Python switches threads when one waits, and otherwise only after the switch interval, which is set
+long. Arguments and results of a process are copied.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ import torch
 
 
 class Shared:
-    """Something that processes have in common: it crosses as it is."""
+    """The base of objects that processes share: they cross without a copy."""
 
 
-# Somebody who gets one of these may wait on it until another process does something.
+# A task that gets one of these may wait on it for another process.
 WAITABLE = (
     *(threading.Event, threading.Condition, threading.Semaphore, threading.Barrier),
     *(queue.Queue, Queue, SimpleQueue, Connection),
@@ -44,7 +44,7 @@ _SHARED = (
     *(Shared, *WAITABLE, SynchronizedBase, torch.Tensor),
     *(ctypes._SimpleCData, ctypes.Array, ctypes.Structure, ctypes.Union),
 )
-# By number, on its way: what is shared is taken out where it arrives.
+# Shared objects in transit, by number; each is taken out on arrival.
 _on_their_way: dict[int, Any] = {}
 _numbers = itertools.count()
 
@@ -75,7 +75,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 class PackedCall:
-    """A call on its way to another process, which may wait if it was handed what it can wait on."""
+    """A call in transit to another process; it may wait if it has an object to wait on."""
 
     def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.may_wait = False
@@ -89,7 +89,7 @@ class PackedCall:
         """Makes the call on the copies; returns a copy of its result.
 
         Raises:
-            Exception: what the call raises, or `pickle` of what cannot cross.
+            Exception: that of the call, or that of `pickle` if an object cannot cross.
         """
         if isinstance(self._packed, Exception):
             raise self._packed
@@ -98,33 +98,33 @@ class PackedCall:
 
 
 def dumps(thing: Any, _protocol: int | None = None) -> bytes:
-    """Returns what `loads` makes a copy of; things that are shared are no part of it.
+    """Returns bytes of which `loads` makes a copy; shared objects are not part of them.
 
     Raises:
-        Exception: whatever `pickle` raises of what cannot cross.
+        Exception: that of `pickle` if the object cannot cross.
     """
     return _dumped(thing)[0]
 
 
 def loads(packed: Any) -> Any:
-    """Returns the copy that arrives, once."""
+    """Returns the copy; it can be made only once."""
     return _Unpickler(io.BytesIO(packed)).load()
 
 
 def copied(thing: Any) -> Any:
-    """Returns a copy, made as processes make theirs.
+    """Returns a copy, made as if the object crossed to another process.
 
     Raises:
-        Exception: whatever `pickle` raises of what cannot cross.
+        Exception: that of `pickle` if the object cannot cross.
     """
     return loads(dumps(thing))
 
 
 def inherited(thing: Any) -> Any:
-    """Returns a copy as a forked process has it, or the thing itself if it cannot cross."""
+    """Returns a copy as a forked process has it, or the object itself if it cannot cross."""
     try:
         return copied(thing)
-    except Exception:  # whatever a submission's own `__reduce__` raises
+    except Exception:  # a submission's own `__reduce__` may raise anything
         return thing
 
 
@@ -143,19 +143,19 @@ _of_this_thread = threading.local()
 
 
 def one_at_a_time() -> None:
-    """Lets a thread go on until it waits."""
+    """Lets each thread run until it waits."""
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 def current_process() -> BaseProcess:
-    """Returns the process that this thread is, as `multiprocessing.current_process`."""
+    """Returns the process of this thread, as `multiprocessing.current_process` does."""
     found: BaseProcess = getattr(_of_this_thread, "process", _MAIN)
     return found
 
 
 @contextlib.contextmanager
 def being(process: BaseProcess) -> Iterator[None]:
-    """Makes this thread that process meanwhile."""
+    """Makes a process the current one of this thread, within the context."""
     earlier = current_process()
     _of_this_thread.process = process
     try:
@@ -185,7 +185,7 @@ class Popen:
 
     def __init__(self, process: BaseProcess) -> None:
         one_at_a_time()
-        # Its arguments are the process's own; the rest it has in common with others.
+        # The process has copies of its arguments, and shares everything else.
         self._process = copy.copy(process)
         given: Any = vars(self._process)
         for name in ("_args", "_kwargs"):
@@ -194,14 +194,14 @@ class Popen:
         self.returncode: int | None = None
         self.pid = os.getpid() + next(self._numbers)
         self._ended = threading.Event()
-        # At its end, whoever reads there comes to the end of the file.
+        # At the end of the process, readers of the sentinel reach the end of the file.
         self.sentinel, self._alive = os.pipe()
         self._thread = threading.Thread(target=self._begin, daemon=True)
         self._thread.start()
 
     def poll(self, flag: int = 0) -> int | None:
         """Returns the exit code if the process has ended."""
-        time.sleep(_LOOK_SECONDS)  # who asks again and again lets others go on
+        time.sleep(_LOOK_SECONDS)  # a loop that polls lets other threads run
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int | None:
@@ -212,7 +212,7 @@ class Popen:
         return self.returncode
 
     def terminate(self) -> None:
-        """Ends the process, unless it waits for something that never comes."""
+        """Ends the process, unless it waits forever."""
         self._end(_TERMINATED)
 
     def kill(self) -> None:

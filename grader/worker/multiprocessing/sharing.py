@@ -14,19 +14,19 @@ from grader.worker.multiprocessing.processes import Shared, copied
 
 
 class Lock(Shared):
-    """As `multiprocessing.Lock`."""
+    """A replacement for `multiprocessing.Lock`."""
 
     def __init__(self, *, ctx: object = None) -> None:
         self._lock: Any = threading.Lock()
 
     def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
-        """Returns whether it is held now."""
+        """Takes the lock; returns whether it is held now."""
         if not block:
             return bool(self._lock.acquire(blocking=False))
         return bool(self._lock.acquire(timeout=-1 if timeout is None else max(timeout, 0)))
 
     def release(self) -> None:
-        """Lets others have it."""
+        """Releases the lock."""
         self._lock.release()
 
     def __enter__(self) -> bool:
@@ -37,14 +37,14 @@ class Lock(Shared):
 
 
 class RLock(Lock):
-    """As `multiprocessing.RLock`."""
+    """A replacement for `multiprocessing.RLock`."""
 
     def __init__(self, *, ctx: object = None) -> None:
         self._lock = threading.RLock()
 
 
 class Semaphore(threading.Semaphore):
-    """As `multiprocessing.Semaphore`."""
+    """A replacement for `multiprocessing.Semaphore`."""
 
     _most: int | None = None
 
@@ -52,26 +52,26 @@ class Semaphore(threading.Semaphore):
         super().__init__(value)
 
     def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
-        """Returns whether one was left."""
+        """Takes one unit; returns whether one was left."""
         return super().acquire(block, timeout if block else None)
 
     __enter__ = acquire
 
     def release(self, n: int = 1) -> None:
-        """Gives some back.
+        """Gives units back.
 
         Raises:
-            ValueError: if there would be more than there were at first.
+            ValueError: if a bounded semaphore would exceed its initial value.
         """
         if self._most is not None and self._value + n > self._most:
             raise ValueError("semaphore or lock released too many times")
         super().release(n)
 
     def get_value(self) -> int:
-        """Returns how many are left."""
+        """Returns how many units are left."""
         return self._value
 
-    # The standard library's queues ask what is beneath a semaphore.
+    # The standard library's queues use the lock inside a semaphore.
     @property
     def _semlock(self) -> Semaphore:
         return self
@@ -83,7 +83,7 @@ class Semaphore(threading.Semaphore):
 
 
 class BoundedSemaphore(Semaphore):
-    """As `multiprocessing.BoundedSemaphore`."""
+    """A replacement for `multiprocessing.BoundedSemaphore`."""
 
     def __init__(self, value: int = 1, *, ctx: object = None) -> None:
         super().__init__(value)
@@ -91,21 +91,21 @@ class BoundedSemaphore(Semaphore):
 
 
 class Condition(threading.Condition):
-    """As `multiprocessing.Condition`."""
+    """A replacement for `multiprocessing.Condition`."""
 
     def __init__(self, lock: Lock | None = None, *, ctx: object = None) -> None:
         super().__init__(threading.RLock() if lock is None else lock._lock)
 
 
 class Event(threading.Event):
-    """As `multiprocessing.Event`."""
+    """A replacement for `multiprocessing.Event`."""
 
     def __init__(self, *, ctx: object = None) -> None:
         super().__init__()
 
 
 class Barrier(threading.Barrier):
-    """As `multiprocessing.Barrier`."""
+    """A replacement for `multiprocessing.Barrier`."""
 
     def __init__(
         self, parties: int, action: Any = None, timeout: float | None = None, *, ctx: object = None
@@ -114,7 +114,7 @@ class Barrier(threading.Barrier):
 
 
 class Dictionary(UserDict[Any, Any], Shared):
-    """As `Manager().dict()`: what is put in and taken out is copied."""
+    """A replacement for `Manager().dict()` that copies values on their way in and out."""
 
     def __getitem__(self, key: Any) -> Any:
         return copied(self.data[key])
@@ -124,7 +124,7 @@ class Dictionary(UserDict[Any, Any], Shared):
 
 
 class Sequence(UserList[Any], Shared):
-    """As `Manager().list()`: what is put in and taken out is copied."""
+    """A replacement for `Manager().list()` that copies items on their way in and out."""
 
     def __init__(self, items: Iterable[Any] = ()) -> None:
         super().__init__(copied(list(items)))
@@ -139,20 +139,20 @@ class Sequence(UserList[Any], Shared):
         return [*self, *other]
 
     def append(self, item: Any) -> None:
-        """Puts a copy at the end."""
+        """Appends a copy."""
         self.data.append(copied(item))
 
     def insert(self, i: int, item: Any) -> None:
-        """Puts a copy in."""
+        """Inserts a copy."""
         self.data.insert(i, copied(item))
 
     def extend(self, other: Iterable[Any]) -> None:
-        """Puts copies at the end."""
+        """Appends copies."""
         self.data.extend(copied(list(other)))
 
 
 class Namespace(Shared):
-    """As `Manager().Namespace()`: what is set is copied."""
+    """A replacement for `Manager().Namespace()` that copies values when they are set."""
 
     def __init__(self, **kept: Any) -> None:
         vars(self).update(copied(kept))
@@ -165,14 +165,14 @@ class Namespace(Shared):
 
 
 class ManagedQueue(queue.Queue[Any]):
-    """As `Manager().Queue()`: what goes through it is copied."""
+    """A replacement for `Manager().Queue()` that copies its items."""
 
     def _put(self, item: Any) -> None:
         super()._put(copied(item))
 
 
 class SyncManager:
-    """As `multiprocessing.managers.SyncManager`."""
+    """A replacement for `multiprocessing.managers.SyncManager`."""
 
     dict, list, Namespace = Dictionary, Sequence, Namespace
     Queue, JoinableQueue, Pool = ManagedQueue, ManagedQueue, Pool
@@ -181,7 +181,7 @@ class SyncManager:
     Value, Array = staticmethod(Value), staticmethod(Array)
 
     def __init__(self, *_: object, **__: object) -> None:
-        """Takes a manager's address and authentication, which nothing needs: it has no process."""
+        """Ignores a manager's address and authentication, because it has no process."""
 
     def start(self, *_: object, **__: object) -> None:
         """Does nothing: there is nothing to start."""

@@ -1,6 +1,6 @@
 """The expression at which a frame stopped: its names, values and signatures in a few words.
 
-Only plain look-ups are made: no property, no index and no call of the submission's is run again.
+Look-ups run no code of the submission: no property, no index and no call.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
 
 
 def _is_assigned(node: ast.expr) -> bool:
-    """Returns whether it is the left of an assignment, which says nothing of the right."""
+    """Returns whether an expression is the target of an assignment, not the failed value."""
     return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 @functools.lru_cache(maxsize=8)
 def syntax_of(file: str) -> ast.Module:
-    """Returns the syntax of a file; of a very long one, none."""
+    """Returns the syntax tree of a file; an empty one for a very long file."""
     source = "".join(linecache.getlines(file))
     return ast.parse(source if len(source) <= _LONGEST else "")
 
 
 def _head(statement: ast.stmt) -> list[Node]:
-    """Returns a simple statement; of one with a body, what stands before the colon."""
+    """Returns a simple statement, or the expressions before the colon of a compound one."""
     if not hasattr(statement, "body"):
         return [statement]
     parts = [getattr(statement, name, None) for name in _HEADS]
@@ -80,8 +80,8 @@ def assignment_of(
 ) -> ast.stmt | None:
     """Returns the statement of a frame's function that set a name before the line where it stopped.
 
-    None if there is none, or if one that comes later may have set it, in a loop. Given another
-    assignment of the same name, the one `before` that.
+    Returns None if there is none, or if a later one may have set it in a loop. With `before`,
+    returns the assignment before that one.
     """
     code = trace.tb_frame.f_code
     functions = [
@@ -124,7 +124,7 @@ def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterator[ast.A
 
 
 def dotted_name(node: ast.AST) -> list[str] | None:
-    """Returns `["self", "scale"]` for `self.scale`; None for what is no name."""
+    """Returns `["self", "scale"]` for `self.scale`; None for other expressions."""
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Attribute):
@@ -134,7 +134,7 @@ def dotted_name(node: ast.AST) -> list[str] | None:
 
 
 def value_of(name: Sequence[str], frame: FrameType) -> object:
-    """Returns the value of a dotted name in a frame; a useless value if it is unknown."""
+    """Returns the value of a dotted name in a frame; a placeholder if it is unknown."""
     value: object = frame.f_locals.get(name[0], frame.f_globals.get(name[0], _NOTHING))
     for attribute in name[1:]:
         value = _attribute(value, attribute)
@@ -157,7 +157,7 @@ def _attribute(owner: object, name: str) -> object:
 
 
 def function_at(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Returns the function that is defined at a line, or at that of a decorator of it."""
+    """Returns the function whose definition or decorators include a line."""
     for node in ast.walk(syntax_of(file)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
@@ -167,7 +167,7 @@ def function_at(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef 
 
 
 def line_at(file: str, number: int, root: Path) -> Frame | None:
-    """Returns a line of an own file; None of another's."""
+    """Returns a line of one of the submission's files; None for another file."""
     own = own_file(file, root)
     source = linecache.getline(file, number).strip()[:300]
     return None if own is None else Frame(own, number, "", source)
@@ -178,9 +178,9 @@ _LONGEST_NAME = 40
 
 
 def in_words(value: object) -> str | None:
-    """Returns a tensor with its shape, a number or text as it is.
+    """Returns a value in words: a tensor by its shape, a number or text by itself.
 
-    Returns None for what says nothing in words.
+    Returns None if a value has no short description.
     """
     if isinstance(value, torch.Tensor):
         with torch._C.DisableTorchFunctionSubclass():
@@ -198,14 +198,14 @@ def in_words(value: object) -> str | None:
 
 
 def not_called_in_words(value: object) -> str | None:
-    """Returns a function or class that stands where what it gives was meant, perhaps."""
+    """Returns in words a function or class, which perhaps should have been called."""
     if isinstance(value, FunctionType | MethodType | BuiltinFunctionType):
         return f"the function {value.__name__[:_LONGEST_NAME]}"
     return f"the class {value.__name__[:_LONGEST_NAME]}" if isinstance(value, type) else None
 
 
 def is_numpy_array(value: object) -> bool:
-    """Returns whether it is one; numpy need not be installed."""
+    """Returns whether a value is a numpy array; numpy need not be installed."""
     return type(value).__module__ == "numpy" and type(value).__name__ == "ndarray"
 
 
@@ -239,7 +239,7 @@ def _sequence(values: tuple[object, ...] | list[object]) -> str | None:
 
 
 def _module(module: torch.nn.Module) -> str:
-    """Returns its class and its own parameters: `Linear(weight float32[8, 4])`."""
+    """Returns a module's class and own parameters: `Linear(weight float32[8, 4])`."""
     own = vars(module).get("_parameters", {})
     words = [f"{name} {in_words(it)}" for name, it in list(own.items())[:_SHOWN] if it is not None]
     return f"{type(module).__name__}({', '.join(words)})"
@@ -253,9 +253,9 @@ _STARS: Mapping[Any, str] = {
 
 
 def called_by(trace: TracebackType) -> Callable[..., Any] | None:
-    """Returns the Python function that the expression that raised called.
+    """Returns the Python function that the failed expression called.
 
-    Returns None if that is not plain.
+    Returns None if it is not certain.
     """
     for nodes in expression_and_statement(trace):
         for node in nodes:
@@ -265,7 +265,7 @@ def called_by(trace: TracebackType) -> Callable[..., Any] | None:
 
 
 def signature_in_words(function: Callable[..., Any], root: Path) -> str:
-    """Returns `MultiHead(d_model, num_heads, theta=10000.0) in model.py:3`, for its own author."""
+    """Returns a signature with its place: `MultiHead(d_model, theta=10000.0) in model.py:3`."""
     plain = inspect.unwrap(function)
     code = plain.__func__.__code__ if isinstance(plain, MethodType) else plain.__code__
     parameters = list(inspect.signature(plain).parameters.values())[:_PARAMETERS]
@@ -285,7 +285,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def callee(node: ast.expr, frame: FrameType) -> object:
-    """Returns the called thing; also of `MultiHead(8)(x)` and `MultiHead(8).scores(x)`."""
+    """Returns the object that is called, also for `Head(8)(x)` and `Head(8).scores(x)`."""
     dotted = dotted_name(node)
     if dotted is not None:
         return value_of(dotted, frame)

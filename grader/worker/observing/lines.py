@@ -1,12 +1,12 @@
-"""The lines of a submission's own files that a call passes, and the work that it counts in them.
+"""The lines of a submission's files that a call runs, counts of its work, and the workplace.
 
-The counter shares its process with the submission. An audit hook, which nobody can remove, notices
-who stops the counting, even for a while. A counter that somebody takes apart goes unnoticed.
+The counter shares its process with the submission. An audit hook, which cannot be removed, notices
+code that stops the counting, even for a while. Code that takes the counter apart goes unnoticed.
 
-The submission's folder itself is read only, and yet programs write logs and checkpoints beside
-themselves. The working directory is therefore a likeness of it in the scratch folder: its folders
-are real ones, its small files copies, and the others, source among them, links to what was handed
-in. What is written there counts as what is written to the scratch folder, and vanishes with it.
+The submission's folder is read-only, yet programs write logs and checkpoints beside themselves. The
+working directory, the workplace, is therefore a copy of that folder in the scratch folder. Its
+folders are real and its small files are copies; other files, including source, are links. Files
+written there count as files in the scratch folder, and vanish with it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from grader.core.wire.trials import MAX_PASSED, Passed
 
 
 class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts torch operations and remembers the size of the largest tensor that one made."""
+    """A counter of torch operations, and of the elements in the largest tensor they made."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -68,8 +68,8 @@ def own_file(filename: str, root: Path) -> str | None:
 
     Returns None elsewhere, for installed packages and for the engine.
 
-    At home both of these may lie below the student's own folder. A module that was found by way of
-    a link, or of `tests/..`, is the same file.
+    At home, packages and engine may lie below the student's own folder. A module that was found
+    through a link, or through `tests/..`, counts as the same file.
     """
     try:
         if not Path(filename).is_absolute():  # "<string>" names no file
@@ -85,17 +85,17 @@ def own_file(filename: str, root: Path) -> str | None:
 
 
 WORKPLACE = "submission"
-# Of a larger folder the rest is linked as a whole, and can only be read.
+# Entries beyond this number are linked, and can only be read.
 _ENTRIES = 1000
-# What may be written again or added to is mostly a log; data is read.
+# Bytes. Files that programs rewrite or append to are mostly small logs; data is only read.
 _COPIED, _COPIED_IN_ALL = 64 << 10, 4 << 20
 _SOURCE = (".py", ".ipynb")
 
 
 def make_workplace(root: Path, scratch: Path) -> Path:
-    """Returns a likeness of `root` in which can be written.
+    """Makes a writable copy of `root`; returns its folder.
 
-    `root` itself, if there is no room for one.
+    Returns `root` itself if there is no room for a copy.
     """
     place = scratch / WORKPLACE
     try:
@@ -135,7 +135,7 @@ def _size_to_copy(entry: os.DirEntry[str]) -> int | None:
 
 
 class OfWhatWasHandedIn(importlib.abc.MetaPathFinder):
-    """Has modules come from the folder itself where `sys.path` leads to the workplace."""
+    """A finder that takes modules from `root` where `sys.path` leads to the workplace."""
 
     def __init__(self, root: Path, place: Path) -> None:
         self._root, self._place = root, place
@@ -163,7 +163,7 @@ _MOST_LINES = 6
 
 
 class Onlooker:
-    """Looks on while it is held: `_called` is Python's trace function then."""
+    """An observer of calls: within its context, `_called` is Python's trace function."""
 
     _earlier: Any = None
 
@@ -185,12 +185,12 @@ class Onlooker:
 
 
 class OwnLines:
-    """Tells which frames are of files below `root`, and their lines, up to the engine's call."""
+    """The frames of files below `root`, and their lines, up to the engine's call."""
 
     def __init__(self, root: Path) -> None:
         self._lines: dict[tuple[str, int], Line] = {}
         self._root = f"{root}{os.sep}"
-        # At home both may lie below the student's own folder.
+        # At home, packages and engine may lie below the student's own folder.
         self._packages = f"{sys.prefix}{os.sep}"
         self._engine = f"{Path(__file__).parents[2]}{os.sep}"
 
@@ -199,7 +199,7 @@ class OwnLines:
         return file.startswith(self._root) and not file.startswith((self._packages, self._engine))
 
     def stack(self, frame: FrameType | None, number: int = 0) -> tuple[Line, ...]:
-        """Returns the submission's lines behind a frame, its own (or line `number`) last."""
+        """Returns the submission's lines on a frame's stack, the frame's own (or `number`) last."""
         lines: list[Line] = []
         while frame is not None and len(lines) < MAX_DEPTH:
             file = frame.f_code.co_filename
@@ -216,7 +216,7 @@ class OwnLines:
         return self._lines[file, number]
 
     def place(self, file: str) -> str:
-        """Returns where a file of the submission's lies below its root."""
+        """Returns the path of a submission's file below its root."""
         return os.path.normpath(file)[len(self._root) :].replace(os.sep, "/")
 
 
@@ -231,7 +231,7 @@ def _source(file: str, number: int) -> str:
 
 
 class LineFollower(Onlooker):
-    """Looks on at a call: the lines of the submission's files that are begun, in any order."""
+    """An observer of a call: it notes the lines of the submission's files that run."""
 
     def __init__(self, root: Path) -> None:
         self._lines = OwnLines(root)
@@ -271,11 +271,11 @@ _PAUSES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERAT
 
 
 class LineCounter:
-    """Looks on at a call: how many lines it executes, those of libraries among them.
+    """An observer of a call: it counts the lines that run, including those of libraries.
 
-    A line that is executed again counts again; one that calls functions written in C counts once,
-    whatever these do. Every file counts, for code can claim to be of any file. The count is
-    `MOST_LINES` if something stops the counting.
+    A line counts each time it runs; functions written in C add nothing to the line that calls them.
+    Every file counts, because code can claim to be of any file. The count is `MOST_LINES` if
+    something stops the counting.
     """
 
     def __init__(self) -> None:
@@ -318,7 +318,7 @@ class LineCounter:
         return found
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        # Whatever pauses may end without being called.
+        # A generator or coroutine may end without being called.
         self._open += not frame.f_code.co_flags & _PAUSES
         return self._goes_on
 
@@ -335,26 +335,26 @@ class LineCounter:
         if event == "line":
             self.lines += 1
             if self.lines >= MOST_LINES:
-                # The rest goes on at full speed.
+                # The rest of the call runs at full speed.
                 sys.settrace(None)
         self._is_blind |= not frame.f_trace_lines
         return self._thread_goes_on
 
 
 class _Stops:
-    """How often something was done that leaves lines uncounted."""
+    """The number of events that leave lines uncounted."""
 
     number = 0
 
     def hear(self, event: str, _details: object) -> None:
-        """Hears of everything that Python audits."""
+        """Counts an audit event if it leaves lines uncounted."""
         if event in _UNCOUNTED and sys._getframe(1).f_code is not _UNCOUNTED[event]:
             self.number += 1
 
 
 @functools.cache
 def _stops() -> _Stops:
-    """Returns what hears of stops in this process, from the first counter on."""
+    """Returns the count of such events in this process, from the first counter on."""
     stops = _Stops()
     sys.addaudithook(stops.hear)
     return stops

@@ -1,6 +1,6 @@
-"""Records what a call computes on its way, and which lines of the submission asked for it.
+"""Records the intermediate values of a call, with the submission's lines that computed them.
 
-Weights are noted that a call loads with `strict=False`, and not wholly.
+Weights that a call loads only in part, with `strict=False`, are noted as well.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Load:
 
 
 class PartialLoads:
-    """Looks on at a call: the parameters that all loads of a module leave as they were."""
+    """An observer of a call: it notes the parameters of a module that no load sets."""
 
     def __init__(self, lines: OwnLines) -> None:
         self._lines = lines
@@ -74,7 +74,7 @@ class PartialLoads:
             torch.nn.Module.load_state_dict = earlier  # type: ignore[method-assign]
 
     def unloaded(self) -> tuple[Unloaded, ...]:
-        """Returns what stayed as it was, by module."""
+        """Returns the parameters that are still not set, by module."""
         with contextlib.suppress(Exception):
             found = [load.unloaded() for load in self._loads.values()]
             return tuple(one for one in found if one is not None)[:MAX_UNLOADED]
@@ -95,11 +95,11 @@ _LARGEST_NUMBER = 1 << 53
 
 
 class Recorder:
-    """Looks on at a call: what torch operations and the submission's own functions return.
+    """An observer of a call: it records results of torch operations and the submission's functions.
 
-    If the call has no tensors, also what whole numbers its variables hold, line by line. Large
-    tensors are passed over, and after a bounded number of elements all are. `loads` are
-    those of modules that were not loaded wholly.
+    With `follow_numbers`, it also records the integers that variables hold, line by line. Large
+    tensors are skipped, and after a bounded number of elements all are. `loads` notes the modules
+    that are loaded only in part.
     """
 
     def __init__(self, root: Path, follow_numbers: bool) -> None:
@@ -126,10 +126,10 @@ class Recorder:
         self._looking_on.__exit__(kind, exception, traceback)
 
     def keep(self, value: object, frame: FrameType | None, number: int = 0) -> None:
-        """Keeps a tensor or a whole number, if there is room, with the lines behind a frame."""
+        """Keeps a tensor or an integer, if there is room, with the lines on a frame's stack."""
         if self._is_keeping or len(self.records) == MAX_RECORDS:
             return
-        # What is done here is no part of the call.
+        # The recorder's own operations are not part of the call.
         self._is_keeping = True
         try:
             if isinstance(value, torch.Tensor) and self.has_room_for(value):
@@ -153,7 +153,7 @@ class Recorder:
 
 
 class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Sees every torch operation, at whatever depth."""
+    """A mode of torch that sees every operation, at any depth."""
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -164,20 +164,20 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:  # the signature is torch's
         result = func(*args, **kwargs or {})
         if "empty" in func.__name__ and isinstance(result, torch.Tensor):
-            # Whatever was in that memory before must not be taken for something computed.
+            # Old contents of that memory must not be taken for computed values.
             return result.zero_() if self._recorder.has_room_for(result) else result
         frame = sys._getframe(1)
         for tensor in result if isinstance(result, tuple | list) else (result,):
             if isinstance(tensor, torch.Tensor):
                 self._recorder.keep(tensor, frame)
-                # x[..., 0::2] = y writes into x by a view of it.
+                # x[..., 0::2] = y writes into x through a view of it.
                 if func._schema.is_mutable and tensor._base is not None:
                     self._recorder.keep(tensor._base, frame)
         return result
 
 
 class _Functions(Onlooker):
-    """Sees what the submission's own functions return and, if asked, their whole numbers."""
+    """An observer of the results of the submission's functions and, if asked, their integers."""
 
     def __init__(self, recorder: Recorder, lines: OwnLines, follow_numbers: bool) -> None:
         self._recorder = recorder
@@ -211,7 +211,7 @@ class _Functions(Onlooker):
         return self._went_on
 
     def _keep_numbers(self, frame: FrameType) -> None:
-        """Keeps the numbers that variables hold since the line that has just run."""
+        """Keeps the integers that the line which has just run put into variables."""
         numbers = {name: one for name, one in frame.f_locals.items() if _is_whole(one)}
         line, before = self._known.get(frame, (0, numbers))
         for name, one in numbers.items():

@@ -1,6 +1,6 @@
-"""Finds the line that made a result what it is: of another type or dtype, without a gradient.
+"""Finds the line that gave a result its type, dtype or shape, or that cut its gradient.
 
-The call is made once more and looked on at. Only lines of the submission itself are told.
+The call is repeated under observation. Only lines of the submission itself are named.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from grader.worker.observing.expression import syntax_of
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST = 4000
-# What these make of parts has its shape from the parts.
+# The results of these functions take their shape from their parts.
 _OF_PARTS = ("stack", "cat", "concat", "tensor")
-# Who calls what does nothing but that asked for it.
+# The line to name is the one that calls a helper which does only this.
 _DETACHES = re.compile(r"return \w+\.(detach\(\)|data)")
 _WITHOUT_GRADIENT = ("no_grad", "inference_mode", "set_grad_enabled")
 
 
 @dataclass(frozen=True, slots=True)
 class _Return:
-    """A return of one of the submission's functions: to which frame, and what, from which line."""
+    """A return of a submission's function: its frame, its caller's frame, its value and line."""
 
     frame: int
     caller: int
@@ -48,11 +48,11 @@ class _Return:
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """A torch function that the submission called: dtypes in and out, and from which line.
+    """A torch function that the submission called: its dtypes in and out, and its line.
 
-    `cuts` is whether something with a gradient went in and nothing with one came out. `parents`
-    are the places of the operations that made what went in. `derived` are the dtypes of floats
-    that went in and come from the call's own input.
+    `cuts` says whether an input needs a gradient and the output does not. `parents` are the places
+    of the operations that made the inputs. `derived` are the dtypes of float inputs that come from
+    the call's own input.
     """
 
     inputs: frozenset[torch.dtype]
@@ -64,7 +64,7 @@ class _Operation:
 
 
 class Tracer(Onlooker):
-    """Looks on at a call: what the submission's functions return, what torch's make."""
+    """An observer of a call: it notes the results of the submission's and torch's functions."""
 
     def __init__(self, root: Path) -> None:
         self._lines = OwnLines(root)
@@ -74,7 +74,7 @@ class Tracer(Onlooker):
         self._looking_on = ExitStack()
 
     def __enter__(self) -> Self:
-        # What it prints, and of what it warns, was told when it was called before.
+        # Output and warnings were already reported at the first call.
         self._looking_on.enter_context(redirect_stdout(io.StringIO()))
         self._looking_on.enter_context(warnings.catch_warnings(action="ignore"))
         self._looking_on.enter_context(_Functions(self))
@@ -90,7 +90,7 @@ class Tracer(Onlooker):
         self._looking_on.__exit__(kind, exception, traceback)
 
     def origin(self, result: object, what: Traced) -> Line | None:
-        """Returns the line that made a result what it is; None if that is not plain."""
+        """Returns the line that gave a result its property `what`; None if it is not certain."""
         found = self._returned(result, directly=what is Traced.SHAPE)
         if not isinstance(result, torch.Tensor):
             return None if found is None else found.line
@@ -101,7 +101,7 @@ class Tracer(Onlooker):
         return self._converted(result) or (None if found is None else found.line)
 
     def made(self, inputs: Iterator[object], output: object, frame: FrameType | None) -> None:
-        """Notes what a torch function made of tensors."""
+        """Notes the result of a torch function and its input tensors."""
         if not isinstance(output, torch.Tensor) or len(self._operations) == _MOST:
             return
         tensors = [one for one in inputs if isinstance(one, torch.Tensor)]
@@ -132,9 +132,9 @@ class Tracer(Onlooker):
         return place if made is not None and made() is tensor else None
 
     def _returned(self, result: object, directly: bool) -> _Return | None:
-        """Returns where the first function returned the result, which others handed on.
+        """Returns the innermost return of the result, which outer functions only handed on.
 
-        Those that hand it on `directly` return what they call.
+        If `directly`, only a function whose return statement is a call hands its result on.
         """
         if not self._returns:
             return None
@@ -173,11 +173,11 @@ class Tracer(Onlooker):
         return None if value is None or _hands_on(value) else line
 
     def _converted(self, result: torch.Tensor) -> Line | None:
-        """Returns where numbers became those of a dtype, first if they are other floats.
+        """Returns the line that gave a result its dtype: the first for floats, else the last.
 
-        None where some floats were converted and others made so: the former may have been
-        converted back since, and the latter be in use or not. Where all were made so, the line is
-        that in which the input meets them.
+        Returns None if some floats were converted and others were created with the dtype, because
+        the result may depend on either. If all were created so, the line is the one where the input
+        meets them.
         """
         dtype = result.dtype
         made = [one for one in self._operations if one.output is dtype]
@@ -205,7 +205,7 @@ class Tracer(Onlooker):
         return [self._operations[place] for place in sorted(found)]
 
     def _cut(self, result: torch.Tensor) -> Line | None:
-        """Returns where the gradient ended: the last place, if nothing has one in the end."""
+        """Returns the line that cut the gradient; the last one, if the result has no gradient."""
         lines = list(dict.fromkeys(one.line for one in self._operations if one.cuts))
         if len(lines) == 1 or (lines and not result.requires_grad):
             return lines[-1]
@@ -226,7 +226,7 @@ class Tracer(Onlooker):
         return self._went_on
 
     def _own_caller(self, frame: FrameType) -> FrameType | None:
-        """Returns the nearest of the submission's own frames that called one."""
+        """Returns the nearest of the submission's own frames that called a frame."""
         caller = frame.f_back
         while caller is not None and not self._lines.holds(caller.f_code.co_filename):
             caller = caller.f_back
@@ -256,7 +256,7 @@ def _return_at(returned: _Return) -> ast.expr | None:
 
 
 def _hands_on(value: ast.expr) -> bool:
-    """Returns whether an expression has its shape from something that was made before it."""
+    """Returns whether an expression takes its shape from an earlier value."""
     if isinstance(value, ast.Compare | ast.Name | ast.Attribute):
         return True
     if not isinstance(value, ast.Call) or not value.args:
@@ -277,7 +277,7 @@ def _function_at(file: str, line: int) -> ast.AST | None:
 
 
 def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
-    """Yields where gradients are forbidden, and the last line for which they are."""
+    """Yields the first and last lines of the code in which gradients are forbidden."""
     for node in ast.walk(syntax_of(file)):
         saying: list[ast.expr] = []
         if isinstance(node, ast.With):
@@ -290,7 +290,7 @@ def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
 
 
 class _Functions(TorchFunctionMode):
-    """Sees every torch function that is called, above autograd."""
+    """A mode of torch that sees every call of a torch function, above autograd."""
 
     def __init__(self, tracer: Tracer) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""Notices when a submission calls, or hands back, what its assignment forbids.
+"""Notices when a submission calls or returns a name that its assignment forbids.
 
-A rule of the course and no matter of security: a submission can undo what is done here. What is
-not loaded before the submission is imported is not watched; the judge finds it in the source.
-Operations of torch are watched where they run: no other name hides one.
+This is a rule of the course, not a matter of security: a submission can undo the watch. A name that
+is not loaded before the submission's import is not watched; the judge finds it in the source.
+Torch's operations are watched where they run, so that no other name hides one.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class _Kernel(NamedTuple):
-    """A kernel of an operation: the key at which it is `registered`, the one at which torch hands
-    it out, and the one at which its watch takes its `place`.
+    """A kernel of an operation, by three dispatch keys.
+
+    The kernel is `registered` at the first, `handed_out` by torch at the second, and its watch
+    takes its `place` at the third.
     """
 
     registered: str
@@ -38,13 +40,13 @@ class _Kernel(NamedTuple):
 
 _KERNELS = (
     *(_Kernel(key, key, key) for key in ("CPU", "CUDA", "QuantizedCPU", "NestedTensorCPU")),
-    # Tensors of other layouts pass these, but for those of inference mode.
+    # Tensors of other layouts pass these keys, except in inference mode.
     *(_Kernel("Autograd", key, key) for key in ("AutogradCPU", "AutogradCUDA")),
     # torch.vmap takes an operation apart before the kernel of a device runs.
     _Kernel("FuncTorchVmapMode", "FuncTorchVmapMode", "FuncTorchVmapMode"),
     _Kernel("FuncTorchBatched", "FuncTorchBatched", "FuncTorchBatched"),
     _Kernel("FuncTorchBatchedDecomposition", "FuncTorchBatched", "FuncTorchBatched"),
-    # Made of other operations, for every device without a kernel of its own, and for none.
+    # Composite kernels, made of other operations, for every device without its own kernel.
     *(
         _Kernel(key, "Undefined", key)
         for key in (
@@ -57,14 +59,14 @@ _KERNELS = (
 
 
 def watch_operation(name: str, seen: Callable[[], None]) -> object:
-    """Calls `seen` whenever torch's dispatcher runs an operation, such as `aten::softmax`.
+    """Calls `seen` whenever torch's dispatcher runs an operation, for example `aten::softmax`.
 
     All of its overloads count, and its in-place variant: they compute the same. The watch lasts as
-    long as what is returned. See "Extending torch: torch.library" in torch's documentation.
+    long as the returned object. See "Extending torch: torch.library" in torch's documentation.
     """
     library: Any = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a kernel is replaced
+        warnings.simplefilter("ignore")  # about the replaced kernel
         for overload in _overloads(name.removeprefix(NAMESPACE)):
             for kernel in _KERNELS:
                 # TorchScript has overloads of its own, and not every torch hands kernels out.
@@ -93,9 +95,9 @@ def _watch(library: Any, overload: Any, kernel: _Kernel, seen: Callable[[], None
 
 
 def _as_kernels_take(args: Sequence[Any], kinds: Sequence[str]) -> Iterator[Any]:
-    """Yields the arguments: a number in a tensor's place, as in `x + 1`, as the tensor it was.
+    """Yields the arguments; a number in a tensor's place, as in `x + 1`, becomes a tensor again.
 
-    It has the dtype to which the other operands promote it.
+    The tensor has the dtype to which the other operands promote the number.
     """
     for one, kind in zip(args, kinds, strict=False):
         if kind == "Tensor" and isinstance(one, _NUMBERS):
@@ -107,16 +109,16 @@ def _as_kernels_take(args: Sequence[Any], kinds: Sequence[str]) -> Iterator[Any]
 
 
 class CallWatch:
-    """Remembers which of the watched functions, classes and operations were called, and where.
+    """A record of the watched functions, classes and operations that were called, and where.
 
-    The line is the innermost one of the submission's own files, those below `root`. What runs
-    where none of these lines is at work, in a thread for one, is told at the adapter that is being
-    called. What a forbidden call does inside itself is no further use.
+    The line is the innermost one of the submission's own files, those below `root`. A use without
+    such a line, for example in a thread, is reported at the adapter that is being called. Calls
+    inside a forbidden call are no further uses.
     """
 
     def __init__(self, names: Iterable[str], root: Path) -> None:
         self._root = _folder(root)
-        # At home both may lie below the student's own folder.
+        # At home, packages may lie below the student's own folder.
         self._packages = _folder(Path(sys.prefix))
         self._watches = _folder(Path(__file__).parent)
         self._uses: dict[Use, None] = {}
@@ -127,7 +129,7 @@ class CallWatch:
             if name.startswith(NAMESPACE):
                 self._operations.append(watch_operation(name, self._noting(name)))
                 continue
-            # Some types, those written in C for one, cannot be changed.
+            # Some types cannot be changed, for example those written in C.
             with contextlib.suppress(AttributeError, TypeError):
                 self._watch(name)
 
@@ -137,7 +139,7 @@ class CallWatch:
         return tuple(uses)
 
     def call(self, adapter: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Returns what an adapter hands back, and looks at it."""
+        """Calls an adapter; returns its result, after a look for forbidden classes."""
         before, self._asked = self._asked, adapter
         try:
             given = adapter(**arguments)
@@ -147,16 +149,16 @@ class CallWatch:
         return given
 
     def _look_at(self, given: object, adapter: Callable[..., Any]) -> None:
-        """Notes a class that an adapter hands back, or one of such an object, if it is forbidden.
+        """Notes a class that an adapter returns, or that of a returned object, if it is forbidden.
 
-        Or inherits from a forbidden one; who made the object is not asked.
+        A class that inherits from a forbidden one counts too, wherever the object was made.
         """
         kind = given if isinstance(given, type) else type(given)
         for number, base in enumerate(kind.__mro__):
             if base in self._classes:
                 name = self._classes[base]
                 if any(use.name == name for use in self._uses):
-                    return  # it was just made
+                    return  # its making was just noted
                 # The submission's own class that is nearest to it, else the adapter.
                 own = (self._place(one) for one in reversed(kind.__mro__[:number]))
                 place = next(filter(None, own), None) or self._place(inspect.unwrap(adapter))
@@ -177,13 +179,13 @@ class CallWatch:
             setattr(owner, attribute, watched)
 
     def _watch_class(self, kind: Any, name: str) -> None:
-        """Watches where an object is made, and where one is called that was made earlier."""
+        """Watches the making of a class's objects, and calls of objects that were made earlier."""
         if isinstance(kind.__init__, FunctionType):
             kind.__init__ = self._watched(kind.__init__, name)
         if "__call__" in vars(kind):
             kind.__call__ = self._watched(kind.__call__, name)
         elif any("__call__" in vars(base) for base in kind.__mro__):
-            # Looked up at each call: torch.fx, for one, replaces that of nn.Module for a while.
+            # Looked up at each call, because torch.fx replaces that of nn.Module for a while.
             def inherited(self: object, *args: Any, **kwargs: Any) -> Any:
                 return super(kind, self).__call__(*args, **kwargs)  # type: ignore[misc]
 
@@ -198,7 +200,7 @@ class CallWatch:
         return watched
 
     def _noting(self, name: str) -> Callable[[], None]:
-        # Two frames up is the watch of the operation, which counts as the engine's.
+        # The search for a line begins above the operation's own watch.
         return lambda: self._remember(name, sys._getframe(1))
 
     def _remember(self, name: str, here: FrameType) -> None:
@@ -206,7 +208,7 @@ class CallWatch:
         while frame is not None and frame.f_code is not CallWatch.call.__code__:
             file = frame.f_code.co_filename
             if file.startswith(self._watches):
-                return  # called by what watches another call
+                return  # called inside another watched call
             if self._is_own(file):
                 self._note(Use(name, _posix(file[len(self._root) :]), frame.f_lineno or 0))
                 return
@@ -243,7 +245,7 @@ def _loaded(name: str) -> object:
 
 
 def _keep_scriptable(watched: Any, function: Any) -> None:
-    """Tells TorchScript, which knows operators by identity, of what stands for one."""
+    """Registers a watched operator with TorchScript, which knows operators by identity."""
     builtins: Any = torch.jit._builtins
     operator = builtins._find_builtin(function)
     if operator is not None:

@@ -1,1 +1,1 @@
-"""Tries edits of a submission's functions in the process in which these were loaded."""
+"""Tries edits of a submission's functions in the process that loaded them."""

@@ -1,6 +1,6 @@
 """Ends calls that take too long, by an exception in them.
 
-What counts is what they take of a processor: a busy machine makes no call too long.
+Processor time counts, so that a busy machine makes no call too long.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-# It rings again, should what is called take no notice, or have been kept waiting.
+# The alarm rings again, in case the call ignores it or has had no processor yet.
 _AGAIN_SECONDS = 0.05
-# So many times as long may a call that does nothing take.
+# A call that idles may take this many times as long.
 _WAITING = 4
 _HAS_TIMERS = hasattr(signal, "setitimer")
-# Where there are none, a thread says that a signal has come which nobody sends.
+# Without timers, a thread simulates a signal that no process sends.
 _SIGNAL = signal.SIGALRM if _HAS_TIMERS else signal.SIGTERM
 
 _OURS = f"{Path(__file__).parent}{os.sep}"
@@ -32,10 +32,10 @@ class TooLong(BaseException):
 
 
 class Alarm:
-    """Raises in the main thread, while it is held, once it was set.
+    """An alarm that raises in the main thread, while it is held, after the time that was set.
 
-    A call that does nothing may take `waiting` times as long. What is called may
-    take any exception for its own, that of Ctrl-C as well: `go_on` raises it again.
+    A call that idles may take `waiting` times as long. The called code may swallow any exception,
+    even that of Ctrl-C: `go_on` raises it again.
     """
 
     def __init__(self, waiting: float = _WAITING) -> None:
@@ -47,7 +47,7 @@ class Alarm:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Has the alarm raise where it rings."""
+        """Lets the alarm raise within the context."""
         self._interrupted = False
         with contextlib.ExitStack() as undone:
             earlier = signal.signal(_SIGNAL, self._ring)
@@ -63,10 +63,10 @@ class Alarm:
             yield
 
     def set(self, seconds: float) -> None:
-        """Rings after so many seconds of a processor, and again; after none, no more.
+        """Sets the alarm to ring repeatedly after `seconds` of processor time; 0 switches it off.
 
-        Those in which modules are imported do not count: one that is ended in its midst would stay
-        as far as it came.
+        Time in which modules are imported does not count: an import that is ended early would leave
+        half a module.
         """
         self._begin(seconds)
         if _HAS_TIMERS:
@@ -78,10 +78,10 @@ class Alarm:
         self._seconds, self._modules = seconds, len(sys.modules)
 
     def go_on(self) -> None:
-        """Does nothing.
+        """Passes Ctrl-C on, if it was pressed.
 
         Raises:
-            KeyboardInterrupt: if Ctrl-C was pressed, whatever became of that.
+            KeyboardInterrupt: if Ctrl-C was pressed, even if the called code swallowed it.
         """
         if self._interrupted:
             raise KeyboardInterrupt
@@ -109,8 +109,8 @@ class Alarm:
 
 
 def _is_ours(frame: FrameType | None) -> bool:
-    """Returns whether it is not the call that was met, but what makes it: that must put all back.
+    """Returns whether a signal met the code around a call, which must restore the state.
 
-    Python looks for signals where a function begins, often the one that comes after the call.
+    Python checks for signals where a function begins, often the one that follows the call.
     """
     return frame is None or frame.f_code.co_filename.startswith(_OURS)

@@ -1,4 +1,4 @@
-"""Exchanges the code of loaded functions for that of an edited source, and puts it back."""
+"""Exchanges the code of loaded functions for that of an edited source, and restores it."""
 
 from __future__ import annotations
 import __future__
@@ -22,7 +22,7 @@ Compile = Callable[[str], CodeType]
 
 @dataclass(frozen=True, slots=True)
 class FunctionCode:
-    """A function's code as it was loaded: what it is known by, and what it does."""
+    """A function's code as it was loaded: its `likeness` identifies it in other compilations."""
 
     likeness: tuple[object, ...]
     content: tuple[object, ...]
@@ -32,10 +32,9 @@ class FunctionCode:
 class Part:
     """Some whole lines of a file: a function, a class, a constant.
 
-    They compile to `codes`, by qualified name and number among those of that name, once they stand
-    after the text `before`, which puts them on their lines and into their class. `reads` are the
-    names that are read as they are loaded: of a function those in its defaults. `members` are the
-    methods of a class.
+    After the text `before`, which puts them on their lines and into their class, they compile to
+    `codes`. Its keys are a qualified name and a number among namesakes. `reads` are the names that
+    loading them reads: for a function, those in its defaults. `members` are the methods of a class.
     """
 
     start: int
@@ -46,7 +45,7 @@ class Part:
     members: tuple[Part, ...] = ()
 
     def holds(self, change: TextChange) -> bool:
-        """Returns whether a change is one of these lines."""
+        """Returns whether a change is within these lines."""
         return self.start <= change.start and change.end <= self.end
 
 
@@ -68,7 +67,7 @@ class _Source:
     def __init__(self, text: str, compiled: Compile) -> None:
         self._text = text
         self._compiled = compiled
-        # As Python counts: form feeds and Unicode's own separators end no line.
+        # As Python counts: form feeds and Unicode's separators do not end a line.
         self._lines = [f"{line}\n" for line in text.split("\n")]
         self._starts = [0]
         for line in self._lines:
@@ -90,10 +89,10 @@ class _Source:
         reads: frozenset[str] = frozenset(),
         members: tuple[Part, ...] = (),
     ) -> Part:
-        """Returns a statement and what it compiles to.
+        """Returns a statement with the code to which it compiles.
 
         Raises:
-            SyntaxError, ValueError, RecursionError: if it does not.
+            SyntaxError, ValueError, RecursionError: if it does not compile.
         """
         last = min(node.end_lineno or first, len(self._lines))
         start, end = self._starts[first - 1], self._starts[last]
@@ -144,9 +143,9 @@ def codes_in(module: CodeType) -> dict[Key, CodeType]:
 
 
 def likeness(code: CodeType) -> tuple[object, ...]:
-    """Returns what two compilations of one function have in common.
+    """Returns the properties that two compilations of one function share.
 
-    Their instructions may differ: those for `torch.exp` hang on whether the import was seen.
+    Their instructions may differ: those for `torch.exp` depend on whether the text has the import.
     """
     return code.co_qualname, code.co_firstlineno, code.co_names, code.co_varnames
 
@@ -164,19 +163,19 @@ _PLAIN = (bool, int, float, str, tuple, list)
 
 
 class CannotExchange(Exception):
-    """An edited source has no code that could take the place of what was loaded."""
+    """An edited source has no code that could replace the loaded code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """Something that a running program holds, for something else and back."""
+    """A replacement of an object that a running program holds, which can be undone."""
 
     apply: Callable[[], None]
     undo: Callable[[], None]
 
     @classmethod
     def of_attribute(cls, holder: object, name: str, value: object) -> Swap:
-        """Returns an attribute's value."""
+        """Returns the swap of an attribute's value."""
         old = getattr(holder, name)
         return cls(
             lambda: setattr(holder, name, value),
@@ -205,10 +204,10 @@ class LoadedSource:
         self._globals = functions[0].__globals__ if functions else _globals_of(self._path)
 
     def exchange_for(self, changes: Sequence[TextChange]) -> list[Swap]:
-        """Returns the exchanges that change a file at run time.
+        """Returns the swaps that apply the changes of a file to the running program.
 
         Raises:
-            CannotExchange: if it cannot.
+            CannotExchange: if they cannot be applied.
         """
         swaps: list[Swap] = []
         for part in self._parts:
@@ -246,14 +245,14 @@ class LoadedSource:
                         yield Swap.of_attribute(function, "__code__", new)
 
     def _value_swaps(self, module: CodeType, part: Part) -> Iterator[Swap]:
-        """Runs a statement of the top level again; its values go to who has the old ones."""
+        """Runs a top-level statement again; yields the swaps of old values for new ones."""
         if self._globals is None:
             raise CannotExchange
         fresh = dict(self._globals)
         try:
             exec(module, fresh)
             self._load_what_reads(fresh, part)
-        except BaseException as error:  # an edited statement may raise anything at all
+        except BaseException as error:  # an edited statement may raise anything
             raise CannotExchange from error
         for name, value in fresh.items():
             old = self._globals.get(name)
@@ -268,7 +267,7 @@ class LoadedSource:
                     yield Swap.of_name(holder, name, value)
 
     def _load_what_reads(self, fresh: dict[str, Any], changed: Part) -> None:
-        """Runs what stands below once more where it reads a value that is another one now."""
+        """Runs later parts of the file again if they read a value that has changed."""
         assert self._globals is not None
         for part in self._parts[self._parts.index(changed) + 1 :]:
             if any(fresh.get(name) is not self._globals.get(name) for name in part.reads):
@@ -284,7 +283,7 @@ def functions_below(
 ) -> dict[str, list[FunctionType]]:
     """Returns the live functions whose code is of a file below `root`, by file.
 
-    Only those whose global names (by identity) are `within` some modules, if that is told.
+    If `within` is given, only those whose global names have their id in it.
     """
     found: dict[str, list[FunctionType]] = {}
     for one in gc.get_objects():
@@ -313,7 +312,7 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
     yield from _renamed(old, new)
     for name, value in vars(new).items():
         held = vars(old).get(name)
-        if isinstance(value, staticmethod):  # as `__new__` is, which is made for a named tuple
+        if isinstance(value, staticmethod):  # as the `__new__` that is made for a named tuple
             unbound = held.__func__ if isinstance(held, staticmethod) else held
             yield from _default_swaps(unbound, value.__func__)
         elif isinstance(value, FunctionType):
@@ -324,12 +323,12 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
 
 
 def _is_field(value: object) -> bool:
-    """Returns whether it reads a field of a named tuple."""
+    """Returns whether a value reads a field of a named tuple."""
     return type(value).__name__ == "_tuplegetter"
 
 
 def _renamed(old: type, new: type) -> Iterator[Swap]:
-    """Yields a member that has another name now: the loaded one, under that name."""
+    """Yields the swap that gives a renamed member of a class its new name."""
     before = [name for name in vars(old) if name not in vars(new)]
     after = [name for name in vars(new) if name not in vars(old)]
     if len(before) == len(after) == 1:
@@ -348,7 +347,7 @@ def _renamed(old: type, new: type) -> Iterator[Swap]:
 
 
 def _made_swaps(old: object, new: FunctionType) -> Iterator[Swap]:
-    """Yields a method that stands in no file, as the `__init__` that is made for a dataclass."""
+    """Yields the swap of a generated method, as the `__init__` of a dataclass."""
     if not isinstance(old, FunctionType) or not new.__code__.co_filename.startswith("<"):
         return
     if new.__code__.co_freevars == old.__code__.co_freevars:
@@ -356,7 +355,7 @@ def _made_swaps(old: object, new: FunctionType) -> Iterator[Swap]:
 
 
 def _who_hold(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the modules' names that stand for a value: its own, and those that imported it."""
+    """Returns the namespaces that hold a value by a name: its module's, and importers'."""
     modules = (getattr(one, "__dict__", None) for one in list(sys.modules.values()))
     others = [
         one

@@ -1,6 +1,6 @@
-"""Remembers what a submission's modules hold after their import, to begin each trial from there.
+"""The state of a submission's modules after their import, from which each trial begins.
 
-Settings of torch that hold for the whole process belong to it: a call may leave them otherwise.
+It includes the settings of torch for the whole process, because a call may change them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import torch
 
 
 class TorchSetting(NamedTuple):
-    """One setting: how it is read, and how it is set to what was read."""
+    """A setting of torch: how to read it, and how to set it to a value that was read."""
 
     read: Callable[[], Any]
     write: Callable[[Any], object]
@@ -52,14 +52,14 @@ SETTINGS = (
 _Cached = type(functools.lru_cache(lambda: None))
 _MOST = 2000
 _DEEPEST = 6
-# Larger containers hold data rather than what keeps something.
+# Larger containers hold data rather than objects with state.
 _WIDEST = 500
-# Of all tensors together, to be copied before each trial.
+# The elements of all tensors together, which are copied before each trial.
 _MOST_NUMBERS = 1 << 16
-# Their caches take 2.0 for 2, and keep what came of whichever was first.
+# Their caches take 2.0 for 2, and keep the result for the one that was first.
 _CACHE_BY_NUMBERS = ("einops", "einx")
 _ABSENT = object()
-# Python's own doing.
+# Names that Python itself sets.
 _NOT_THEIRS = ("__builtins__", "__warningregistry__")
 
 Names = dict[str, Any]
@@ -67,10 +67,10 @@ Names = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """One thing that is held otherwise than after the import.
+    """One part of the state that differs from that after the import.
 
-    `undo` puts it back, and it alone; `look` tells what it holds, to be compared. `line` is the
-    file and the line that says it is kept, where that is no line that runs: a cache's.
+    `undo` restores this part alone; `look` returns its content, to be compared. `line` is the file
+    and line of a cache's function, because no line of the submission itself fills a cache.
     """
 
     undo: Callable[[], object]
@@ -79,11 +79,11 @@ class StateChange:
 
 
 class State:
-    """The state of modules: their names, and the contents of objects and containers, a few deep.
+    """The state of modules: their names, and a few levels of their objects and containers.
 
-    It includes defaults and closures of functions, caches of functions in files below `root`
-    (`within` these modules, if any are given), caches of packages that remember shapes, and
-    torch's settings.
+    It includes defaults and closures of functions, and caches of functions in files below `root`
+    (`within` these modules, if any are given). It also includes caches of packages that remember
+    shapes, and torch's settings.
     """
 
     def __init__(
@@ -118,9 +118,9 @@ class State:
         self._settings = [(setting, setting.read()) for setting in SETTINGS]
 
     def restore(self) -> None:
-        """Puts everything back to how it was."""
+        """Restores the whole state."""
         for names, before in self._names:
-            # By identity: whether two tensors are equal has no one answer.
+            # By identity: two tensors have no single answer to whether they are equal.
             same = list(names) == list(before)
             if not same or not all(map(operator.is_, names.values(), before.values())):
                 names.clear()
@@ -169,7 +169,7 @@ class State:
     def _keep_held(self, function: FunctionType) -> None:
         """Keeps the values of a function's closure, defaults and attributes."""
         for cell in function.__closure__ or ():
-            with contextlib.suppress(ValueError):  # nothing was put into it yet
+            with contextlib.suppress(ValueError):  # the cell is still empty
                 value = cell.cell_contents
                 self._cells.append((cell, value))
                 self._keep(value)
@@ -214,13 +214,13 @@ class State:
             self._tensors.append(_Tensor(tensor))
 
     def _has_attributes(self, value: object) -> bool:
-        """Returns whether it is an object of an own class, or one that keeps what is set."""
+        """Returns whether a value is of an own class, a module or a namespace."""
         is_own = type(value).__module__ in self._modules or isinstance(value, torch.nn.Module)
         return (is_own or type(value) is SimpleNamespace) and hasattr(value, "__dict__")
 
 
 class _Container:
-    """The content that a container held."""
+    """A container, with the content that it held."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -240,7 +240,7 @@ class _Container:
 
 
 class _Tensor:
-    """The numbers that a tensor held: these can be changed where they lie, or exchanged."""
+    """A tensor, with the values that it held: a call may change them in place, or replace them."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self._tensor = tensor
@@ -271,7 +271,7 @@ def modules_below(root: str) -> list[ModuleType]:
 
 
 def _differing(now: Mapping[str, Any], before: Names) -> list[str]:
-    """Returns the names that stand for something else."""
+    """Returns the names whose objects have changed."""
     if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
         return []
     names = [name for name in dict.fromkeys((*before, *now)) if name not in _NOT_THEIRS]
@@ -314,7 +314,7 @@ def _bytes(tensor: torch.Tensor) -> object:
 
 
 def _caches_of_packages() -> list[Any]:
-    """Returns package caches keyed by numbers; the collector no longer knows preloaded objects."""
+    """Returns packages' caches by numbers; the collector does not list preloaded objects."""
     return [
         one
         for name, module in list(sys.modules.items())

@@ -1,4 +1,4 @@
-"""Has edited programs answer calls, each from the state after the import."""
+"""Lets edited programs answer calls, each from the state after the import."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Place = tuple[str, int]
 
 
 class Keepers(Onlooker):
-    """Looks on at calls: by change of what modules hold, the submission's lines that made it."""
+    """An observer of calls: it notes, for each change of the state, the lines that made it."""
 
     def __init__(self, root: Path, changes: Sequence[StateChange]) -> None:
         self._own = OwnLines(root)
@@ -39,7 +39,7 @@ class Keepers(Onlooker):
 
     @property
     def lines(self) -> tuple[Passed, ...]:
-        """Returns the line that makes each change; none if that is not plain."""
+        """Returns the line that makes each change; no line if that is not certain."""
         return tuple(map(self._line, self._changes, self._lines))
 
     def _line(self, change: StateChange, seen: set[Place]) -> Passed:
@@ -64,7 +64,7 @@ class Keepers(Onlooker):
         return self._went_on
 
     def _note(self) -> None:
-        """Notes what has changed since this was asked last: the line since then has done it."""
+        """Notes each part of the state that the line which has just run has changed."""
         for number, change in enumerate(self._changes):
             held = change.look()
             if held != self._held[number]:
@@ -77,7 +77,7 @@ def _place_of(frame: FrameType) -> Place:
     return frame.f_code.co_filename, frame.f_lineno or 0
 
 
-# Of a processor. An edited loop may never end: no call of a trial, nor what it makes, takes longer.
+# Seconds of processor time for a call, and for applying an edit: an edited loop may never end.
 _CALL_SECONDS = 0.4
 _MOST_NUMBERS = 1 << 14
 
@@ -87,9 +87,9 @@ Answer = torch.Tensor | None
 
 
 class Trying:
-    """Tries edits of one submission's loaded functions.
+    """Trials of edits of one submission's loaded functions.
 
-    Its modules are those of files below `root`, unless they are told. Time is kept by a `clock` in
+    Its modules are those of files below `root`, unless `modules` are given. `clock` returns
     seconds.
     """
 
@@ -115,9 +115,8 @@ class Trying:
     def perform(self, trials: Trials) -> Outcomes:
         """Returns the answers of edited programs that differ from those of the loaded program.
 
-        An edit goes on to the next call while its answers are tensors or numbers, and differ from
-        the unedited program's where they are to change. Edits that would begin too late are left
-        out.
+        An edit ends at a call whose answer must change if the answer does not, or is neither a
+        tensor nor a number. Edits that would begin too late are left out.
         """
         end = self._clock() + trials.seconds
         outcomes = Outcomes()
@@ -147,7 +146,7 @@ class Trying:
         return outcomes
 
     def _make(self, edit: Edit, outcomes: Outcomes) -> None:
-        """Makes an edit that stays until the next trials; it is not tried if it cannot be made."""
+        """Makes an edit that stays until the next trials; leaves out an impossible one."""
         swaps = self._swaps_of(edit)
         if swaps is None:
             return
@@ -161,7 +160,7 @@ class Trying:
             swaps.pop().undo()
 
     def _replay(self, trials: Trials, end: float, outcomes: Outcomes) -> None:
-        """Makes the calls in one state; then again, each thing that changed put back alone."""
+        """Makes the calls in one state; repeats them for each change, with it alone undone."""
         self._in_sequence(trials, 0, outcomes)
         changes = list(itertools.islice(self._state.changes(), MAX_CHANGES))
         self._state.restore()
@@ -181,7 +180,7 @@ class Trying:
         outcomes: Outcomes,
         change: StateChange | None = None,
     ) -> None:
-        """Makes the calls in one state; a change is put back before each that is told."""
+        """Makes the calls in one state; undoes a change before each call in `trials.told`."""
         self._state.restore()
         for place, call in enumerate(trials.calls):
             is_told = place in trials.told
@@ -225,9 +224,9 @@ class Trying:
             self._alarm.set(0)
 
     def _answer(self, call: Call, swaps: Sequence[Swap], anew: bool = True) -> Answer:
-        """Returns the program's answer to a call after some exchanges; None if it cannot cross.
+        """Returns the program's answer to a call after some swaps; None if it cannot cross.
 
-        Unless it begins `anew`, the program has the state that the call before left.
+        Unless `anew` is set, the program has the state that the call before left.
         """
         function = self._adapters.get(call.adapter)
         if function is None:
@@ -245,7 +244,7 @@ class Trying:
             with Living(self._adapters) as living:
                 made = living.result(function, arguments, call, functools.partial(seed, call))
                 result = portable(made, may_be_on_cpu=True)
-        except BaseException:  # an edited program may raise anything at all
+        except BaseException:  # an edited program may raise anything
             return None
         finally:
             self._alarm.set(0)
