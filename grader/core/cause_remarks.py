@@ -9,6 +9,7 @@ from grader.core.verdict import Diagnosis
 
 # The most other failures that are listed.
 _MOST_WAYS = 3
+_STEPS_ELSEWHERE = "Right so far in another of these tests: "
 
 
 def remarks(cause: Cause) -> Iterator[str]:
@@ -26,7 +27,7 @@ def _steps_of_another_test(cause: Cause) -> Iterator[str]:
     lines = (line for test in own for line in test.message.splitlines())
     said = next((line for line in lines if line.startswith(STEPS_TOLD)), None)
     if said is not None:
-        yield f"In another of these tests, {begun_small(said)}"
+        yield f"{_STEPS_ELSEWHERE}{said.removeprefix(STEPS_TOLD)}"
 
 
 def _other_failures(cause: Cause) -> Iterator[str]:

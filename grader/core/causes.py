@@ -21,7 +21,7 @@ _PLACE = re.compile(r" \([^():]*[^():\s]:\d+[^()]*\)")
 NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # Marks a test that still fails after the change that fixes other tests of its exercise.
-STAYS_WRONG = "Still fails after a change tried in "
+STAYS_WRONG = "Still fails after changing "
 # Begins the line that lists the right steps of a test's call.
 STEPS_TOLD = "Right so far: "
 # Begins the line below the headline that counts wrong values; the headline differs by case.

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 OF_THE_VALUES = "of the points for this exercise's values are earned"
-_IN_WORDS = {0: ("nothing", "none"), 50: ("half", "half")}  # by percent
+_IN_WORDS = {0: "none", 50: "half"}  # by percent
 
 
 @functools.lru_cache(maxsize=4096)
@@ -96,8 +96,8 @@ class Gate:
     def remark(self) -> str:
         """Returns the remark on a test that passed and counts less."""
         percent = min(max(round(100 * self.share), 1), 99) if self.share else 0
-        counts, right = _IN_WORDS.get(percent, (f"{percent} %", f"{percent} %"))
-        return f"counts {counts}: {right} {OF_THE_VALUES}"
+        part = _IN_WORDS.get(percent, f"{percent}%")
+        return f"earns {part} of its points, because {part} {OF_THE_VALUES}"
 
     def counted(self, earned: int) -> int:
         """Returns how many of a test's `earned` hundredths count; the test is of another aspect."""

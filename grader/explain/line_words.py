@@ -24,7 +24,7 @@ def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
         return f"Check {where}."
     if len({*subjects}) > 1:
         each = zip(subjects, places, strict=True)
-        return f"Check {', or '.join(f'{one} at {place}' for one, place in each)}."
+        return f"Check {', or '.join(f'{_to_check(one)} at {place}' for one, place in each)}."
     if subject == _NUMBER:
         return f"A constant in {where} looks wrong."
     if subject.endswith(_MISSING):
@@ -33,9 +33,7 @@ def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
         return f"{_begun(subject.removesuffix(_NOT_HERE))} may not belong at {where}."
     if subject.endswith(_UNUSED):
         return f"{subject.removesuffix(_UNUSED)} is never used: check {where}."
-    if subject.startswith(f"{_NUMBER} "):
-        subject = f"{_NUMBERS}{subject.removeprefix(_NUMBER)}"
-    return f"Check {subject} at {where}."
+    return f"Check {_to_check(subject)} at {where}."
 
 
 def subject_in_words(subject: str, before: str, after: str) -> str:
@@ -67,10 +65,18 @@ def proof(
         alone = "" if on or is_second or not is_one else " alone"
         said = f"changing {which}{alone} fixes the exercise."
     else:
-        said = f"a change tried in {which} fixes this test."
+        said = f"changing {which} fixes this test."
     second = f"This is one of two mistakes. With the other fixed, {said}"
     named = sources if is_one else map(": ".join, zip(places, sources, strict=True))
     return "\n    ".join([second if is_second else _begun(said), *named])
+
+
+def _to_check(subject: str) -> str:
+    """Returns what to check: "whether a factor is missing" of "a factor that is missing"."""
+    for ending, words in ((_MISSING, "is missing"), (_NOT_HERE, "belongs there")):
+        if subject.endswith(ending):
+            return f"whether {subject.removesuffix(ending)} {words}"
+    return re.sub(rf"^{_NUMBER}\b", _NUMBERS, subject)
 
 
 def _begun(text: str) -> str:

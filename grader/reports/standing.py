@@ -178,7 +178,7 @@ def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
     exercises = listed(cause.exercises, _FEW_NAMES)
     right = not is_of_values(cause) and wrong.isdisjoint(cause.exercises)
     said = titled("" if exercises in said else exercises, said)
-    return f"{said}{place}{name}" + (" (values right)" if right else "")
+    return f"{said}{place}{name}" + (" (values passed)" if right else "")
 
 
 WRONG_VALUES = "Where an exercise's values are not all right, its other tests count less."
@@ -244,11 +244,9 @@ class ExerciseStanding:
 
     @property
     def words(self) -> str:
-        """Returns the standing as people say it: "values right, generality not yet"."""
+        """Returns the standing as people say it: "values passed; generality failed"."""
         if self.standing is Standing.PARTIAL:
-            # "values right, a and b not yet" could be read as if a were also right.
-            mark = "," if len(self.lacking) == 1 else ";"
-            return f"values right{mark} {enumerated(self.lacking)} not yet"
+            return f"values passed; {enumerated(self.lacking)} failed"
         return _WORDS[self.standing]
 
 
@@ -326,10 +324,19 @@ def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
     parts = [_told(cause, standing.exercise) for cause in own[:_CAUSES_TOLD]]
     if len(own) > _CAUSES_TOLD:
         parts.append(f"and {len(own) - _CAUSES_TOLD} more that went wrong in other ways")
-    parts.append(f"{standing.words}; {standing.passed} of {standing.tests} tests passed")
+    # The cause says it all where an earlier exercise has it, unless some points are earned here.
+    is_whole = standing.score in (0, standing.max_score)
+    is_told = (
+        bool(own) and is_whole and all(cause.exercises[0] != standing.exercise for cause in own)
+    )
+    if not is_told:
+        parts.append(f"{standing.words}; {standing.passed} of {standing.tests} tests passed")
     for note in notes(verdicts):
-        which = "each test that passed " if note.endswith(OF_THE_VALUES) else ""
-        parts.append(f"note: {which}{shortened(plain(note))}")
+        said = shortened(plain(note))
+        if not note.endswith(OF_THE_VALUES):
+            parts.append(f"note: {said}")
+        elif not is_told:
+            parts.append(f"note: each other test that passed {said}. Fix the values first.")
     return "\n\n".join(parts)
 
 

@@ -22,7 +22,7 @@ from grader.testing.differences import (
     difference_in_words,
     dropout_in_words,
     nearness_in_words,
-    overflow_in_words,
+    precision_in_words,
     worst_in_a_table,
 )
 from grader.testing.handles.handle import Reference, Student
@@ -109,7 +109,8 @@ class WrongNumbers(AssertionError):
             return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
         words += dropout_in_words(self.comparison)
-        words += overflow_in_words(self.comparison, self._dtype)
+        is_converted = self._conversion is not None
+        words += precision_in_words(self.comparison, self._dtype, is_converted)
         if self._conversion is None:
             return "\n".join([*words, *nearness_in_words(self.comparison)])
         converted = self._conversion.in_words(self.what)

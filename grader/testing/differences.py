@@ -151,8 +151,8 @@ _ROUNDED = 1e-2
 _DIGITS = {torch.float16: 3, torch.bfloat16: 2}
 _UNWRITTEN = "A tensor of torch.empty also holds such values until you fill it."
 _NAN = (
-    "NaN can come from 0 / 0, inf - inf, the root or logarithm of a negative number, or a softmax "
-    f"over only -inf. {_UNWRITTEN}"
+    "NaN can come from 0 / 0, inf - inf, 0 * inf, the root or logarithm of negative numbers, or "
+    f"softmax over only -inf. {_UNWRITTEN}"
 )
 _INFINITE = (
     "Infinity can come from a division by 0, or from values too large for the dtype, like exp(89) "
@@ -222,7 +222,7 @@ def nearness_in_words(comparison: Comparison) -> Iterator[str]:
     share = 100 * float((got - want).abs().max() / want.abs().max())
     one, of = ("It is", "") if want.numel() == 1 else ("All are", " of the largest value at most")
     yield (
-        f"{one} nearly right: off by {share:.2g} %{of}. Look for rounding, a constant or another "
+        f"{one} nearly right: off by {share:.2g}%{of}. Look for rounding, a constant or another "
         "dtype."
     )
 
@@ -235,14 +235,19 @@ def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:
     return bool(off <= _NEAR * want.to(torch.float64).abs().max())
 
 
-def overflow_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
-    """Yields the reason if all wrong values in half precision are 0, infinite or NaN."""
+def precision_in_words(
+    comparison: Comparison, dtype: torch.dtype, is_converted: bool
+) -> Iterator[str]:
+    """Yields the step to look for in half precision, or the overflow if only 0, inf or NaN show."""
     got, wrong = comparison.got, comparison.ratio > 1
     if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
         yield (
             "float16 holds no number above 65504: does a square or a sum on the way become "
             "infinite? Compute in float32 (x.float()), and give only the result the input's dtype."
         )
+    elif dtype in _DIGITS and not is_converted:
+        name = str(dtype).removeprefix("torch.")
+        yield f"{name} holds {_DIGITS[dtype]} digits: does a step on the way need x.float()?"
 
 
 def dropout_in_words(comparison: Comparison) -> Iterator[str]:

@@ -65,9 +65,9 @@ _SHARING = (STACKED, *PROJECTED)
 MISTAKES = (
     Mistake(
         "heads-split-without-transpose",
-        "Your features are cut into heads without swapping the axes of heads and tokens, "
+        "Your features are split into heads without swapping the axes of heads and tokens, "
         "which mixes tokens up.",
-        "After the cut, which axis stands next to the features of one head: that of the tokens, "
+        "After the split, which axis stands next to the features of one head: that of the tokens, "
         "or another?",
         (
             Way({"split_heads": _cut_across_tokens}, PROJECTED),

@@ -113,12 +113,12 @@ MISTAKES = (
     Mistake(
         "mask-added",
         "Your mask is added to the scores as ones and zeros, which hides nothing.",
-        "How much is left of a key's share when its score is one less than that of the others?",
+        "How much weight does a key still get when its score is one less than the others?",
         (Way({"mask_scores": _added}, (*MASKED, *CAUSAL)),),
     ),
     Mistake(
         "mask-zero-fill",
-        "Hidden keys get the score 0 before the softmax, and so keep a share of the attention.",
+        "Hidden keys get the score 0 before the softmax, and so still get attention.",
         "Which number is the exponential of 0, and for which score is it 0?",
         (Way({"mask_scores": _filled_with_zero}, (*MASKED, *CAUSAL)),),
     ),

@@ -151,7 +151,7 @@ MISTAKES = (
     Mistake(
         "softmax-over-queries",
         "Your softmax runs along the queries, so that the weights of one query do not sum to 1.",
-        "Which shares must add up to 1, and along which axis of the scores do they lie?",
+        "Which weights must add up to 1, and along which axis of the scores do they lie?",
         (
             Way({"axis_of_keys": -2}, (_SIMPLE, *ATTENTION)),
             Way({"axis_of_keys": 1}, (_SIMPLE, SELF_ATTENTION, *MASKED, CAUSAL_SELF)),
@@ -172,7 +172,7 @@ MISTAKES = (
         "softmax-unstable",
         "Your softmax overflows: the exponential of a large number is infinite, and inf / inf is "
         "NaN.",
-        "Which number can you subtract from all entries without changing their shares?",
+        "Which value can you subtract from all scores without changing the softmax?",
         (Way({"softmax": _naive_softmax}, _LARGE_SCORES),),
         alone=True,
         own_dtype=True,
@@ -201,7 +201,7 @@ MISTAKES = (
     Mistake(
         "softmax-without-exponential",
         "Your scores are divided by their sum without taking the exponential first.",
-        "Where do negative scores go in your code, and can a share of the attention be negative?",
+        "Where do negative scores go in your code, and can an attention weight be negative?",
         (
             Way({"softmax": _shares_of_sum}, (_SOFTMAX, _SIMPLE, *ATTENTION)),
             Way({"softmax": _shares_of_sum, "mask_scores": _hidden_by_zero}, (*MASKED, *CAUSAL)),

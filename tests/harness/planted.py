@@ -53,7 +53,7 @@ SLIPS = {
         "softmax(scores, dim=-1)",
         "softmax(scores, dim=-2)",
         "softmax runs along the queries",
-        "Which shares must add up to 1",
+        "Which weights must add up to 1",
         f"{MHA}_to_itself",
     ),
     "no-scale": Slip(
@@ -117,7 +117,7 @@ SLIPS = {
         "torch.sum(numerator, dim=dim",
         "torch.sum(numerator, dim=-1",
         "every value is wrong",
-        "heck a value that is written out",
+        "heck a hard-coded value",
         "tests/public/test_softmax.py::test_softmax_along_any_axis[(3, 4, 2)--2]",
     ),
 }

@@ -37,7 +37,7 @@ def test_causal_self_attention_looks_at_the_past_only(student, reference, draw):
     weights, x, change = projections(draw, 4, 4), draw(2, 6, 4), draw(2, 6, 4)
     changed = change_from(3, x, change)
     first, second = student(**weights, in_features=x), student(**weights, in_features=changed)
-    assert_matches(second[:, :3], first[:, :3], what="what the tokens before the change see")
+    assert_matches(second[:, :3], first[:, :3], what="the outputs before the changed token")
     assert_matches(second, reference(**weights, in_features=changed))
 
 

@@ -48,7 +48,7 @@ def test_multihead_self_attention_is_causal(student, reference, draw, position):
     changed = change_from(position, x, change)
     first, second = student(**weights, in_features=x), student(**weights, in_features=changed)
     before = (slice(None), slice(position))
-    assert_matches(second[before], first[before], what="what the tokens before the change see")
+    assert_matches(second[before], first[before], what="the outputs before the changed token")
     assert_matches(second, reference(**weights, in_features=changed))
 
 

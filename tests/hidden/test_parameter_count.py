@@ -12,7 +12,8 @@ def test_parameter_count_of_one_width(student, reference, draw, narrowest):
     for out_bias in (False, True):
         width = int(draw.integers(narrowest, 4 * narrowest))
         sizes = {"d_in": width, "d_out": width, "qkv_bias": False, "out_bias": out_bias}
-        assert_matches(student(**sizes), reference(**sizes))
+        what = f"the count for one width with out_bias={out_bias}"
+        assert_matches(student(**sizes), reference(**sizes), what=what)
 
 
 @exercise("run_parameter_count", aspect="generality")
@@ -20,4 +21,5 @@ def test_parameter_count_of_one_width(student, reference, draw, narrowest):
 def test_parameter_count_of_two_widths(student, reference, d_in, d_out, qkv_bias):
     """More or fewer features out than in."""
     sizes = {"d_in": d_in, "d_out": d_out, "qkv_bias": qkv_bias, "out_bias": False}
-    assert_matches(student(**sizes), reference(**sizes))
+    what = f"the count for d_in={d_in}, d_out={d_out}, qkv_bias={qkv_bias}"
+    assert_matches(student(**sizes), reference(**sizes), what=what)

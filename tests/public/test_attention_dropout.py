@@ -34,7 +34,7 @@ def test_dropout_drops_half_when_p_is_a_half(student, draw):
     dropped = dropped_anew(student, weights, 0.5)
     share = (dropped == 0).float().mean().item()
     # Also where the 128 rows are dropped as a whole, the limits are four standard deviations away.
-    assert abs(share - 0.5) < 0.2, f"with p=0.5 a share of {share:.3f} was dropped"
+    assert abs(share - 0.5) < 0.2, f"with p=0.5, {share:.1%} of the weights were dropped"
     assert_matches(dropped, torch.where(dropped == 0, 0.0, 2.0 * weights))
 
 

@@ -9,11 +9,12 @@ def test_parameter_count_of_gpt2_small(student, reference, draw):
     for out_bias, expected in ((True, 2_360_064), (False, 2_359_296)):
         count = student(d_in=768, d_out=768, qkv_bias=False, out_bias=out_bias)
         assert count == expected, (
-            f"768 to 768 features have {expected} parameters with out_bias={out_bias}, not {count}"
+            f"the count for d_in=768, d_out=768, out_bias={out_bias} is {count}: {expected} was "
+            "expected"
         )
         width = int(draw.integers(100, 1000))
         sizes = {"d_in": width, "d_out": width, "qkv_bias": False, "out_bias": out_bias}
-        what = f"the count for {width} to {width} features with out_bias={out_bias}"
+        what = f"the count for d_in={width}, d_out={width}, out_bias={out_bias}"
         assert_matches(student(**sizes), reference(**sizes), what=what)
 
 
@@ -21,4 +22,5 @@ def test_parameter_count_of_gpt2_small(student, reference, draw):
 def test_parameter_count_with_two_widths(student, reference):
     """As many output features as you like, and biases everywhere."""
     sizes = {"d_in": 3, "d_out": 8, "qkv_bias": True, "out_bias": True}
-    assert_matches(student(**sizes), reference(**sizes))
+    what = "the count for d_in=3, d_out=8 with all biases"
+    assert_matches(student(**sizes), reference(**sizes), what=what)

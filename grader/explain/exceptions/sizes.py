@@ -327,7 +327,7 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at "
         r"non-singleton dimension (\d+)",
-        "expand repeats only an axis of size 1: axis {2} has size {1}, and {0} was asked for.",
+        "Only an axis of size 1 can be expanded: axis {2} has size {1}, where {0} is needed.",
     ),
     kind(
         r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "

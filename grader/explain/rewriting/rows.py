@@ -19,7 +19,7 @@ _COPY = '__import__("copy").deepcopy'
 ROWS: tuple[Row, ...] = (
     *MISSING,
     *rows(
-        "how far an exponent reaches",
+        "what an exponent applies to",
         SLIP,
         ("$x ** $a / $b", "$x ** ($a / $b)"),
         ("$x ** $a * $c / $b", "$x ** ($a * $c / $b)"),
@@ -32,7 +32,7 @@ ROWS: tuple[Row, ...] = (
         *((f"$a @ $b{turn}", f"$b @ $a{turn}") for turn in _TURNS),
         *((f"$a{turn} @ $b", f"$a @ $b{turn}") for turn in _TURNS),
     ),
-    *rows("what a sign belongs to", CHANGE, ("-($x ** $a)", "$x ** -$a")),
+    *rows("what a sign applies to", CHANGE, ("-($x ** $a)", "$x ** -$a")),
     *rows(
         "which term has the minus sign",
         SLIP,
@@ -48,7 +48,7 @@ ROWS: tuple[Row, ...] = (
         *((f"$x + [{more}]", f"$x + ({more})") for more in _ENTRIES),
     ),
     *rows(
-        "how far a condition reaches",
+        "what a condition applies to",
         CHANGE,
         *(
             (f"$a {sign} $b if $c else $d", f"$a {sign} ($b if $c else $d)")
@@ -56,7 +56,7 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     *rows(
-        "what a call is given",
+        "what belongs inside the call of `softmax`",
         CHANGE,
         *(
             (f"{module}.softmax($x, $*axis) {sign} $y", f"{module}.softmax($x {sign} $y, $*axis)")
@@ -65,7 +65,7 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     *rows(
-        "what belongs together in an expression",
+        "whether parentheses are missing",
         SLIP,
         *(
             (f"$a {compared} $b {joined} $c", f"($a {compared} $b) {joined} $c")
@@ -82,12 +82,12 @@ ROWS: tuple[Row, ...] = (
     ),
     *rows("a comparison", CHANGE, ("$x is True", "$x"), ("$x is False", "not $x")),
     *rows(
-        "that there is only one of what stands in a list",
+        "whether all elements of a list are one object",
         SLIP,
         ("[$x for $i in $n]", f"[{_COPY}($x) for $i in $n]"),
         ("[$made] * $n", "[$made for _ in range($n)]"),
     ),
-    *rows("what is repeated", CHANGE, ("[$x[$i]] * $n", "$x")),
+    *rows("a list that repeats one element", CHANGE, ("[$x[$i]] * $n", "$x")),
     *rows(
         "what is counted",
         CHANGE,
@@ -99,7 +99,7 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     *rows(
-        "how parts are put together",
+        "how parts are joined",
         CHANGE,
         ("sum($parts)", "torch.cat($parts, dim=-1)"),
         ("torch.stack($parts, $*axis).sum($*axes)", "torch.cat($parts, dim=-1)"),
@@ -125,7 +125,7 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     *rows(
-        "which axes are put together",
+        "which axes are merged",
         CHANGE,
         ("$x.reshape(1, -1, $n)", "$x.reshape(-1, *$x.shape[-2:])"),
     ),

@@ -182,5 +182,5 @@ def _kind_of(exercise: ExerciseStanding) -> str:
         return one_line(f"error {FailedTest.of(telling).outcome}")
     if exercise.standing is Standing.PARTIAL:
         # Use the first aspect alone: a line for each combination would hide common problems.
-        return f"values right, {exercise.lacking[0]} not yet"
+        return f"values passed; {exercise.lacking[0]} failed"
     return exercise.words

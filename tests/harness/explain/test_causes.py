@@ -108,7 +108,7 @@ def test_steps_of_a_test_that_is_not_told_in_full_are_told_as_another_test_s():
     walked = failed("run_mask", "test_large", message=f"{WRONG}\n{steps}")
     cause = only(failed("run_mask"), walked)
     assert cause.shown is not walked
-    said = "In another of these tests, right so far: scores. Wrong: the result."
+    said = "Right so far in another of these tests: scores. Wrong: the result."
     assert [*remarks(cause)] == [said]
     assert [*remarks(only(walked, failed("run_mask")))] == []
 

@@ -135,7 +135,7 @@ RAISED = [
     ),
     ("return x.transpose(1, 2)", "A tensor of 2 axes has no axis 2; counted from the end"),
     ("return torch.bmm(x, x)", "@ (torch.matmul) takes any number of leading ones"),
-    ("return x.expand(4, 3)", "axis 0 has size 2, and 4 was asked for"),
+    ("return x.expand(4, 3)", "axis 0 has size 2, where 4 is needed"),
     ("return torch.cat([x, x[:1]], dim=-1)", "here one is 2, another 1."),
     ("return torch.stack([x, x[0]])", "here there are [2, 3] and [3]"),
     ("return x[:, 3]", "Axis 1 is 3 long, its last index is one less, and 3 was asked for."),

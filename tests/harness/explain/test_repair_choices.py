@@ -343,3 +343,9 @@ def test_a_call_that_is_missing_is_told_by_name_or_not_at_all():
     other = subject_in_words("a call that is missing", "y = x", "y = (-x)")
     assert {suspicion([one], ["a.py:3"]) for one in (two, other)} == {"Check a.py:3."}
     assert suspicion([name, other], ["a.py:3", "b.py:4"]) == "Check a.py:3 or b.py:4."
+
+
+def test_lines_with_two_subjects_are_told_each_with_its_own():
+    """They read as one sentence, also where something is missing."""
+    said = "Check a constant at a.py:3, or whether a factor is missing at b.py:4."
+    assert suspicion(["a number", "a factor that is missing"], ["a.py:3", "b.py:4"]) == said

@@ -56,7 +56,7 @@ def test_no_work_earns_no_points(grade):
     assert {str(v.aspect) for v in passed} == {"discipline", "efficiency"}
     assert sum(v.score for v in own) == 0
     assert {v.message for v in passed} == {
-        "counts nothing: none of the points for this exercise's values are earned"
+        "earns none of its points, because none of the points for this exercise's values are earned"
     }
 
 
@@ -72,7 +72,7 @@ def test_half_of_the_values_is_half_of_the_rest(grade):
         total(v.max_score for v in others) / 2, abs=0.01
     )
     assert {v.message for v in others} == {
-        "counts half: half of the points for this exercise's values are earned"
+        "earns half of its points, because half of the points for this exercise's values are earned"
     }
     assert graded.score == total(v.score for v in graded.tests)
 

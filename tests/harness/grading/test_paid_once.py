@@ -169,7 +169,7 @@ def test_a_settlement_begins_with_what_is_carried(tmp_path):
 @pytest.mark.unit
 def test_one_sum_is_told_wherever_points_are(tmp_path):
     """Exercises and costs add up to it, and no test counts less for values that are paid for."""
-    less = f"counts nothing: none {OF_THE_VALUES}"
+    less = f"earns none of its points, because none {OF_THE_VALUES}"
     tests = (
         a_verdict("run_softmax", 1.0, 4.0, message="wrong"),
         a_verdict("run_rope", 0.0, 3.0, message="wrong too"),
@@ -186,7 +186,7 @@ def test_one_sum_is_told_wherever_points_are(tmp_path):
         assert "5 of 8" in told
         assert re.search(r"run_rope:? +4 (of|/) 4", told), told
         assert re.findall(r"\(-[\d.]+ points\)", told) == ["(-3 points)"]
-        assert "counts nothing" not in told
+        assert "earns none" not in told
 
 
 @pytest.mark.parametrize(("one", "other"), rest_slow(PAIRS, 9, rows=True))

@@ -176,8 +176,8 @@ def test_the_line_to_change_is_told(at_home, program):
 def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(at_home):
     """Much code takes as many axes as its course used: that is a matter of its own."""
     printed = at_home(NARROW, "-v", "--locate")
-    assert printed.count(told_at(NARROW, "change tried in")) == 3
-    assert printed.count("Still fails after a change tried in") == 1
+    assert printed.count(told_at(NARROW, "hanging")) == 3
+    assert printed.count("Still fails after changing") == 1
     assert "fixes this test" in " ".join(printed.split())
 
 

@@ -188,7 +188,7 @@ def test_the_summary_has_a_paragraph_for_each_cause_and_a_table() -> None:
     """In GitHub's Markdown: a sentence of ours is a heading, one that was raised is code."""
     text = step_summary(mixed_grade())
     assert text.startswith("## alice: 5 of 10 points\n")
-    assert r"| run\_mha | 3 / 4.5 | 1 of 2 | values right, generality not yet |" in text
+    assert r"| run\_mha | 3 / 4.5 | 1 of 2 | values passed; generality failed |" in text
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == [
         r"run\_mha \(\-1\.5 points\)",
         r"run\_rope\: halves are paired \[rope\-half\-split\] \(\-2 points\)",

@@ -40,7 +40,7 @@ def test_the_score_is_a_share_and_each_exercise_a_test() -> None:
         ("run_rope", 0.0, 2.0),
         ("run_mask", 0.0, 1.5),
     ]
-    assert found["tests"][1]["description"] == "values right, generality not yet"
+    assert found["tests"][1]["description"] == "values passed; generality failed"
     assert "Hint: Which pairs turn together?" in found["tests"][2]["output"]
 
 

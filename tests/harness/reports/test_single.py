@@ -69,7 +69,7 @@ def test_several_causes_are_counted_before_the_first():
 def test_what_other_tests_count_less_is_lost_by_what_makes_the_values_wrong():
     """All points that are lost are lost by something that can be mended."""
     passed = failed("run_one", Aspect.GENERALITY)._replace(
-        status=Status.PASSED, message=f"counts nothing: none {OF_THE_VALUES}"
+        status=Status.PASSED, message=f"earns none of its points, because none {OF_THE_VALUES}"
     )
     text = printed([failed("run_one", Aspect.VALUES), passed])
     assert "3 of 4 values are wrong (-2 points)" in text

@@ -193,12 +193,14 @@ def test_a_hundredth_is_points_enough(tmp_path):
         (
             [1.0, 0.0],
             [0.5, 0.5],
-            "counts half: half of the points for this exercise's values are earned",
+            "earns half of its points, because half of the points for this exercise's values are "
+            "earned",
         ),
         (
             [0.0, 0.0],
             [0.0, 0.0],
-            "counts nothing: none of the points for this exercise's values are earned",
+            "earns none of its points, because none of the points for this exercise's values are "
+            "earned",
         ),
     ],
 )
@@ -214,7 +216,7 @@ def test_other_points_count_as_far_as_the_values_are_right(values, others, messa
 
 def test_a_share_is_told_in_percent():
     """Never as all or nothing where it is neither."""
-    for right, words in ((1, "counts 1 %: 1 %"), (333, "counts 33 %: 33 %"), (999, "99 %: 99 %")):
+    for right, words in ((1, "earns 1% "), (333, "earns 33% "), (999, "because 99% ")):
         tests = [of_x(Aspect.VALUES, points, points) for points in (right / 100, 0.0)]
         tests.append(of_x(Aspect.VALUES, 0.0, (1000 - right) / 100))
         *_, last = gated([*tests, of_x(Aspect.NUMERICS, 1.0, 1.0, "a note")])

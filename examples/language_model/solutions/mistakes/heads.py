@@ -91,9 +91,9 @@ def _drawn_like(weights: Any) -> Any:
 MISTAKES = (
     Mistake(
         "heads-split-without-transpose",
-        "Your features are cut into heads without swapping the axes of heads and tokens, "
+        "Your features are split into heads without swapping the axes of heads and tokens, "
         "which mixes tokens up.",
-        "After the cut, which axis stands next to the features of one head: that of the tokens, "
+        "After the split, which axis stands next to the features of one head: that of the tokens, "
         "or another?",
         ways(
             Way(CAUSAL, {"split_heads": _cut_across_tokens}),

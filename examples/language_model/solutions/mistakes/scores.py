@@ -149,7 +149,7 @@ MISTAKES = (
         "softmax-unstable",
         "Your softmax overflows: the exponential of a large number is infinite, and inf / inf is "
         "NaN.",
-        "Which number can you subtract from all entries without changing their shares?",
+        "Which value can you subtract from all scores without changing the softmax?",
         ways(Way((*_SOFTMAX, SCALED_DOT_PRODUCT, MULTIHEAD, MULTIHEAD_ROPE), {"softmax": _naive})),
         own_dtype=True,
     ),
@@ -183,7 +183,7 @@ MISTAKES = (
     Mistake(
         "softmax-over-queries",
         "Your softmax runs along the queries, so that the weights of one query do not sum to 1.",
-        "Which shares must add up to 1, and along which axis of the scores do they lie?",
+        "Which weights must add up to 1, and along which axis of the scores do they lie?",
         ways(Way(ATTENTION, {"axis_of_keys": -2}), Way(_MASKED, {"axis_of_keys": 1})),
     ),
     Mistake(
@@ -233,7 +233,7 @@ MISTAKES = (
     ),
     Mistake(
         "mask-zero-fill",
-        "Hidden keys get the score 0 before the softmax, and so keep a share of the attention.",
+        "Hidden keys get the score 0 before the softmax, and so still get attention.",
         "How large is the exponential of 0, and which number has an exponential of 0?",
         ways(Way(ATTENTION, {"mask_scores": _filled_with_zero})),
     ),

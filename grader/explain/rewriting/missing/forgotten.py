@@ -277,13 +277,13 @@ def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     home = setting.program.home(node)
     if isinstance(home.parent, ast.arguments):
         if node.value is not None:
-            yield put(setting.program, node, "None", "default", WRAP, "a default")
+            yield put(setting.program, node, "None", "default", WRAP, "a default value")
         return
     parameter = _parameter(setting, node)
     visible = setting.seen.visible(node)
     names = setting.scopes.names(node)
     own = setting.program.text(node)
-    subject = "a value that is written out"
+    subject = "a hard-coded value"
     if parameter is not None:
         for name in (parameter, f"self.{parameter}"):
             if name in visible or name in names.natures:
@@ -315,7 +315,7 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     for name in setting.seen.loops(node):
         text = setting.program.text(node.value)
         cost = CHANGE if kinship(name, text) or name not in taken else WRAP
-        subject = "an element that is written out"
+        subject = "a hard-coded element"
         yield put(setting.program, node, name, "name", cost, subject)
         yield put(setting.program, node.slice, name, "index", cost, subject)
 

@@ -29,9 +29,9 @@ MISSING: tuple[Row, ...] = (
         ("torch.where($m, $a, $b)", "torch.where($m, $a, -$b)"),
     ),
     *rows("a sign", CHANGE, ("$x", "-$x"), at=(Position.STORED, Position.ENTRY), x=_TENSOR),
-    *rows("an inverse", WRAP, ("$x", "1 / $x"), at=(Position.STORED,), x=_TENSOR),
+    *rows("a reciprocal that is missing", WRAP, ("$x", "1 / $x"), at=(Position.STORED,), x=_TENSOR),
     *rows(
-        "an inverse",
+        "a reciprocal that is missing",
         SLIP + 0.25,
         *((f"torch.{name}($*given)", f"1 / torch.{name}($*given)") for name in ("pow", "exp")),
         at=(Position.STORED,),
@@ -62,7 +62,7 @@ MISSING: tuple[Row, ...] = (
     ),
     *rows("a factor that is missing", CHANGE, ("$d", "$d ** 2"), at=(Position.STORED,), d=_SIZE),
     *rows(
-        "a number of one part only",
+        "a factor or divisor that is missing",
         CHANGE,
         ("$d", "$d // $n"),
         at=(Position.STORED, Position.NAMED, Position.DIVISOR),
@@ -70,7 +70,7 @@ MISSING: tuple[Row, ...] = (
         n=_SIZE,
     ),
     *rows(
-        "a number of one part only",
+        "a factor or divisor that is missing",
         WRAP,
         ("$d", "$d * $n"),
         ("$d", "$n // $d"),
@@ -102,7 +102,7 @@ MISSING: tuple[Row, ...] = (
         n=_SIZE,
     ),
     *rows(
-        "what is counted",
+        "the values of `torch.arange`",
         WRAP,
         *with_text("torch.arange($*given)", " + 1", " - 1", " // 2", " * 2"),
         at=(Position.STORED,),
@@ -148,7 +148,7 @@ MISSING: tuple[Row, ...] = (
         mask=_MASK,
     ),
     *rows(
-        "which part of a mask counts",
+        "which part of a mask is True",
         SLIP + 0.1,  # dropping a superfluous negation is a little likelier
         ("$mask", "~$mask"),
         at=(Position.STORED, Position.OPERAND, *_PASSED),
@@ -162,14 +162,14 @@ MISSING: tuple[Row, ...] = (
         mask=_MASK,
     ),
     *rows(
-        "which part of a mask counts",
+        "which part of a mask is True",
         WRAP,
         *with_text("$mask", ".tril()", ".triu()"),
         at=(Position.STORED, Position.GIVEN),
         mask=_MASK,
     ),
     *rows(
-        "which part of a mask counts",
+        "which part of a mask is True",
         CHANGE,
         *(
             pair
@@ -186,7 +186,7 @@ MISSING: tuple[Row, ...] = (
         at=(Position.STORED,),
     ),
     *rows(
-        "the value of what is masked",
+        "the fill value of a mask",
         CHANGE,
         *(
             (f"$x.{name}($mask, $value)", f"$x.{name}($mask, {value})")
@@ -236,7 +236,7 @@ MISSING: tuple[Row, ...] = (
     ),
     *rows("a call that is missing", CHANGE, ("$x", "$x.flatten(-2)"), at=(Position.RENAMED,)),
     *rows(
-        "what is taken of a pair",
+        "`.values` that is missing",
         SLIP,
         *(pair for name in _PAIRS for pair in with_text(f"$x.{name}($*axes)", ".values", "[0]")),
         at=(Position.STORED, Position.OPERAND, Position.GIVEN),
@@ -245,7 +245,7 @@ MISSING: tuple[Row, ...] = (
         row
         for nature in (_TENSOR, _MASK)
         for row in rows(
-            "an axis",
+            "an axis that is missing",
             CHANGE if nature is _MASK else WRAP,
             *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3, 0, 1))),
             at=(Position.STORED, *_PASSED),
@@ -253,18 +253,23 @@ MISSING: tuple[Row, ...] = (
         )
     ),
     *rows(
-        "an axis",
+        "an axis that is missing",
         CHANGE,
         *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3))),
         at=(Position.OPERAND, Position.RENAMED),
     ),
     *rows(
-        "an axis",
+        "an axis that is missing",
         CHANGE,
         *with_text("torch.arange($*given)", ".unsqueeze(-1)", ".unsqueeze(-2)"),
         at=(Position.STORED,),
     ),
-    *rows("an axis", CHANGE, (_CALL, f"{_CALL}.squeeze(0)"), at=(Position.RETURNED,)),
+    *rows(
+        "an axis that may not belong there",
+        CHANGE,
+        (_CALL, f"{_CALL}.squeeze(0)"),
+        at=(Position.RETURNED,),
+    ),
     *rows(
         "the order of features",
         WRAP,
@@ -281,7 +286,7 @@ MISSING: tuple[Row, ...] = (
     ),
     *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=(Position.STORED,)),
     *rows(
-        "a tensor that is written into",
+        "a tensor that is changed in place",
         WRAP,
         ("$name", "$name.clone()"),
         at=(Position.STORED,),
@@ -343,13 +348,13 @@ MISSING: tuple[Row, ...] = (
         ("$layer.data = $x", "$layer.weight.data = $x"),
     ),
     *rows(
-        "the mode that a module is in",
+        "whether a module is in train or eval mode",
         CHANGE,
         *((f"$layer.{mode}()", "$layer.train($flag)") for mode in ("eval", "train")),
         flag=_FLAG,
     ),
     *rows(
-        "how many random numbers there are",
+        "the shape of random values",
         SLIP,
         *((f"torch.{made}($*given)", f"torch.{made}_like($of)") for made in ("rand", "randn")),
         of=_TENSOR,

@@ -30,11 +30,11 @@ def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
     if isinstance(parent, ast.Return):
         around = setting.program.scope(node)
         name = "" if isinstance(around, ast.Module) else around.name
-        subject = f"the order of what `{name}` returns"
+        subject = f"the order of the values that `{name}` returns"
     elif isinstance(node.ctx, ast.Store):
         subject = "the order in which values are unpacked"
     elif isinstance(parent, ast.Call):
-        subject = f"the order of what `{callee(parent)}` gets"
+        subject = f"the order of the values that `{callee(parent)}` gets"
     elif isinstance(parent, ast.Subscript):
         subject = "the order of indices"
     else:
@@ -54,7 +54,7 @@ def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
         else f"{program.text(key)}: {program.outer_text(value)}"
         for key, value in zip(node.keys, node.values, strict=True)
     ]
-    subject = "which of two entries under one key counts"
+    subject = "which of two entries with the same key wins"
     for place, key in enumerate(node.keys):
         rest = [*texts[:place], *texts[place + 1 :]]
         for moved in ([texts[place], *rest], [*rest, texts[place]]):
@@ -106,7 +106,7 @@ def strides(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     program = setting.program
     start = program.outer_span(node.args[0]).start
     end = program.outer_span(node.args[-1]).end
-    subject = f"where a `{name}` begins and ends"
+    subject = f"where `{name}` begins and ends"
     for cost, bounds in _others(setting, node.args):
         piece = Replacement(start, end, ", ".join(bounds))
         yield Draft("range", cost, subject, node, (piece,), start, (name, bounds))

@@ -66,8 +66,8 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
                 yield _other(setting, node, f"torch.{dtype}", "dtype", CHANGE, "a dtype")
     elif node.attr in _LIMITS and callee(node.value) in ("finfo", "iinfo"):
         for other in _LIMITS:
-            yield _other(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a type")
-        yield _other(setting, node, _INFINITY, "infinity", CHANGE, "a limit of a type")
+            yield _other(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a dtype")
+        yield _other(setting, node, _INFINITY, "infinity", CHANGE, "a limit of a dtype")
     elif node.attr == "inf":
         yield _other(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
         yield _other(setting, node, "0.0", "infinity", WRAP, "an infinite value")
@@ -96,7 +96,7 @@ def _of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     if isinstance(parent, (ast.Compare, ast.Return, ast.Subscript, ast.Tuple)):
         return
     for text in ("True", "False"):
-        yield _other(setting, node, text, "none", WRAP, "a value that may be absent")
+        yield _other(setting, node, text, "none", WRAP, "a `None`")
 
 
 def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -175,7 +175,7 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
 
 def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft]:
     if value in ("True", "False", "None"):
-        yield put(setting.program, node, value, "word", SLIP, "a word that is written out")
+        yield put(setting.program, node, value, "word", SLIP, "a string")
     subject = "an infinite value"
     if value.lstrip("-+") in ("inf", "infinity", "Infinity"):
         other = value.removeprefix("-") if value.startswith("-") else f"-{value.lstrip('+')}"
@@ -207,7 +207,7 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     if own in _LIBRARY:
         others.insert(0, _LIBRARY[own])
     quote = setting.program.text(node)[-1]
-    subject = "a word that is written out"
+    subject = "a string"
     for other in others[:MOST_WORDS]:
         is_near = likeness.get(other, 1.0) >= _ALIKE
         if is_known or is_near or other in likely:

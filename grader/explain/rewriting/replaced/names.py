@@ -69,7 +69,7 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         found.append((cost, -first, name))
     own = setting.program.text(node)
     for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
-        subject = "a value that is written out"
+        subject = "a hard-coded value"
         yield put(setting.program, node, name, "name", cost, subject, ("constant", own))
 
 
@@ -90,7 +90,7 @@ def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
         held = {one.id for one in ast.walk(parent.value) if isinstance(one, ast.Name)}
         kin += [other for other in set_before if other in held or names.read.get(other)]
     for other in dict.fromkeys(kin):
-        subject = f"what `{node.id}` is assigned"
+        subject = f"whether `{node.id}` is the right name to assign to"
         yield put(setting.program, node, other, "target", CHANGE, subject)
 
 
@@ -292,7 +292,7 @@ def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             :_MOST_MEMBERS
         ]:
             text = f"{name} * {width}, ({name} + 1) * {width}"
-            subject = "which part is taken"
+            subject = "the bounds of `slice`"
             yield Draft("slice", CHANGE, subject, node, (Replacement(start, end, text),), start)
 
 
@@ -328,7 +328,7 @@ def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         own = re.compile(rf"\b{one.name}\.(?!size|shape|dtype|device)")
         is_like = kinship(name, one.name) or set(words(name)) & set(words(one.name))
         if is_like or own.search(setting.program.source):
-            subject = f"of what `{node.attr}` is read"
+            subject = f"which object `{node.attr}` is read from"
             yield put(setting.program, node.value, one.name, "instance", SLIP, subject)
 
 

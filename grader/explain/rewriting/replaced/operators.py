@@ -133,7 +133,7 @@ def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
 
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
     """Yields swapped branches of a conditional expression, only one of them, or a negated test."""
-    program, subject = setting.program, "which value is chosen when"
+    program, subject = setting.program, "which value is used when the condition holds"
     yield exchange(program, node, (node.body, node.orelse), (1, 0), "branches", SLIP, subject)
     for kept in (node.body, node.orelse):
         yield keep(program, node, kept, "condition-dropped", CHANGE, "a condition")
@@ -184,7 +184,7 @@ def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
             continue
         outer_span, inner_span = program.outer_span(inner), program.span(inner)
         alike = ("group", program.text(leaf), inner is node.left)
-        subject = "what belongs together in an expression"
+        subject = "whether parentheses are missing"
         if outer_span != inner_span:
             pieces = (
                 Replacement(outer_span.start, inner_span.start, ""),

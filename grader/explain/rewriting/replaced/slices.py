@@ -246,7 +246,7 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         if (int(pair[0]), int(pair[1])) not in kept:
             span = (program.outer_span(first).start, program.outer_span(second).end)
             piece = Replacement(*span, ", ".join(pair))
-            subject = "the axes that a transposition exchanges"
+            subject = "the axes that a transposition swaps"
             if _from_the_other_end(own, pair):
                 subject += ", and from which end they are counted"
             alike = ("turned", *sorted(map(str, own)), pair)

@@ -47,7 +47,7 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
         return
     span = setting.program.span(node)
     natures = setting.scopes.names(node).natures
-    subject = "a value that goes nowhere"
+    subject = "a result that is never used"
     targets: dict[str, None] = {}
     if isinstance(node.value, ast.Tuple):
         targets[", ".join(_first_argument(one) for one in node.value.elts)] = None
@@ -108,7 +108,7 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             first = comes_first(other, name)
             place, text = (span.start, f"{again}; ") if first else (span.end, f"; {again}")
             piece = Replacement(place, place, text)
-            subject = f"what is done to `{name}` alone"
+            subject = f"whether `{other}` needs the same as `{name}`"
             yield Draft("repeated", CHANGE, subject, node, (piece,), span.start)
 
 
