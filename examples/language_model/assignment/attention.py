@@ -59,7 +59,7 @@ def multihead_self_attention(
     Source: Vaswani et al. 2017, section 3.2.2.
 
     Ask yourself:
-    * After the features are cut into heads, which axis must stand before which for the softmax to
+    * After the features are split into heads, which axis must stand before which for the softmax to
       be over tokens?
     * Which axes does a `reshape` keep apart, and which does it run together?
     """
