@@ -127,7 +127,7 @@ def _requirements(constraints: str, torch_index: str | None) -> str:
         needed = importlib.metadata.requires(_distribution()) or []
     except (importlib.metadata.PackageNotFoundError, LookupError) as problem:
         raise BadAssignment(
-            "what the grader needs is not known, for it runs from a folder: install it with pip"
+            "what the grader needs is not known, because it runs from a folder: install it with pip"
         ) from problem
     pinned = _PINNED_TORCH.search(constraints)
     version = pinned[1] if pinned else importlib.metadata.version("torch").partition("+")[0]

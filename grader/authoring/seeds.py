@@ -179,7 +179,7 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
     for done, (number, result) in enumerate(results, start=1):
         exercise, seed = tasks[number]
         if isinstance(result, str):
-            problems.append(f"{exercise} was not looked at with the seed {seed}, {result}")
+            problems.append(f"{exercise} was not tried with the seed {seed}, {result}")
         else:
             came[exercise].append(result)
         progress(done, len(tasks))

@@ -33,7 +33,7 @@ def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
     mistake = named[0].diagnosis.mistake
     answers = solutions / FOLDER / f"{mistake}.toml"
     if answers.exists():
-        raise BadNames(f"{answers} is there already: the mistake was added before")
+        raise BadNames(f"{answers} exists already: the mistake was added before")
     written = [answers]
     package = solutions / "mistakes"
     name = mistake.replace("-", "_")
@@ -45,7 +45,7 @@ def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
         text = stub_of(named, name)
         # A stub with this very text is from an earlier run that was stopped here.
         if stub.exists() and stub.read_text(encoding="utf-8") != text:
-            raise BadNames(f"{stub} is there already: name the mistake otherwise")
+            raise BadNames(f"{stub} exists already: give the mistake another id")
         partial = stub.with_name(f".{stub.name}.partial")
         partial.write_text(text, encoding="utf-8")
         partial.replace(stub)

@@ -143,7 +143,7 @@ def grading_options(command: Command) -> Command:
             click.option(
                 "--no-explain",
                 is_flag=True,
-                help="Reach verdicts only; `grader explain` adds the words.",
+                help="Grade only; `grader explain` adds explanations.",
             ),
             click.option(
                 "--require-isolation",

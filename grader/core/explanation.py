@@ -151,7 +151,7 @@ def spread_over(numbers: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(f"{number:.9g}") for number in numbers)
 
 
-PENDING = "no words were added yet"
+PENDING = "no explanation was added yet"
 
 
 class Told(NamedTuple):
@@ -224,7 +224,7 @@ class Words:
 
 def lack_in_words(missing: str) -> str:
     """Returns the sentence that not all is explained and that the grade does not depend on it."""
-    return f"Not all is explained, and the grade stands as it is: {missing}."
+    return f"The explanation is incomplete, which does not affect the grade: {missing}."
 
 
 def wants_words(grade: Grade, names_matter: bool) -> bool:

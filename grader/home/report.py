@@ -190,4 +190,4 @@ def _own_fault(exception: BaseException, root: Path) -> str:
         for entry in traceback.extract_tb(exception.__traceback__)
         if Path(entry.filename).is_relative_to(root) and sys.prefix not in entry.filename
     ]
-    return f"the test itself broke, which is not your doing: {words}{''.join(places[-1:])}"
+    return f"the test itself broke, not your code: {words}{''.join(places[-1:])}"

@@ -110,7 +110,7 @@ def in_all(exercise_counts: Mapping[str, ExerciseCounts], worth: CourseWorth) ->
     said = f"{in_words(reached)} of {in_words(carried)} points"
     rest = worth.in_all - worth.public
     if carried < worth.public:
-        yield f"{said} in the tests that ran; all public tests carry {in_words(worth.public)}."
+        yield f"{said} in the tests that ran; all public tests are worth {in_words(worth.public)}."
     elif rest > 0:
         yield f"{said}. The other {in_words(rest)} come from hidden tests."
     else:

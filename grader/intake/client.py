@@ -37,7 +37,7 @@ _BOOT = (
     "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
 )
 _WISH = "hand in the source code without data"
-NO_ANSWER = "the process that took it in answered what nobody can read"
+NO_ANSWER = "the process that took it in sent an unreadable answer"
 
 
 class IntakeClient:

@@ -197,7 +197,7 @@ def _read(download: Download, metadata: DownloadItem) -> tuple[Mapping[str, obje
     except (OSError, Unreadable, BadYaml) as error:
         reason = shortened(str(error))
         return {}, [
-            f"{_METADATA} cannot be read, so that nobody knows whose the submissions are: {reason}."
+            f"{_METADATA} cannot be read, so the authors of the submissions are unknown: {reason}."
         ]
     return {key: entry for key, entry in outline.items() if isinstance(entry, dict)}, []
 

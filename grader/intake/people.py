@@ -77,7 +77,7 @@ def read_roster(path: Path) -> tuple[Person, ...]:
     people = [_person(row, columns) for row in rows[header + 1 :]]
     unique = tuple(dict.fromkeys(person for person in people if person is not None))
     if not unique:
-        raise BadRoster(f"{_shown(path)} has a header and nobody below it")
+        raise BadRoster(f"{_shown(path)} has a header and no rows")
     return unique
 
 

@@ -90,10 +90,10 @@ def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
             )
     spared = [plain(need.package) for need in needs if need.is_spared]
     if spared:
-        yield f"not installed here, and done without: {', '.join(spared)}"
+        yield f"not installed here, and not needed: {', '.join(spared)}"
     wanted = [need.package for need in needs if need.is_wanted]
     if wanted:
-        yield "code that only imports what is not here is graded as ever; code that uses it fails"
+        yield "an import alone costs nothing; code that uses a missing package fails"
     yield from command_in_words(wanted)
 
 
@@ -106,7 +106,7 @@ def command_in_words(packages: Iterable[str]) -> Iterator[str]:
     unknown = [plain(name) for name in packages if distribution_of(name) is None]
     if unknown:
         yield (
-            f"not known to the grader, so look before you install them: {', '.join(unknown)} "
+            f"unknown to the grader, so check them before you install them: {', '.join(unknown)} "
             "(perhaps a file of their own that was not handed in)"
         )
 

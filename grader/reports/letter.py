@@ -281,7 +281,7 @@ class Printer:
         found = next(filter(None, map(shutil.which, _BROWSERS)), None)
         if found is None:
             raise NoBrowser(
-                "a PDF is printed by Chromium or Chrome, which this machine has not: install one, "
+                "a PDF needs Chromium or Chrome, which this machine does not have: install one, "
                 "or leave out --pdf"
             )
         # A browser that root starts refuses to work in its own sandbox.

@@ -323,7 +323,7 @@ def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
     own = [cause for cause in found if standing.exercise in cause.exercises]
     parts = [_told(cause, standing.exercise) for cause in own[:_CAUSES_TOLD]]
     if len(own) > _CAUSES_TOLD:
-        parts.append(f"and {len(own) - _CAUSES_TOLD} more that went wrong in other ways")
+        parts.append(f"and {len(own) - _CAUSES_TOLD} more causes")
     # The cause says it all where an earlier exercise has it, unless some points are earned here.
     is_whole = standing.score in (0, standing.max_score)
     is_told = (

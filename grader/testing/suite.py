@@ -44,7 +44,7 @@ def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dic
     fewer hundredths than tests, some tests carry none.
 
     Raises:
-        BadAssignment: if an exercise has no points, or its aspects or weights share nothing.
+        BadAssignment: if an exercise has no points, or its aspects or weights sum to 0.
     """
     by_exercise: dict[str, _Tests] = defaultdict(lambda: defaultdict(list))
     for test, member in tests.items():
@@ -60,7 +60,7 @@ def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dic
         for aspect, names in of_exercise.items():
             weights = [tests[name].weight for name in names]
             if min(weights) < 0 or not 0 < sum(weights) < float("inf"):
-                raise BadAssignment(f"the weights of {exercise}'s tests of {aspect} share nothing")
+                raise BadAssignment(f"the weights of {exercise}'s tests of {aspect} sum to 0")
             parts = shared_out(of_aspects[aspect], weights)
             points |= dict(zip(names, map(points_of, parts), strict=True))
     return points
@@ -375,7 +375,7 @@ def _nobodys(suite: Suite) -> Bench:
 def _membership(item: pytest.Item) -> Membership:
     found = membership(item)
     if found is None:
-        raise BadAssignment(f"{item.nodeid} has no @exercise(...): to whom should it count?")
+        raise BadAssignment(f"{item.nodeid} has no @exercise(...): which exercise does it test?")
     return found
 
 

@@ -46,8 +46,7 @@ _SAID = 5
     type=_ANY,
     multiple=True,
     metavar="PATH",
-    help="More code that the course gave to all, beside the assignment's own: it is left out; may "
-    "be repeated.",
+    help="Other code that the course gave to everybody: it is not compared; may be repeated.",
 )
 @click.option(
     "--pairs",
@@ -110,5 +109,7 @@ def alike(
         said = f"{found.one.name} and {found.other.name}{origin}"
         click.echo(f"{round(100 * found.pair.alikeness):3} %  {said}")
     if comparison.pairs:
-        click.echo(f"a submission's nearest is usually alike to {round(100 * comparison.usual)} %")
+        click.echo(
+            f"the nearest other submission is usually alike to {round(100 * comparison.usual)} %"
+        )
     click.echo(f"alike: {index}")

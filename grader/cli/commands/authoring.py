@@ -33,7 +33,7 @@ from grader.reports.export.scores import write_whole
 _DEFAULTS = {"timeout": TIMEOUT, "memory": MEMORY_MB, "explain_timeout": EXPLAIN_TIMEOUT}
 
 
-@click.command(short_help="Lay out a fresh assignment.")
+@click.command(short_help="Make a new assignment.")
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--name", help="Its name.  [default: the folder's name]")
 def new(folder: Path, name: str | None) -> None:
@@ -74,7 +74,7 @@ def freeze(assignment_folder: Path) -> None:
         click.echo(f"{file.relative_to(assignment.root)}  {file.stat().st_size / 1024:.0f} KiB")
 
 
-@click.command(short_help="Write what students get.")
+@click.command(short_help="Write the handout for students.")
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option(
     "--platform",

@@ -102,7 +102,9 @@ def batch(
             say_what_is_needed(waiting, assignment.root, options.adapters)
             _grade(opened, pools, explain=not no_explain)
     except KeyboardInterrupt:
-        click.echo("stopped: what was graded is kept; run it again to go on", err=True)
+        click.echo(
+            "stopped: the grades so far are kept; run the command again to continue", err=True
+        )
         sys.exit(INTERRUPTED)
     results = Store.read(out)
     imports = results.class_imports()
@@ -139,7 +141,7 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
 def _say_what_is_asked_again(opened: Batch, again: int) -> None:
     """Reports how many graded submissions need tests again, and how many are unchanged or new."""
     tests = [name.rpartition("::")[2] for name in opened.changed if name]
-    asked = f"of them only {several(tests)} is asked again" if tests else "points change alone"
+    asked = f"only {several(tests)} is run again for them" if tests else "points change alone"
     others = {
         "graded before and unchanged": opened.kept,
         "to grade as a whole": len(opened.waiting) - again,
@@ -161,7 +163,7 @@ def _in_words(isolation: Mapping[str, str]) -> str:
 def _say_what_is_left(opened: Batch) -> None:
     if opened.forgotten:
         gone = several(opened.forgotten)
-        click.echo(f"no longer handed in, and out of the results: {gone}", err=True)
+        click.echo(f"no longer handed in, and removed from the results: {gone}", err=True)
     if again := sum(bool(task.kept) for task in opened.waiting):
         _say_what_is_asked_again(opened, again)
     elif opened.kept:
@@ -169,4 +171,6 @@ def _say_what_is_left(opened: Batch) -> None:
             f"{opened.kept} graded before and unchanged; {len(opened.waiting)} to grade", err=True
         )
     elif opened.is_regrade:
-        click.echo("nothing is as it was graded before: every submission is graded again", err=True)
+        click.echo(
+            "everything changed since the last run: every submission is graded again", err=True
+        )

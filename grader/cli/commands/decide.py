@@ -46,7 +46,7 @@ _MOMENT = _Moment()
 _FOLDER = click.pass_obj
 _PERSON = click.argument("person")
 _BY = click.option("--by", "who", metavar="NAME", help="Your name (default: git's user.name).")
-_WHY = "Why, for the student to read."
+_WHY = "The reason, for the student to read."
 
 
 def _told(command: _Command) -> _Command:
@@ -117,7 +117,7 @@ def points(
     _write(folder, "points", table, who)
 
 
-@decide.command(short_help="A few words to a student.")
+@decide.command(short_help="A comment for a student.")
 @_FOLDER
 @_PERSON
 @click.argument("text")

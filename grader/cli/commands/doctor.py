@@ -74,7 +74,7 @@ def _try_the_machine() -> None:
     if examination.holds:
         console.print("every layer holds")
         return
-    console.print("some layer does not hold: grade strangers' code on a machine where all do")
+    console.print("a layer does not hold: grade strangers' code on a machine where all layers hold")
     sys.exit(1)
 
 

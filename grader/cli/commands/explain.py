@@ -60,9 +60,11 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
                 progress.advance(explained, total)
                 still += explained.words.missing is not None
     except KeyboardInterrupt:
-        click.echo("stopped: what was explained is kept; run it again to go on", err=True)
+        click.echo(
+            "stopped: the explanations so far are kept; run the command again to continue", err=True
+        )
         sys.exit(INTERRUPTED)
-    click.echo(f"{total - still} submissions explained, {still} without all of their words")
+    click.echo(f"{total - still} submissions explained, {still} with an incomplete explanation")
     write_pages(Store.read(folder))
 
 

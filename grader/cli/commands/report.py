@@ -137,7 +137,7 @@ def _changes_in_words(changes: Changes) -> str:
     return words
 
 
-@click.command(short_help="Show how far right and wrong answers are apart.")
+@click.command(short_help="Show the distance between right and wrong answers.")
 @RESULTS
 def tolerances(folder: Path) -> None:
     """Shows the errors of a class's answers in each test, as multiples of the tolerance.

@@ -42,7 +42,7 @@ _PAGE_WIDTH = 100
     "output",
     type=FILE,
     metavar="FILE",
-    help="Write the grade there, all of it or nothing, instead of printing it.",
+    help="Write the grade to this file instead of printing it.",
 )
 @click.option(
     "--fail-under",
@@ -82,7 +82,7 @@ def run(
     its grade is below --fail-under. Exit code 2: an argument or the assignment is wrong.
     """
     if form == "github" and output is not None:
-        raise click.UsageError("--format github prints for the runner to read: leave --out away")
+        raise click.UsageError("--format github prints commands for the runner: leave out --out")
     display = Display(_total(metadata), VisibleWhen(hidden_tests), leaderboard)
     with contextlib.ExitStack() as stack:
         early = stack.enter_context(StartedEarly(COMMAND))

@@ -91,13 +91,13 @@ def verify_command(
     or if a score depends on the seed.
     """
     if edits and seeds:
-        raise click.UsageError("--edits and --seeds ask for two things: take one of them")
+        raise click.UsageError("--edits and --seeds cannot be combined: give one of them")
     if edits or seeds:
         trying = functools.partial(_try_seeds, seeds=seeds) if seeds else _try_edits
         sys.exit(trying(assignment_folder, jobs or processors(), exercises))
     if exercises:
         raise click.UsageError(
-            "--exercise goes with --edits or --seeds: without, all are looked at together"
+            "--exercise needs --edits or --seeds: without them all exercises are verified together"
         )
     from grader.authoring.verification import verify  # torch takes a second to load
 
@@ -233,7 +233,7 @@ def _complaints(verification: Verification) -> list[str]:
         ),
         *(f"nothing wrong fails {test}" for test in verification.idle),
         *(
-            f"answers remembered from another draw pass {test}: let it draw what it asks for"
+            f"answers remembered from another draw pass {test}: draw its inputs"
             for test in verification.remembered
         ),
         *(

@@ -81,7 +81,7 @@ class TreeWriter:
         """
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
-            raise BadFrame("a value is of too many parts, or too deeply nested")
+            raise BadFrame("a value has too many parts or levels")
         if isinstance(value, torch.Tensor):
             self.chunks.append(bytes_of(value))
             return described(value)
@@ -165,7 +165,7 @@ class Reading:
         """
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
-            raise BadFrame("a value is of too many parts, or too deeply nested")
+            raise BadFrame("a value has too many parts or levels")
         if isinstance(entry, list):
             return read_tensor(entry, self._payload, self._trusted)
         if isinstance(entry, dict):
@@ -203,7 +203,7 @@ class Reading:
             return DTYPES[content]
         if kind == "device" and isinstance(content, str):
             return _device(content)
-        raise BadFrame("a value is of a kind that there is not")
+        raise BadFrame("a value is of an unknown kind")
 
     @staticmethod
     def _collected(kind: str, values: list[Value]) -> Value:
@@ -228,25 +228,25 @@ class Reading:
 
     def _packed(self, kind: str, count: object) -> Value:
         if type(count) is not int or count < 0:
-            raise BadFrame("there is no number of what follows")
+            raise BadFrame("a count is missing")
         if kind == "bytes":
             return bytes(self._payload.take(count))
         if kind == "text":
             self._text += count
             if self._text > MAX_TEXT and not self._trusted:
-                raise BadFrame("texts are longer than may cross")
+                raise BadFrame("texts are longer than allowed")
             return _decoded(self._payload.take(count))
         dtype = numpy.int64 if kind == "ints" else numpy.float64
         self._numbers += count
         if self._numbers > _MAX_NUMBERS:
-            raise BadFrame("lists hold more numbers than may cross")
+            raise BadFrame("lists hold more numbers than allowed")
         numbers: list[Any] = numpy.frombuffer(self._payload.take(8 * count), dtype).tolist()
         return numbers
 
     def _array(self, content: object) -> numpy.ndarray[Any, Any]:
         name, shape = _pair(content)
         if not isinstance(name, str) or name not in ARRAY_DTYPES:
-            raise BadFrame("an array has a dtype that may not cross")
+            raise BadFrame("an array has a dtype that is not allowed")
         count, layout = elements_in(sizes(shape)), numpy.dtype(name)
         data = self._payload.take(count * layout.itemsize)
         flat = numpy.frombuffer(data, numpy.uint8 if name == "bool" else layout)
@@ -262,7 +262,7 @@ def _check_keys(keys: Sequence[Value]) -> None:
     try:
         hashes = Counter(map(hash, keys))
     except TypeError as error:
-        raise BadFrame("a dict or a set holds what can be no key") from error
+        raise BadFrame("a dict or a set has an unhashable key") from error
     if max(hashes.values(), default=0) > _SAME_HASH:
         raise BadFrame("the keys of a dict or a set are too much alike")
 
@@ -367,7 +367,7 @@ def encode(
     sizes = (*map(len, texts), sum(map(len, writing.chunks)))
     if not _fit(sizes, bounds) or writing.text > bounds.text:
         told = " + ".join(map(str, sizes))
-        raise BadFrame(f"a frame of {told} bytes is larger than what may cross")
+        raise BadFrame(f"a frame of {told} bytes is larger than allowed")
     return b"".join([_PREFIX.pack(_MAGIC, *sizes), *texts, *writing.chunks])
 
 
@@ -380,7 +380,7 @@ def receive(read: Callable[[int], bytearray], bounds: FrameBounds = ANY_FRAME) -
     prefix = bytes(read(_PREFIX.size))
     magic, *sizes = _PREFIX.unpack(prefix)
     if magic != _MAGIC:
-        raise BadFrame("the bytes on the channel are no frame")
+        raise BadFrame("the bytes on the channel are not a frame")
     if not _fit(sizes, bounds):
         raise BadFrame("a frame is larger than any answer needs to be")
     return Received(prefix, read(sum(sizes)))
@@ -417,5 +417,5 @@ def _read_object(text: bytearray) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise BadFrame("a frame's header is not JSON") from error
     if not isinstance(read, dict):
-        raise BadFrame("a frame's header is not what it must be")
+        raise BadFrame("a frame's header is invalid")
     return read

@@ -114,7 +114,7 @@ def _rows(make: Callable[[list[Any]], Any], readers: list[_Reader]) -> _Reader:
 
 def _listed(entry: object) -> list[Any]:
     if not isinstance(entry, list):
-        raise BadFrame("an entry is not the list that it must be")
+        raise BadFrame("an entry is not a list")
     return entry
 
 
@@ -256,7 +256,7 @@ def believed_imports(told: Sequence[tuple[str, float]], at_most: float) -> dict[
     seconds: dict[str, float] = {}
     for name, taken in told:
         if not 0 <= taken < math.inf:
-            raise BadFrame("an import does not take a time that can be")
+            raise BadFrame("an import has an impossible time")
         if len(name) <= _LONGEST and all(part.isidentifier() for part in name.split(".")):
             left = at_most - sum(seconds.values())
             seconds[name] = round(min(taken, max(left, 0.0)), 4)

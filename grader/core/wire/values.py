@@ -122,7 +122,7 @@ def elements_in(shape: Sequence[int]) -> int:
     """
     count = math.prod(shape)
     if count > MAX_PAYLOAD or (count == 0 and math.prod(size or 1 for size in shape) > MAX_PAYLOAD):
-        raise BadFrame("a tensor has more elements than may cross")
+        raise BadFrame("a tensor has more elements than allowed")
     return count
 
 
@@ -148,7 +148,7 @@ def _parts(
         raise BadFrame("a tensor has no dtype or no shape")
     name, shape = entry[0], sizes(entry[1])
     if not isinstance(name, str) or name not in DTYPES:
-        raise BadFrame("a tensor has a dtype that may not cross")
+        raise BadFrame("a tensor has a dtype that is not allowed")
     if len(entry) == 2:
         return name, shape, None
     strides = sizes(entry[2])

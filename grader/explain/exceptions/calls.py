@@ -42,7 +42,7 @@ def _type(hint: str) -> str:
 
 def _explained(subject: str, hint: str, because: str) -> Explanation:
     said = f"the annotation says that {subject} is {hint}" + (f", but {because}" if because else "")
-    return Explanation("Either the annotation or what is handed over there is wrong.", said)
+    return Explanation("Either the annotation or the argument is wrong.", said)
 
 
 ANNOTATIONS: tuple[ExceptionKind, ...] = (
@@ -87,7 +87,7 @@ def _too_many(match: re.Match[str], raised: Raised) -> str:
 
 
 def _twice(match: re.Match[str], raised: Raised) -> str:
-    said = f"{match[1]} is given {match[2]} twice, by its place and by its name"
+    said = f"{match[1]} is given {match[2]} twice, by position and by name"
     return _sentence(raised, said, "")
 
 
@@ -138,7 +138,7 @@ ARGUMENTS: tuple[ExceptionKind, ...] = (
 
 
 _INIT = (
-    "super().__init__(...) was not called before: it comes first in the __init__ of a class that "
+    "super().__init__(...) was not called before: call it first in the __init__ of a class that "
     "is derived from one of torch's."
 )
 _MADE_BY_TORCH = (
@@ -149,7 +149,7 @@ _MADE_BY_TORCH = (
 
 def _no_forward(match: re.Match[str], _: Raised) -> str:
     if match[1] in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
-        return f"A {match[1]} only holds what is in it: go through it, and call one after another."
+        return f"A {match[1]} only holds what is in it: loop over it, and call each module."
     return (
         f"The method of {match[1]} that does the work must be called forward, and be indented as "
         "part of the class."
@@ -166,7 +166,7 @@ AUTOGRAD: tuple[ExceptionKind, ...] = (
     kind(
         r"needed for gradient computation has been modified by an inplace operation",
         "A tensor was changed in place (+=, x[...] =, a name that ends in _) after autograd "
-        "noted it for the gradient. Make a new tensor instead.",
+        "saved it for the gradient. Make a new tensor instead.",
     ),
     kind(
         r"more than one element of the written-to tensor refers to a single memory",

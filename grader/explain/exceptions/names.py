@@ -133,9 +133,12 @@ def _on_truth(operation: Operation) -> str:
         case ast.Compare(ops=[ast.In() | ast.NotIn()]):
             return " in compares with ==, which gives a tensor of booleans here."
         case ast.Call(func=ast.Name(id="max" | "min" as name)):
-            return f" Python's {name} compares tensors as a whole; torch.{name}imum goes by number."
+            return (
+                f" Python's {name} compares tensors as a whole; torch.{name}imum compares them "
+                "value by value."
+            )
         case ast.Compare():
-            return " .all() or .any() makes one truth value of a comparison."
+            return " .all() or .any() turns a comparison into one truth value."
     asked = _CONDITION.match(source_of(operation.raised))
     if asked:
         return f" To ask whether it was given, write {asked[1]} is None or {asked[1]} is not None."
@@ -192,12 +195,12 @@ NAMES: tuple[ExceptionKind, ...] = (
     ),
     kind(
         r"TypeError: (\w+)\(\) takes no arguments$",
-        "{0} has no __init__ of its own that takes any: that is its name, with two underscores on "
-        "each side.",
+        "{0} has no __init__ that takes arguments: check its name, with two underscores on each "
+        "side.",
     ),
     kind(
         r"can only concatenate (\w+) \(not \"(\w+)\"\) to",
-        "+ joins two of one type: one is of type {0} here, the other of type {1}.",
+        "+ joins two values of one type; here one is of type {0}, the other of type {1}.",
     ),
     kind(r"AttributeError: '(\w+)' object has no attribute '(\w+)'", _no_attribute),
     kind(r"AttributeError: .*has no attribute", lambda _, raised: _meant(raised)),
@@ -239,7 +242,7 @@ def _not_in_module(match: re.Match[str], raised: Raised) -> str:
     name, module = match.groups()
     if raised.suggestion:
         return f"{module} has no {name}: did you mean {raised.suggestion}?"
-    return f"{module} has no {name}: is it called otherwise there, or is that an older file?"
+    return f"{module} has no {name}: does it have another name there, or is that an older file?"
 
 
 def _relative(_: re.Match[str], raised: Raised) -> str:
@@ -260,7 +263,7 @@ IMPORTS: tuple[ExceptionKind, ...] = (
     # The path of the tests' files comes from `grader/worker/marshalling.py`.
     kind(
         rf"FileNotFoundError: .*No such file or directory: '(?:…|[^'\n]*{GIVEN}\w+/\d+)/([^'\n]+)'",
-        "The tests gave the path of {0}, and nothing was written there before.",
+        "The tests passed the path {0}, and nothing was written there before.",
     ),
     kind(
         r"FileNotFoundError: .*No such file or directory: '(/[^'\n]{1,200})'",
@@ -279,8 +282,8 @@ def _exit(match: re.Match[str], _: Raised) -> Explanation:
     text = "" if match[1] in ("None", "0") else match[1].strip()
     message = "the program was ended" + (f" with {text[:200]}" if text else "")
     return Explanation(
-        "sys.exit(), exit() and quit() end the whole program, and so does argparse if arguments "
-        "do not fit: a function returns, or raises what is wrong.",
+        "sys.exit(), exit() and quit() end the whole program, and so does argparse on wrong "
+        "arguments: return a value or raise an exception instead.",
         message,
     )
 
@@ -288,8 +291,8 @@ def _exit(match: re.Match[str], _: Raised) -> Explanation:
 def _recursion(_: re.Match[str], raised: Raised) -> str:
     functions = [frame.function for frame in raised.frames]
     if len(functions) > 2 and len(set(functions[-3:])) == 1:
-        return f"{functions[-1]} calls itself deeper than Python goes: without an end, perhaps."
-    return "Functions call each other deeper than Python goes: without an end, perhaps."
+        return f"{functions[-1]} calls itself too deeply for Python, perhaps without end."
+    return "Functions call each other too deeply for Python, perhaps without end."
 
 
 def _assertion(_: re.Match[str], raised: Raised) -> str | None:

@@ -40,7 +40,7 @@ from grader.testing.suite import Suite
 # On top of the memory that the process holds when it starts.
 _MEMORY = 1 << 30
 _LARGEST_FILE = 64 << 20
-_LATE = "its time for an explanation was over before all was told"
+_LATE = "the time for its explanation ended before it was complete"
 
 
 class OwnTime:
@@ -110,9 +110,9 @@ class ExplainerService:
             # Remembered answers of other submissions may fill the memory: forget them all.
             self._explainer = Explainer(self._suite, self._mistakes)
             self._cache = ExplanationCache()
-            yield replace(words, missing="it takes more memory to explain than an explainer has")
+            yield replace(words, missing="its explanation needs more memory than an explainer has")
         except Exception as problem:
-            why = f"the explainer could not deal with it ({type(problem).__name__})"
+            why = f"the explainer failed on it ({type(problem).__name__})"
             yield replace(words, missing=why)
 
     def _limits(self, job: Mapping[str, Any]) -> SessionLimits:

@@ -50,7 +50,7 @@ _BYTES_IN_FLIGHT = 128 << 20
 _LOOK_SECONDS = 1.0
 _TOLD_AFTER_SECONDS = 30.0
 _CLOSE_SECONDS = 30.0
-_KEPT = "what was graded is kept; run it again to go on"
+_KEPT = "the grades so far are kept; run the command again to continue"
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ class JudgeService:
         """
         if self._settings.seed == HOME_SEED:
             raise BadAssignment(
-                f"with the seed {HOME_SEED} is drawn what students have at home: choose another"
+                f"the seed {HOME_SEED} draws the tests that students have at home: choose another"
             )
         # Warming up is charged to no submission. If it fails, the first submission reports why.
         with contextlib.suppress(ForkServerLost):
@@ -162,7 +162,7 @@ class JudgeService:
             if is_of_the_machine(problem):
                 why = f"this machine has no room for a judge: {problem}"
                 return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
-            why = f"what it holds or answers cannot be dealt with ({type(problem).__name__})"
+            why = f"what it holds or answers cannot be processed ({type(problem).__name__})"
             return self._unexamined(GradeStatus.UNREADABLE, Status.ERROR, why)
 
     @property

@@ -110,16 +110,16 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     remarks = (
         Remark("submissions without a row in the file", tuple(found_for.missing), lost=True),
         Remark(
-            "submissions whose row is uncertain, put down nowhere",
+            "submissions with an uncertain row, not written",
             tuple(found_for.doubtful),
             lost=True,
         ),
         Remark(
-            "rows that several submissions were found for, left as they were",
+            "rows that fit several submissions, left unchanged",
             tuple(_contested(rows, claims)),
             lost=True,
         ),
-        Remark("rows without a submission, left as they were", tuple(alone)),
+        Remark("rows without a submission, left unchanged", tuple(alone)),
         Remark("absentees without a row in the file", tuple(strangers)),
     )
     told = tuple(remark for remark in remarks if remark.about)
@@ -247,11 +247,11 @@ class _Kept:
 
     def remarks(self) -> Iterator[Remark]:
         if self.locked:
-            yield Remark("rows that must not be changed, left as they were", tuple(self.locked))
+            yield Remark("rows that must not be changed, left unchanged", tuple(self.locked))
         if self.words:
             yield Remark("rows that had feedback already, which was kept", tuple(self.words))
         if self.absentees:
-            yield Remark("absentees who had points already, left to them", tuple(self.absentees))
+            yield Remark("absentees who had points already, left unchanged", tuple(self.absentees))
         if self.excused:
             yield Remark("excused, and without points", tuple(self.excused))
 

@@ -36,7 +36,7 @@ _FORMATS = {
     "stdout_visibility": "hidden",
 }
 _LONGEST_REASON = 2000
-_NOT_YET = "grading did not come to this exercise"
+_NOT_YET = "grading ended before this exercise"
 _COUNTED_BELOW = "Other aspects than values are counted with the further tests."
 
 
@@ -139,7 +139,7 @@ def _output(grade: Grade, display: Display, score: float) -> str:
     if not grade.is_complete:
         return _no_fault_of_yours(grade.message or "the grader does not say why")
     if grade.status is GradeStatus.UNREADABLE:
-        reason = shortened(plain(grade.message or "nothing is known of why"), _LONGEST_REASON)
+        reason = shortened(plain(grade.message or "the reason is unknown"), _LONGEST_REASON)
         return f"Nothing could be graded: {reason}"
     message = [shortened(plain(grade.message), _LONGEST_REASON)] if grade.message else []
     if display.hidden_tests is not VisibleWhen.VISIBLE:
@@ -255,7 +255,7 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
         fault = f"Not graded, by the machine's fault or the grader's: {reason}"
         return {"gradable": False, "message": fault}
     if grade.status is GradeStatus.UNREADABLE:
-        reason = shortened(plain(grade.message or "nothing is known of why"), _MESSAGE)
+        reason = shortened(plain(grade.message or "the reason is unknown"), _MESSAGE)
         return {"gradable": False, "format_errors": [reason]}
     exercises, found = by_exercise(grade.tests), causes_of(grade.tests)
     longest = _ALL_OUTPUTS // max(len(exercises), 1)

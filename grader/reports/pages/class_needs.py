@@ -182,7 +182,7 @@ def _all(
     yield OpenDecision(
         "not-graded",
         "NOT GRADED",
-        "This is the machine’s fault or the grader’s, and costs nobody points: run the same "
+        "This is a fault of the machine or the grader, and costs nobody points: run the same "
         "command again to grade what is left.",
         _with_status(found, GradeStatus.NOT_GRADED),
         alarm=True,
@@ -190,7 +190,7 @@ def _all(
     yield OpenDecision(
         "contested",
         "in one person’s name with others",
-        "Exports put down none of them until you say which one counts.",
+        "Exports leave all of them out until you say which one counts.",
         tuple(_contested(found)),
         "grader decide RESULTS taken-instead PERSON SUBMISSION",
     )
@@ -216,8 +216,8 @@ def _all(
     yield OpenDecision(
         "unreadable",
         "unreadable",
-        "Nothing of these could be imported: they have 0 points, and are counted neither as wrong "
-        "nor as missing. Ask for another file, or decide what they get.",
+        "None of these could be imported: they have 0 points, and count neither as wrong nor as "
+        "missing. Ask for another file, or decide what they get.",
         tuple(
             (entry, words)
             for entry, words in _with_status(found, GradeStatus.UNREADABLE)
@@ -233,7 +233,7 @@ def _all(
             "exercises have tests that may be faulty",
         ),
         "Everyone gets the same result, or otherwise correct submissions fail them. Fix such a "
-        "test and run the batch again, which asks that test alone, or take it out.",
+        "test and run the batch again, which runs that test alone, or take it out.",
         command="grader decide RESULTS taken-out TEST --reason …",
         lines=tuple(doubted),
     )

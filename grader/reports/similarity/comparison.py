@@ -191,7 +191,7 @@ def _add_class(collection: _Collection, results: Results) -> None:
         there = _entries(results)
     except NothingToGrade as error:
         raise NotCompared(
-            f"the submissions of {results.folder} no longer lie where they were graded: {error}"
+            f"the submissions of {results.folder} are no longer where they were graded: {error}"
         ) from error
     collection.found += [
         Compared(collection.called(entry.name, entry.authors, ""), "", entry)
@@ -212,8 +212,8 @@ def _add_others(collection: _Collection, folder: Path) -> None:
         if not folder.exists():
             raise NotCompared(str(error)) from error
         collection.remarks.append(
-            f"{folder} was not compared, as its submissions no longer lie where they were graded "
-            f"({error}): name the folder or download that they lie in now"
+            f"{folder} was not compared, as its submissions are no longer where they were graded "
+            f"({error}): name the folder or download that they are in now"
         )
         return
     own = {(one.entry.path, one.entry.pieces) for one in collection.found}
@@ -271,9 +271,7 @@ def _read_all(
     if unread:
         collection.remarks.append(f"could not be read, and not compared: {several(unread)}")
     if partly:
-        collection.remarks.append(
-            f"more code than is compared, and read in part: {several(partly)}"
-        )
+        collection.remarks.append(f"too much code to compare, and read in part: {several(partly)}")
     return prints
 
 

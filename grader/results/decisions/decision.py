@@ -62,7 +62,7 @@ class PointsChanged(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment(Decision):
-    """A few words to a student."""
+    """A comment for a student."""
 
     person: str
     text: str

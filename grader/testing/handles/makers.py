@@ -281,7 +281,7 @@ class Maker:
         try:
             thing = self._made("module", outline_of(module))
         except NotOfTorch as problem:
-            raise BadThing(f"no such module can be made beside a submission: {problem}") from None
+            raise BadThing(f"such a module cannot be made beside a submission: {problem}") from None
         return ModuleHandle(thing, "the module")
 
     def optimizer(

@@ -234,5 +234,5 @@ def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
                 steps.append(replace(last, times=last.times - 1))
             return
     raise StudentFault(
-        Status.FAILED, f"{name} gave {_MOST_ITEMS} items, and was not at its end even then"
+        Status.FAILED, f"{name} gave {_MOST_ITEMS} items, and had not ended even then"
     )

@@ -87,10 +87,10 @@ def test_one_command_installs_what_is_known():
         "not installed here: sklearn, which 3 submissions import (1 declares it)",
         "not installed here: cv2, which 1 submission imports",
         "not installed here: json_tools, which 1 submission imports",
-        "not installed here, and done without: tqdm",
-        "code that only imports what is not here is graded as ever; code that uses it fails",
+        "not installed here, and not needed: tqdm",
+        "an import alone costs nothing; code that uses a missing package fails",
         f"to install them: {sys.executable} -m pip install scikit-learn opencv-python",
-        "not known to the grader, so look before you install them: json_tools "
+        "unknown to the grader, so check them before you install them: json_tools "
         "(perhaps a file of their own that was not handed in)",
     ]
 

@@ -80,7 +80,7 @@ def test_seeds_and_edits_are_not_tried_together(grader, tiny):
     """Each is a question of its own."""
     done = grader("verify", "--seeds", SEEDS, "--edits", "--assignment", tiny)
     assert done.returncode == 2
-    assert "take one of them" in done.stderr
+    assert "give one of them" in done.stderr
 
 
 @pytest.mark.parametrize(

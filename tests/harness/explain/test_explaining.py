@@ -114,7 +114,7 @@ def test_words_can_be_left_for_later_and_come_out_the_same(grader, tiny, plainly
 
     explained = grader("explain", later, "--jobs", 1, cwd=tiny)
     assert explained.returncode == 0, explained.stderr
-    assert "4 submissions explained, 0 without all of their words" in explained.stdout
+    assert "4 submissions explained, 0 with an incomplete explanation" in explained.stdout
     assert worded(later) == worded(once)
     assert outcomes(later) == outcomes(once)
     assert {row["unexplained"] for row in rows(later).values()} == {None}

@@ -60,7 +60,7 @@ RAISED = [
     ("return nn.Parameter(x) @ torch.ones(7, 2, 4)", "one is 2 long, the other 3."),
     ("return x + torch.zeros(max(2, 5), max(3, 3))", "two axes that meet are 2 and 5 long."),
     ("return x if x in [x + 1] else -x", "in compares with ==, which gives a tensor of booleans"),
-    ("return max(x, x + 1)", "torch.maximum goes by number."),
+    ("return max(x, x + 1)", "torch.maximum compares them value by value."),
     ("if x > 1:\n    return x", "one truth value of a comparison."),
     ("s = (1, 2)\ns[0] = 3\nreturn x", "with s = (1, 2)"),
     (

@@ -207,7 +207,7 @@ def test_a_submission_that_is_no_longer_handed_in_leaves_the_results(grader, tin
     shutil.rmtree(again.submissions / "bob")
     done = grader("batch", again.submissions, "--out", again.out, cwd=tiny)
     assert list(rows(again.out)) == ["alice"]
-    assert "no longer handed in, and out of the results: bob" in done.stderr
+    assert "no longer handed in, and removed from the results: bob" in done.stderr
 
 
 def test_one_exercise_alone_can_be_graded(grader, tiny, submissions, tmp_path):

@@ -164,11 +164,11 @@ def test_a_class_that_is_gone_is_said_in_one_sentence(tmp_path: Path):
     (tmp_path / "old").rename(tmp_path / "moved")
     found = compare(Store.read(results), ASSIGNMENT, [gone])
     assert len(found.remarks) == 1
-    assert "no longer lie where they were graded" in found.remarks[0]
+    assert "are no longer where they were graded" in found.remarks[0]
     (tmp_path / "class").rename(tmp_path / "away")
     said = CliRunner().invoke(cli, ["alike", str(results), "--assignment", str(ROOT)])
     assert said.exit_code != 0
-    assert "no longer lie where they were graded" in str(said.exception)
+    assert "are no longer where they were graded" in str(said.exception)
 
 
 @pytest.mark.parametrize(

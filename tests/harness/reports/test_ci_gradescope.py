@@ -273,7 +273,7 @@ def test_results_on_the_way_hold_what_was_reached() -> None:
     found = read(progress(WORTH, grade.tests[:2], Display()))
     assert found["score"] == 5.0
     assert [test["score"] for test in found["tests"]] == [2.0, 3.0, 0.0, 0.0]
-    assert found["tests"][3]["output"] == "grading did not come to this exercise"
+    assert found["tests"][3]["output"] == "grading ended before this exercise"
 
 
 def test_results_on_the_way_hide_what_the_final_ones_would() -> None:

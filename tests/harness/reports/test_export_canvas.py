@@ -65,7 +65,7 @@ def test_only_the_assignments_column_is_filled_in(tmp_path: Path) -> None:
     assert not out.loses
     assert out.said == (
         f"filled '{COLUMN}' in 2 of 4 rows\n"
-        "rows without a submission, left as they were: 2\n  Lost, Lara\n  Student, Test"
+        "rows without a submission, left unchanged: 2\n  Lost, Lara\n  Student, Test"
     )
 
 
@@ -133,7 +133,7 @@ def test_a_row_that_two_submissions_claim_gets_neither(tmp_path: Path) -> None:
     )
     assert out.text == GRADEBOOK
     assert out.loses
-    assert "several submissions were found for, left as they were: 1" in out.said
+    assert "fit several submissions, left unchanged: 1" in out.said
     assert "  Doe, Jane: first, second" in out.said
 
 
@@ -157,7 +157,7 @@ def test_absentees_are_blank_or_zero_where_nothing_stands(tmp_path: Path) -> Non
     zero = filled(tmp_path, gradebook, absentees=people, absent_zero=True)
     cells = zero.column(COLUMN, "ID")
     assert [cells[student] for student in ("123", "124", "125", "199")] == ["0", "EX", "6.5", ""]
-    assert "absentees who had points already, left to them: 1\n  Lost, Lara" in zero.said
+    assert "absentees who had points already, left unchanged: 1\n  Lost, Lara" in zero.said
     assert "Roe, Bob: excused" in zero.said
 
 
@@ -166,7 +166,7 @@ def test_who_is_excused_stays_so(tmp_path: Path) -> None:
     gradebook = GRADEBOOK.replace(",4,-,", ",4,EX,")
     out = filled(tmp_path, gradebook, scored("bob", 4, 6))
     assert out.text == gradebook
-    assert "must not be changed, left as they were: 1\n  Roe, Bob: excused" in out.said
+    assert "must not be changed, left unchanged: 1\n  Roe, Bob: excused" in out.said
 
 
 @pytest.mark.parametrize("name", ["Quiz 1 (12)", "quiz 1", "12"])

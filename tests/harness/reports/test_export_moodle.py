@@ -58,7 +58,7 @@ def test_grades_are_joined_on_the_number_in_the_identifier(tmp_path: Path) -> No
     assert out.text == filled_in
     assert out.said == (
         "filled 'Grade' in 2 of 3 rows\n"
-        "rows without a submission, left as they were: 1\n  Participant 13 (Lara Lost)"
+        "rows without a submission, left unchanged: 1\n  Participant 13 (Lara Lost)"
     )
     assert not out.loses
 
@@ -89,7 +89,7 @@ def test_a_grade_that_cannot_be_changed_is_left_and_said(tmp_path: Path) -> None
     """Moodle would skip it too, and say nothing."""
     out = filled(tmp_path, GERMAN, scored("Bob_12", 4, 6))
     assert out.text == GERMAN
-    assert "must not be changed, left as they were: 1" in out.said
+    assert "must not be changed, left unchanged: 1" in out.said
     assert "  Teilnehmer/in12 (Bob Roe): Bewertung kann geändert werden: nein" in out.said
 
 
