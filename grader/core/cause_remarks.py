@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from grader.core.causes import STEPS_TOLD, Cause, FailedTest, begun_small, titled
+from grader.core.causes import ONE_OF_TWO, STEPS_TOLD, Cause, FailedTest, begun_small, titled
 from grader.core.verdict import Diagnosis
 
 # The most other failures that are listed.
@@ -17,6 +17,7 @@ def remarks(cause: Cause) -> Iterator[str]:
     yield from _steps_of_another_test(cause)
     yield from _other_failures(cause)
     yield from _named_elsewhere(cause)
+    yield from _one_of_two_elsewhere(cause)
 
 
 def _steps_of_another_test(cause: Cause) -> Iterator[str]:
@@ -59,7 +60,17 @@ def _named_elsewhere(cause: Cause) -> Iterator[str]:
             told.setdefault(mistake.mistake, mistake)
             shown.setdefault(mistake.mistake, []).append(exercise)
     for name, mistake in told.items():
-        first, *others = shown[name]
-        more = f" and {len(others)} more exercise{'s' * (len(others) > 1)}" if others else ""
         said = begun_small(mistake.explanation.removesuffix("."))
-        yield f"In {first}{more}: {said} [{name}]"
+        yield f"In {_in_short(shown[name])}: {said} [{name}]"
+
+
+def _one_of_two_elsewhere(cause: Cause) -> Iterator[str]:
+    """Yields the exercises that need another mistake fixed too, where the root does not."""
+    of_two = dict.fromkeys(test.exercise for test in cause.tests if ONE_OF_TWO in test.message)
+    if of_two and cause.exercises[0] not in of_two:
+        yield f"In {_in_short([*of_two])}, {begun_small(ONE_OF_TWO)}"
+
+
+def _in_short(exercises: Sequence[str]) -> str:
+    first, *others = exercises
+    return first + (f" and {len(others)} more exercise{'s' * (len(others) > 1)}" if others else "")

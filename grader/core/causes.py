@@ -22,6 +22,8 @@ NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # Marks a test that still fails after the change that fixes other tests of its exercise.
 STAYS_WRONG = "Still fails after changing "
+# Marks a line whose change fixes a test only if another mistake is fixed too.
+ONE_OF_TWO = "This is one of two mistakes."
 # Begins the line that lists the right steps of a test's call.
 STEPS_TOLD = "Right so far: "
 # Begins the line below the headline that counts wrong values; the headline differs by case.
@@ -29,6 +31,8 @@ _COUNTED = re.compile(r"\d+ of \d+ values in ")
 # The name of the answer, or of its part, in that line.
 _COUNTED_IN = re.compile(r"(?<= values in ).*?(?= are wrong\b)")
 _WRONG_VALUES = "wrong values"
+# Ends a first line of a public test, which shows the expected value; hidden tests do not.
+_EXPECTED = re.compile(r": [^:,]* was expected$")
 # The first words of a failed comparison; the words after them name arguments.
 _TELLING_WORDS = 3
 # Begins advice that names a thing to check, and not a fault.
@@ -283,7 +287,7 @@ def without_numbers(message: str) -> str:
 def _without_inputs(message: str) -> str:
     """Returns a message about a wrong answer without inputs, numbers and the answer's name."""
     said = without_numbers(_CALL.sub(r"\1(…)", _TEXT.sub("…", message)))
-    return _NAMED.sub("", said)
+    return _NAMED.sub("", _EXPECTED.sub("", said))
 
 
 def _ranked(failed: Iterable[FailedTest], order: Sequence[str]) -> list[FailedTest]:

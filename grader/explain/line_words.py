@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from grader.core.causes import ONE_OF_TWO
+
 _NUMBER, _NUMBERS = "a number", "a constant"
 _MISSING, _NOT_HERE = " that is missing", " that may not belong there"
 _UNUSED = ", which is never used"
@@ -66,7 +68,7 @@ def proof(
         said = f"changing {which}{alone} fixes the exercise."
     else:
         said = f"changing {which} fixes this test."
-    second = f"This is one of two mistakes. With the other fixed, {said}"
+    second = f"{ONE_OF_TWO} With the other fixed, {said}"
     named = sources if is_one else map(": ".join, zip(places, sources, strict=True))
     return "\n    ".join([second if is_second else _begun(said), *named])
 

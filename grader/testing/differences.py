@@ -28,6 +28,8 @@ RESULT = "the result"
 _PATTERN = 4
 # Patterns need expected values that span at least this many tolerances.
 _SPREAD = 100.0
+# So much smaller than the worst are the errors of values that are right beside wrong ones.
+_APART = 100.0
 
 
 def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
@@ -45,10 +47,17 @@ def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
         return f"every value{of} {pattern}"
     if _is_reordered(comparison):
         return f"the values{of} are right but in the wrong places"
-    where = next(_where_in_short(wrong, axes), "")
+    where = next(_where_in_short(wrong, axes), "") if _is_apart(comparison) else ""
     if where:
         return f"wrong {where}" if not of else f"{what} is wrong {where}"
     return f"{_some(wrong, of)} wrong"
+
+
+def _is_apart(comparison: Comparison) -> bool:
+    """Returns whether right values are far nearer than the worst, not just within the tolerance."""
+    right = comparison.ratio[comparison.ratio <= 1]
+    nearest = float(right.max()) if right.numel() else 0.0
+    return nearest * _APART <= float(comparison.ratio.max())
 
 
 def wrong_places(
@@ -210,7 +219,7 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
         lines.append(f"{what} is {_number(float(comparison.got))}; it{_farthest(comparison)}")
     else:
         lines.append(f"{_amount(what, comparison)}; the worst{_farthest(comparison)}")
-    return [*lines, *_where(comparison.ratio > 1, axes)]
+    return [*lines, *(_where(comparison.ratio > 1, axes) if _is_apart(comparison) else ())]
 
 
 def nearness_in_words(comparison: Comparison) -> Iterator[str]:

@@ -32,7 +32,7 @@ HANDED_ON = (
     "It is right in the process that saved the file: "
     "that process keeps something that is not in the file."
 )
-_KEPT = "The result of an earlier call is kept in"
+_KEPT = "State from an earlier call is kept in"
 
 Reply = TypeVar("Reply")
 # A test, and the number of a call in it.
@@ -145,17 +145,17 @@ def _among_others(
 
     The dependence names a test's line if exactly one line is possible.
     """
-    later = right[:_MOST_TOGETHER]
-    calls, places = _sequence(later, made)
-    if not places:
-        return Dependence()
-    outcomes = bench.try_edits(Trials(calls, 0, (), _SECONDS, told=[*places]))
     lines: dict[str, set[Line]] = {}
-    for place, one in places.items():
-        if is_answer(catalogue, one.question, outcomes.of(0, place)):
+    for start in range(0, len(right), _MOST_TOGETHER):
+        calls, places = _sequence(right[start : start + _MOST_TOGETHER], made)
+        if not places:
             continue
-        test, own = one.question.test, _repair(catalogue, one, outcomes, place, sources)
-        lines[test] = lines[test] & own if test in lines else own
+        outcomes = bench.try_edits(Trials(calls, 0, (), _SECONDS, told=[*places]))
+        for place, one in places.items():
+            if is_answer(catalogue, one.question, outcomes.of(0, place)):
+                continue
+            test, own = one.question.test, _repair(catalogue, one, outcomes, place, sources)
+            lines[test] = lines[test] & own if test in lines else own
     plain = {test: next(iter(own)) for test, own in lines.items() if len(own) == 1}
     return Dependence(tests=frozenset(lines), lines=plain)
 

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from grader.core.cause_remarks import remarks
-from grader.core.causes import Cause, FailedTest, causes, counted
+from grader.core.causes import ONE_OF_TWO, Cause, FailedTest, causes, counted
 from grader.core.verdict import Aspect, Diagnosis, Status, Verdict, Visibility, Where
 
 pytestmark = pytest.mark.unit
@@ -100,6 +100,24 @@ def test_a_mistake_is_named_for_the_exercises_that_show_it():
         "In run_weights and 1 more exercise: your mask works the wrong way round: what it allows "
         "is hidden [mask-inverted]",
     ]
+
+
+def test_exercises_that_need_another_mistake_fixed_too_are_named():
+    """Fixing the line is enough at the root, and not where something else is wrong as well."""
+    of_two = f"{WRONG}\n{ONE_OF_TWO} With the other fixed, changing a.py:1 fixes the exercise."
+    more = [
+        failed(name, places=(LINE,), message=of_two) for name in ("run_weights", "run_attention")
+    ]
+    said = "In run_weights and 1 more exercise, this is one of two mistakes."
+    assert said in [*remarks(only(failed("run_mask", places=(LINE,)), *more))]
+    assert [*remarks(only(*more))] == []
+
+
+def test_a_number_that_is_not_told_is_wrong_as_one_that_is():
+    """Public tests tell what they expect, hidden ones do not."""
+    hidden = failed("run_mask", "b", message="the result is 71: something else was expected")
+    cause = only(failed("run_mask", message="the result is 147: 168 was expected"), hidden)
+    assert [*remarks(cause)] == []
 
 
 def test_steps_of_a_test_that_is_not_told_in_full_are_told_as_another_test_s():

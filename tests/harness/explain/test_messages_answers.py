@@ -334,6 +334,15 @@ def test_the_headline_says_from_where_on_values_are_wrong():
     assert told(answer)[0] == "wrong at the end of queries"
 
 
+def test_a_place_is_not_told_where_the_rest_is_only_just_within_the_tolerance():
+    """All values stray alike; which of them are beyond it is the tolerance's doing."""
+    answer = RIGHT.clone()
+    answer[:, 1:] += 5e-5
+    answer[:, 0] += 5e-6
+    assert told(answer)[0] == "some values are wrong"
+    assert not any("the rest is right" in line for line in told(answer))
+
+
 def test_leading_axes_are_counted_where_there_are_several():
     """A batch and heads have no name of their own."""
     assert axis_names(tensor_type("... seq d"), 4) == (
