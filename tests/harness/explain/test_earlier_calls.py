@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 import textwrap
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 
-from grader.explain.repair.earlier_calls import SAID
+from grader.core.verdict import Aspect
+from grader.core.wire.calls import Call
+from grader.core.wire.trials import Trials
+from grader.explain.repair import earlier_calls
+from grader.explain.repair.earlier_calls import SAID, dependence
+from grader.explain.repair.questions import CheckedCall
+from grader.explain.repair.sources import EditableSources
 from grader.testing.differences import Conversion
-from grader.testing.outcome import Returned, observing
+from grader.testing.outcome import Question, Returned, observing
 
 pytestmark = pytest.mark.process
 
@@ -160,6 +168,34 @@ def run_double(x):
     assert told
     assert not any("new random inputs" in one.message for one in told)
     assert any(SAID in one.message for one in told)
+
+
+class RightAlone:
+    """A copy of a submission that answers each call rightly, but none after others."""
+
+    seconds = 0.0
+    passed = ()
+
+    def try_edits(self, trials: Trials) -> RightAlone:
+        self.told = trials.told
+        return self
+
+    def of(self, _trial: int, _place: int) -> bool:
+        return not self.told
+
+
+@pytest.mark.unit
+def test_calls_that_depend_on_earlier_ones_are_all_told_however_many(monkeypatch):
+    """More of them than go together fail wherever one function that all exercises use counts."""
+    monkeypatch.setattr(earlier_calls, "is_answer", lambda _catalogue, _question, answer: answer)
+    calls = [Call("run_double", {"x": torch.ones(1)}, seed) for seed in range(200)]
+    asked = [
+        CheckedCall("run_double", Question(f"test_{call.seed}", 0, Aspect.VALUES, call), False)
+        for call in calls
+    ]
+    bench = partial(nullcontext, RightAlone())
+    found = dependence({}, bench, EditableSources({}), asked, calls)
+    assert found.tests == {one.question.test for one in asked}
 
 
 @pytest.mark.unit
