@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Any
 
 OF_THE_VALUES = "of the points for this exercise's values are earned"
-TAKEN_OFF = "of this exercise's points are taken off"
 _IN_WORDS = {0: "none", 50: "half"}  # by percent
 
 

@@ -12,10 +12,11 @@ import pytest
 from grader.core.assignment import nearest
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, causes, counted
-from grader.core.points import TAKEN_OFF, CourseWorth, Gate, points_of
+from grader.core.points import CourseWorth, Gate, points_of
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
 from grader.home.screen import PrintedCause, Screen
+from grader.testing.outcome import TAKEN_OFF
 
 PASSED, MISSING = "passed", "missing"
 _LESS_POINTS = "Where an exercise's values are not all right, its other tests count less."

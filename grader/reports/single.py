@@ -52,22 +52,32 @@ def carried_in_words(carried: Carried, tests: Iterable[Verdict]) -> str:
 def credited_tests(grade: Grade) -> tuple[Verdict, ...]:
     """Returns the tests, with carried points added where an exercise's tests lost points.
 
-    A test that gets points no longer says that it counts less because of the exercise's values.
+    Tests that count less because of the exercise's values get theirs first, and no longer say so. The
+    rest goes to tests that did not pass.
     """
     tests = list(grade.tests)
     for one in grade.carried:
-        places = [
+        lacking = [
             place
             for place, test in enumerate(tests)
             if test.exercise == one.exercise and test.score < test.max_score
         ]
-        lacks = [hundredths(tests[it].max_score) - hundredths(tests[it].score) for it in places]
-        back = min(hundredths(one.points), sum(lacks))
-        for place, part in zip(places, shared_out(back, lacks) if places else (), strict=True):
-            test = tests[place]
-            score = points_of(hundredths(test.score) + part)
-            tests[place] = test._replace(score=score, message=_without_share(test.message))
+        lessened = [place for place in lacking if _counts_less(tests[place])]
+        others = [place for place in lacking if place not in lessened]
+        back = hundredths(one.points)
+        for places in filter(None, (lessened, others)):
+            lacks = [hundredths(tests[it].max_score) - hundredths(tests[it].score) for it in places]
+            parts = shared_out(min(back, sum(lacks)), lacks)
+            back -= sum(parts)
+            for place, part in zip(places, parts, strict=True):
+                test = tests[place]
+                score = points_of(hundredths(test.score) + part)
+                tests[place] = test._replace(score=score, message=_without_share(test.message))
     return tuple(tests)
+
+
+def _counts_less(test: Verdict) -> bool:
+    return OF_THE_VALUES in (test.message or "")
 
 
 def _without_share(message: str | None) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, titled
-from grader.core.points import OF_THE_VALUES, TAKEN_OFF, hundredths, points_of, total
+from grader.core.points import OF_THE_VALUES, hundredths, points_of, total
 from grader.core.text import first_line, one_line, plain, points
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict
 
@@ -23,14 +23,12 @@ def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
 
     Wrong values reduce the points of an exercise's other tests. The cause of the wrong values is
     charged with these points.
-    Tests whose points came back no longer carry that note.
     """
     judged, failed, lessened = list(verdicts), [], Counter[str]()
     for verdict in judged:
-        said = verdict.message or ""
         if verdict.status is not Status.PASSED:
             failed.append(FailedTest.of(verdict))
-        elif OF_THE_VALUES in said or TAKEN_OFF not in said:
+        elif OF_THE_VALUES in (verdict.message or ""):
             lessened[verdict.exercise] += hundredths(verdict.max_score - verdict.score)
     for place, test in enumerate(failed):
         if test.aspect is Aspect.VALUES and test.exercise in lessened:

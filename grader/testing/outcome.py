@@ -241,6 +241,7 @@ _NAMES = 5
 _LINES = 4
 
 WISH = "which must be written by hand in this assignment"
+TAKEN_OFF = "of this exercise's points are taken off"
 
 
 def in_words(uses: Iterable[Use]) -> str:

@@ -167,7 +167,10 @@ def test_a_settlement_begins_with_what_is_carried(tmp_path):
 
 
 @pytest.mark.unit
-def test_one_sum_is_told_wherever_points_are(tmp_path):
+@pytest.mark.parametrize(
+    ("back", "lost"), [(4, ["(-3 points)"]), (2, ["(-3 points)", "(-2 points)"])]
+)
+def test_one_sum_is_told_wherever_points_are(tmp_path, back, lost):
     """Exercises and costs add up to it, and no test counts less for values that are paid for."""
     less = f"earns none of its points, because none {OF_THE_VALUES}"
     tests = (
@@ -176,16 +179,16 @@ def test_one_sum_is_told_wherever_points_are(tmp_path):
         a_verdict("run_rope", 0.0, 1.0, id="other", status=Status.PASSED, message=less),
     )
     with Store.open(tmp_path, "attention") as store:
-        grade = a_grade("tom", *tests, carried=(Carried("run_rope", "a", "b", 4.0),))
+        grade = a_grade("tom", *tests, carried=(Carried("run_rope", "a", "b", float(back)),))
         store.add(grade, "key", 0)
     results = Store.read(tmp_path)
     (letter,) = letters(results, open_settling(results), apart=True)
     console = Console(file=io.StringIO(), width=120)
     print_grade(grade, console)
     for told in (letter.text, console.file.getvalue()):
-        assert "5 of 8" in told
-        assert re.search(r"run_rope:? +4 (of|/) 4", told), told
-        assert re.findall(r"\(-[\d.]+ points\)", told) == ["(-3 points)"]
+        assert f"{1 + back} of 8" in told
+        assert re.search(rf"run_rope:? +{back} (of|/) 4", told), told
+        assert re.findall(r"\(-[\d.]+ points\)", told) == lost
         assert "earns none" not in told
 
 

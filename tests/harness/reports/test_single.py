@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
-from grader.core.points import OF_THE_VALUES, TAKEN_OFF
+from grader.core.points import OF_THE_VALUES
 from grader.core.verdict import Aspect, Diagnosis, Grade, GradeStatus, Status, Verdict, Visibility
 from grader.reports.single import print_grade
 
@@ -74,16 +74,6 @@ def test_what_other_tests_count_less_is_lost_by_what_makes_the_values_wrong():
     text = printed([failed("run_one", Aspect.VALUES), passed])
     assert "3 of 4 values are wrong (-2 points)" in text
     assert "notes\n  Where an exercise's values are not all right, its other tests" in text
-
-
-def test_what_came_back_for_another_exercise_leaves_the_rest_of_what_was_lost():
-    """Tests that count less do not say so any more, and lose points as before."""
-    passed = failed("run_one", Aspect.GENERALITY)._replace(
-        status=Status.PASSED, score=0.25, message=None
-    )
-    assert "(-1.75 points)" in printed([failed("run_one", Aspect.VALUES), passed])
-    forbidden = passed._replace(message=f"uses torch.x: 75% {TAKEN_OFF}")
-    assert "(-1 points)" in printed([failed("run_one", Aspect.VALUES), forbidden])
 
 
 def test_gradients_that_alone_are_wrong_are_told_at_length():
