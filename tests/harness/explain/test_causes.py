@@ -1,4 +1,4 @@
-"""One cause, told once: which failures have a cause in common, and what a person reads of it."""
+"""Causes: which failures share one, and how it is told once."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ WRONG = "every value is wrong\n60 of 60 values in the result are wrong; the wors
 
 
 def failed(exercise: str, name: str = "test_it", **known: object) -> FailedTest:
-    """A test with a wrong answer."""
+    """Returns a test with a wrong answer."""
     fields = {"status": Status.FAILED, "message": WRONG} | known
     return FailedTest(f"tests/test_{exercise}.py::{name}", exercise, **fields)
 
 
 def only(*tests: FailedTest, **more: object) -> Cause:
-    """The one cause that all of these have."""
+    """Returns the one cause that all of these tests share."""
     (cause,) = causes(tests, ORDER, **more)
     assert len(cause.tests) == len(tests)
     return cause
 
 
 def test_a_mistake_in_a_shared_helper_is_one_cause():
-    """Told as at its root, with the line, wherever that was proven; the rest is counted."""
+    """The root exercise is shown with the line, wherever it was proved; the rest is counted."""
     cause = only(
         failed("run_attention", mistake=AGAIN, places=(LINE,)),
         failed("run_weights", mistake=INVERTED),
@@ -59,7 +59,7 @@ def test_a_mistake_in_a_shared_helper_is_one_cause():
 
 
 def test_the_same_line_is_the_same_cause_whatever_is_known_beside_it():
-    """One exercise has enough cases for the mistake to be named, the other has not."""
+    """Only one of the exercises has enough cases for the mistake to be named."""
     cause = only(
         failed("run_mask", places=(LINE,), advice="Look at the `~`."),
         failed("run_weights", places=(LINE,), mistake=INVERTED),
@@ -69,7 +69,7 @@ def test_the_same_line_is_the_same_cause_whatever_is_known_beside_it():
 
 
 def test_failures_that_one_line_causes_are_told_where_they_differ():
-    """Who leaves torch for NumPy raises for some inputs; for others no gradient comes through."""
+    """A program that uses NumPy raises for some inputs and passes no gradient for others."""
     raised = {"status": Status.ERROR, "places": (LINE,)}
     cause = only(
         failed("run_mask", message="TypeError: Got unsupported BFloat16", **raised),
@@ -89,7 +89,7 @@ def test_failures_that_one_line_causes_are_told_where_they_differ():
 
 
 def test_a_mistake_is_named_for_the_exercises_that_show_it():
-    """A mask that is turned round where it is applied is seen as a causal mask that is wrong."""
+    """A mask inverted where it is applied looks like a wrong causal mask."""
     cause = only(
         failed("run_mask", places=(LINE,), status=Status.ERROR, message="ValueError: 5 is not 7"),
         failed("run_weights", places=(LINE,), mistake=INVERTED),
@@ -121,7 +121,7 @@ def test_a_number_that_is_not_told_is_wrong_as_one_that_is():
 
 
 def test_steps_of_a_test_that_is_not_told_in_full_are_told_as_another_test_s():
-    """They are true of one call, which is large; another one is easier to look at."""
+    """The steps belong to one large call, while a smaller test is easier to read."""
     steps = "Right so far: scores. Wrong: the result."
     walked = failed("run_mask", "test_large", message=f"{WRONG}\n{steps}")
     cause = only(failed("run_mask"), walked)
@@ -132,7 +132,7 @@ def test_steps_of_a_test_that_is_not_told_in_full_are_told_as_another_test_s():
 
 
 def test_two_mistakes_are_two_causes_the_root_first():
-    """Whatever order the tests ran in."""
+    """The order of the tests does not matter."""
     other = Diagnosis("no-scale", "Your scores are not scaled.", "What undoes that?")
     found = causes(
         [failed("run_attention", mistake=other), failed("run_weights", mistake=INVERTED)], ORDER
@@ -142,7 +142,7 @@ def test_two_mistakes_are_two_causes_the_root_first():
 
 
 def test_where_no_mistake_is_known_the_message_is_the_sentence():
-    """Without the line, which stands beside it, and with what to look at."""
+    """The headline leaves out the source line, and the advice becomes the hint."""
     cause = only(
         failed(
             "run_mask",
@@ -157,7 +157,7 @@ def test_where_no_mistake_is_known_the_message_is_the_sentence():
 
 
 def test_of_wrong_values_the_line_says_more():
-    """Where a line is proven and no mistake is known, what is wrong in it is the sentence."""
+    """With a proved line and no known mistake, the headline says what is wrong in the line."""
     said = "A constant in assignment/warmup.py:25 looks wrong."
     cause = only(failed("run_mask", places=(LINE,), advice=said))
     assert cause.headline == "run_mask: a constant in assignment/warmup.py:25 looks wrong"
@@ -165,14 +165,14 @@ def test_of_wrong_values_the_line_says_more():
 
 
 def test_what_is_to_be_checked_is_the_hint_below_what_is_wrong():
-    """It says what to do, and not what is wrong."""
+    """This advice says what to do, not what is wrong."""
     cause = only(failed("run_mask", places=(LINE,), advice="Check the operator `~`."))
     assert cause.headline == "run_mask: every value is wrong (assignment/warmup.py:25)"
     assert cause.hint == "Check the operator `~`."
 
 
 def test_wrong_numbers_of_one_exercise_are_alike_but_for_the_numbers():
-    """Each case has its own."""
+    """Each case has its own counts and errors."""
     shorter = "some values are wrong\n2 of 6 values in the result are wrong; the worst is off by 1"
     only(failed("run_mask"), failed("run_mask", "test_again", message=shorter))
     only(
@@ -183,14 +183,14 @@ def test_wrong_numbers_of_one_exercise_are_alike_but_for_the_numbers():
 
 
 def test_texts_that_are_wrong_from_their_beginning_on_are_alike():
-    """Each case has another text, and another name for it."""
+    """Each case has its own text, and its own name for it."""
     one = "decode(…) begins with 'ab': 'c' was expected"
     again = "the decoded text begins with 'x': 'yz' was expected"
     only(failed("run_mask", message=one), failed("run_mask", "test_again", message=again))
 
 
 def test_gradients_of_wrong_values_follow_from_them():
-    """They can be looked at once the values are right; alone they are a cause of their own."""
+    """Right values come first; without wrong values, wrong gradients are a cause of their own."""
     gradients = failed(
         "run_mask", "test_gradients", message="the gradient of Q", aspect=Aspect.GRADIENTS
     )
@@ -200,13 +200,13 @@ def test_gradients_of_wrong_values_follow_from_them():
 
 
 def test_two_causes_never_have_the_same_headline():
-    """Whatever else is said of them: nobody could tell them apart."""
+    """A reader could not tell two such causes apart."""
     other = "every value is wrong\n4 of 4 values in the result[1] are wrong; the worst is off by 1"
     only(failed("run_mask"), failed("run_mask", "test_again", message=other))
 
 
 def test_the_same_error_in_two_exercises_is_one_cause_with_two_places():
-    """A line that stands twice in a program is wrong twice."""
+    """A line that appears twice in a program is wrong twice."""
     said = "IndexError: Dimension out of range (a.py:{})\n    return x.sum(dim=3)"
     raised = [
         failed(name, status=Status.ERROR, message=said.format(line), places=(("a.py", line),))
@@ -218,7 +218,7 @@ def test_the_same_error_in_two_exercises_is_one_cause_with_two_places():
 
 
 def test_calls_that_do_not_fit_one_function_are_one_cause():
-    """Wherever they stand, and whatever Python says of each."""
+    """The places of the calls and Python's words for each do not matter."""
     said = (
         "TypeError: {} (a.py:{line})\n    return rope({line})\nwith x = float32[2]\n"
         "rope was given more than it takes: it is rope(x, theta) in b.py:{defined}."
@@ -240,7 +240,7 @@ def test_calls_that_do_not_fit_one_function_are_one_cause():
 
 
 def test_a_fault_of_one_aspect_follows_from_the_same_fault_below():
-    """A loop in a shared function is one loop; wrong values explain any of them."""
+    """A loop in a shared function counts once, and wrong values explain any other aspect."""
     builds_on = {"run_attention": ["run_weights"]}
     loop = {"message": "makes more torch operations", "aspect": Aspect.EFFICIENCY}
     only(failed("run_weights", **loop), failed("run_attention", **loop), builds_on=builds_on)
@@ -250,7 +250,7 @@ def test_a_fault_of_one_aspect_follows_from_the_same_fault_below():
 
 
 def test_wrong_answers_follow_from_those_of_an_exercise_that_theirs_builds_on():
-    """Where nothing else is known of them: a mistake, a line, an exception tell more."""
+    """This holds only if nothing more is known: a mistake, a line or an exception says more."""
     builds_on = {"run_weights": ["run_mask"], "run_attention": ["run_weights"]}
     cause = only(
         failed("run_mask"), failed("run_weights"), failed("run_attention"), builds_on=builds_on
@@ -270,14 +270,14 @@ def test_wrong_answers_follow_from_what_is_known_of_the_same_exercise():
 
 
 def test_a_function_that_is_not_called_again_has_no_cause_of_its_own():
-    """It ended its process twice: that is what there is to mend."""
+    """The function ended its process twice, and that crash is the cause."""
     said = {"status": Status.CRASHED, "message": "run_mask(...) ended its process (SIGABRT)"}
     again = f"run_mask was not called again after this happened twice: {said['message']}"
     only(failed("run_mask", **said), failed("run_mask", "test_b", **said | {"message": again}))
 
 
 def test_what_is_not_found_is_one_slip_at_however_many_lines():
-    """A forgotten import is met wherever the name stands."""
+    """A forgotten import shows up wherever the name is used."""
     said = "NameError: name 'math' is not defined (a.py:{})"
     cause = only(
         *(
@@ -291,13 +291,13 @@ def test_what_is_not_found_is_one_slip_at_however_many_lines():
 
 
 def test_of_two_lines_between_which_nothing_decides_one_is_to_be_changed():
-    """That is another thing than two lines that are both wrong."""
+    """The word "or" tells these lines from lines that are all wrong."""
     cause = only(failed("run_mask", places=(LINE, ("assignment/warmup.py", 26), ("a.py", 2))))
     assert cause.lines == "assignment/warmup.py:25 or assignment/warmup.py:26 or a.py:2"
 
 
 def test_what_is_not_written_comes_last_and_once():
-    """It is nothing to mend."""
+    """A missing exercise is not an error to fix."""
     missing = {"status": Status.MISSING}
     wrong, rest = causes(
         [
@@ -312,7 +312,7 @@ def test_what_is_not_written_comes_last_and_once():
 
 
 def test_names_and_symbols_keep_their_capitals():
-    """Only a word begins small after a colon."""
+    """After a colon only an ordinary word begins in lower case."""
     for explanation, begins in (("RoPE is", "RoPE"), ("A mask", "a mask"), ("Q and K", "Q and")):
         named = dataclasses.replace(INVERTED, explanation=explanation)
         headline = only(failed("run_mask", mistake=named)).headline
@@ -320,7 +320,7 @@ def test_names_and_symbols_keep_their_capitals():
 
 
 def test_a_verdict_is_read_as_it_is():
-    """Reports and exports have nothing else."""
+    """Reports and exports have only the verdict."""
     verdict = Verdict(
         "tests/t.py::test_it",
         "run_mask",
@@ -340,7 +340,7 @@ def test_a_verdict_is_read_as_it_is():
 
 
 def test_the_text_that_a_case_asked_about_makes_no_cause_of_its_own():
-    """Each case draws its own: `what=f"encode({text!r})"`, and what is quoted of the answer."""
+    """Each case draws its own text, as in `what=f"encode({text!r})"`, and quotes its own answer."""
     only(
         failed("get_tokenizer", message="encode('ab (c')[3] is 101: 257 was expected"),
         failed("get_tokenizer", "test_b", message='encode("it\'s")[10] is 9: 300 was expected'),
@@ -362,14 +362,14 @@ def test_the_text_that_a_case_asked_about_makes_no_cause_of_its_own():
 
 
 def test_what_did_not_end_is_one_cause_by_whichever_clock():
-    """A busy machine runs out of one clock here and of the other one there."""
+    """On a busy machine either clock may run out first."""
     by = ("30 seconds by the clock", "10 seconds of processor time")
     said = [f"run_mask(...) took longer than {limit} and was stopped" for limit in by]
     only(*(failed("run_mask", one, status=Status.TIMEOUT, message=one) for one in said))
 
 
 def test_what_had_no_time_left_is_due_to_what_hung_before():
-    """Whichever exercise that was, its line is what there is to mend."""
+    """The line that hung is the one to fix, whichever exercise it belongs to."""
     late = {
         "status": Status.TIMEOUT,
         "message": "the submission's 120 seconds were used up before this test",
@@ -384,6 +384,6 @@ def test_what_had_no_time_left_is_due_to_what_hung_before():
 
 
 def test_what_is_not_written_has_tests_and_no_failures():
-    """Nothing of it has failed yet."""
+    """A test of a missing exercise has not failed yet."""
     missing = [failed(name, status=Status.MISSING, message="") for name in ORDER[:2]]
     assert only(*missing).extent == "2 tests in 2 exercises"

@@ -1,4 +1,4 @@
-"""What is said of programs as students write them: right ones, known mistakes, unknown ones."""
+"""Programs as students write them: right ones, known mistakes, unknown ones."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ class Judged:
 
     @property
     def caught(self) -> bool:
-        """Whether any test looks at it and is not content."""
+        """Returns whether any test fails."""
         return any(v.status in (Status.FAILED, Status.ERROR) for v in self.grade.tests)
 
     @property
     def names(self) -> set[str]:
-        """The mistakes that were named, in whichever test."""
+        """Returns the mistakes that are named in any test."""
         return {v.diagnosis.mistake for v in self.grade.tests if v.diagnosis}
 
     @property
     def told(self) -> list[set[tuple[str, int]]]:
-        """The lines that are told to mend, file and number: one, or two of which one may be it."""
+        """Returns the named lines as file and number: one, or two candidates."""
         return [set(one.places) for one in self.grade.evidence.repairs if one.places]
 
     @property
     def exercises(self) -> dict[str, set[str]]:
-        """By exercise that has wrong answers, the mistakes that were named."""
+        """Returns the named mistakes by exercise, for exercises with wrong answers."""
         found: dict[str, set[str]] = {}
         for verdict in self.grade.tests:
             if verdict.status is Status.FAILED and verdict.aspect in TOLD:
@@ -76,7 +76,7 @@ class Class:
 
 
 def drawn(part: int | None) -> list[Slip]:
-    """Returns a quarter of all wrong programs; or some: a few of the mistakes, in one style."""
+    """Returns a quarter of all wrong programs, or for None a few, each in one style."""
     if part is not None:
         return list(slips())[part::4]
     made: dict[str, list[Slip]] = {}
@@ -89,7 +89,7 @@ def drawn(part: int | None) -> list[Slip]:
 
 @pytest.fixture(scope="module", params=rest_slow([None, 0, 1, 2, 3], [None]))
 def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Class:
-    """The right programs and what is drawn of the wrong ones, judged in real workers."""
+    """The grades of the right programs and of the drawn wrong ones, from real workers."""
     folder = tmp_path_factory.mktemp("corpus")
     judges: queue.Queue[GradingJob] = queue.Queue()
     settings = Settings(str(ROOT), SEED, (), "adapters.py", 120.0, 2048, "corpus")
@@ -126,12 +126,12 @@ def share(part: int, whole: int) -> str:
 
 
 def rightly_placed(judged: Judged) -> bool:
-    """Whether one of the lines that are told is one of those that are wrong."""
+    """Returns whether a named line is one of the wrong lines."""
     return any(lines & wrong_lines(judged.slip) for lines in judged.told)
 
 
 def wrongly_placed(judged: Judged) -> bool:
-    """Whether for any exercise only other lines are told."""
+    """Returns whether an exercise names only lines that are not wrong."""
     return any(not lines & wrong_lines(judged.slip) for lines in judged.told)
 
 
@@ -144,7 +144,7 @@ def rightly_named(judged: Judged) -> bool:
 
 @pytest.mark.unit
 def test_every_known_mistake_is_made_in_four_styles_or_more():
-    """Each as it is written in that style."""
+    """Each is written as that style would write it."""
     made = {mistake.id: set() for mistake in MISTAKES}
     for slip in slips():
         if slip.mistake:
@@ -152,11 +152,11 @@ def test_every_known_mistake_is_made_in_four_styles_or_more():
     assert {name for name, styles in made.items() if len(styles) < 4} == NEED_LAYERS
 
 
-# --- What comes of it ---------------------------------------------------------------------------
+# --- The grades ---------------------------------------------------------------------------------
 
 
 def test_the_figures(graded, capsys):
-    """For whoever changes tests, mistakes or diagnosis."""
+    """The printed figures help you when you change tests, mistakes or diagnosis."""
     known = graded.known
     caught = sum(one.caught for one in (*known, *graded.unknown))
     exercises = [(one, names) for one in known for names in one.exercises.values()]
@@ -186,37 +186,37 @@ def misnamed(graded: Class) -> dict[str, set[str]]:
 
 
 def test_no_right_program_fails_anything(graded):
-    """However it is written."""
+    """The style of a right program does not matter."""
     assert len(graded.right) >= 5
     assert failing(graded) == {}
 
 
 def test_every_wrong_program_is_caught(graded):
-    """And every one is graded."""
+    """Each wrong program is also graded to the end."""
     judged = (*graded.known, *graded.unknown)
     assert {str(one.slip) for one in judged if one.grade.status is not GradeStatus.GRADED} == set()
     assert {str(one.slip) for one in judged if not one.caught} == set()
 
 
 def test_nearly_every_known_mistake_is_named(graded):
-    """So that a student reads what is wrong, and not only that something is."""
+    """The student then reads what is wrong, and not only that something is."""
     unnamed = {str(one.slip) for one in graded.known if not rightly_named(one)}
     assert len(unnamed) <= (1 - NAMED) * len(graded.known), unnamed
 
 
 def test_of_most_mistakes_the_line_is_told(graded):
-    """Of those that a small change of one line mends; several of these slips need more than one."""
+    """Several of these slips need changes of more than one line, so the share is not 1."""
     placed = sum(map(rightly_placed, graded.known))
     assert placed >= LINE_GIVEN * len(graded.known)
 
 
 def test_few_lines_that_are_told_are_other_ones(graded):
-    """A change of another line may mend the same: of two lines the first may not be the slip's."""
+    """A change of another line may fix the same error, or only one of two wrong lines is named."""
     wrong = {str(one.slip): one.told for one in graded.known if wrongly_placed(one)}
     assert len(wrong) < LINE_WRONG * len(graded.known), wrong
 
 
 def test_no_program_is_given_a_name_that_is_not_its_own(graded):
-    """To say nothing beats to mislead."""
+    """No explanation is better than a misleading one."""
     assert len(graded.unknown) >= 3
     assert misnamed(graded) == {}

@@ -1,4 +1,4 @@
-"""Known mistakes are named when they explain every answer, and nothing is said otherwise."""
+"""Known mistakes: one is named if it explains every answer, and otherwise none is named."""
 
 import shutil
 import textwrap
@@ -16,12 +16,12 @@ COUNT = "def run_count(x):\n    return x.numel()\n"
 
 
 def doubling(expression: str, count: str = COUNT) -> str:
-    """A submission whose `run_double` returns an expression in x."""
+    """Returns a submission whose `run_double` returns an expression in x."""
     return f"def run_double(x):\n    return {expression}\n\n{count}"
 
 
 def test_a_wrong_answer_that_is_a_known_mistake_s_is_named(grade):
-    """What is wrong, and what to think about next."""
+    """The diagnosis explains the error and gives a hint."""
     diagnosis = grade(doubling("3 * x"))["test_doubles"].diagnosis
     assert diagnosis.mistake == "tripled"
     assert diagnosis.explanation == "Every number is tripled."
@@ -29,7 +29,7 @@ def test_a_wrong_answer_that_is_a_known_mistake_s_is_named(grade):
 
 
 def test_a_mistake_may_have_several_numeric_variants(grade):
-    """They share its name."""
+    """All variants share the mistake's name."""
     assert grade(doubling("4 * x"))["test_doubles"].diagnosis.mistake == "tripled"
 
 
@@ -41,7 +41,7 @@ def test_two_mistakes_that_agree_on_some_cases_are_told_apart_by_others(grade):
 
 
 def test_two_mistakes_made_together_are_recognised_as_such(grade):
-    """Both are explained."""
+    """The diagnosis explains both mistakes."""
     diagnosis = grade(doubling("7 * x"))["test_doubles"].diagnosis
     assert diagnosis.mistake == "tripled + rows-counted"
     assert diagnosis.explanation == (
@@ -53,20 +53,20 @@ def test_two_mistakes_made_together_are_recognised_as_such(grade):
     "expression", ["2.5 * x", "3 * x + 0.01", "3 * x if x.ndim == 2 else 6 * x", "x * x"]
 )
 def test_of_an_unknown_mistake_nothing_is_said(grade, expression):
-    """To say nothing beats to mislead."""
+    """No explanation is better than a misleading one."""
     verdicts = grade(doubling(expression)).grade.tests
     assert any(verdict.status == "failed" for verdict in verdicts)
     assert [verdict.diagnosis for verdict in verdicts if verdict.diagnosis] == []
 
 
 def test_one_wrong_case_alone_is_no_proof(grade):
-    """A mistake is named when several cases show it."""
+    """A mistake is named only if several cases show it."""
     verdicts = grade(doubling("3 * x if x.ndim == 1 else 2 * x")).grade.tests
     assert [verdict.diagnosis for verdict in verdicts if verdict.diagnosis] == []
 
 
 def test_a_passed_test_has_no_diagnosis(grade):
-    """Nor has one that fails for another reason."""
+    """A test that fails for another reason has none either."""
     graded = grade(doubling("(3 * x).detach()"))
     assert graded["test_doubles"].diagnosis.mistake == "tripled"
     assert graded["test_gradient"].diagnosis is None
@@ -75,7 +75,7 @@ def test_a_passed_test_has_no_diagnosis(grade):
 
 
 def test_a_mistake_in_a_part_is_explained_once_where_it_first_shows(grade):
-    """What builds on it says what to fix first."""
+    """The exercise that uses the part names the part's mistake as the first to fix."""
     count = "def run_count(x):\n    return x.shape[0]\n"
     graded = grade(doubling("5 * x", count))
     assert graded["test_doubles"].diagnosis.explanation == "Only the rows are counted."
@@ -124,7 +124,7 @@ WITH_ROPE = "run_multihead_self_attention_with_rope"
 
 @pytest.fixture
 def diagnosed(tmp_path) -> Callable[[Mapping[str, str]], dict[str, Diagnosis]]:
-    """What is told, by exercise, of attention with some of its text exchanged."""
+    """A function that returns the diagnosis of each exercise for attention with replaced text."""
 
     def told(exchanged: Mapping[str, str], *exercises: str) -> dict[str, Diagnosis]:
         text = textwrap.dedent(ATTENTION)
@@ -140,7 +140,7 @@ def diagnosed(tmp_path) -> Callable[[Mapping[str, str]], dict[str, Diagnosis]]:
 
 @pytest.mark.slow
 def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_caller(diagnosed):
-    """One cause has one name, though attention that never hands positions on looks the same."""
+    """Attention that never passes positions on looks the same, but one cause gets one name."""
     ignored = {"positions[..., None] *": "torch.arange(x.shape[-2])[..., None] *"}
     found = diagnosed(ignored, "run_rope", WITH_ROPE)
     assert {name: one.mistake for name, one in found.items()} == {
@@ -152,7 +152,7 @@ def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_ca
 
 @pytest.mark.slow
 def test_positions_ignored_by_attention_alone_are_its_own_mistake(diagnosed):
-    """Beside a rotation that is right."""
+    """Here the rotation is right."""
     ignored = {"shared = token_positions[..., None, :]": "shared = torch.arange(seq)"}
     found = diagnosed(ignored, "run_rope", WITH_ROPE)
     assert {name: one.mistake for name, one in found.items()} == {
@@ -162,7 +162,7 @@ def test_positions_ignored_by_attention_alone_are_its_own_mistake(diagnosed):
 
 @pytest.mark.slow
 def test_a_transposed_output_projection_is_another_mistake_than_transposed_inputs(diagnosed):
-    """Who mends one of them has not mended the other."""
+    """A student who fixes one of the two mistakes still has the other."""
     found = diagnosed(
         {"@ weight for": "@ weight.T for", "@ o_proj_weight.T": "@ o_proj_weight"},
         *("run_self_attention", WITH_ROPE),
@@ -192,7 +192,7 @@ def run_causal_self_attention(W_query, W_key, W_value, in_features):
 
 
 def test_two_mistakes_of_parts_are_no_third_one_where_both_parts_are_used(tmp_path):
-    """Together they hide each token from itself, which neither of the parts does."""
+    """The two mistakes together hide each token from itself, which neither does alone."""
     (tmp_path / "adapters.py").write_text(TWO_PARTS)
     exercises = ("run_causal_mask", "run_attention_weights", "run_causal_self_attention")
     tests = grade_once(tmp_path, assignment=ROOT, exercises=exercises, seed=5).tests
@@ -205,7 +205,7 @@ def test_two_mistakes_of_parts_are_no_third_one_where_both_parts_are_used(tmp_pa
 
 
 def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade):
-    """Where counts are zero, either of two mistakes may be behind it; zero doubles tell which."""
+    """Two mistakes explain a count of zero; a double of zero decides between them."""
     nothing = "def run_count(x):\n    return 0\n"
     assert grade(doubling("2 * x", nothing))["test_counts"].diagnosis is None
     graded = grade(doubling("0 * x", nothing))
@@ -215,7 +215,7 @@ def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade
 
 
 def test_a_student_at_home_reads_the_same(grader, home_pytest, tiny, tmp_path):
-    """The answers of the mistakes are frozen beside the public tests; no code of them is."""
+    """The handout contains the mistakes' frozen answers, but no code of a mistake."""
     course = shutil.copytree(tiny, tmp_path / "course")
     public = course / "tests" / "public" / "test_tiny.py"
     public.write_text(
@@ -237,7 +237,7 @@ def test_a_student_at_home_reads_the_same(grader, home_pytest, tiny, tmp_path):
 
 
 def test_verify_finds_tests_that_catch_nothing_and_mistakes_that_nothing_catches(grader, tiny):
-    """An author sees what the tests are worth before a class is graded with them."""
+    """The author sees how useful the tests are before a class is graded."""
     done = grader("verify", cwd=tiny)
     assert done.returncode == 1
     assert "nothing wrong fails tests/hidden/test_tiny.py::test_work" in done.stdout
@@ -247,14 +247,14 @@ def test_verify_finds_tests_that_catch_nothing_and_mistakes_that_nothing_catches
 
 
 def test_verify_tells_which_mistakes_each_test_catches(grader, tiny):
-    """So that an author sees which test is worth what."""
+    """The author sees how useful each test is."""
     printed = grader("verify", "--tests", cwd=tiny).stdout
     assert "tests/public/test_tiny.py::test_counts\n    zeroed, nothing-counted, rows" in printed
     assert "tests/public/test_tiny.py::test_doubles\n    tripled, shifted, moved, zeroed" in printed
 
 
 def test_verify_finds_a_test_that_asks_for_more_than_a_right_answer(grader, tiny, tmp_path):
-    """What is right may be written in many ways: all of them must pass."""
+    """A right program can be written in many ways, and every variant must pass."""
     narrow = shutil.copytree(tiny, tmp_path / "narrow")
     (narrow / "solutions" / "variants.py").write_text(
         "from types import SimpleNamespace\n\n"
@@ -273,7 +273,7 @@ def test_verify_finds_a_test_that_asks_for_more_than_a_right_answer(grader, tiny
 
 
 def test_verify_finds_a_test_of_values_that_remembered_answers_pass(grader, tiny, tmp_path):
-    """Whoever has seen one draw's answers must be right in the next, too."""
+    """A program that returns the remembered answers of one draw must fail on another draw."""
     known = shutil.copytree(tiny, tmp_path / "known")
     public = known / "tests" / "public" / "test_tiny.py"
     worked = "x, (drawn, right) = torch.ones(2, 3), (draw(2, 3), reference(draw(3)))"
@@ -285,7 +285,7 @@ def test_verify_finds_a_test_of_values_that_remembered_answers_pass(grader, tiny
 
 
 def test_verify_finds_a_reference_that_fails_its_own_tests(grader, tiny, tmp_path):
-    """Then no grade would be right."""
+    """With such a reference no grade would be right."""
     broken = shutil.copytree(tiny, tmp_path / "broken")
     public = broken / "tests" / "public" / "test_tiny.py"
     public.write_text(public.read_text().replace("reference(x))", "3 * x)", 1))

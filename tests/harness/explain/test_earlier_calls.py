@@ -1,4 +1,4 @@
-"""An answer that depends on earlier calls is told as that, and the line where something is kept."""
+"""Answers that depend on earlier calls: the message says so and names the line that keeps state."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ KEPT = {
 
 @pytest.mark.parametrize("kind", KEPT)
 def test_what_earlier_calls_leave_is_told_with_the_line_that_keeps_it(grade, kind):
-    """In a fresh state the unedited program is right: no edit mends it, and no mistake is named."""
+    """In a fresh state the program is right: no edit may claim a fix, no mistake is named."""
     program = textwrap.dedent(KEPT[kind]).lstrip("\n")
     (line,) = (n for n, text in enumerate(program.splitlines(), 1) if HERE in text)
     told = [
@@ -139,7 +139,7 @@ def test_what_earlier_calls_leave_is_told_with_the_line_that_keeps_it(grade, kin
 
 
 def test_gradients_that_an_earlier_call_switched_off_end_at_no_line(grade):
-    """Numbers are right, so that no plain answer could be the control: the test itself is."""
+    """The values are right, so only a repeat of the gradient test can show the cause."""
     program = """
 import torch
 
@@ -156,7 +156,7 @@ def run_double(x):
 
 
 def test_a_test_that_passes_only_without_the_first_one_depends_on_earlier_calls(grade):
-    """It fails at home as well, where the first test has left its own width."""
+    """The test also fails at home, where the first test has already stored its own width."""
     program = """
 WIDTHS = []
 
@@ -200,7 +200,7 @@ def test_calls_that_depend_on_earlier_ones_are_all_told_however_many(monkeypatch
 
 @pytest.mark.unit
 def test_a_dtype_is_compared_with_that_of_inputs_where_there_are_some():
-    """The dtype of a result without such inputs must be torch's own."""
+    """Where no input has a floating dtype, the result must have torch's default dtype."""
     made = Returned(torch.zeros(2, dtype=torch.float64), (), torch.float32, lambda _: None)
     for returned, said in (
         (made, "the inputs are float32: it must stay float32"),
@@ -214,7 +214,7 @@ def test_a_dtype_is_compared_with_that_of_inputs_where_there_are_some():
 
 
 def test_what_is_wrong_in_every_state_is_mended_as_ever(grade):
-    """Something is kept, and does no harm."""
+    """This program keeps state, but the state does no harm."""
     program = "SEEN = []\n\ndef run_double(x):\n    SEEN.append(x)\n    return x + x + x\n"
     told = grade(program + COUNT)["test_doubles"]
     assert SAID not in told.message
@@ -223,7 +223,7 @@ def test_what_is_wrong_in_every_state_is_mended_as_ever(grade):
 
 
 def test_what_comes_by_chance_is_not_said_to_depend_on_earlier_calls(grade):
-    """An answer that is right now and then is so in a fresh state as well."""
+    """A random answer is right now and then, also in a fresh state."""
     program = "import os\n\ndef run_double(x):\n    return (2 + os.urandom(1)[0] % 2) * x\n"
     told = [one for one in grade(program + COUNT).grade.tests if one.message]
     assert not any(SAID in verdict.message for verdict in told)

@@ -1,4 +1,4 @@
-"""The sources that an edit of one file may take ingredients from."""
+"""The other files whose names an edit of one file may use."""
 
 import pytest
 
@@ -21,17 +21,17 @@ def sources(tmp_path):
 
 
 def test_a_file_may_use_what_it_imports_and_not_itself(sources):
-    """All of the package that it imports from, and nothing that nothing connects it with."""
+    """It may use the whole package that it imports from, but no file that nothing links to it."""
     package = [FILES["model/layers.py"], FILES["model/masks.py"]]
     assert sources.elsewhere("adapters.py") == package
 
 
 def test_a_file_may_use_its_neighbours_in_a_folder(sources):
-    """Whether it imports them or not; files at the top have no such neighbours."""
+    """Files in one folder count even without an import; files at the top do not."""
     assert sources.elsewhere("model/masks.py") == [FILES["model/layers.py"]]
     assert sources.elsewhere("unrelated.py") == []
 
 
 def test_its_users_are_the_files_that_import_it(sources):
-    """By its name."""
+    """The import names the module, and that name leads to the file."""
     assert sources.users("model/layers.py") == [FILES["adapters.py"]]

@@ -1,4 +1,4 @@
-"""The small edits of programs: which there are, and what holds of all of them."""
+"""The edits that the engine makes of a program, and the rules that hold for all edits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 MOST_ON_AVERAGE, MOST_OF_A_LINE = 80, 320
 EVERY = 11
-# Programs of which each edit is looked at; the others are looked at in the sweep.
+# Programs that the quick run checks; the sweep checks the others.
 SOONER = {"attention", "einops"}
 
 ATTENTION = """
@@ -155,8 +155,8 @@ def multi_head(x, w_q, w_k, w_v, w_o, num_heads, mask):
 """
 PROGRAMS = {"attention": ATTENTION, "heads": HEADS, "positions": POSITIONS, "einops": EINOPS}
 
-# What is written in the program, what a student writes instead, and, where that differs from the
-# first, what an edit makes of it that means the same.
+# The program's text, the student's wrong text and, where it differs from the first, an equivalent
+# text that an edit produces.
 SLIPS: dict[str, list[tuple[str, ...]]] = {
     "a constant": [
         ("attention", "weights = softmax(scores, dim=-1)", "weights = softmax(scores, dim=-2)"),
@@ -309,14 +309,14 @@ TABLE = [
 
 
 def changed_lines(one: str, other: str) -> tuple[int, ...]:
-    """The lines of equally many that differ."""
+    """Returns the numbers of the lines that differ between two equally long texts."""
     pairs = zip(one.split("\n"), other.split("\n"), strict=True)
     return tuple(number for number, (left, right) in enumerate(pairs, 1) if left != right)
 
 
 @functools.cache
 def edits_of_program(program: str) -> Sequence[Edit]:
-    """All edits of one of the programs above, which several tests look at."""
+    """Returns all edits of one of the programs above; several tests share them."""
     return edits_of(PROGRAMS[program])
 
 
@@ -326,7 +326,7 @@ def without_positions(source: str) -> str:
 
 @pytest.mark.parametrize(("group", "program", "right", "wrong", "mended"), TABLE)
 def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, mended):
-    """This table is what the vocabulary can say: each group in several styles."""
+    """This table lists the slips that the engine can undo, each group in several styles."""
     source = PROGRAMS[program]
     assert source.count(right) >= 1, right
     slipped = source.replace(right, wrong, 1)
@@ -338,7 +338,7 @@ def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, mend
 
 @dataclass(frozen=True)
 class Example:
-    """A program, and all its edits."""
+    """A program and all its edits."""
 
     source: str
     edits: Sequence[Edit]
@@ -356,14 +356,14 @@ def example(request: pytest.FixtureRequest) -> Example:
 
 
 def test_an_edit_changes_the_lines_that_it_names_and_no_other(example):
-    """Lines are neither added nor taken away: a line's number means the same before and after."""
+    """Edits neither add nor remove lines, so a line number means the same before and after."""
     for edit in example.edits:
         assert edit.lines == changed_lines(example.source, edit.applied(example.source)) != (), edit
 
 
 def test_an_edit_keeps_a_program_well_formed_and_changes_what_it_does(example):
-    """Neither a syntax error nor another spelling of the same teaches anything."""
-    # What does not parse has no edits.
+    """A syntax error, or another spelling of the same program, would teach the search nothing."""
+    # A program that does not parse has no edits.
     unchanged = without_positions(example.source) if example.edits else ""
     for edit in example.edits[::EVERY]:
         assert without_positions(edit.applied(example.source)) != unchanged, edit
@@ -371,7 +371,7 @@ def test_an_edit_keeps_a_program_well_formed_and_changes_what_it_does(example):
 
 @pytest.mark.parametrize("program", rest_slow(PROGRAMS, SOONER))
 def test_no_two_edits_make_the_same_program(program):
-    """Each is tried at the price of a few calls."""
+    """Trying an edit costs several calls, so no program may be tried twice."""
     source = PROGRAMS[program]
     results = Counter(without_positions(edit.applied(source)) for edit in edits_of_program(program))
     assert [count for count in results.values() if count > 1] == []
@@ -379,7 +379,7 @@ def test_no_two_edits_make_the_same_program(program):
 
 @pytest.mark.parametrize("program", rest_slow(PROGRAMS, SOONER))
 def test_edits_are_of_the_lines_that_are_given(program):
-    """Where a failing call never went, nothing is to be mended."""
+    """A line that no failing call reached needs no edit."""
     source = PROGRAMS[program]
     every = edits_of_program(program)
     for line in range(1, source.count("\n") + 1):
@@ -389,7 +389,7 @@ def test_edits_are_of_the_lines_that_are_given(program):
 
 
 def test_a_statement_of_many_lines_is_given_by_any_of_them():
-    """An expression's own line is often not the one that its statement begins at."""
+    """An expression often stands on another line than the beginning of its statement."""
     source = "x = f(\n    a,\n    dim=-1,\n)\n"
     assert edits_of(source, {1}) == edits_of(source, {3}) == edits_of(source)
     assert {edit.line for edit in edits_of(source) if edit.kind == "axis"} == {3}
@@ -397,7 +397,7 @@ def test_a_statement_of_many_lines_is_given_by_any_of_them():
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_there_are_not_too_many(program):
-    """A minute is not there to be spent on one line."""
+    """The search has too little time to spend a minute on one line."""
     source = PROGRAMS[program]
     edits = edits_of_program(program)
     lines = [line for line in source.split("\n") if line.strip()]
@@ -406,7 +406,7 @@ def test_there_are_not_too_many(program):
 
 
 def test_the_likeliest_come_first():
-    """Whoever stops early has tried what is probable."""
+    """A search that stops early has then tried the most probable edits."""
     edits = edits_of_program("attention")
     assert [edit.cost for edit in edits] == sorted(edit.cost for edit in edits)
     assert edits[0].cost < 2 < edits[-1].cost
@@ -415,7 +415,7 @@ def test_the_likeliest_come_first():
 @pytest.mark.slow
 @pytest.mark.process
 def test_the_same_source_has_the_same_edits_in_every_process():
-    """What is found on one machine is found on the next."""
+    """The edits and their order do not depend on Python's hash seed."""
     script = (
         f"from grader.explain.rewriting.generation import edits_of; print(edits_of({ATTENTION!r}))"
     )
@@ -449,7 +449,7 @@ def f(x: list[int], n: int = 1) -> tuple[int, float]:
 
 
 def test_what_is_said_to_people_and_to_type_checkers_is_left_alone():
-    """An edit of an annotation, a docstring or a message would mend and break nothing."""
+    """An edit of an annotation, a docstring or a message cannot change an answer."""
     edits = edits_of(LEFT_ALONE)
     assert {LEFT_ALONE.split("\n")[edit.line - 1][:6] for edit in edits} == {"def f("}
     results = [edit.applied(LEFT_ALONE) for edit in edits]
@@ -457,7 +457,7 @@ def test_what_is_said_to_people_and_to_type_checkers_is_left_alone():
 
 
 def test_an_edit_knows_the_function_whose_body_it_changes():
-    """Defaults belong to nobody: they are made when the module is read."""
+    """A default belongs to no function body: Python evaluates it when it loads the module."""
     source = "n = 1\nclass A:\n    k = 2\n    def f(self, x=3):\n        return x - 1\n"
     functions = {(edit.line, edit.function) for edit in edits_of(source)}
     assert functions == {(1, None), (3, None), (4, None), (5, "A.f")}
@@ -468,7 +468,7 @@ NEW_WORD = re.compile(r"[A-Za-z_]{2,}")
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_subject_of_an_edit_gives_no_solution_away(program):
-    """It names the place, and what kind of thing is wrong there; or a name that is never used."""
+    """The subject names the place and the kind of error, or a variable that is never used."""
     source = PROGRAMS[program]
     lines = source.split("\n")
     for edit in edits_of_program(program):
@@ -480,12 +480,12 @@ def test_the_subject_of_an_edit_gives_no_solution_away(program):
 
 @pytest.mark.parametrize("source", ["def f(:\n", "x = '\0'\n", "(" * 5000, ""])
 def test_what_does_not_parse_has_no_edits(source):
-    """A submission that is no program is told so elsewhere."""
+    """Another message tells the student about the syntax error."""
     assert edits_of(source) == []
 
 
 def test_all_lines_ends_and_alphabets_are_counted_alike():
-    """Offsets are of characters, whatever the bytes."""
+    """Offsets count characters, not bytes."""
     source = "größe = 3\r\ny = größe - 1  # Größe\r\nz = '日本' if größe - 2 else y\r\n"
     for edit in edits_of(source):
         ast.parse(edit.applied(source))

@@ -1,4 +1,4 @@
-"""Slips that other places of a program, or of the files around it, tell of."""
+"""Slips that other lines of a program, or other files, help to undo."""
 
 from __future__ import annotations
 
@@ -244,19 +244,19 @@ SLIPS = {
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
 def test_what_other_places_tell_of_is_undone(group, right, wrong, mended):
-    """The right program, or one that answers alike, is among the edits of the wrong one."""
+    """The right program, or an equivalent one, is among the edits of the wrong one."""
     assert_undone(MODEL, group, right, wrong, mended)
 
 
 def test_nothing_is_set_that_a_library_holds():
-    """What an edit sets there would stay: every later trial would fail for it."""
+    """Such an assignment would remain in the library, and every later trial would fail."""
     program = "from torch import nn\n\ndef made(w):\n    nn.init.zeros_(w)\n    return w\n"
     made = (edit.applied(program) for edit in edits_of(program))
     assert not [text for text in made if "nn.init =" in text or "nn =" in text]
 
 
 def test_the_words_of_who_uses_a_file_are_known_in_it():
-    """A class looks weights up by names that stand only where the weights are handed over."""
+    """A class looks up weights by keys that only the calling file writes."""
     module = "def mixed(held, x):\n    return held['inner'] @ x + held['inner']\n"
     user = "from module import mixed\n\ndef run(a, b, x):\n    return mixed({'last': a}, x)\n"
     wanted = tree("last".join(module.rsplit("inner", 1)))
@@ -266,7 +266,7 @@ def test_the_words_of_who_uses_a_file_are_known_in_it():
 
 
 def test_nothing_that_a_user_declares_is_tried_in_a_file():
-    """It cannot be reached from there."""
+    """The edited file does not import the file that uses it."""
     module = "def mixed(x, mask):\n    return x + mask\n"
     user = "from module import mixed\n\ndef causal_mask(n):\n    return n\n"
     assert edits_of(module, None, [], [user]) == edits_of(module)

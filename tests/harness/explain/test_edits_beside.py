@@ -1,4 +1,4 @@
-"""Slips that what stands beside them tells of: a neighbour of a kin, the block around."""
+"""Slips that neighbouring code helps to undo: a similar line, the block around."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ SLIPS = {
     ],
 }
 
-# Of two lines: what is right, and what was written.
+# The right text of two lines, and the text that the student wrote.
 MOVED = {
     "what ends a loop": (
         "        found = found + part\n    return found + scores",
@@ -204,7 +204,7 @@ def test_a_slip_is_undone_by_what_stands_beside_it(group, right, wrong, mended):
 
 @pytest.mark.parametrize("name", MOVED)
 def test_a_statement_in_the_wrong_block_is_moved(name):
-    """No line is added, or taken away."""
+    """The edit neither adds nor removes a line."""
     right, wrong = MOVED[name]
     program = BESIDE.replace(*BEFORE.get(name, ("", "")))
     assert_undone(program, name, right, wrong, right)

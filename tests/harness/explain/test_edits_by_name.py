@@ -1,4 +1,4 @@
-"""Slips that edits undo by what things are called: cases, options, keys, words, functions."""
+"""Slips that names help to undo: cases, options, keys, words, functions."""
 
 from __future__ import annotations
 
@@ -131,5 +131,5 @@ TABLE = table_of(SLIPS)
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
 def test_a_slip_is_undone_by_what_things_are_called(group, right, wrong, mended):
-    """Programs say by words which case, which option and which function is meant."""
+    """The words in a program tell which case, option or function is meant."""
     assert_undone(PROGRAM, group, right, wrong, mended)

@@ -1,4 +1,4 @@
-"""Slips of whose step comes first, which function is called, and what is asked for by name."""
+"""Slips in the order of steps, in the function that is called, and in the name that is read."""
 
 from __future__ import annotations
 
@@ -139,18 +139,18 @@ SLIPS = {
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
 def test_what_is_asked_for_or_stands_in_another_order_is_undone(group, right, wrong, mended):
-    """The right program, or one that answers alike, is among the edits of the wrong one."""
+    """The right program, or an equivalent one, is among the edits of the wrong one."""
     assert_undone(ASKED, group, right, wrong, mended)
 
 
 def test_statements_outside_of_all_functions_have_edits():
-    """`if __name__ == ...` stands in many files: it must not cost the others theirs."""
+    """Many files have `if __name__ == ...`, which must not prevent the edits of other lines."""
     program = 'def f(x):\n    return x + 1\n\nif __name__ == "__main__":\n    print(f(1))\n'
     assert {edit.line for edit in edits_of(program)} >= {2, 4}
 
 
 def test_whether_something_is_given_is_no_use_of_it():
-    """Who asks whether there are positions and then counts the tokens has forgotten them."""
+    """A function that checks for positions but then counts the tokens does not use them."""
     program = (
         "def f(table, n, positions=None):\n    if positions is not None:\n"
         "        return table[:n].unsqueeze(0)\n    return table[:n]\n"

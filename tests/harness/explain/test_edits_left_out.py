@@ -1,4 +1,4 @@
-"""Slips of who leaves out a part, takes one that is called alike, or counts something else."""
+"""Slips that leave out a part, use another variable of a similar name, or count something else."""
 
 from __future__ import annotations
 
@@ -249,8 +249,8 @@ SLIPS = {
     ],
 }
 
-# What once stopped the search for edits: the numbers and names inside an f-string have no place of
-# their own, an index may be empty, and so may the key of a table.
+# Code that once stopped the search for edits: numbers and names inside an f-string have no position
+# of their own. An index or a key may also be empty.
 ODD = [
     'name = f"{1} of {-1}"',
     "name = f\"{first} of {second:{width}} {f(f'{inner!r}')}\"",
@@ -273,14 +273,14 @@ def test_what_was_left_out_or_taken_for_another_is_undone(group, right, wrong, m
 
 @pytest.mark.parametrize("style", rest_slow(styles(), {"method_chains"}))
 def test_whatever_style_a_program_has_it_has_edits(style):
-    """One line of a style that nobody thought of must not cost a submission its explanation."""
+    """One line in an unforeseen style must not leave a submission without an explanation."""
     for path, text in submission(style).items():
         assert not path.endswith(".py") or path.endswith("__init__.py") or edits_of(text)
 
 
 @pytest.mark.parametrize("statement", ODD)
 def test_whatever_python_allows_has_edits_that_parse(statement):
-    """Nobody foresaw what a student wrote: one strange line must not cost the others theirs."""
+    """One strange line must not prevent the edits of other lines."""
     source = f"def run(q, k, first, second):\n    {statement}\n    return q @ k / 2\n"
     edits = edits_of(source)
     assert any(edit.line == 3 for edit in edits)

@@ -1,4 +1,4 @@
-"""Slips that edits undo with what is written elsewhere: in the function, the file, other files."""
+"""Slips that edits undo with code from elsewhere: the function, the file, other files."""
 
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ hide = lambda s, mask: s.masked_fill(~mask, -torch.inf)
 shares = lambda s, mask, dim: softmax(hide(s, mask), dim)
 """
 
-# What is written, what a student writes instead, and what an edit makes of that where it differs.
+# The program's text, the student's wrong text and, where it differs, the text that an edit
+# produces.
 SLIPS: dict[str, list[tuple[str, ...]]] = {
     "an argument that is not handed on": [
         ("softmax(scores(q, k, mask), -1)", "softmax(scores(q, k), -1)"),
@@ -198,7 +199,7 @@ TABLE = table_of(SLIPS)
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
 def test_a_slip_is_undone_with_what_is_written_elsewhere(group, right, wrong, mended):
-    """Students write the same thing twice, and forget or mistake it once."""
+    """A student writes the same code twice and forgets or mistakes it once."""
     assert_undone(LAYERS, group, right, wrong, mended)
 
 
@@ -237,14 +238,14 @@ def run(in_features, d_k, theta, longest):
     ],
 )
 def test_what_other_files_declare_is_known(given, wanted):
-    """The adapters call what other files define: what those take and make is looked up there."""
+    """Adapters call functions of other files; their parameters and results are looked up there."""
     source = CALLER.format(given)
     results = [tree(edit.applied(source)) for edit in edits_of(source, {6}, [OTHER_FILE])]
     assert tree(CALLER.format(wanted)) in results
 
 
 def test_a_constructor_of_another_file_gets_its_own_parameters():
-    """A value that is written out gives way to the variable of the parameter's name."""
+    """A literal is replaced by the variable that is called like the parameter."""
     right = CALLER.format("")
     source = right.replace("Rotation(d_k, theta,", "Rotation(d_k, 10000.0,")
     results = [tree(edit.applied(source)) for edit in edits_of(source, {5}, [OTHER_FILE])]
@@ -252,7 +253,7 @@ def test_a_constructor_of_another_file_gets_its_own_parameters():
 
 
 def test_a_file_elsewhere_that_does_not_parse_is_left_out():
-    """One broken file must not keep the others from being mended."""
+    """One broken file must not prevent the edits of other files."""
     source = CALLER.format("")
     assert edits_of(source, {6}, ["def f(:\n"]) == edits_of(source, {6})
 
@@ -269,6 +270,6 @@ def test_a_file_elsewhere_that_does_not_parse_is_left_out():
     ],
 )
 def test_what_is_never_used_is_told_by_its_name(program, name):
-    """To look for a variable that is never used takes longer than to see why."""
+    """Finding an unused variable takes a student longer than understanding it."""
     subjects = {edit.subject for edit in edits_of(program)}
     assert f"`{name}`, which is never used" in subjects

@@ -1,4 +1,4 @@
-"""Slips that edits undo in what goes in pairs: features, indices, variables, listed steps."""
+"""Slips in pairs that edits undo: features, indices, variables, consecutive statements."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
 def test_a_slip_in_a_pair_is_undone(group, right, wrong, mended):
-    """Rotation is all about pairs, and in what goes in pairs one is easily taken for the other."""
+    """A rotation works on pairs, and one half of a pair is easily used for the other."""
     assert_undone(ROTATION, group, right, wrong, mended)
 
 
 def test_an_argument_that_is_missing_is_looked_for_where_its_call_is_named():
-    """Of arguments on lines of their own none is the wrong one."""
+    """With one argument per line, no argument's line is wrong; the call's line is."""
     given = "def of(x, theta):\n    return x\n\ndef run(x, theta):\n    return of(\n{})\n"
     long, short = given.format("        x,\n    "), given.format("        x")
     lines = {
@@ -112,6 +112,6 @@ def test_an_argument_that_is_missing_is_looked_for_where_its_call_is_named():
 
 
 def test_what_is_compared_is_in_no_order():
-    """`key <= query` reads as well as `query >= key`."""
+    """`key <= query` is as natural as `query >= key`."""
     assert not disorder("keys <= queries", ATTENTION.vocabulary)
     assert disorder("attend(keys, queries)", ATTENTION.vocabulary) == 1

@@ -1,4 +1,4 @@
-"""Slips that edits undo in what is cut into parts: rows of a matrix, heads of a tensor, sizes."""
+"""Slips that edits undo where tensors are cut into parts: rows, heads, sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slips that lose a value: it is not appended, not returned, not counted, not taken whole."""
+"""Slips that lose a value: it is not appended, returned, counted, or taken as a whole."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ TABLE = table_of(SLIPS)
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
 def test_a_slip_that_loses_a_value_is_undone(group, right, wrong, mended):
-    """Loops that collect and branches that end early are how beginners write."""
+    """Beginners often write loops that collect values and branches that return early."""
     assert_undone(PROGRAM, group, right, wrong, mended)

@@ -1,4 +1,4 @@
-"""Slips that edits undo in how a program is put together: calls, entries, classes, two lines."""
+"""Slips in a program's structure that edits undo: calls, entries, classes, two lines."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def table(n, angles):
     return full
 """
 
-# What is written, what a student writes instead, and what an edit makes of that where it differs.
+# The program's text, the student's wrong text and, where it differs, the text that an edit
+# produces.
 SLIPS: dict[str, list[tuple[str, ...]]] = {
     "what a call is of": [
         ("F.softmax(scores + bias, dim=-1)", "F.softmax(scores, dim=-1) + bias"),
@@ -140,7 +141,7 @@ TABLE = table_of(SLIPS)
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
 def test_a_slip_in_how_a_program_is_put_together_is_undone(group, right, wrong, mended):
-    """One change of structure may take several pieces of text, and more than one line."""
+    """One change of structure may replace several pieces of text on several lines."""
     assert_undone(LAYERS, group, right, wrong, mended)
 
 
@@ -214,9 +215,9 @@ OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(OF_OBJECTS))
 def test_a_slip_in_what_objects_hold_is_undone(group, right, wrong, mended):
-    """A property is what it returns, what stands beside an `@` is a tensor, whatever it is called.
+    """A property counts as its result, and an operand of `@` as a tensor, whatever its name.
 
-    An attribute that is set twice in a function is set once too often.
+    An attribute that a function sets twice is set once too often.
     """
     assert_undone(OBJECTS, group, right, wrong, mended)
 
@@ -260,7 +261,7 @@ class Both(Large):
 def test_what_is_made_when_a_file_is_loaded_is_exchanged_and_put_back(
     tmp_path, before, after, asked, was, becomes
 ):
-    """Defaults, classes and their members are there already when an edit is tried."""
+    """Defaults, classes and their members already exist when an edit is tried."""
     path = tmp_path / "loaded.py"
     path.write_text(LOADED, encoding="utf-8")
     names: dict[str, object] = {"__file__": str(path), "__name__": "loaded"}

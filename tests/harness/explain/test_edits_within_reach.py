@@ -1,4 +1,4 @@
-"""How many slips of the corpus one edit undoes."""
+"""The share of the corpus's slips that one edit undoes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITHIN_REACH = 0.5
 
 @pytest.mark.parametrize("every", rest_slow([5, 1], [5]))
 def test_slips_of_the_corpus_lie_within_reach(every):
-    """Of the wrong programs of one line each that the corpus holds, most are one edit away."""
+    """At least half of the wrong programs that differ in one line are one edit away."""
     found = []
     for slip in [*slips()][::every]:
         right, wrong = texts(slip.style), texts(slip.style, slip.edits)

@@ -1,4 +1,4 @@
-"""Verdicts come first, and words after: a late, dead or deceived explainer changes no grade."""
+"""Explanations follow the verdicts: a late, dead or deceived explainer changes no grade."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CLASS = {
 
 
 def a_class(folder: Path) -> Path:
-    """A small class, most of it wrong."""
+    """Writes a small class, most of it wrong."""
     for name, text in CLASS.items():
         write_files(folder / "class" / name, {"adapters.py": text})
     return folder / "class"
@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Plainly:
-    """A class and its results, graded and not explained."""
+    """A class and its results, graded without explanations."""
 
     folder: Path
     out: Path
@@ -63,7 +63,7 @@ class Plainly:
 
 @pytest.fixture(scope="module")
 def plainly(grader, tiny, tmp_path_factory) -> Plainly:
-    """Graded once; who adds words takes a copy of the results."""
+    """A class that is graded once; a test that adds explanations copies the results first."""
     place = tmp_path_factory.mktemp("plainly")
     folder, out = a_class(place), place / "out"
     done = grader("batch", folder, "--out", out, "--seed", 3, "--no-explain", cwd=tiny)
@@ -72,13 +72,13 @@ def plainly(grader, tiny, tmp_path_factory) -> Plainly:
 
 
 def rows(out: Path) -> dict[str, dict[str, Any]]:
-    """The lines of a folder of results, by submission."""
+    """Returns the rows of `results.jsonl` by submission."""
     lines = (out / "results.jsonl").read_text().splitlines()
     return {row["submission"]: row for row in map(json.loads, lines)}
 
 
 def outcomes(out: Path) -> dict[str, Any]:
-    """What must never change: status and scores."""
+    """Returns the statuses and scores, which must never change."""
     return {
         name: (
             row["status"],
@@ -90,7 +90,7 @@ def outcomes(out: Path) -> dict[str, Any]:
 
 
 def worded(out: Path) -> dict[str, Any]:
-    """What the explainer said of each submission, durations left out."""
+    """Returns the explainer's words about each submission, without durations."""
     return {
         name: (
             row["unexplained"],
@@ -103,7 +103,7 @@ def worded(out: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_words_can_be_left_for_later_and_come_out_the_same(grader, tiny, plainly, tmp_path):
-    """`--no-explain`, then `grader explain`: what a batch would have said at once."""
+    """`--no-explain` and a later `grader explain` give the same words as one batch."""
     once, later = tmp_path / "once", Path(shutil.copytree(plainly.out, tmp_path / "later"))
     done = grader("batch", plainly.folder, "--out", once, "--seed", 3, cwd=tiny)
     assert done.returncode == 0
@@ -127,7 +127,7 @@ def test_words_can_be_left_for_later_and_come_out_the_same(grader, tiny, plainly
 def test_a_submission_that_changed_since_it_was_graded_is_not_explained(
     grader, tiny, folder, tmp_path
 ):
-    """Words on other lines than those that were graded would mislead."""
+    """An explanation of lines that were not graded would mislead."""
     out = tmp_path / "out"
     grader("batch", folder, "--out", out, "--seed", 3, "--no-explain", cwd=tiny)
     (folder / "bob" / "adapters.py").write_text(TRIPLED.replace("3", "4"))
@@ -141,7 +141,7 @@ def test_a_submission_that_changed_since_it_was_graded_is_not_explained(
 
 
 def test_a_batch_that_is_run_again_adds_the_words_that_are_pending(grader, tiny, plainly, tmp_path):
-    """Nothing is graded twice for it."""
+    """No submission is graded again for this."""
     out = Path(shutil.copytree(plainly.out, tmp_path / "out"))
     before = outcomes(out)
     again = grader("batch", plainly.folder, "--out", out, cwd=tiny)
@@ -152,7 +152,7 @@ def test_a_batch_that_is_run_again_adds_the_words_that_are_pending(grader, tiny,
 
 @pytest.mark.slow
 def test_killing_explainers_again_and_again_changes_no_grade(tiny, plainly, tmp_path):
-    """`kill -9` by chance or by a submission: the grade stands, and says what is missing."""
+    """The grade stands after each `kill -9` and says which explanation is missing."""
     killed = tmp_path / "killed"
     ended = run_batch(tiny, plainly.folder, killed, disturb=kill_explainers)
     assert ended == 0
@@ -165,7 +165,7 @@ def test_killing_explainers_again_and_again_changes_no_grade(tiny, plainly, tmp_
 def run_batch(
     assignment: Path, folder: Path, out: Path, disturb: Callable[[Path, int], None] | None = None
 ) -> int:
-    """How `grader batch` ended, while something else went on."""
+    """Returns the exit code of `grader batch`, while a thread disturbs the batch."""
     command = ["batch", str(folder), "--out", str(out), "--seed", "3", "--jobs", "1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "grader", *command],
@@ -183,7 +183,7 @@ def run_batch(
 
 
 def kill_explainers(out: Path, batch: int) -> None:
-    """Once all grades are there, kills every child of a job that takes up work."""
+    """Waits until all grades are written, then keeps killing the jobs' child processes."""
     while psutil.pid_exists(batch) and not (out / "results.jsonl").exists():
         time.sleep(0.005)
     while psutil.pid_exists(batch) and psutil.Process(batch).status() != psutil.STATUS_ZOMBIE:
@@ -199,7 +199,7 @@ def kill_explainers(out: Path, batch: int) -> None:
 
 @pytest.fixture
 def slow(tiny: Path, tmp_path: Path) -> Path:
-    """The tiny assignment, one of whose known mistakes takes its time."""
+    """The tiny assignment with one known mistake that takes an hour."""
     assignment = Path(shutil.copytree(tiny, tmp_path / "slow"))
     mistakes = assignment / "solutions" / "mistakes.py"
     slowly = "import time\n\ndef slowly(x):\n    time.sleep(3600)\n    return x\n\n"
@@ -221,7 +221,7 @@ def graded_and_explained(assignment: Path, folder: Path, **chosen: Any) -> tuple
 
 
 def test_an_explainer_that_is_late_is_stopped_and_what_it_said_is_kept(slow, folder):
-    """The bound is kept from outside: nothing in the explainer need look at a clock for it."""
+    """The limit is enforced from outside, so the explainer need not check a clock."""
     grade, words = graded_and_explained(slow, folder / "bob", explain_seconds=3.0)
     assert words.missing == "the explainer took longer than 9 seconds and was stopped"
     failed = [test for test in grade.tests if test.status is Status.FAILED]
@@ -231,7 +231,7 @@ def test_an_explainer_that_is_late_is_stopped_and_what_it_said_is_kept(slow, fol
 
 
 def test_a_judge_says_nothing_of_what_it_was_answered(tiny, folder):
-    """Its words are its own: what a submission raised or printed may be what was drawn."""
+    """The judge quotes no text of the submission, because it could contain the drawn inputs."""
     client = JobClient(Settings(str(tiny), 3, (), "adapters.py", 8.0, 512, "suite"))
     text = "def run_double(x):\n    raise ValueError(str(x.tolist()))\n"
     (folder / "bob" / "adapters.py").write_text(text)
@@ -245,7 +245,7 @@ def test_a_judge_says_nothing_of_what_it_was_answered(tiny, folder):
 
 
 def test_a_test_that_breaks_on_an_answer_is_the_answer_s_fault(tiny, folder, tmp_path):
-    """The same test holds up when the reference answers: so it is not the grader's fault."""
+    """The same test runs through with the reference's answer, so the grader is not at fault."""
     assignment = Path(shutil.copytree(tiny, tmp_path / "fragile"))
     (assignment / "tests" / "hidden" / "test_fragile.py").write_text(
         "from grader.testing import exercise\n\n"
@@ -277,7 +277,7 @@ sys.stdin.readline()
 
 
 def test_what_a_deceived_explainer_says_costs_its_words(tiny, folder, monkeypatch):
-    """Whatever it says instead of words, the batch goes on, and nobody waits for ever."""
+    """A malformed explanation is dropped, and the batch goes on without delay."""
     monkeypatch.setattr(JobClient, "command", (sys.executable, "-c", DECEIVED))
     client = JobClient(Settings(str(tiny), 3, (), "adapters.py", 8.0, 512, "suite"))
     grade = Grade("bob", GradeStatus.GRADED, 1.0, 5.0, 3, "hash", "suite", 0.1, None, {}, ())

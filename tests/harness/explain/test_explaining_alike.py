@@ -1,4 +1,4 @@
-"""Code that was explained is not explained anew for other comments, and is told the very same."""
+"""Submissions that differ only in comments: the second reuses the first one's explanation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.harness.waiting import PATIENCE
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[3]
-# With a package, a notebook, several files, an exception on its way.
+# A package, a notebook, several files, and an exception that is raised.
 SLIPS = {
     "two_files": "two_files/mask-not-passed-1",
     "fused_package": "fused_package/",
@@ -37,7 +37,7 @@ DOUBLES = '"""Doubles."""\nSCALE = 2\n\ndef run_double(x):\n    return x * SCALE
 
 
 def commented(folder: Path) -> Path:
-    """The same code by someone who writes more."""
+    """Adds comments and a longer docstring to the same code."""
     for file in folder.rglob("*.py"):
         text = re.sub(r'^"""', '"""Mine. ', file.read_text("utf-8"))
         text = re.sub(r"^(def |class |import |from )", r"# Now this.\n\n\1", text, flags=re.M)
@@ -56,7 +56,7 @@ def client() -> Iterator[JobClient]:
 
 
 def without_costs(words: Words) -> Words:
-    """The words, whatever it took to find them."""
+    """Returns the words without the number of edits and calls and the seconds they cost."""
     repairs = tuple(replace(one, edits=0, calls=0, seconds=0.0) for one in words.evidence.repairs)
     return replace(words, evidence=replace(words.evidence, repairs=repairs))
 
@@ -64,7 +64,7 @@ def without_costs(words: Words) -> Words:
 @pytest.mark.process
 @pytest.mark.parametrize("kind", rest_slow(SLIPS, 4))
 def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_path):
-    """Line for line and quote for quote, though it is neither asked nor mended."""
+    """Line numbers and quotes are those of the copy, though no edit is tried for the copy."""
     style, _, name = SLIPS[kind].partition("/")
     slip = next(
         one for one in load([style]) if one.id.endswith(name) and one.raises == (kind == "raises")
@@ -73,7 +73,7 @@ def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_
     copy = Entry("copy", commented(build(slip, tmp_path / "copy")))
     graded = client.grade(copy, "copy")
     alone = client.explain(copy, graded)
-    # Who explains after a judge was at work is a new process, and knows nothing of that.
+    # After a grading the explainer is a new process, which has no cached explanations.
     of_first = client.explain(first, client.grade(first, "first"))
     again = client.explain(copy, graded)
     assert without_costs(again) == without_costs(alone)
@@ -86,7 +86,7 @@ def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_
 
 
 def likeness(folder: Path, **files: str | bytes) -> bytes:
-    """Of a submission with these files."""
+    """Returns the likeness of a submission with these files."""
     for name, content in files.items():
         file = folder / name.replace("__", ".")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def likeness(folder: Path, **files: str | bytes) -> bytes:
     ],
 )
 def test_comments_docstrings_and_spaces_make_no_other_program(tmp_path, text):
-    """What a class changes in what it copies."""
+    """Students change these parts when they copy a program."""
     expected = likeness(tmp_path / "one", adapters__py=DOUBLES)
     assert likeness(tmp_path / "other", adapters__py=text) == expected
 
@@ -127,16 +127,16 @@ def test_comments_docstrings_and_spaces_make_no_other_program(tmp_path, text):
     ],
 )
 def test_all_else_makes_another_program(tmp_path, files):
-    """Nobody who knows another's code gets that one's words with code or data of his own.
+    """A student's copy never gets the original's explanation once its code or data differ.
 
-    Nor has his own words told to the other. Lines that are broken otherwise are another program
-    too: which line is wrong could be another.
+    The original never gets the copy's explanation either. Other line breaks also make another
+    program, because another line could be the wrong one.
     """
     assert likeness(tmp_path / "one", **files) != likeness(tmp_path / "two", adapters__py=DOUBLES)
 
 
 def test_a_byte_of_data_makes_another_program(tmp_path):
-    """A submission may load what it does from a file that is no code."""
+    """A submission may load its behaviour from a data file."""
     with_data = [
         likeness(tmp_path / str(number), adapters__py=DOUBLES, table__bin=bytes([number]))
         for number in range(2)
@@ -145,7 +145,7 @@ def test_a_byte_of_data_makes_another_program(tmp_path):
 
 
 def test_a_form_feed_or_a_separator_in_a_text_ends_no_line(tmp_path):
-    """Lines are counted as Python counts them, also where other programs see more of them."""
+    """Lines are counted as Python counts them; `str.splitlines` would count more."""
     text = f"NAME = 'a\x0c\x85\u2028b'\n{DOUBLES}"
     write_files(tmp_path / "one", {"adapters.py": text})
     write_files(tmp_path / "two", {"adapters.py": f"#\n{text}"})
@@ -158,7 +158,7 @@ def test_a_form_feed_or_a_separator_in_a_text_ends_no_line(tmp_path):
 
 @pytest.mark.parametrize("file", ["deep.py", "large.py", "large.bin"])
 def test_a_source_that_is_made_to_cost_is_no_program_or_mere_bytes(tmp_path, file):
-    """Who is nested without end, or long, is explained alone."""
+    """A source that is deeply nested or very long is explained without the cache."""
     contents = {
         "deep.py": "-" * 50_000 + "1",
         "large.py": "x = 1\n" * 50_000,
@@ -170,14 +170,14 @@ def test_a_source_that_is_made_to_cost_is_no_program_or_mere_bytes(tmp_path, fil
 
 
 def told(message: str, printed: str = "") -> Words:
-    """Words for one test, with a line of them proved."""
+    """Returns words for one test, with a proved line."""
     repairs = (Repair(("run_double",), (("adapters.py", 2),), 9, 9, 0.5),)
     evidence = Evidence(printed=printed, repairs=repairs)
     return Words({"a test": Told(message, where=Where("adapters.py", 5))}, evidence=evidence)
 
 
 def retold(folder: Path, text: str, words: Words) -> Words | None:
-    """What of the words for `DOUBLES` is told again for another text."""
+    """Returns the words that the cache adapts from `DOUBLES` to another text, or None."""
     write_files(folder / "one", {"adapters.py": DOUBLES})
     write_files(folder / "two", {"adapters.py": text})
     one, two = SubmissionProgram.below(folder / "one"), SubmissionProgram.below(folder / "two")
@@ -190,7 +190,7 @@ def retold(folder: Path, text: str, words: Words) -> Words | None:
 
 
 def test_every_line_that_is_named_is_followed(tmp_path):
-    """In texts, beside them, and where edits mend; of what it took nothing is left."""
+    """Line numbers move in the message, its place and its repairs; the costs become zero."""
     words = told("(adapters.py:5: return x * SCALE) | or adapters.py:2: SCALE = 2")
     again = retold(tmp_path, f"# By me.\n{DOUBLES}", words)
     assert again is not None
@@ -212,12 +212,12 @@ def test_every_line_that_is_named_is_followed(tmp_path):
     ],
 )
 def test_words_whose_lines_cannot_be_followed_are_not_told_again(tmp_path, message, printed):
-    """It is explained anew: what a submission printed may name lines in any way."""
+    """The copy is explained from scratch, because printed text may name lines in any form."""
     assert retold(tmp_path, f"# By me.\n{DOUBLES}", told(message, printed)) is None
 
 
 def test_a_line_is_quoted_with_its_own_comment(tmp_path):
-    """Words that quote a line with another's comment are not told again."""
+    """An explanation that quotes a line with another student's comment is not reused."""
     text = DOUBLES.replace("* SCALE\n", "* SCALE  # mine\n")
     assert retold(tmp_path, text, told("wrong (adapters.py:5: return x * SCALE)")) is None
 
@@ -228,7 +228,7 @@ def question(name: str, verdicts: bytes) -> ExplanationTask:
 
 
 def test_an_explainer_goes_on_with_what_ended_alike():
-    """What it has learned of the first helps with the others; nobody is idle meanwhile."""
+    """An explainer stays with equal verdicts, where its cache helps, and no explainer is idle."""
     turns = ExplanationQueue(
         question(f"{kind}{n}", kind.encode()) for n in range(3) for kind in "abb"
     )

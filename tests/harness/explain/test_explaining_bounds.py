@@ -1,4 +1,4 @@
-"""Explaining is never slow: what is looked at is counted, and long work looks at a clock."""
+"""Explaining is never slow: comparisons are counted, and long work checks a clock."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.unit
 
 
 def shuffled(tensor: torch.Tensor) -> torch.Tensor:
-    """The same numbers in another order, in the same shape."""
+    """Returns the same values in another order, in the same shape."""
     return tensor.flatten()[torch.randperm(tensor.numel())].view(tensor.shape)
 
 
 @pytest.fixture
 def catalogue() -> KnownMistakes:
-    """Of a course of many exercises, all alike: to double, then to add one."""
+    """The catalogue of a course with 50 equal exercises: double, then add one."""
 
     def steps(_function: object, arguments: Mapping[str, torch.Tensor]) -> Steps:
         return {"doubled": [2 * arguments["x"]]}
@@ -39,7 +39,7 @@ def catalogue() -> KnownMistakes:
 
 
 def wrong_in(*exercises: str) -> dict[str, list[Observation]]:
-    """Two wrong answers to each exercise."""
+    """Returns two wrong answers for each exercise."""
     call = Call("", {"x": torch.arange(1.0, 4.0)})
     return {
         name: [
@@ -55,19 +55,19 @@ def failed_tests(seen: Mapping[str, Sequence[Observation]]) -> dict[str, list[st
 
 
 class Submission:
-    """Doubles rightly, and goes wrong from there; the calls that were made of it are counted."""
+    """A submission that doubles rightly and then goes wrong; it keeps a list of its calls."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
     def ask(self, call: Call) -> Answer:
-        """What it answers, and what it computes on its way."""
+        """Returns the answer with the steps computed before it."""
         self.asked.append(call.adapter)
         return Answer(torch.zeros(3), records=(Record(torch.tensor([2.0, 4.0, 6.0]), ()),))
 
 
 def test_numbers_that_are_met_again_and_again_are_compared_in_no_time():
-    """Two thousand records of a step's numbers, none of them its layout: a day of permutations."""
+    """Records with a step's values in another order must not cost a search over permutations."""
     torch.manual_seed(3)
     step = torch.randn(2, 3, 4, 5, 6, dtype=torch.float64)
     known = KnownSteps({f"step {number}": [step, step.transpose(0, 1)] for number in range(9)})
@@ -78,7 +78,7 @@ def test_numbers_that_are_met_again_and_again_are_compared_in_no_time():
 
 
 def test_many_equal_pieces_are_not_all_compared():
-    """A step that says the same for every head: of its slices a few are looked at."""
+    """A step may be equal for every head; only a few of its slices are compared."""
     step = torch.randn(5, 6, dtype=torch.float64).expand(4, 4, 4, 5, 6)
     known = KnownSteps({"same": [step]})
     records = [shuffled(step[0, 0, 0].float()) for _ in range(100)]
@@ -90,7 +90,7 @@ def test_many_equal_pieces_are_not_all_compared():
 
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 6, 3), (5, 3), (24,)])
 def test_every_layout_is_still_known(shape):
-    """Whatever is ruled out by a few numbers is none."""
+    """The quick check of a few values rules out no right layout."""
     torch.manual_seed(4)
     step = torch.randn(*shape, dtype=torch.float64)
     known = KnownSteps({"it": [step]})
@@ -104,7 +104,7 @@ def test_every_layout_is_still_known(shape):
 
 
 def test_of_a_failed_exercise_one_call_is_repeated(catalogue):
-    """However many of its tests fail; what it shows is true of that call, and told of no other."""
+    """However many tests fail, the steps are shown only with the test whose call was repeated."""
     submission, seen = Submission(), wrong_in("run_0")
     (followed,) = compare_steps(catalogue, submission.ask, seen, failed_tests(seen)).values()
     assert submission.asked == ["run_0"]
@@ -113,7 +113,7 @@ def test_of_a_failed_exercise_one_call_is_repeated(catalogue):
 
 
 def test_of_many_failed_exercises_a_few_are_followed(catalogue):
-    """The first ones: others build on them."""
+    """The first exercises are followed, because later ones build on them."""
     submission, seen = Submission(), wrong_in(*(f"run_{number}" for number in range(50)))
     followed = compare_steps(catalogue, submission.ask, seen, failed_tests(seen))
     assert [*followed] == submission.asked == list(seen)[: len(followed)]
@@ -121,7 +121,7 @@ def test_of_many_failed_exercises_a_few_are_followed(catalogue):
 
 
 def test_after_the_deadline_nobody_is_asked(catalogue):
-    """Words may be missing, and nothing else."""
+    """A late explainer may leave out words, but makes no further call."""
     submission, seen = Submission(), wrong_in("run_0", "run_1")
     over = Deadline.after(0)
     assert compare_steps(catalogue, submission.ask, seen, failed_tests(seen), over) == {}
@@ -130,7 +130,7 @@ def test_after_the_deadline_nobody_is_asked(catalogue):
 
 
 def test_what_was_found_before_the_deadline_is_said(catalogue):
-    """The first exercise is explained though the second takes for ever."""
+    """The first exercise is explained though the second takes too long."""
     submission, seen = Submission(), wrong_in("run_0", "run_1")
     deadline = Deadline.after(3600)
 
@@ -145,7 +145,7 @@ def test_what_was_found_before_the_deadline_is_said(catalogue):
 
 
 def test_a_clock_is_looked_at_between_two_records():
-    """One call alone may leave two thousand."""
+    """One call alone may produce two thousand records."""
     records = [Record(torch.randn(3), ())] * 5
     with pytest.raises(TooLate):
         steps_seen(records, {RESULT: [torch.randn(3)]}, Deadline.after(0))

@@ -1,4 +1,4 @@
-"""What a submission takes and never uses: told where no change of one line mends an exercise."""
+"""Parameters that a submission never uses: named where no edit of one line fixes an exercise."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def attend(q, k, *, mask):
 
 
 def told(folder: Path, text: str, file: str = "model.py", asked: tuple[CheckedCall, ...] = ()):
-    """What is said of a file of which all lines were run."""
+    """Returns the words about a file whose lines were all run."""
     (folder / file).write_text(text)
     lines = {(file, line) for line in range(1, text.count("\n") + 1)}
     found = ignored(EditableSources.below(folder), lines, "adapters.py", asked)
@@ -61,12 +61,12 @@ def test_a_parameter_or_a_result_that_nothing_uses_is_told(tmp_path, text, said)
 
 
 def test_nothing_is_told_where_two_things_are_never_used(tmp_path):
-    """Which of them is at fault, nobody knows."""
+    """It is unknown which of the two is at fault."""
     assert told(tmp_path, IN_A_FUNCTION.replace("mask=None", "mask, scale")) is None
 
 
 def test_nothing_is_told_of_a_function_that_does_nothing(tmp_path):
-    """Others override it."""
+    """Such a function is a hook that others override."""
     assert told(tmp_path, "def hook(x, mask):\n    pass\n") is None
 
 
@@ -76,7 +76,7 @@ def call(is_right: bool, **arguments: object) -> CheckedCall:
 
 
 def test_a_parameter_of_an_adapter_counts_only_where_it_decides(tmp_path):
-    """The assignment names it: a right program need not use the longest sequence."""
+    """The assignment names the parameters, and a right program need not use all of them."""
     adapter = IN_A_FUNCTION.replace("attend", "run_attention")
     decides = (call(True, mask=None), call(False, mask=True))
     assert told(tmp_path, adapter, "adapters.py", decides) == (

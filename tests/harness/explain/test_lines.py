@@ -1,4 +1,4 @@
-"""A failed test points at the line that mends it, or else tells what is right so far."""
+"""The line to change: a failed test points at it, or says which steps are right so far."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run_multihead_self_attention(
 
 
 def astray(adapters: str, **files: str) -> dict[str, str]:
-    """The files of a submission."""
+    """Returns the files of a submission."""
     named = {name.replace("__", "/") + ".py": START + text for name, text in files.items()}
     return {"adapters.py": START + adapters, **named}
 
@@ -226,7 +226,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 
 @pytest.fixture(scope="module")
 def attention_judge() -> Iterator[GradingJob]:
-    """A judge of the attention assignment."""
+    """A grading job of the attention assignment."""
     client = GradingJob(Settings(str(ROOT), 1, (), "adapters.py", 60.0, 1024, "suite"))
     yield client
     client.close()
@@ -234,7 +234,7 @@ def attention_judge() -> Iterator[GradingJob]:
 
 @pytest.fixture
 def judged(attention_judge: GradingJob, tmp_path: Path) -> Callable[[Mapping[str, str]], Grade]:
-    """Grades the files of a submission."""
+    """A function that grades the files of a submission."""
 
     def grade(files: Mapping[str, str]) -> Grade:
         folder = write_files(tmp_path / "submission", files)
@@ -244,14 +244,14 @@ def judged(attention_judge: GradingJob, tmp_path: Path) -> Callable[[Mapping[str
 
 
 def failed(grade: Grade, exercise: str) -> list[Verdict]:
-    """The failed tests of an exercise, at least one."""
+    """Returns the failed tests of an exercise, at least one."""
     found = [v for v in grade.tests if v.exercise == exercise and v.status == "failed"]
     assert found
     return found
 
 
 def marked_line(files: Mapping[str, str]) -> tuple[str, int]:
-    """The line that is marked as the one to be told."""
+    """Returns the file and number of the line with the mark."""
     (marked,) = [
         (file, number)
         for file, text in files.items()
@@ -264,7 +264,7 @@ def marked_line(files: Mapping[str, str]) -> tuple[str, int]:
 @pytest.mark.process
 @pytest.mark.parametrize("kind", rest_slow(WRONG, 3))
 def test_the_line_is_told_in_every_style(judged, kind):
-    """Whatever the layout, and however the code is spread over lines, functions and files."""
+    """Layout does not matter, nor how the code is split into lines, functions and files."""
     mistake, exercise, files = WRONG[kind]
     verdicts = failed(judged(files), exercise)
     assert {(v.where.file, v.where.line) for v in verdicts if v.where} == {marked_line(files)}
@@ -274,7 +274,7 @@ def test_the_line_is_told_in_every_style(judged, kind):
 
 @pytest.mark.process
 def test_of_an_overflow_the_first_line_that_has_it_is_told(judged):
-    """The powers of large numbers, of which the NaN come that other tests meet first."""
+    """The powers of large values overflow first; other tests only notice the NaN that follow."""
     grade = judged(
         astray("""
 def run_softmax(in_features, dim):
@@ -289,7 +289,7 @@ def run_softmax(in_features, dim):
 
 @pytest.mark.process
 def test_in_a_notebook_the_line_is_a_cell_s(attention_judge, tmp_path):
-    """Cells of text do not count."""
+    """Cells of text do not count towards the cell's number."""
     lines = WRONG["an operation in place"][2]["adapters.py"].splitlines(keepends=True)
     sources = [["# Attention\n"], lines[:6], lines[6:]]
     cells = [
@@ -313,7 +313,7 @@ def test_in_a_notebook_the_line_is_a_cell_s(attention_judge, tmp_path):
 
 @pytest.mark.process
 def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
-    """No small change of one line mends both, but a student need not search in what is right."""
+    """No change of one line fixes both, but the student learns which steps are right."""
     _, exercise, files = WRONG["a module in another file"]
     twice = {name: text.replace("self.o.T", "self.o") for name, text in files.items()}
     told = failed(judged(twice), exercise)
@@ -325,9 +325,9 @@ def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
 
 @pytest.mark.process
 def test_the_steps_are_kept_with_their_shapes(judged):
-    """For the report: the reference's beside the submission's, the first wrong one marked.
+    """The report shows the reference's steps beside the submission's and marks the first wrong one.
 
-    Also where a line is told: that it is the one was proved, and what it does is seen here.
+    It does so even where a line is proved, because the steps show what that line computes.
     """
     _, exercise, files = WRONG["a module in another file"]
     grade = judged(files)
@@ -342,7 +342,7 @@ def test_the_steps_are_kept_with_their_shapes(judged):
 
 @pytest.mark.process
 def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(judged):
-    """A program for inputs of three axes has one mistake more: what it raises is not about this."""
+    """The program also rejects inputs without three axes, which is a separate mistake."""
     files = astray("""
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
     batch, queries, features = Q.shape
@@ -361,7 +361,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 
 @pytest.mark.slow
 def test_of_what_raises_no_line_is_told_that_would_break_another_exercise(judged):
-    """Positions get their axis before the tokens: right for heads, not for one axis of several."""
+    """The new axis of the positions suits heads, but not inputs with several leading axes."""
     grade = judged(
         astray("""
 def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
@@ -401,7 +401,7 @@ def run_multihead_self_attention_with_rope(
 
 @pytest.mark.process
 def test_where_no_line_mends_by_itself_none_is_told(judged):
-    """But until where it is right can be told for certain."""
+    """The message still says how far the steps are certainly right."""
     verdicts = failed(
         judged(
             astray("""
@@ -423,7 +423,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 
 @pytest.mark.process
 def test_angles_of_which_one_row_is_right_are_not_right(judged):
-    """Positions are moved, and angles halved: at one position the two make up for each other."""
+    """Positions are shifted and angles halved: at one position the two errors cancel."""
     told = failed(
         judged(
             astray("""
@@ -453,7 +453,7 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     ids=["rounded", "a constant", "a dtype"],
 )
 def test_an_answer_that_is_nearly_right_is_told_as_that_and_as_no_mistake(judged, answer):
-    """A mistake that is right for these inputs explains nothing about them."""
+    """A known mistake whose answer is right for these inputs explains nothing about them."""
     told = failed(
         judged(astray(f"def run_softmax(in_features, dim):\n    return {answer}\n")), "run_softmax"
     )
@@ -464,7 +464,7 @@ def test_an_answer_that_is_nearly_right_is_told_as_that_and_as_no_mistake(judged
 
 @pytest.mark.process
 def test_looking_on_never_decides_a_grade(judged):
-    """A submission that answers rightly when it is looked at was wrong before."""
+    """This submission is right only while it is observed, and its grade stays wrong."""
     grade = judged(
         astray("""
 from torch.utils._python_dispatch import _get_current_dispatch_mode

@@ -1,4 +1,4 @@
-"""What a student reads when an answer is of the wrong kind, shape or value."""
+"""Messages about an answer of the wrong type, shape or value."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HEADS = Adapter(
 
 
 def of_attention(*got: int, q=Q, k=K, v=V) -> list[str]:
-    """What is said when attention returns this shape."""
+    """Returns the message for attention that returns this shape."""
     arguments = {"Q": q, "K": k, "V": v}
     shape = ATTENTION.expected_shape(arguments)
     return wrong_shape(ATTENTION, ATTENTION.result, arguments, shape, got)
@@ -47,7 +47,7 @@ def of_attention(*got: int, q=Q, k=K, v=V) -> list[str]:
 
 @pytest.mark.parametrize("wrong", [0.0, torch.inf, torch.nan])
 def test_an_overflow_in_half_precision_is_asked_after(wrong):
-    """`x.pow(2)` is infinite from 256 on; divided by its root, everything is 0."""
+    """In float16 `x.pow(2)` is infinite from x = 256 on; divided by its root, everything is 0."""
     got = torch.tensor([[wrong, wrong], [1.0, 2.0]], dtype=torch.float16)
     with pytest.raises(AssertionError, match="float16 holds no number above 65504"):
         assert_matches(got, torch.tensor([[0.5, -1.5], [1.0, 2.0]]))
@@ -55,14 +55,14 @@ def test_an_overflow_in_half_precision_is_asked_after(wrong):
 
 @pytest.mark.parametrize(("dtype", "wrong"), [(torch.float32, 0.0), (torch.float16, 0.25)], ids=str)
 def test_other_wrong_numbers_are_no_overflow(dtype, wrong):
-    """Where a number came that is only another one, or in a dtype that holds large ones."""
+    """An ordinary wrong value in float16 is not called an overflow, nor is a 0 in float32."""
     with pytest.raises(AssertionError) as raised:
         assert_matches(torch.tensor([wrong, 0.0], dtype=dtype), torch.tensor([0.5, -1.5]))
     assert "65504" not in str(raised.value)
 
 
 def test_dropout_that_is_on_is_asked_after():
-    """Some numbers are 0, the others are larger by 1 / (1 - p)."""
+    """Some values are 0, and the others are larger by the factor 1 / (1 - p)."""
     want = torch.arange(1.0, 25.0).view(4, 6)
     kept = torch.arange(24).view(4, 6) % 5 > 0
     with pytest.raises(AssertionError, match=r"5 of them are 0, .* by one factor: is dropout on\?"):
@@ -73,13 +73,13 @@ def test_dropout_that_is_on_is_asked_after():
 
 
 def of_heads(*got: int, x=(2, 5, 12), heads: int = 3) -> list[str]:
-    """What is said when multi-head attention returns this shape."""
+    """Returns the message for multi-head attention that returns this shape."""
     arguments = {"num_heads": heads, "x": torch.zeros(x)}
     return wrong_shape(HEADS, HEADS.result, arguments, x, got)
 
 
 def test_a_wrong_shape_is_told_with_the_names_of_its_axes():
-    """Names and numbers of what was wanted, and what came."""
+    """The message gives the expected axes with their sizes, and the shape that was returned."""
     said, *_ = of_attention(2, 9, 9)
     assert said == (
         "run_attention must return shape (... queries d_v), which is [2, 5, 6] with queries=5, "
@@ -106,7 +106,7 @@ def test_a_wrong_shape_is_told_with_the_names_of_its_axes():
     ],
 )
 def test_what_explains_a_wrong_shape_is_said(got, why):
-    """Axes that changed places, are missing or too many, were merged, or are another's."""
+    """Axes may be swapped, missing, superfluous, merged, or another input's."""
     assert why in of_attention(*got)[1]
 
 
@@ -120,18 +120,18 @@ def test_what_explains_a_wrong_shape_is_said(got, why):
     ],
 )  # fmt: skip
 def test_heads_that_were_not_merged_are_recognised(got, why):
-    """Without knowing what a head is: one axis is still two."""
+    """The grader does not know heads: it only sees that one axis is still two."""
     assert why in of_heads(*got)[1]
 
 
 def test_a_half_is_told_where_nothing_else_is_as_long():
-    """Cosines that were not appended to the sines."""
+    """For example, the cosines were not appended to the sines."""
     said = of_heads(3, 5, 6, x=(3, 5, 12))
     assert said[1] == "The axis d_model is 6 long, half of what it should be."
 
 
 def test_a_missing_axis_of_length_one_is_named():
-    """squeeze() is the usual reason."""
+    """`squeeze()` is the usual reason."""
     said = of_attention(2, 6, q=torch.zeros(2, 1, 8))
     assert said[1] == (
         "The axis queries, 1 long here, is missing: squeeze() drops every axis that is 1 long."
@@ -140,12 +140,12 @@ def test_a_missing_axis_of_length_one_is_named():
 
 @pytest.mark.parametrize("got", [(2, 9, 9), (9, 9, 9, 9), (3, 5, 7)])
 def test_a_shape_that_nothing_explains_is_not_explained(got):
-    """To say nothing beats to mislead."""
+    """No explanation is better than a misleading one."""
     assert len(of_attention(*got)) == 1
 
 
 def test_an_axis_that_was_broadcast_is_no_other_axis():
-    """One query became two by broadcasting; that two is also d_v is chance."""
+    """Broadcasting turned one query into two; d_v is also two, by chance."""
     q, k, v = torch.zeros(2, 1, 3), torch.zeros(2, 5, 3), torch.zeros(2, 5, 2)
     assert of_attention(2, 2, 2, q=q, k=k, v=v)[1] == (
         "The axis queries is 1 long here, and came back 2 long: was something broadcast?"
@@ -153,7 +153,7 @@ def test_an_axis_that_was_broadcast_is_no_other_axis():
 
 
 def test_a_shape_that_two_things_explain_is_not_explained():
-    """As many keys as value features: which of the two is it?"""
+    """There are as many keys as value features, so either could explain the shape."""
     said = of_attention(2, 7, 7, k=torch.zeros(2, 7, 8), v=torch.zeros(2, 7, 7))
     assert "queries is as long as" not in "".join(said[1:])
 
@@ -198,7 +198,7 @@ def test_a_shape_that_two_things_explain_is_not_explained():
     ],
 )
 def test_an_answer_that_is_no_tensor_of_the_right_kind_is_described(grade, body, said):
-    """What it is instead, and the next thing to look at."""
+    """The message says what came instead, and where to look next."""
     count = "def run_count(x):\n    return x.numel()\n"
     message = grade(f"import torch\ndef run_double(x):\n    {body}\n{count}")[
         "test_doubles"
@@ -213,14 +213,14 @@ ABOVE_0 = RIGHT + 1
 
 
 def told(answer: torch.Tensor, shows_expected: bool = True) -> list[str]:
-    """What is said of an answer where `RIGHT` was expected."""
+    """Returns the message for an answer where `RIGHT` is expected."""
     comparison = compare(answer, RIGHT, FLOAT32)
     words = difference_in_words("the result", comparison, AXES)
     return [*words, *worst_in_a_table(comparison, shows_expected)]
 
 
 def test_wrong_numbers_are_counted_and_the_worst_are_shown():
-    """How many, by how much, where, and a small table of the worst."""
+    """The message gives their number, the largest error with its index, and a small table."""
     answer = RIGHT.clone()
     answer[0, 1, 2] += 0.5
     answer[1, 3, 0] -= 0.25
@@ -237,14 +237,14 @@ def test_wrong_numbers_are_counted_and_the_worst_are_shown():
 
 
 def test_a_zero_has_no_sign():
-    """A product with a negative number may be -0.0, which is no other number."""
+    """A product with a negative value may be -0.0, which is shown as 0."""
     answer = RIGHT.clone()
     answer[1, 3, 0] = -0.0
     assert told(answer)[-1].split() == ["[1,", "3,", "0]", "2.1", "0", "2.1"]
 
 
 def test_a_hidden_test_does_not_show_what_it_expects():
-    """Its messages reach students, and its inputs may be used again."""
+    """Students read its messages, and its inputs may be used again."""
     header, *rows = told(RIGHT + 1, shows_expected=False)[2:]
     assert header.split() == ["index", "got", "off", "by"]
     assert len(rows) == 5
@@ -260,14 +260,14 @@ def test_a_hidden_test_does_not_show_what_it_expects():
     ],
 )
 def test_wrong_numbers_that_keep_to_a_part_are_placed_there(part, where):
-    """Which tokens, heads or features are wrong tells what to look at."""
+    """The wrong tokens, heads or features tell the student where to look."""
     answer = RIGHT.clone()
     answer[part] += 1
     assert any(line.startswith(where) for line in told(answer))
 
 
 def test_rows_of_nan_are_told_as_rows():
-    """How many rows, along which axis, and from which on; and what makes them."""
+    """The message counts the rows, names their axis and the first one, and lists usual causes."""
     answer = RIGHT.clone()
     answer[:, 2] = float("nan")
     assert told(answer) == [
@@ -282,12 +282,12 @@ def test_rows_of_nan_are_told_as_rows():
 
 
 def test_nothing_but_nan_is_told_in_a_few_words():
-    """There is no first row to look for."""
+    """If every row is NaN, the first one says nothing."""
     assert told(RIGHT * float("nan"))[0] == "every value is NaN"
 
 
 def test_truth_values_have_no_size_of_an_error():
-    """Nobody is off by one in a mask."""
+    """A mask's value cannot be off by 1."""
     want = torch.ones(3, 3).tril().bool()
     comparison = compare(want.T, want, FLOAT32)
     assert difference_in_words("the result", comparison, ("seq", "seq")) == [
@@ -298,7 +298,7 @@ def test_truth_values_have_no_size_of_an_error():
 
 
 def test_infinite_numbers_are_told_apart_from_nan():
-    """They come of other things."""
+    """Infinite values have other causes."""
     answer = RIGHT.clone()
     answer[0, 0, 0] = float("inf")
     assert "1 are infinite, the first at index [0, 0, 0]" in told(answer)[1]
@@ -320,13 +320,13 @@ def test_infinite_numbers_are_told_apart_from_nan():
     ],
 )
 def test_the_headline_says_what_is_wrong_without_numbers(answer, said):
-    """It is the same for every case, and true of each value that it is about."""
+    """The headline is the same for every case, and true of every value it speaks of."""
     comparison = compare(answer, ABOVE_0, FLOAT32)
     assert headline("the result", comparison, ("batch", "queries", "d_v")) == said
 
 
 def test_the_headline_says_from_where_on_values_are_wrong():
-    """Positions that are off by something show so."""
+    """Shifted positions typically show up this way."""
     answer = RIGHT.clone()
     answer[:, 1:] = answer[:, 1:].sin() + 5
     assert told(answer)[0] == "wrong from index 1 of queries on"
@@ -344,7 +344,7 @@ def test_a_place_is_not_told_where_the_rest_is_only_just_within_the_tolerance():
 
 
 def test_leading_axes_are_counted_where_there_are_several():
-    """A batch and heads have no name of their own."""
+    """The batch axis and the heads axis have no names of their own in `...`."""
     assert axis_names(tensor_type("... seq d"), 4) == (
         "the first leading axis", "the second leading axis", "seq", "d",
     )  # fmt: skip
@@ -352,7 +352,7 @@ def test_leading_axes_are_counted_where_there_are_several():
 
 @pytest.mark.process
 def test_a_public_test_shows_what_it_expected_and_a_hidden_one_does_not(grade):
-    """By the judge's own hand."""
+    """This also holds when the judge itself grades the submission."""
     code = "def run_double(x):\n    return 3 * x\n\ndef run_count(x):\n    return x.numel()\n"
     graded = grade(code)
     assert "expected" in graded["test_doubles"].message
@@ -362,7 +362,7 @@ def test_a_public_test_shows_what_it_expected_and_a_hidden_one_does_not(grade):
 
 @pytest.mark.process
 def test_every_comparison_is_measured_with_its_spread(grade):
-    """How many are off, of how many, and which is the worst: right answers as well."""
+    """Also for a right answer, the measurement counts wrong values, all values and the worst."""
     right = grade()["test_doubles"].measurement
     assert (right.wrong, right.total, len(right.worst)) == (0, 6, 2)
     code = "def run_double(x):\n    y = 2 * x\n    y[..., -1] += 1\n    return y\n"

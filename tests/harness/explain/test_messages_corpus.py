@@ -1,4 +1,4 @@
-"""What a tutor would say of a slip is what is said: a sample of the corpus of slips."""
+"""A sample of the corpus of slips: the messages say what a tutor would say."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLE = (
 
 
 def test_every_slip_of_the_corpus_fits_its_program():
-    """At least 250, each with a sentence and a line."""
+    """The corpus has at least 250 slips, each with a sentence and a line."""
     corpus = load()
     assert len(corpus) >= 250
     assert len({told.slip.kind for told in corpus}) >= 100
@@ -34,7 +34,7 @@ def test_every_slip_of_the_corpus_fits_its_program():
 @pytest.mark.process
 @pytest.mark.parametrize("sample", rest_slow([SAMPLE[::5], SAMPLE], [SAMPLE[::5]]), ids=len)
 def test_a_sample_is_told_as_a_tutor_would(sample):
-    """The sentence and the line, and nothing that leads elsewhere."""
+    """The message has the tutor's sentence and line, and nothing that misleads."""
     reads = in_class([told for told in load() if told.slip.id in sample], jobs=1)
     outcomes = {one.told.slip.id: one.outcome for one in reads}
     assert len(outcomes) == len(sample)

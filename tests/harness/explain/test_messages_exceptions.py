@@ -1,4 +1,4 @@
-"""What a student reads when code raises: what, on which line, with what, and what it means."""
+"""Messages about code that raises: the exception, the line, its operands and the meaning."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Net(nn.Module):
 
 
 def submission(body: str) -> str:
-    """A submission whose `run_double` has this body; its argument x is float32[2, 3]."""
+    """Returns a submission whose `run_double` has this body; its argument x is float32[2, 3]."""
     indented = textwrap.indent(textwrap.dedent(body).strip(), "    ")
     return f"{MODULE}\ndef run_double(x):\n{indented}\n\ndef run_count(x):\n    return x.numel()\n"
 
 
 def message_of(grade, body: str, **files: str) -> str:
-    """What is said of such a submission, for the first test."""
+    """Returns the message of the first test for such a submission."""
     verdict = grade(submission(body), **files)["test_doubles"]
     assert verdict.status == "error", verdict.message
     return verdict.message
@@ -55,7 +55,7 @@ RAISED = [
         "The test called run_double(x=float32[2, 3]).",
     ),
     ("return Net(5)(x, None)", "The layer takes vectors of 5 features, and these have 3."),
-    # Only the operation that raised counts, and torch may turn a product round.
+    # Only the operation that raised counts; torch may report the transposed product.
     ("return nn.functional.linear(x, torch.ones(4, 3)) @ x", "one is 4 long, the other 2."),
     ("return nn.Parameter(x) @ torch.ones(7, 2, 4)", "one is 2 long, the other 3."),
     ("return x + torch.zeros(max(2, 5), max(3, 3))", "two axes that meet are 2 and 5 long."),
@@ -261,34 +261,34 @@ RAISED = [
     ("body", "said"), rest_slow([(body, said) for body, *said in RAISED], 2, rows=True)
 )
 def test_what_was_raised_is_explained(grade, body, said):
-    """One realistic failure of each kind, with the texts that its message holds."""
+    """Each row is one realistic failure, with the texts that its message must contain."""
     message = message_of(grade, body)
     for text in said:
         assert text in message, message
 
 
 def test_a_part_of_a_shape_is_not_taken_for_the_whole(grade):
-    """`x.shape[1:]` has one part, and x two axes: how many must be there is not said."""
+    """`x.shape[1:]` has one entry, though x has two axes: the message gives no count of axes."""
     message = message_of(grade, "seq, d = x.shape[1:]\nreturn x")
     assert "not enough values to unpack (expected 2, got 1)" in message
     assert "apart" not in message
 
 
 def test_the_call_of_the_test_is_shown_by_shapes(grade):
-    """The numbers in the inputs would say nothing; their shapes do."""
+    """The message gives the shapes of the inputs, because their values explain nothing."""
     assert message_of(grade, "return x.nothing").endswith(
         "The test called run_double(x=float32[2, 3])."
     )
 
 
 def test_the_first_line_is_whole_in_itself(grade):
-    """Summaries show it alone: kind, text and place."""
+    """Summaries show this line alone, so it names the exception, its text and its place."""
     first, *_ = message_of(grade, "return x.reshape(7)").splitlines()
     assert first == ("RuntimeError: shape '[7]' is invalid for input of size 6 (adapters.py:15)")
 
 
 def test_no_page_of_frames_is_shown(grade):
-    """The line is the submission's own innermost one, however deep in torch it was raised."""
+    """The message shows only the submission's innermost line, however deep torch raised."""
     message = message_of(grade, "return nn.Sequential(nn.Linear(5, 5))(x)")
     assert "site-packages" not in message
     assert "Traceback" not in message
@@ -297,7 +297,7 @@ def test_no_page_of_frames_is_shown(grade):
 
 @pytest.mark.parametrize("call", ["breakpoint()", "import pdb; pdb.set_trace()"])
 def test_a_forgotten_breakpoint_is_named_by_its_own_line(grade, call):
-    """A debugger gives up one line later."""
+    """The debugger raises one line later, but the message names the line of the breakpoint."""
     verdict = grade(submission(f"y = x\n{call}\n\ny = y + 1\nreturn y"))["test_doubles"]
     assert verdict.where.line == 16
     assert "BdbQuit: a debugger was started (adapters.py:16)" in verdict.message
@@ -305,7 +305,7 @@ def test_a_forgotten_breakpoint_is_named_by_its_own_line(grade, call):
 
 
 def test_an_adapter_with_other_parameters_is_told_how_it_is_called(grade):
-    """Nothing of the submission ran: there is no line, but there is its signature."""
+    """No code of the submission ran, so the message shows the adapter's signature, not a line."""
     code = "def run_double(inputs, scale=2):\n    return scale * inputs\n"
     message = grade(code)["test_doubles"].message
     assert "TypeError: run_double() got an unexpected keyword argument 'x'" in message
@@ -313,7 +313,7 @@ def test_an_adapter_with_other_parameters_is_told_how_it_is_called(grade):
 
 
 def test_what_was_printed_just_before_is_shown(grade):
-    """The last lines of this call alone, marked as the submission's own, without control codes."""
+    """The message quotes the last lines that this call printed, without control codes."""
     message = message_of(
         grade,
         r"""
@@ -328,7 +328,7 @@ def test_what_was_printed_just_before_is_shown(grade):
 
 
 def test_what_was_printed_in_another_call_is_not_shown(grade):
-    """Each message has its own call's output, and none where nothing was printed."""
+    """A message quotes the output of its own call, and nothing if that call printed nothing."""
     graded = grade(submission("if x.ndim == 2:\n    print('mine')\nraise ValueError('no')"))
     assert "| mine" in graded["test_doubles"].message
     assert "Printed" not in graded["test_doubles_any_shape[(4,)]"].message
@@ -338,21 +338,21 @@ def test_what_was_printed_in_another_call_is_not_shown(grade):
     ("end", "status"), [("import os; os._exit(3)", "crashed"), ("while True: pass", "timeout")]
 )
 def test_what_was_printed_before_a_crash_or_a_timeout_is_shown(grade, end, status):
-    """It is often the only thing that tells how far the code came."""
+    """The output is often the only evidence of how far the code got."""
     verdict = grade(submission(f"print('step 1')\n{end}"))["test_doubles"]
     assert verdict.status == status
     assert verdict.message.endswith("Printed just before:\n    | step 1")
 
 
 def test_a_flood_of_output_is_cut(grade):
-    """The end is shown, and of long lines the beginning."""
+    """The message keeps the last lines of the output and the beginning of each long line."""
     message = message_of(grade, "print('x' * 500)\nprint('y\\n' * 5000)\nraise ValueError('no')")
     assert len(message) < 1000
     assert message.count("    | y") == 10
 
 
 def test_folders_of_this_machine_are_in_none_of_it(grade):
-    """Neither in the text nor in what was printed."""
+    """Neither the exception's text nor the quoted output names a folder of this machine."""
     message = message_of(
         grade, "print(__file__)\nname = __file__\nraise ValueError(name + str(len(name)))"
     )
@@ -374,7 +374,7 @@ def test_folders_of_this_machine_are_in_none_of_it(grade):
     ],
 )
 def test_a_syntax_error_shows_its_line_and_a_caret(grade, code, said):
-    """Where the reader has to look, in the file and in the line."""
+    """The message shows the wrong source line, with a caret below the wrong place."""
     message = grade(code).grade.message
     for text in said:
         assert text in message, message
@@ -390,13 +390,13 @@ def test_a_syntax_error_shows_its_line_and_a_caret(grade, code, said):
     ],
 )
 def test_an_import_that_fails_says_whether_a_file_or_a_package_is_missing(grade, code, said):
-    """A module of one's own that was not handed in is no missing package."""
+    """A module of the student's own that was not handed in is not called a missing package."""
     message = grade(code, parts____init___py="a = 1\n").grade.message
     assert said in message, message
 
 
 def test_a_checker_s_own_words_are_never_shown(grade):
-    """A submission may check its own annotations; a wrong one is explained as just that."""
+    """A submission may use beartype; the message explains the wrong annotation in plain words."""
     code = """
     from beartype import beartype
 
@@ -414,7 +414,7 @@ def test_a_checker_s_own_words_are_never_shown(grade):
 
 @pytest.mark.unit
 def test_jaxtyping_s_words_are_never_shown_either():
-    """They are switched off where submissions run, unless one switches them on again."""
+    """jaxtyping's checks are off in workers, but a submission may switch them on again."""
     text = (
         "Type-check error whilst checking the parameters of attention.scores.\n"
         "The problem arose whilst typechecking parameter 'Q'.\n"
@@ -430,7 +430,7 @@ def test_jaxtyping_s_words_are_never_shown_either():
 
 
 def hostile_texts() -> list[str]:
-    """Texts made of what the patterns look for, repeated until a matcher might lose its way."""
+    """Returns texts of words from the patterns, repeated to provoke slow matching."""
     generator = random.Random(0)
     pieces = {
         word
@@ -446,7 +446,7 @@ def hostile_texts() -> list[str]:
 
 @pytest.mark.unit
 def test_no_text_of_a_submission_confuses_the_judge():
-    """Whatever an exception says of itself: an explanation or none, and at once."""
+    """Whatever an exception's text says, the judge returns an explanation or None without delay."""
     for text in hostile_texts():
         for name in ("RuntimeError", "TypeError", "EinopsError", "TypeCheckError", text[:100]):
             frames = (Frame(text[:300], 1, text[:100], text[:300]),)
@@ -459,6 +459,6 @@ def test_no_text_of_a_submission_confuses_the_judge():
 @pytest.mark.unit
 @pytest.mark.parametrize("expression", ["", "-" * 299 + "x", "(" * 299, "x @", "x; y", "\0"])
 def test_an_expression_that_a_worker_made_up_tells_nothing(expression):
-    """It is parsed by the explainer, which goes on."""
+    """The explainer parses an invented expression without an error and learns nothing from it."""
     operation = Operation.of(Raised("RuntimeError", "", expression=expression))
     assert (operation.name, operation.operands, operation.shapes()) == ("", [], None)

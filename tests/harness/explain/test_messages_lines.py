@@ -1,4 +1,4 @@
-"""Which line a message points to where none raised: what returned it, converted it, cut it off."""
+"""The line in a message where nothing raised: it returned, converted or detached the result."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit
 
-FIRST = 4  # the line of `run`'s first statement in a program of these
+FIRST = 4  # The line number of the first statement of `run` in these programs.
 
 
 @pytest.fixture
 def program(tmp_path):
-    """The function `run(x)` of a file `own.py`, which is the submission's own."""
+    """A function that loads `run(x)` from a file `own.py`, which counts as the submission's own."""
 
     def load(text: str):
         source = f"import torch\nfrom torch import nn\ndef run(x):\n{text}\n"
@@ -36,7 +36,7 @@ def program(tmp_path):
 
 
 def traced(function, what: Traced, root: Path) -> int | None:
-    """The line that is behind what the function makes of float32[2, 3]."""
+    """Returns the line that is behind the function's result for float32[2, 3]."""
     wanted = {"wrt": ("x",), "cotangent": torch.ones(2, 3)} if what is Traced.GRADIENT else {}
     call = Call("run", {"x": torch.ones(2, 3)}, trace=what, **wanted)
     answer = perform(function, call, root)
@@ -68,12 +68,12 @@ def traced(function, what: Traced, root: Path) -> int | None:
     ],
 )
 def test_the_line_that_made_a_result_what_it_is_is_found(program, tmp_path, body, what, line):
-    """A conversion, a return, a place where the gradient ends: not where it is noticed."""
+    """It is the line that converts, returns or cuts the gradient, not the line that notices it."""
     assert traced(program(body), what, tmp_path) == line
 
 
 def test_a_verdict_tells_nothing_of_a_shape_that_was_graded():
-    """What it was asked for is told only of inputs that everybody has."""
+    """The expected shape is shown only for public inputs."""
     about = "One row for each."
     test = Test("test", "run", Aspect.VALUES, 1.0, Visibility.PUBLIC, about)
     with pytest.raises(WrongForm) as caught:
@@ -84,7 +84,7 @@ def test_a_verdict_tells_nothing_of_a_shape_that_was_graded():
 
 
 RAISING = [
-    # What is raised in one line, and the line that is to be mended.
+    # Programs that raise in one line, and the line that must change.
     ("    return nn.Linear.x", None),
     ("    return Net().y(x)\nclass Net:\n    def y(self, x):\n        return x @ self.w\n"
      "    w = None", None),
@@ -118,7 +118,7 @@ RAISING = [
 
 @pytest.mark.parametrize(("body", "line"), RAISING)
 def test_what_is_raised_elsewhere_is_traced_to_the_line_to_mend(program, tmp_path, body, line):
-    """A misspelt method, a function that was not called, one that returns nothing; or no line."""
+    """For example a misspelt method, a function that is not called, or one that returns nothing."""
     function = program(body)
     try:
         function(torch.ones(2, 3))

@@ -1,4 +1,4 @@
-"""Which line is told for a result of another dtype, where a module computes in float32."""
+"""The line for a result with a wrong dtype, in a module that computes in float32."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def program(tmp_path_factory):
     ],
 )
 def test_the_line_is_one_at_which_the_input_becomes_so(program, function, line):
-    """Norms and angles are computed in float32 on purpose: what is missing is the way back."""
+    """Norms and angles use float32 on purpose, so the conversion back is missing."""
     with Tracer(Path(program.__file__).parent) as tracer:
         result = getattr(program, function)(torch.ones(3, dtype=torch.float16))
     assert result.dtype is torch.float32

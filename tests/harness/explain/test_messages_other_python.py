@@ -1,4 +1,4 @@
-"""Code for another Python than the one that grades is told as that, and nothing else is."""
+"""Code for another Python version than the grader's: the message says so, and only then."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WRONG_ANYWHERE = [
 
 
 def wanted(source: str) -> str:
-    """What is said of a line, with what the parser says of it."""
+    """Returns the Python version that a line needs, found with the parser's message."""
     said = "invalid syntax"
     try:
         ast.parse(source)
@@ -58,17 +58,17 @@ def wanted(source: str) -> str:
 @OLDER
 @pytest.mark.parametrize("source", NEWER)
 def test_a_newer_python_is_named_where_the_line_is_right_in_it(source):
-    """Without what is new in it, this Python takes the line."""
+    """This Python accepts the line without its new syntax."""
     assert wanted(source) == NEWER[source]
 
 
 @pytest.mark.parametrize("source", PYTHON_2)
 def test_python_2_is_named(source):
-    """No Python 3 takes an exception and a variable with a comma between them."""
+    """No Python 3 accepts a comma between an exception and a variable."""
     assert wanted(source) == "Python 2"
 
 
 @pytest.mark.parametrize("source", WRONG_ANYWHERE)
 def test_a_slip_is_code_for_no_other_python(source):
-    """Quotes that do not match, brackets of the wrong kind, a forgotten parenthesis."""
+    """Mismatched quotes, wrong brackets and a forgotten parenthesis are wrong in every version."""
     assert wanted(source) == ""

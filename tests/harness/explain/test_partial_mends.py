@@ -1,4 +1,4 @@
-"""A line is told of the tests that it makes right, each asked; the others keep their own cause."""
+"""Lines that fix some tests: each test is tried, and the others keep their own cause."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TWO_FAULTS = {
 
 
 def failed(grade, program):
-    """The tests of `run_double` that failed, by name."""
+    """Returns the tests of `run_double` that failed, by name."""
     return {
         verdict.id.rpartition("::")[2]: verdict
         for verdict in grade(program + COUNT).grade.tests
@@ -27,7 +27,7 @@ def failed(grade, program):
 
 
 def test_what_one_line_makes_right_altogether_is_told_so(grade):
-    """Also the gradient, which is asked for with the edit."""
+    """The gradient test is also tried with the edit."""
     told = failed(grade, "def run_double(x):\n    return 3 * x\n")
     assert "test_gradient" in told
     assert all(" alone fixes the exercise." in one.message for one in told.values())
@@ -36,7 +36,7 @@ def test_what_one_line_makes_right_altogether_is_told_so(grade):
 
 @pytest.mark.parametrize("fault", [*TWO_FAULTS][:2])
 def test_a_test_that_stays_wrong_with_the_edit_is_another_cause(grade, fault):
-    """It hears of no line that would not make it right."""
+    """Its message names no line, because no edit makes it right."""
     told = failed(grade, "def run_double(x):\n" + TWO_FAULTS[fault])
     apart = told.pop("test_gradient" if "gradient" in fault else "test_leaves_its_input_alone")
     tried = "fixes this test.\n    "
@@ -52,7 +52,7 @@ def test_a_test_that_stays_wrong_with_the_edit_is_another_cause(grade, fault):
 
 
 def test_beside_a_test_that_crashes_no_line_fixes_the_exercise(grade):
-    """No edit is tried for it."""
+    """No edit is tried for a test that crashes."""
     crashes = "    if x.requires_grad:\n        os.abort()\n"
     told = failed(grade, f"import os\n\ndef run_double(x):\n{crashes}    return 3 * x\n")
     mended = [one.message for one in told.values() if "fixes" in one.message]
@@ -61,6 +61,6 @@ def test_beside_a_test_that_crashes_no_line_fixes_the_exercise(grade):
 
 
 def test_of_an_edit_of_two_lines_none_is_said_to_suffice_alone(grade):
-    """Whoever changes the first of them only is as wrong as before."""
+    """A student who changes only the first line is as wrong as before."""
     told = failed(grade, "def run_double(x):\n" + TWO_FAULTS["a factor that stands twice"])
     assert not [one for one in told.values() if "alone fixes" in one.message]

@@ -1,4 +1,4 @@
-"""Calls are repeated to see their steps only where an exercise is wrong, and once."""
+"""Recorded calls: the explainer repeats one call of each wrong exercise to see its steps."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ pytestmark = pytest.mark.process
 
 
 class CountedCalls:
-    """Asks a session, and counts the recorded calls."""
+    """A session's calls, with a list of those that were recorded."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.recorded: list[str] = []
 
     def ask(self, call: Call) -> Reply:
-        """What the submission answers."""
+        """Returns the submission's answer."""
         if call.record:
             self.recorded.append(call.adapter)
         return self._session.ask(call)
 
 
 def recorded_calls(folder: Path, adapters: str) -> list[str]:
-    """The exercises whose calls are repeated when attention is graded and explained."""
+    """Returns the exercises whose calls the explainer of attention repeats."""
     write_files(folder, astray(adapters))
     recorded: list[str] = []
 
@@ -60,7 +60,7 @@ def recorded_calls(folder: Path, adapters: str) -> list[str]:
 
 
 def test_it_costs_nothing_when_every_test_passes(tmp_path):
-    """No call is repeated for a submission that is right; of each wrong exercise, one is."""
+    """A right submission costs no repeated call, and a wrong exercise costs one."""
     unscaled = ATTEND.replace(" / math.sqrt(q.shape[-1])", "")
     assert recorded_calls(tmp_path / "right", ATTEND) == []
     assert recorded_calls(tmp_path / "wrong", unscaled) == [SDPA]

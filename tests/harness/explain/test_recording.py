@@ -1,4 +1,4 @@
-"""What a recorded call shows of its way, and what the judge makes of records, also of lies."""
+"""Records of a call's steps: their content, and what the judge makes of true and false ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.unit
 
 
 def test_records_cross_as_they_are(tmp_path):
-    """The judge sees each result, of operations and of functions, and the lines behind it."""
+    """The judge receives the result of each operation and function, and the lines behind it."""
     records = recorded(
         tmp_path,
         {"x": torch.arange(3.0)},
@@ -46,7 +46,7 @@ def test_records_cross_as_they_are(tmp_path):
 
 
 def test_of_a_call_without_tensors_whole_numbers_are_recorded(tmp_path):
-    """What variables hold after each line, and what is returned: counting has no operations."""
+    """Counting uses no torch operations, so variables and the returned value are recorded."""
     source = "def run(n):\n    total = 3 * n\n    if n:\n        total += 1\n    return total\n"
     records = recorded(tmp_path, {"n": 1 << 40}, outer=source)
     total = 3 << 40
@@ -55,21 +55,21 @@ def test_of_a_call_without_tensors_whole_numbers_are_recorded(tmp_path):
 
 
 def test_complex_numbers_are_recorded_as_pairs(tmp_path):
-    """Code that turns pairs by complex numbers has its steps in them."""
+    """Code that rotates pairs with complex numbers has its steps in them."""
     source = "import torch\ndef run(x):\n    return torch.complex(x, -x).conj()\n"
     *_, last = recorded(tmp_path, {"x": torch.tensor([1.0, 2.0])}, outer=source)
     assert last.value.tolist() == [[1, 1], [2, 2]]
 
 
 def test_memory_that_nobody_wrote_to_is_zero_in_a_recorded_call(tmp_path):
-    """Whatever was there before would be taken for something that was computed."""
+    """Old content of that memory would look like computed values."""
     source = "import torch\ndef run(x):\n    y = torch.empty(2000)\n    y[::2] = 1\n    return y\n"
     *_, last = recorded(tmp_path, {"x": torch.ones(1)}, outer=source)
     assert set(last.value.tolist()) == {0, 1}
 
 
 def test_who_else_follows_the_lines_goes_on_after_a_recorded_call(tmp_path):
-    """A debugger or a measurement of coverage may have come first, at home."""
+    """At home a debugger or a coverage tool may already have set a trace function."""
     before = sys.gettrace()
     seen: list[str] = []
 
@@ -99,7 +99,7 @@ CLAIMS = [
 
 @pytest.mark.parametrize("stack", [(), LINES[:1], LINES])
 def test_whatever_a_worker_claims_following_its_steps_raises_nothing(stack):
-    """Records are the worker's to invent, and the explainer is the one who would be lost."""
+    """A worker may invent its records, and an exception would cost the explainer."""
     numbers = {"first": [torch.tensor(40.0)], "second": [torch.tensor(50.0)]}
     tensors = {"first": [CLAIMS[0]], "second": [CLAIMS[0].exp()]}
     known = [numbers | {"result": [torch.tensor(90.0)]}, tensors | {"result": [CLAIMS[0].sin()]}]
@@ -121,7 +121,7 @@ def test_whatever_a_worker_claims_following_its_steps_raises_nothing(stack):
     ],
 )
 def test_steps_have_the_shapes_of_the_submission_s_own_tensors(tmp_path, source, shape):
-    """Torch multiplies a batch of matrices as one large one: no line of a student's says so."""
+    """torch multiplies a batch of matrices as one large matrix; the student wrote no such shape."""
     x, w = torch.randn(2, 7, 4), torch.randn(8, 4)
     code = f"import torch\n\ndef run(x, w):\n    y = {source}\n    return y.sum()\n"
     records = recorded(tmp_path, {"x": x, "w": w}, attention=code)
@@ -133,14 +133,14 @@ def test_steps_have_the_shapes_of_the_submission_s_own_tensors(tmp_path, source,
     ("count", "numbers"), [(1, MAX_NUMBERS + 1), (MAX_TOGETHER // MAX_NUMBERS + 1, MAX_NUMBERS)]
 )
 def test_records_that_hold_more_than_they_may_are_refused(count, numbers):
-    """The judge looks each of them up many times over: that must end."""
+    """The judge reads each record many times, so their size has a limit."""
     records = [Record(torch.zeros(numbers), LINES)] * count
     with pytest.raises(BadFrame, match="more numbers than they may"):
         records_from_json(records_as_json(records), values_of(records))
 
 
 def test_parameters_that_are_not_loaded_are_told_with_the_line(tmp_path):
-    """Not where another load, or an assignment, sets them; nor buffers that no state dict has."""
+    """Parameters set by another load or an assignment are not listed, nor are buffers."""
     source = (
         "import torch\n\ndef run(w):\n"
         "    layer = torch.nn.Linear(2, 2)\n    layer.register_buffer('table', torch.ones(1))\n"
@@ -160,12 +160,12 @@ def test_parameters_that_are_not_loaded_are_told_with_the_line(tmp_path):
 
 
 def recorded(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
-    """What crosses of a recorded call of `run`, which files share."""
+    """Returns the decoded records of a call of `run`; the files share one namespace."""
     return answered(folder, arguments, **sources).records
 
 
 def answered(folder: Path, arguments: dict[str, Any], **sources: str) -> Answer:
-    """The answer that crosses of a recorded call of `run`, which files share."""
+    """Returns the decoded answer of a recorded call of `run`; the files share one namespace."""
     space: dict[str, Any] = {}
     for name, source in sources.items():
         file = folder / f"{name}.py"
@@ -181,12 +181,12 @@ def _reader(data: bytes) -> Callable[[int], bytearray]:
 
 
 def record(value: torch.Tensor, line: int = 1) -> Record:
-    """What a line of a submission computed."""
+    """Returns a record of a value that a line of a submission computed."""
     return Record(value, (Line("mine.py", line, ""),))
 
 
 def test_a_square_step_upside_down_is_not_the_step():
-    """Axes of one length tell no layout apart: another order of them is another step."""
+    """Axes of one length cannot identify a layout, so another order of them is another step."""
     mask = torch.ones(7, 7).tril() * torch.rand(7, 7)
     wrong = {"mask": [mask], "result": [torch.randn(3)]}
     for other in (mask.T, mask.flip(0), mask.flip(0, 1)):
@@ -195,7 +195,7 @@ def test_a_square_step_upside_down_is_not_the_step():
 
 
 def test_a_step_is_not_there_while_its_value_is_multiplied_on():
-    """By chance of sizes, raw scores may be equal to the scaled ones of the reference."""
+    """Unscaled scores may equal the reference's scaled ones by chance of the sizes."""
     scaled = torch.randn(3, 4)
     wrong = {"scaled": [scaled], "result": [torch.randn(3)]}
     for on in (scaled / 2, scaled.double() * 3):
@@ -205,7 +205,7 @@ def test_a_step_is_not_there_while_its_value_is_multiplied_on():
 
 
 def test_a_step_is_there_when_every_slice_of_it_is():
-    """Code that goes head by head never has the whole; one row of it is not the step."""
+    """Code that loops over heads never has the whole step, and one slice is not the step."""
     heads = torch.randn(3, 4, 5)
     wrong = {"scores": [heads], "result": [torch.randn(3)]}
     rows = [record(head, line) for line, head in enumerate(heads)]
@@ -214,7 +214,7 @@ def test_a_step_is_there_when_every_slice_of_it_is():
 
 
 def test_a_step_with_the_numbers_of_an_earlier_one_is_in_doubt():
-    """Scaling by 1 leaves the scores as they are: who has these may not have scaled them."""
+    """Scaling by 1 changes no score, so equal scores do not prove that the program scales."""
     scores = torch.randn(4, 5)
     wrong = {"scores": [scores], "scaled": [scores.clone()], "weights": [scores.softmax(-1)]}
     told = {one.name: one.right for one in steps_seen([record(scores)], wrong)}
@@ -226,17 +226,17 @@ ROLES = {"queries": [QUERIES], "keys": [KEYS], "values": [VALUES], "result": [to
 
 
 def rightly_seen(*records: Record) -> list[str]:
-    """The steps of projections that count as right."""
+    """Returns the steps of projections that count as right."""
     return [one.name for one in steps_seen(records, ROLES) if one.right]
 
 
 def on(value: torch.Tensor, *sources: str) -> Record:
-    """What was computed on a line, the outermost line first."""
+    """Returns a record of a value that was computed on a line; the outermost line comes first."""
     return Record(value, tuple(Line("mine.py", 1, source) for source in sources))
 
 
 def test_steps_that_stand_in_each_other_s_variables_are_not_right():
-    """Whoever reads that the keys are right looks for the mistake elsewhere."""
+    """A student who reads that the keys are right would look for the mistake elsewhere."""
     at_once = "q, k, v = (x @ weights.T).chunk(3, dim=-1)"
     swapped = [on(one, at_once) for one in (QUERIES, VALUES, KEYS)]
     assert rightly_seen(*swapped) == ["queries"]
@@ -247,7 +247,7 @@ def test_steps_that_stand_in_each_other_s_variables_are_not_right():
 
 
 def test_a_step_may_have_whatever_name_while_no_other_is_in_its_place():
-    """Scores that are scaled are still called scores; and many a variable is called x."""
+    """Scaled scores are still called scores, and many variables are called x."""
     named = [on(QUERIES, "q = x @ W"), on(KEYS, "q = q @ U"), on(VALUES, "x = x @ V")]
     assert rightly_seen(*named) == ["queries", "keys", "values"]
     in_order = [on(one, "q, k, v = project(x)", "return x") for one in (QUERIES, KEYS, VALUES)]

@@ -1,4 +1,4 @@
-"""Which of the edits that mend is told, and when none is: to say nothing beats to mislead."""
+"""The choice among edits that fix a program, or none: silence is better than a wrong hint."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _sources(tmp_path):
 
 
 def mends(*wanted: str, exercises: frozenset[str] = FIRST) -> list[RepairEdit]:
-    """Edits of the program, each by the line that it makes of one."""
+    """Returns edits of the program, each by the line that it produces."""
     found = {}
     for edit in edits_of(PROGRAM):
         line = edit.applied(PROGRAM).splitlines()[edit.line - 1].strip()
@@ -100,31 +100,31 @@ DROPPED = "return [(0, length)]"
 
 
 def test_a_condition_that_matters_is_told(sources):
-    """Its contrary makes right what no other change does."""
+    """Only the opposite condition makes this program right."""
     choice = chosen(mends(CONTRARY), sources, ADAPTERS)
     assert choice is not None
     assert choice.places[0].source.endswith("if length > 1 else [(0, length)]")
 
 
 def test_a_condition_that_only_keeps_calls_from_what_is_wrong_is_not_told(sources):
-    """Where all is right without asking, what is wrong stands behind the condition."""
+    """If the program is right without the condition, the error is in the code behind it."""
     assert chosen(mends(CONTRARY, DROPPED), sources, ADAPTERS) is None
 
 
 def test_queries_and_keys_that_stand_in_order_are_not_to_be_exchanged(sources):
-    """That makes up for an exchange elsewhere, which no edit undid."""
+    """Such a swap only compensates for another swap, which no edit undid."""
     assert chosen(mends("return scores(k, q)"), sources, ADAPTERS) is None
 
 
 def test_a_line_of_its_own_comes_before_one_of_several_that_are_the_same(sources):
-    """Lines that are written several times are meant to be the same."""
+    """Lines that are repeated are meant to be equal."""
     choice = chosen(mends("q * 3,", "k * 3,"), sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["k * 2,", "q * 2,"]
 
 
 def test_a_variable_that_is_another_s_second_name_is_likelier(sources):
-    """Nobody gives a value a second name for nothing: something was to be done to it."""
+    """A plain second name for a value hints at a forgotten operation."""
     forgotten = "weights = parts.softmax(-1)", "return (weights * 2).softmax(-1)"
     choice = chosen(mends(*forgotten), sources, ADAPTERS)
     assert choice is not None
@@ -132,27 +132,27 @@ def test_a_variable_that_is_another_s_second_name_is_likelier(sources):
 
 
 def test_a_value_that_goes_nowhere_is_likelier(sources):
-    """Nobody computes one to leave it unread: it was meant for a variable that is read."""
+    """A value that is never read was probably meant for a variable that is read."""
     choice = chosen(mends("moved = parts * 1", "moved = moved * 2"), sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["hidden = moved * 2"]
 
 
 def test_what_is_to_be_done_to_a_value_is_told_where_the_value_is_made(sources):
-    """Not where a variable is only handed back, where it could be done as well."""
+    """The line that only returns the variable would also do, but it is not named."""
     choice = chosen(mends("return -result", "result = -abs(parts)"), sources, ADAPTERS)
     assert choice is not None
     assert choice.places[0].source == "result = abs(parts)"
 
 
 def weights(sources: EditableSources, *wanted: str) -> list[float]:
-    """What some edits weigh, each less than its cost where something speaks for it."""
+    """Returns how much the ranking changes each edit's cost; negative means likelier."""
     weighing = EditRanking(sources, ADAPTERS)
     return [weighing.weight(one.made) - one.made.edit.cost for one in mends(*wanted)]
 
 
 def test_what_goes_together_likely_stands_in_the_order_of_other_places(sources):
-    """Who writes `sin, cos` everywhere but once erred where it is written otherwise."""
+    """A program that writes `sin, cos` everywhere but once is probably wrong at that one place."""
     restored, exchanged = weights(
         sources,
         "return (sin_x, cos_x), (sin_x, cos_x), (sin_x, cos_x)",
@@ -162,20 +162,20 @@ def test_what_goes_together_likely_stands_in_the_order_of_other_places(sources):
 
 
 def test_a_variable_is_likelier_made_of_what_is_called_like_it(sources):
-    """`upper` of `upper_x`, not of `lower_x`."""
+    """`upper` is likelier made of `upper_x` than of `lower_x`."""
     called_alike, negative = weights(sources, "upper = upper_x", "return -upper, upper_x, lower_x")
     assert called_alike < 0 == negative
 
 
 def test_an_entry_is_likelier_made_of_what_is_called_like_it(sources):
-    """`out_bias` is short for what belongs to `output`."""
+    """`out_bias` abbreviates the bias of `output`."""
     mended = ('"query": Layer(d, bias=out_bias),', '"output": Layer(d, bias=out_bias),')
     of_another, called_alike = weights(sources, *mended)
     assert called_alike < of_another
 
 
 def test_a_slip_and_a_change_on_another_line_are_both_told(sources):
-    """A small edit does not speak for its line as much as to pass over the only other one."""
+    """A low cost alone does not rule out the only other line."""
     slip, change = "near = length - 1", "far = length / width"
     choice = chosen(mends(slip, change), sources, ADAPTERS)
     assert choice is not None
@@ -183,13 +183,13 @@ def test_a_slip_and_a_change_on_another_line_are_both_told(sources):
 
 
 def told_of(one: Proved | None, test: str) -> str:
-    """The words for a test."""
+    """Returns the words for a test."""
     assert one is not None
     return one.in_words(test)
 
 
 def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
-    """Others that build on it have two; each hears of those that it has."""
+    """An exercise that builds on it has two mistakes; each message counts its own."""
     first, second = mends("near = length - 1", "far = length / width")
     choice = chosen([first], sources, ADAPTERS)
     assert choice is not None
@@ -206,7 +206,7 @@ def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
 
 
 def test_an_exercise_is_fixed_if_all_tests_that_failed_ran_with_the_edit(sources):
-    """A test that fails for new inputs only, or did not end, may fail as before."""
+    """A test that fails only for new inputs, or did not end, may still fail."""
     choice = chosen(mends("near = length - 1"), sources, ADAPTERS)
     assert choice is not None
     whole = Proved(choice, frozenset({"test a"}), frozenset())
@@ -217,7 +217,7 @@ def test_an_exercise_is_fixed_if_all_tests_that_failed_ran_with_the_edit(sources
 
 @dataclass
 class Found:
-    """What a search found: likely mends, unlikely ones, and the lines that wrong calls pass."""
+    """A search's result: likely edits, unlikely ones, and the lines that wrong calls pass."""
 
     found: Sequence[RepairEdit]
     passed: Mapping[str, Lines]
@@ -229,13 +229,13 @@ class Found:
     def mends(
         self, _sources: EditableSources, suffice: Callable[[Sequence[RepairEdit]], bool]
     ) -> Sequence[RepairEdit]:
-        """What was found."""
+        """Returns the edits that were found."""
         self.sufficed.append(suffice(self.found))
         return self.found if self.sufficed[-1] else [*self.found, *self.unlikely]
 
 
 def asked(*names: str) -> dict[str, list[CheckedCall]]:
-    """A wrong call of each exercise."""
+    """Returns a wrong call of each exercise."""
     call = Call("run", {})
     return {
         name: [CheckedCall(name, Question("test", 0, Aspect.VALUES, call), right=False)]
@@ -249,7 +249,7 @@ def told(
     lines: Mapping[str, Lines],
     unlikely: Sequence[RepairEdit] = (),
 ):
-    """The exercises for which a line is told, and the number of it."""
+    """Returns the exercises for which a line is named, with its number."""
     mender = ExerciseRepair(
         sources,
         ADAPTERS,
@@ -273,37 +273,37 @@ APART = {"run_a": frozenset({(FILE, 7)}), "run_b": frozenset({(FILE, 18)})}
 
 
 def test_what_leaves_wrong_what_runs_the_same_lines_mends_by_chance(sources):
-    """One slip is looked for: a large change that mends a part of what is wrong is not it."""
+    """A large edit that fixes one exercise, but not another on the same lines, is not the slip."""
     assert told(sources, {"run_a": mends(FACTOR)}, SHARED) == {}
 
 
 def test_what_leaves_wrong_what_runs_other_lines_is_told(sources):
-    """That is a mistake of its own."""
+    """An exercise that runs other lines has its own mistake."""
     assert told(sources, {"run_a": mends(FACTOR)}, APART) == {"run_a": 7}
 
 
 def test_a_plain_slip_is_told_whatever_else_is_wrong(sources):
-    """Several mistakes at once are not rare."""
+    """Several mistakes in one program are common."""
     plain = mends("found = parts[0] * 4")
     assert told(sources, {"run_a": plain}, SHARED) == {"run_a": 7}
 
 
 def test_what_is_in_doubt_for_one_exercise_is_so_for_those_that_the_same_edit_mends(sources):
-    """Of three lines none is told; nor is one of them where only some of the three are tried."""
+    """If three lines could be wrong, none is named, not even where only one of them was tried."""
     three = ("found = parts[0] * 4", "return weights * 3", "k * 3,")
     every, one = (mends(*lines, exercises=FIRST | SECOND) for lines in (three, three[:1]))
     assert told(sources, {"run_a": every, "run_b": one}, SHARED) == {}
 
 
 def test_what_was_held_back_is_told_where_a_plain_slip_beside_it_mends_the_rest(sources):
-    """Two mistakes: together they explain all that is wrong."""
+    """The two mistakes together explain every wrong exercise."""
     both = mends("return weights * 3", exercises=FIRST | SECOND)
     found = told(sources, {"run_a": mends(FACTOR), "second": both}, SHARED)
     assert found == {"run_a": 7, "run_b": 19}
 
 
 def test_where_likely_edits_tell_no_line_the_unlikely_ones_are_tried(sources):
-    """What only keeps calls from what is wrong is no end of the search for it."""
+    """An edit that only avoids the wrong code does not end the search."""
     unlikely = mends("found = parts[0] * 4")
     by_chance = {"run_a": mends(CONTRARY, DROPPED)}
     assert told(sources, by_chance, APART) == {}
@@ -311,13 +311,13 @@ def test_where_likely_edits_tell_no_line_the_unlikely_ones_are_tried(sources):
 
 
 def test_where_likely_edits_tell_a_line_no_others_are_tried(sources):
-    """They would only cost time."""
+    """More trials would only cost time."""
     plain, other = mends("found = parts[0] * 4"), mends("return weights * 3")
     assert told(sources, {"run_a": plain}, APART, other) == {"run_a": 7}
 
 
 def searched(sources: EditableSources, lines: Mapping[str, Lines], *names: str) -> dict[str, bool]:
-    """The exercises that are searched, none of which anything mends; whether unlikely edits too."""
+    """Returns the exercises that are searched without success, and whether unlikely edits too."""
     searches: dict[str, Found] = {}
     mender = ExerciseRepair(
         sources, ADAPTERS, lambda name, *_: searches.setdefault(name, Found((), lines))
@@ -327,7 +327,7 @@ def searched(sources: EditableSources, lines: Mapping[str, Lines], *names: str) 
 
 
 def test_what_runs_lines_of_what_nothing_mends_is_soon_searched_no_more(sources):
-    """One slip that no edit undoes is in all that builds on it: it need not cost them all."""
+    """One slip that no edit undoes affects every exercise that builds on it."""
     names = ("run_a", "run_b", "run_c", "run_d", "run_e")
     shared = frozenset({(FILE, 7)})
     lines = dict.fromkeys(names, shared) | {"run_e": frozenset({(FILE, 18)})}
@@ -336,7 +336,7 @@ def test_what_runs_lines_of_what_nothing_mends_is_soon_searched_no_more(sources)
 
 
 def test_a_call_that_is_missing_is_told_by_name_or_not_at_all():
-    """ "A call" alone sends nobody anywhere, and what takes another's place is not missing."""
+    """The words "a call" without a name help no student, and a replaced call is not missing."""
     name = subject_in_words("a call that is missing", "return x / s", "return x.exp() / s")
     assert suspicion([name], ["a.py:3"]) == "A call of `exp` seems to be missing at a.py:3."
     two = subject_in_words("a call that is missing", "y = x", "y = x.exp().sum()")

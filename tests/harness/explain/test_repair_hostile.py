@@ -1,4 +1,4 @@
-"""A submission that resists being edited learns nothing, earns nothing and costs its bounds."""
+"""Submissions that resist being edited: they learn nothing, earn nothing and stay in bounds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run_softmax(in_features, dim):
         ON_EDIT
     return helper(in_features, ways)
 """
-# Whoever edits what is safe ends the process, as some calls of torch do that an edit makes.
+# An edit of `safe` ends the process, as some edits do that lead to a crash inside torch.
 CRASHING = """
 import os, torch
 
@@ -72,7 +72,7 @@ RESISTING = {
 
 @pytest.fixture(scope="module")
 def job() -> Iterator[GradingJob]:
-    """Jobs of the attention assignment."""
+    """A grading job of the attention assignment."""
     client = GradingJob(
         Settings(str(ROOT), 1, ("run_softmax",), "adapters.py", 60.0, 1024, "suite")
     )
@@ -82,7 +82,7 @@ def job() -> Iterator[GradingJob]:
 
 @pytest.fixture
 def graded(job: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
-    """Grades a submission that does something when it is edited."""
+    """A function that grades a submission with code that reacts to an edit."""
 
     def grade(on_edit: str, start: str = START) -> Grade:
         text = start.replace("ON_EDIT", on_edit)
@@ -94,9 +94,9 @@ def graded(job: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
 
 @pytest.mark.parametrize("way", rest_slow(RESISTING, 8))
 def test_resisting_changes_no_verdict_and_keeps_no_explainer(graded, way):
-    """Whatever it does, every test of values is failed, and the explainer ends by its own bounds.
+    """Every test of values still fails, and the explainer ends by its own bounds.
 
-    It is not late: so that nothing else ends it, it has far more time than on a common day.
+    The explainer gets far more time than usual, so that no other limit ends it first.
     """
     grade = graded(RESISTING[way])
     assert grade.unexplained is None
@@ -106,27 +106,27 @@ def test_resisting_changes_no_verdict_and_keeps_no_explainer(graded, way):
 
 
 def test_what_is_printed_under_edits_is_shown_to_nobody(graded):
-    """What a submission learns while it is edited has no way out."""
+    """A submission cannot pass on what it learns while it is edited."""
     grade = graded(RESISTING["prints what it is edited to"])
     assert "SEEN" not in grade.evidence.printed
     assert not any("SEEN" in (test.message or "") for test in grade.tests)
 
 
 def test_of_a_program_that_is_right_wherever_it_is_edited_no_line_is_told(graded):
-    """It answers otherwise because it is edited: that proves nothing of any line."""
+    """The program answers rightly because it is edited, which proves nothing about any line."""
     grade = graded(RESISTING["answers what is right when it is edited"])
     assert {test.where for test in grade.tests if test.status == "failed"} == {None}
 
 
 def test_an_edit_that_crashes_costs_none_of_the_others(graded):
-    """The line that is wrong is told, though editing another one ends the process."""
+    """The wrong line is named though an edit of another line ends the process."""
     grade = graded("", CRASHING)
     lines = {test.where.line for test in grade.tests if test.where is not None}
     assert lines == {len(CRASHING.splitlines())}
 
 
 def test_without_resistance_the_line_is_told(graded):
-    """So that the tests above mean something."""
+    """This control shows that the tests above can fail."""
     grade = graded("pass")
     lines = {test.where.line for test in grade.tests if test.where is not None}
     assert lines == {START.splitlines().index("    return powers / total * 1.5") + 1}

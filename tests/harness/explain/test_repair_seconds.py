@@ -1,4 +1,4 @@
-"""Where time does not suffice for all edits, those that are left out are the least likely ones."""
+"""A search with too little time for all edits: it leaves out the least likely ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.harness.undoing import ATTENTION, edits_of
 pytestmark = pytest.mark.unit
 
 NAME = "program_of_many_edits"
-# Enough lines for more edits than are sent at once.
+# Enough lines for more edits than one batch of trials holds.
 PROGRAM = "def run_sum(x):\n" + "".join(
     f"    part_{number} = x * {number + 2} + {number}\n    x = part_{number} - x / 3\n"
     for number in range(20)
@@ -34,14 +34,14 @@ CALL = Call("run_sum", {"x": torch.ones(2)})
 
 
 class Unanswerable:
-    """A catalogue that knows no right answer: no edit mends."""
+    """A catalogue without right answers, for which no edit succeeds."""
 
     def right(self, _observation: object) -> None:
-        """Nothing."""
+        """Returns None."""
 
 
 class Bench:
-    """Tries edits by a clock of its own, on which every look takes a hundredth of a second."""
+    """A bench whose clock advances by a hundredth of a second with every reading."""
 
     def __init__(self, function, root: Path) -> None:
         self.seconds = 0.0
@@ -53,7 +53,7 @@ class Bench:
         return self.seconds
 
     def try_edits(self, trials: Trials) -> Outcomes:
-        """What comes of trials."""
+        """Returns the outcomes of trials."""
         outcomes = self._trying.perform(trials)
         self.tried += trials.edits[: outcomes.tried]
         return outcomes
@@ -69,7 +69,7 @@ def _function(tmp_path, monkeypatch):
 
 
 def test_time_goes_to_the_likely_edits_in_their_order_until_it_is_over(function, tmp_path):
-    """They are tried in order, however they are sent; unlikely ones only get what is left."""
+    """Edits are tried in order, however batched; unlikely ones get only the remaining time."""
     benches: list[Bench] = []
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Rewrite rules that are rows: each does what it says, whatever stands in the gaps."""
+"""Rewrite rules as rows of a table: each makes its example, whatever fills its gaps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.harness.undoing import edits_of
 pytestmark = pytest.mark.unit
 
 HOLE = re.compile(r"\$(\w+)")
-# A line in which an expression stands at a place.
+# Statements with a place for an expression.
 LINES = {
     Position.STORED: "return {}",
     Position.RETURNED: "return {}",
@@ -47,7 +47,7 @@ ANNOTATIONS = {
 
 
 def results(line: str, given: str = "") -> set[str]:
-    """Each program that an edit makes of one that returns a value, without its layout."""
+    """Returns each program that an edit makes of a function with this line, without its layout."""
     source = function(line, given)
     return {ast.dump(ast.parse(edit.applied(source))) for edit in edits_of(source)}
 
@@ -61,20 +61,20 @@ def program(line: str, given: str = "") -> str:
 
 
 def variable(row: Row, name: str) -> str:
-    """Returns a variable for a gap, whose name is that of a weight if it stands for one."""
+    """Returns a variable for a gap; a gap for a weight gets the name of a weight."""
     if name == "x" and Position.PRODUCT in row.at:
         return "(one @ two)"
     return f"w_{name}" if row.where.get(name) is Nature.WEIGHT else name
 
 
 def example(row: Row, text: str) -> str:
-    """A pattern with a variable in each gap, and with two arguments where several may stand."""
+    """Returns a pattern with a variable in each gap, and two arguments where several may stand."""
     text = re.sub(r"\$\*(\w+)", r"\1, -1", text)
     return HOLE.sub(lambda found: variable(row, found[1]), text)
 
 
 def parameters(row: Row) -> str:
-    """The variables of a row's example, ingredients first, annotated as what they are."""
+    """Returns a row's variables, ingredients first, annotated with their types."""
     names = dict.fromkeys(reversed(HOLE.findall(row.before + row.after)))
     free = [name for name in names if f"${name}" not in row.before]
     ordered = dict.fromkeys([*free, *names])
@@ -92,7 +92,7 @@ def lines(row: Row) -> list[str]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.before} -> {row.after}")
 def test_a_row_does_what_it_says(row: Row):
-    """A row is its own example, at each of its places."""
+    """Each row is its own example, at each of its positions."""
     before, after = (example(row, text) for text in (row.before, row.after))
     for line in lines(row):
         wanted = line.format(after if line == "{}" else f"({after})")
@@ -101,24 +101,24 @@ def test_a_row_does_what_it_says(row: Row):
 
 
 def test_a_gap_takes_any_expression_and_keeps_its_text():
-    """Parentheses come where the new place needs them, and nowhere else."""
+    """Parentheses are added only where the new position needs them."""
     found = results("return torch.cat((a + b, a + b), dim=-1)")
     assert program("return (a + b).repeat_interleave(2, dim=-1)") in found
 
 
 def test_what_stands_twice_in_a_pattern_is_the_same_expression():
-    """Two other tensors side by side are not one of them twice."""
+    """Two different tensors do not match a gap that the pattern repeats."""
     unlike = program("return a.repeat_interleave(2, dim=-1)")
     assert unlike not in results("return torch.cat((a, b), dim=-1)")
 
 
 def test_no_further_arguments_leave_no_comma():
-    """`$*given` may stand for nothing at all."""
+    """`$*given` may stand for no arguments at all."""
     assert program("return torch.stack(a).flatten(-2)") in results("return torch.cat(a)")
 
 
 def test_an_ingredient_is_a_variable_nearby():
-    """The factors of a product come first; a variable is no ingredient of itself."""
+    """The factors of a product come first, and a variable is not an ingredient of itself."""
     given = "v: Tensor, q: Tensor, k: Tensor"
     found = results("return q @ k.mT", given)
     assert program("return (q @ k.mT) / k.shape[-1] ** 0.5", given) in found

@@ -1,4 +1,4 @@
-"""The slips of an assignment: rows and words beside those of the engine."""
+"""A course's slips: rows and words in addition to those of the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ example = ["return image.shape[0] * side", "return image.shape[0] * image.shape[
 
 @pytest.fixture
 def course(tmp_path):
-    """Writes a course's slips and returns its folder."""
+    """A function that writes a course's slips and returns its folder."""
 
     def written(text: str) -> Path:
         (tmp_path / SLIPS).parent.mkdir(exist_ok=True)
@@ -39,14 +39,14 @@ def course(tmp_path):
 
 @pytest.mark.parametrize("root", COURSES, ids=lambda root: root.name)
 def test_each_row_of_a_course_does_what_its_example_says(root):
-    """A row without an example is tried by nobody."""
+    """Nothing would check a row without an example."""
     slips = load_slips(root)
     assert len(slips.examples) == len(slips.rows) > 20
     check_examples(slips)
 
 
 def test_a_row_of_a_course_makes_an_edit_that_the_engine_does_not(course):
-    """An author adds five lines for a miss."""
+    """An author adds five lines to cover a slip that the engine misses."""
     slips = load_slips(course(ROW))
     source = "def pixels(image, side):\n    return image.shape[0] * side\n"
     mended = source.replace("* side", "* image.shape[1]")
@@ -56,7 +56,7 @@ def test_a_row_of_a_course_makes_an_edit_that_the_engine_does_not(course):
 
 
 def test_words_of_a_course_are_written_for_each_other(course):
-    """The engine has never heard of colours."""
+    """The engine knows no colours."""
     words = '[words]\nexchanged = ["red green"]\nin_order = [["hue tone", "hues tones"]]\n'
     words += '[words.kinds]\nmask = "stencil"\n'
     spoken = load_slips(course(words)).vocabulary
@@ -67,13 +67,13 @@ def test_words_of_a_course_are_written_for_each_other(course):
 
 
 def test_a_course_needs_no_slips(tmp_path):
-    """Nor does the handout of such a course."""
+    """The handout of such a course has none either."""
     assert not load_slips(tmp_path).rows
     assert handed_out(tmp_path) is None
 
 
 def test_the_handout_has_the_same_rows_without_their_examples(course, tmp_path):
-    """At home the same edits are tried; an example may show more than a row."""
+    """The same edits are tried at home; an example could show more than its row."""
     own = load_slips(course(ROW))
     text = handed_out(tmp_path)
     assert text is not None
@@ -85,7 +85,7 @@ def test_the_handout_has_the_same_rows_without_their_examples(course, tmp_path):
 
 
 def test_the_root_hands_out_what_it_has():
-    """`grader freeze` writes it; so does whoever changes a row."""
+    """`grader freeze` writes this file; run it after each change of a row."""
     frozen = ROOT / "tests/public/fixtures" / FROZEN
     assert json.loads(frozen.read_text()) == json.loads(handed_out(ROOT) or "")
 
@@ -116,7 +116,7 @@ def test_the_root_hands_out_what_it_has():
     ],
 )
 def test_a_wrong_row_is_told_with_its_place(course, old, new, said):
-    """An author reads which row, and what to do."""
+    """The author reads which row is wrong, and what to do."""
     with pytest.raises(BadAssignment) as raised:
         check_examples(load_slips(course(ROW.replace(old, new))))
     assert said in str(raised.value)
@@ -125,7 +125,7 @@ def test_a_wrong_row_is_told_with_its_place(course, old, new, said):
 
 @pytest.mark.parametrize("unit", ["_len", "_n_len", "_head", "_"])
 def test_no_name_of_a_stranger_keeps_a_pattern_busy(unit):
-    """A name that fits in exponentially many ways, but for its end, would take for ever."""
+    """A name that almost fits in exponentially many ways would otherwise take for ever."""
     words = load_slips(ROOT).vocabulary
     for count in (*range(1, 40), 10_000):
         assert words.nature_of(f"n{unit * count}x") in (None, Nature.SIZE)

@@ -1,4 +1,4 @@
-"""The corpus of slips is one archive, which can be unpacked, changed and packed again."""
+"""The archive with the corpus of slips: it can be unpacked, changed and packed again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.unit
 
 
 def members(archive: Path) -> list[tuple[object, ...]]:
-    """Returns all that an archive says of its files, in order, with their bytes."""
+    """Returns everything that an archive says about its files, in order, with their bytes."""
     with ZipFile(archive) as opened:
         return [
             (one.filename, one.date_time, one.create_system, one.external_attr, opened.read(one))
@@ -32,7 +32,7 @@ def written(folder: Path) -> dict[str, bytes]:
 
 
 def test_unpacking_and_packing_gives_every_byte_back(tmp_path):
-    """Bytes of members are compared: another zlib may compress them otherwise."""
+    """The test compares the members' bytes, because another zlib may compress them differently."""
     unpack(tmp_path / "tree")
     pack(tmp_path / "tree", tmp_path / "again.zip")
     unpack(tmp_path / "again", tmp_path / "again.zip")
@@ -41,7 +41,7 @@ def test_unpacking_and_packing_gives_every_byte_back(tmp_path):
 
 
 def test_equal_files_make_an_equal_archive(tmp_path):
-    """Neither times, modes, the order of writing nor caches make a difference."""
+    """Times, modes, the order of writing and caches make no difference."""
     unpack(tmp_path / "one")
     for path, content in reversed(written(tmp_path / "one").items()):
         file = tmp_path / "other" / path
@@ -59,7 +59,7 @@ def test_equal_files_make_an_equal_archive(tmp_path):
 
 
 def test_what_is_read_is_what_is_unpacked(tmp_path):
-    """All files of a style are its submission but the labels."""
+    """All files of a style except its labels are its submission."""
     unpack(tmp_path)
     read = {
         f"{style}/{path}": text.encode()
@@ -72,7 +72,7 @@ def test_what_is_read_is_what_is_unpacked(tmp_path):
 
 
 def test_a_wrong_program_differs_in_one_file(tmp_path):
-    """It is handed in without its labels."""
+    """The wrong program has no file of labels."""
     slip = load(["two_files"])[0]
     built = {path: text.decode() for path, text in written(build(slip, tmp_path)).items()}
     right = submission("two_files")
@@ -89,7 +89,7 @@ def test_a_folder_that_holds_something_is_not_unpacked_into(tmp_path):
 
 
 def test_a_folder_without_styles_is_not_packed(tmp_path):
-    """A mistyped folder costs nobody the corpus."""
+    """A mistyped folder would otherwise replace the corpus by an empty archive."""
     with pytest.raises(NotPacked, match="holds no style"):
         pack(tmp_path / "mistyped", tmp_path / "slips.zip")
     assert not (tmp_path / "slips.zip").exists()
@@ -97,7 +97,7 @@ def test_a_folder_without_styles_is_not_packed(tmp_path):
 
 @pytest.mark.process
 def test_the_command_unpacks_and_says_why_it_does_not(tmp_path):
-    """It needs nothing that has to be installed."""
+    """The command runs without any installed package."""
     command = [sys.executable, "-IS", ARCHIVE.with_name("slips_archive.py"), "unpack", tmp_path]
     subprocess.run(command, check=True)
     assert sorted(file.name for file in tmp_path.iterdir()) == styles()

@@ -1,4 +1,4 @@
-"""What mistakes are known by beside plain numbers: shapes, overflow, rounding, chance, neglect."""
+"""Mistakes recognised by more than values: shapes, overflow, rounding, chance, unused inputs."""
 
 from __future__ import annotations
 
@@ -188,13 +188,13 @@ RIGHT = {
 
 @pytest.fixture(scope="module")
 def telling(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An assignment whose mistakes are known by other things than plain numbers."""
+    """An assignment whose mistakes are recognised by more than plain values."""
     return write_files(tmp_path_factory.mktemp("telling"), COURSE)
 
 
 @pytest.fixture(scope="module")
 def judge(telling: Path) -> Iterator[GradingJob]:
-    """A judge of it."""
+    """A grading job of that assignment."""
     client = GradingJob(Settings(str(telling), 1, (), "adapters.py", 30.0, 1024, "suite"))
     yield client
     client.close()
@@ -202,7 +202,7 @@ def judge(telling: Path) -> Iterator[GradingJob]:
 
 @pytest.fixture
 def named(judge: GradingJob, tmp_path: Path) -> Callable[..., set[str]]:
-    """The mistakes that are named in a submission with some lines replaced."""
+    """A function that returns the mistakes named in a submission with some lines replaced."""
 
     def grade(**lines: str) -> set[str]:
         text = SUBMISSION.format(**RIGHT | lines)
@@ -216,40 +216,40 @@ def named(judge: GradingJob, tmp_path: Path) -> Callable[..., set[str]]:
 
 
 def test_a_mistake_is_known_by_the_shape_that_it_gives(named):
-    """The test never sees such an answer, but the diagnosis does."""
+    """The shape check ends the test before any comparison, but the diagnosis sees the answer."""
     assert named(ratio="torch.softmax(x, -1).unsqueeze(0)") == {"extra-axis"}
     assert named(ratio="torch.softmax(x, -1).unsqueeze(-1)") == set()
 
 
 def test_a_mistake_is_known_by_where_it_overflows(named):
-    """In the precision of the submission: in float64 these numbers would not overflow."""
+    """The submission's precision decides: in float64 these values would not overflow."""
     assert named(ratio="torch.exp(x) / torch.exp(x).sum(-1, keepdim=True)") == {"naive"}
     assert named(ratio="torch.softmax(x, -1).where(x.abs() < 200, torch.nan)") == set()
 
 
 def test_a_mistake_that_magnifies_rounding_is_known_nevertheless(named):
-    """Angles of a hundred thousand are known to two digits in float32."""
+    """In float32, angles of a hundred thousand are exact to two digits."""
     assert named(wave="torch.sin(x * 1000 * 100)") == {"fast"}
     assert named(wave="torch.sin(x * 1001 * 100)") == set()
 
 
 def test_a_mistake_is_known_whatever_chance_dropped(named):
-    """By the factor of what was kept, by the share of what was not, and by its pattern."""
+    """The factor of the kept values, the share of the dropped ones and their pattern decide."""
     assert named(drop="x * (torch.rand(x.shape) >= p)") == {"unscaled"}
     assert named(drop="x * (torch.rand(len(x), 1) >= p) / (1 - p)") == {"by-rows"}
     assert named(drop="x * (torch.rand(x.shape) >= p) * 1.5") == set()
 
 
 def test_a_mistake_is_known_by_what_makes_no_difference(named):
-    """Other weights and the same wrong answer: they were not used."""
+    """If other weights give the same wrong answer, the program does not use the weights."""
     assert named(layer="torch.nn.Linear(3, 3, bias=False)(x)") == {"not-loaded"}
     assert named(layer="x @ weight") == set()
-    # These make no use of anything.
+    # These programs do not use x or any weights.
     assert named(layer="torch.zeros_like(x)") == set()
     assert named(layer="x") == set()
 
 
 def test_a_mistake_that_looks_like_another_is_named_where_it_was_found_before(named):
-    """By itself half a layer is thin; after half a wave it is halved as well."""
+    """Half a layer alone is called "thin"; after half a wave it is called "halved" too."""
     assert named(layer="x @ weight.T / 2") == {"thin"}
     assert named(wave="x.sin() / 2", layer="x @ weight.T / 2") == {"halved"}
