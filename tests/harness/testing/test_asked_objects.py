@@ -1,4 +1,4 @@
-"""What is said of an object or a class that is not what a test may ask it to be."""
+"""Messages about an object or a class that cannot do what a test asks of it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class StepsOfTwo(Steps):
 
 
 def handle_of(name, given):
-    """The handle of an adapter that gives this."""
+    """Returns the handle of an adapter that returns this value."""
     module = types.ModuleType("adapters")
     exec(compile(CONTRACT, "adapters.py", "exec", dont_inherit=True), vars(module))
     contract = read_contract(module)
@@ -88,7 +88,7 @@ def handle_of(name, given):
 
 
 def said_of(name, given, do):
-    """What is said where a test does this with a handle."""
+    """Returns the lines of the message when a test does this with a handle."""
     with pytest.raises(StudentFault) as raised:
         do(handle_of(name, given))
     return raised.value.message.splitlines()
@@ -107,7 +107,7 @@ def unmade():
     ids=["class", "function"],
 )
 def test_a_class_in_place_of_an_object_is_told(given, came, advice):
-    """Where the adapter forgets the brackets, the method is not what is wrong."""
+    """The adapter forgot the parentheses, so the message blames the adapter and not the method."""
     said = said_of("get_tokenizer", given, lambda handle: handle().encode("ab"))
     must = "get_tokenizer must return a Tokenizer (encode(), decode(), size)"
     assert said[0] == f"{must}, not {came}"
@@ -116,7 +116,7 @@ def test_a_class_in_place_of_an_object_is_told(given, came, advice):
 
 
 def test_an_object_in_place_of_a_class_is_told():
-    """Advice about round brackets that call is of no use where they should be left out."""
+    """Here the advice is to leave out the parentheses, not to add them."""
     said = said_of("get_optimizer_class", Steps([]), lambda handle: handle()([]))
     assert said[0] == (
         "get_optimizer_class must return the class of an Optimizer (step()), "
@@ -126,12 +126,12 @@ def test_an_object_in_place_of_a_class_is_told():
 
 
 def test_a_class_that_does_what_an_object_does_is_right():
-    """What is asked for is what it can do."""
+    """The tests only need the methods to work."""
     assert handle_of("get_tokenizer", Static)().encode("ab") == [1, 1]
 
 
 def test_a_missing_method_is_not_mixed_up_with_another_that_is_declared():
-    """`encode` is no misspelt `decode`."""
+    """`encode` is declared, so it is not offered as a misspelt `decode`."""
     said = said_of("get_tokenizer", Encoder(), lambda handle: handle().decode([1]))
     assert said[0] == "AttributeError: 'Encoder' object has no attribute 'decode'"
     assert said[1] == (
@@ -140,25 +140,25 @@ def test_a_missing_method_is_not_mixed_up_with_another_that_is_declared():
 
 
 def test_a_misspelt_method_is_recognised():
-    """But `decodes` may be one."""
+    """`decodes` is not declared, so it may be a misspelt `decode`."""
     said = said_of("get_tokenizer", WithAnother(), lambda handle: handle().decode([1]))
     assert said[1].endswith("Is it what you called decodes?")
 
 
 def test_what_raises_inside_a_method_is_told_as_anywhere():
-    """A method that calls another one wrongly is at fault itself."""
+    """If a method calls another one wrongly, the first is at fault."""
     said = said_of("get_tokenizer", Complete(), lambda handle: handle().decode([1]))
     assert said[0].startswith("TypeError: object of type 'int' has no len() (test_asked_objects")
 
 
 def test_the_signature_of_a_method_is_its_own():
-    """Not that of the adapter that gave the object."""
+    """The message shows the method's signature, not that of the adapter."""
     said = said_of("get_optimizer_class", StepsOfTwo, lambda handle: handle()([]).step())
     assert "yours is StepsOfTwo.step(closure) in test_asked_objects.py" in said[1]
 
 
 def right_program():
-    """The references as a student's own functions."""
+    """Returns the references as a student's own functions."""
     right = (KINDS / "solutions" / "__init__.py").read_text("utf-8")
     return re.sub("def (run|get)_", "def ", right).replace("from adapters import Split", "")
 
@@ -188,7 +188,7 @@ WRONG_COUNTS = "def counts(text):\n    return {}\n"
 
 @pytest.fixture(scope="module")
 def handout(grader, tmp_path_factory):
-    """What students get of the assignment of all kinds."""
+    """The handout of the assignment with all kinds of values."""
     folder = tmp_path_factory.mktemp("objects") / "handout"
     done = grader("handout", folder, cwd=KINDS)
     assert done.returncode == 0, done.stderr
@@ -198,10 +198,10 @@ def handout(grader, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.process
 def test_a_mistake_in_an_object_is_named_at_home_as_well(handout):
-    """Though torch imports for a second when the first optimizer is made, after another failure."""
+    """The first optimizer makes torch import for a second, after another exercise has failed."""
     program = f"{right_program()}\n{WRONG_COUNTS}\n{WITHOUT_MOMENTUM}"
     (handout / "assignment" / "__init__.py").write_text(program, "utf-8")
-    # A process of its own: here torch has imported all that it needs.
+    # A new process, because torch has already imported everything in this one.
     command = [
         sys.executable,
         "-m",
@@ -218,7 +218,7 @@ def test_a_mistake_in_an_object_is_named_at_home_as_well(handout):
 
 @pytest.mark.process
 def test_an_empty_gradient_is_told_without_a_screenful(handout, home_pytest):
-    """torch warns in nine lines of a gradient that is read of no parameter, once."""
+    """torch warns once, in nine lines, when a program reads the gradient of a non-leaf tensor."""
     program = f"{right_program()}\n{OF_COPIES}"
     (handout / "assignment" / "__init__.py").write_text(program, "utf-8")
     shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)
@@ -228,7 +228,7 @@ def test_an_empty_gradient_is_told_without_a_screenful(handout, home_pytest):
 
 
 def test_several_texts_for_one_are_answered_with_join():
-    """Not with the advice to return one of them."""
+    """The message does not advise to return only one of the texts."""
     several = Complete()
     several.decode = lambda ids: ["a"] * len(ids)
     said = said_of("get_tokenizer", several, lambda handle: handle().decode([1, 2]))

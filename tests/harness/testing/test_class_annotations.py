@@ -1,4 +1,4 @@
-"""What an author hears of a class that the contract cannot use."""
+"""Messages to the author about a class that the contract cannot use."""
 
 import runpy
 from pathlib import Path
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.unit
 
 
 def test_a_class_of_torch_is_refused_with_what_to_write_instead() -> None:
-    """`type[Optimizer]` of torch looks right, but only a Protocol says what to call."""
+    """`type[Optimizer]` of torch looks right, but only a Protocol lists the methods to call."""
     with pytest.raises(CannotCross, match=r"type\[Optimizer\] cannot cross.*typing\.Protocol"):
         kind_of(type[torch.optim.Optimizer])
 
@@ -23,7 +23,7 @@ def test_a_class_of_torch_is_refused_with_what_to_write_instead() -> None:
 def test_a_protocol_under_a_type_checker_is_answered_with_what_to_leave_out(
     tmp_path: Path, returned: str
 ) -> None:
-    """beartype's own words are a screenful, and do not say that the decorator is not needed."""
+    """beartype's own message fills a screen and does not say that the decorator is unnecessary."""
     (tmp_path / "adapters.py").write_text(
         "from typing import Protocol\n\n"
         "from beartype import beartype\nfrom jaxtyping import jaxtyped\n\n"

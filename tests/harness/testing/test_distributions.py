@@ -1,4 +1,4 @@
-"""Random results are judged by their distribution; how often a right one fails is known."""
+"""Random results, judged by their distribution with a known risk of failing a right program."""
 
 import math
 
@@ -17,7 +17,7 @@ def drawn(low, high, number, seed=0):
 
 
 def test_what_is_drawn_rightly_passes_as_often_as_is_said():
-    """A risk of one in twenty is kept over 400 samples, small ones and large."""
+    """A risk of one in twenty holds over 400 seeds, for small samples and large ones."""
     for outcomes, number in [(2, 20), (5, 40), (93, 2000)]:
         failed = 0
         for seed in range(400):
@@ -29,7 +29,7 @@ def test_what_is_drawn_rightly_passes_as_often_as_is_said():
 
 
 def test_a_start_that_is_never_drawn_is_told():
-    """The usual slip: the last window of a corpus is left out."""
+    """This is the usual slip: the last window of a corpus is left out."""
     with observing(shows_expected=True), pytest.raises(AssertionError) as failure:
         assert_distribution(drawn(0, 92, 32_000), range(93), what="the starts")
     assert str(failure.value) == (
@@ -49,13 +49,13 @@ def test_what_can_never_be_is_told_at_once():
 
 @pytest.mark.parametrize("outcomes", [[0] * 400, [0, 1] * 200, drawn(0, 3, 4000).tolist()])
 def test_one_sided_outcomes_fail(outcomes):
-    """Constants, halves, uniform ones where they should not be."""
+    """Outcomes fail if they are constant, of one half only, or uniform where they should not be."""
     with pytest.raises(AssertionError, match="do not occur as often"):
         assert_distribution(outcomes, {0: 0.25, 1: 0.25, 2: 0.5})
 
 
 def test_probabilities_may_differ():
-    """Categories with chances of their own, and one that has none."""
+    """Categories may have their own probabilities, even 0."""
     outcomes = ["a" if number < 3 else "b" for number in drawn(0, 4, 2000).tolist()]
     assert_distribution(outcomes, {"a": 0.75, "b": 0.25, "c": 0.0})
 
@@ -71,13 +71,13 @@ def test_probabilities_may_differ():
     ],
 )
 def test_what_could_never_fail_is_the_authors_mistake(arguments, says):
-    """A test without power looks like one, and would pass everybody."""
+    """A test without statistical power would pass every submission."""
     with pytest.raises(ValueError, match=says):
         assert_distribution(*arguments)
 
 
 def test_the_bound_is_one():
-    """For two outcomes it can be counted out: the sum over all samples as strange, or stranger."""
+    """For two outcomes the exact risk is a sum over all samples at least as unlikely."""
     total, chance = 60, 0.3
     ratios = {
         count: 2

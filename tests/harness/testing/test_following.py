@@ -1,4 +1,4 @@
-"""Calls of one script cross as what each adds, and arrive as if they had crossed whole."""
+"""Calls of one script that cross as the steps each adds, and arrive as whole calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASKED = Step(0, Doing.ASK, "get_optimizer", (), {"rate": 0.5})
 
 
 def loop(steps: int, first: float = 1.0) -> list[Step]:
-    """What a test does in a loop that reads after each step."""
+    """Returns the steps of a test's loop that reads after each step."""
     made = Step(0, Doing.MAKE, "parameter", (torch.zeros(2), None, True))
     taken = [made, ASKED, Step(1, Doing.CALL, "", (Local(0),))]
     for number in range(steps):
@@ -32,19 +32,19 @@ def loop(steps: int, first: float = 1.0) -> list[Step]:
 
 
 def calls_of(steps: list[Step]) -> list[Call]:
-    """The calls that ask for what each read gives."""
+    """Returns the calls that ask for the result of each read."""
     reads = [place for place, step in enumerate(steps, 1) if step.doing is Doing.READ]
     return [call_of(steps[:place], "get_optimizer") for place in reads]
 
 
 def crossed(call: Call, sending: Sending, receiving: Receiving) -> Call:
-    """A call as it arrives."""
+    """Returns a call as it arrives."""
     stream = io.BytesIO(sending.frame(call))
     return receiving.call(receive(lambda size: bytearray(stream.read(size))))
 
 
 def test_what_arrives_is_what_was_asked() -> None:
-    """Of two scripts in turns, and of a call that none precedes, as of one alone."""
+    """This holds for one script, for two scripts in turns, and for calls outside any script."""
     one, other = calls_of(loop(4)), calls_of(loop(4, first=9.0))
     alone = [Call("run_double", {"x": torch.ones(3)}, seed=3)] * 2
     sending, receiving = Sending(), Receiving()
@@ -53,7 +53,7 @@ def test_what_arrives_is_what_was_asked() -> None:
 
 
 def test_a_new_worker_is_told_all() -> None:
-    """What one had done is lost with it; the next comes to the same."""
+    """The old worker's steps are lost with it, so the new worker receives the whole script."""
     calls, sending = calls_of(loop(5)), Sending()
     for call in calls[:3]:
         sending.frame(call)
@@ -61,7 +61,7 @@ def test_a_new_worker_is_told_all() -> None:
 
 
 def test_a_loop_crosses_once() -> None:
-    """Twice as many steps are twice as many bytes, not four times."""
+    """Twice as many steps are twice as many bytes, not four times as many."""
 
     def size(steps: int) -> int:
         sending = Sending()
@@ -71,7 +71,7 @@ def test_a_loop_crosses_once() -> None:
 
 
 def test_an_answer_is_another_calls_once_the_scripts_part() -> None:
-    """Scripts that differ in one step have the same ends: what came of one is not the other's."""
+    """Scripts that differ in one early step may end alike, but their answers are not shared."""
     known = [AnsweredCall(call, Answer(1.0, digest=b"1")) for call in calls_of(loop(4))]
     steps = loop(4)
     steps[6] = Step(0, Doing.WRITE, "grad", (torch.full((2,), 77.0),))

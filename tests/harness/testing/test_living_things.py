@@ -1,4 +1,4 @@
-"""What tests make beside a submission: the same on both sides, and looked at with suspicion."""
+"""Files, parameters, modules and optimizers of tests: equal on both sides, and checked."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ RIGHT = {"run_step": run_step, "run_write": run_write, "get_counter": Counter}
 
 
 def handles(name, **functions):
-    """The student's handle and the reference's, of the same functions unless others are given."""
+    """Returns the student's and the reference's handle; given functions replace the student's."""
     contract = contract_of(CONTRACT)
     calls = DirectCalls(SimpleNamespace(**(RIGHT | functions)), Path(__file__).parent)
     adapter = contract[name]
@@ -87,7 +87,7 @@ def handles(name, **functions):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_call_changes_a_parameter(which):
-    """The test's own tensors stay as they are; the reference computes in float64."""
+    """The test's own tensors stay unchanged, and the reference computes in float64."""
     handle = handles("run_step")[which]
     start, gradient = torch.ones(3), torch.full((3,), 2.0)
     weight = handle.parameter(start, gradient)
@@ -102,7 +102,7 @@ def test_a_call_changes_a_parameter(which):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_file_is_handed_on(which):
-    """Its content goes along; what becomes of the copy is not seen in the first."""
+    """The copy has the file's content, and changes of the copy do not affect the original."""
     write = handles("run_write")[which]
     file = write.file("a", "a.txt")
     copy = file.in_a_new_process()
@@ -112,7 +112,7 @@ def test_a_file_is_handed_on(which):
 
 @pytest.mark.parametrize("content", ["a", None])
 def test_both_halves_of_a_script_do_what_the_whole_does(content):
-    """The first one tells the file's content, with which the second one begins."""
+    """The first half returns the file's content, and the second half starts with it."""
     asked = []
     contract = contract_of(CONTRACT)
     calls = DirectCalls(SimpleNamespace(**RIGHT), Path(__file__).parent)
@@ -137,7 +137,7 @@ def test_both_halves_of_a_script_do_what_the_whole_does(content):
 
 
 def test_halves_with_equal_tensors_are_the_same():
-    """Tensors are compared by their numbers: == of two gives no truth value."""
+    """Tensors are compared by value, because `==` of two tensors gives no truth value."""
 
     def halves(number):
         step = Step(0, Doing.ASK, "run_write", (), {"x": torch.full((2,), number)})
@@ -148,7 +148,7 @@ def test_halves_with_equal_tensors_are_the_same():
 
 
 def test_a_script_that_hands_nothing_on_is_one():
-    """As all are that make no new process."""
+    """A script without a new process is not split."""
     asked = []
     contract = contract_of(CONTRACT)
     calls = DirectCalls(SimpleNamespace(**RIGHT), Path(__file__).parent)
@@ -164,7 +164,7 @@ def test_a_script_that_hands_nothing_on_is_one():
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_module_and_an_optimizer_share_parameters(which):
-    """As in torch: a step moves what the module computes with."""
+    """As in torch, an optimizer's step changes the module's parameters."""
     handle = handles("run_step")[which]
     module = handle.module(torch.nn.Sequential(torch.nn.Linear(2, 2, bias=False), torch.nn.ReLU()))
     optimizer = handle.optimizer(torch.optim.SGD, module, lr=1.0)
@@ -181,7 +181,7 @@ def test_a_module_and_an_optimizer_share_parameters(which):
 @pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize("form", ["path", "as_str", "as_stream"])
 def test_a_call_writes_a_file(which, form):
-    """Whatever it is given of it: what it wrote is there afterwards."""
+    """The call may receive the path or a stream; the written content is there afterwards."""
     handle = handles("run_write")[which]
     file = handle.file(name="a.txt")
     assert not file.exists()
@@ -192,7 +192,7 @@ def test_a_call_writes_a_file(which, form):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_things_of_two_scripts_become_one(which):
-    """An object, a file and a parameter that were made apart are used together."""
+    """An object, a file and a parameter that were made separately can be used together."""
     handle = handles("get_counter")[which]
     counter, file = handle(), handle.file("a\nb\nc\n")
     assert counter.count(file.as_text) == 3
@@ -205,7 +205,7 @@ def test_things_of_two_scripts_become_one(which):
 
 
 def test_what_is_given_is_of_the_kind_that_the_contract_says():
-    """Said to the test's author, by the name of the parameter."""
+    """The test's author reads the name of the wrong parameter."""
     step, write = handles("run_step")[0], handles("run_write")[0]
     with pytest.raises(TypeError, match=r"parameters\[0\] must be a parameter, not a path"):
         step([step.file("x")], 1.0)
@@ -216,7 +216,7 @@ def test_what_is_given_is_of_the_kind_that_the_contract_says():
 
 
 class Own(torch.nn.Module):
-    """Not of torch.nn."""
+    """A module class that is not part of torch.nn."""
 
 
 def hooked():
@@ -241,13 +241,13 @@ def normed():
     ],
 )
 def test_a_module_of_other_classes_is_refused_by_name(module, says):
-    """It could not be made in a worker, which has torch alone and unpickles nothing."""
+    """A worker could not make the module: it has only torch's classes and unpickles nothing."""
     with pytest.raises(BadThing, match=says):
         handles("run_step")[0].module(module)
 
 
 def test_what_there_is_not_is_refused_by_name():
-    """Optimizers, adapters, names that lead elsewhere."""
+    """Unknown optimizers and adapters are refused, and file names that lead out of the folder."""
     student = handles("run_step")[0]
     for make, says in [
         (lambda: student.optimizer("Adamw", []), "torch.optim has no optimizer Adamw"),
@@ -273,7 +273,7 @@ MODULES = [
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda one: type(one).__name__)
 def test_the_same_module_is_made(module):
-    """Of the same form, state and mode."""
+    """The copy has the same structure, state and training mode."""
     made = module_of(outline_of(module))
     assert repr(made) == repr(module)
     assert [one.training for one in made.modules()] == [one.training for one in module.modules()]
@@ -283,7 +283,7 @@ def test_the_same_module_is_made(module):
 
 
 def test_what_is_shared_stays_shared_and_frozen_frozen():
-    """Tied weights are one parameter; nothing is shared with the test's own module."""
+    """Tied weights stay one parameter, and the copy shares no memory with the test's module."""
     tied = torch.nn.ModuleList([torch.nn.Linear(2, 2, bias=False), torch.nn.Linear(2, 2)])
     tied[1].weight = tied[0].weight
     tied[1].bias.requires_grad_(False)
@@ -323,7 +323,7 @@ def grown(path):
     ],
 )
 def test_whatever_became_of_a_file_is_told(change, says):
-    """It is the submission's doing, and nobody waits for a pipe or follows a link."""
+    """The submission is at fault; the grader waits for no pipe and follows no link."""
     student, _ = handles("run_write", run_write=lambda path, **_: change(Path(path)))
     contract, function = contract_of(CONTRACT), {"run_write": lambda path, **_: change(path)}
     reference = Reference(contract["run_write"], function, fresh_case(1, "test"), contract)
@@ -335,7 +335,7 @@ def test_whatever_became_of_a_file_is_told(change, says):
 
 
 def test_a_folder_of_very_many_files_is_told():
-    """Its entries are counted no further than to the bound."""
+    """The grader stops counting the entries at the bound."""
 
     def fill(path, **_):
         for number in range(marshalling.MAX_ENTRIES + 1):
@@ -349,7 +349,7 @@ def test_a_folder_of_very_many_files_is_told():
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
-    """Files are removed with the script that they are of, at home and in the judge."""
+    """Files are removed together with their script, at home and in the judge."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     shop = ScriptFiles()
     path = shop.make("file", ["a.txt", b"x"], {})
@@ -381,13 +381,13 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     ],
 )
 def test_what_cannot_be_is_refused_when_the_assignment_is_loaded(declared, says):
-    """By the adapter and the parameter, and with what to write instead."""
+    """The message names the adapter and the parameter, and says what to write instead."""
     with pytest.raises(BadAssignment, match=says) as refused:
         contract_of(f"{CONTRACT}\n{declared}")
     assert "typing.Protocol" in str(refused.value)
 
 
 def test_further_keywords_are_left_to_the_submission():
-    """`**kwargs` of the well-known signatures are nobody's parameters."""
+    """`**kwargs` in well-known signatures are no parameters that a test must give."""
     adapter = contract_of(CONTRACT + "\ndef run_x(a: int, *more, **kwargs: Any): ...")["run_x"]
     assert adapter.parameters == ("a",)

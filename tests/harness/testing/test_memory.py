@@ -1,4 +1,4 @@
-"""A test is a function of the answers: of equal answers, the verdict is reached once."""
+"""The memory of verdicts: equal answers to a test reach the same verdict without running it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ FIRST, SECOND = Call("run_x", {"n": 1}), Call("run_x", {"n": 2})
 
 
 def remembered(status: Status) -> Verdict:
-    """What a test came to."""
+    """Returns a test's verdict with this status."""
     return Verdict(TEST, "run_x", Aspect.VALUES, status, 0.0, 1.0, Visibility.PUBLIC)
 
 
 class Submission:
-    """Answers calls with what it was given, and counts them; None is no answer."""
+    """A submission with given answers and a list of its calls; None stands for a late answer."""
 
     def __init__(self, *answers: int | None, digested: bool = True) -> None:
         self._answers = iter(answers)
@@ -41,7 +41,7 @@ class Submission:
         self.calls: list[object] = []
 
     def ask(self, call: Call) -> Answer:
-        """The next answer."""
+        """Returns the next answer."""
         self.calls.append(call.arguments["n"])
         value = next(self._answers)
         if value is None:
@@ -50,7 +50,7 @@ class Submission:
 
 
 def learned(*answers: int | None, digested: bool = True) -> Memory:
-    """A memory of one test with two calls that got these answers."""
+    """Returns a memory of one test with two calls that got these answers."""
     interview, status = (
         RememberedSession(Submission(*answers, digested=digested).ask, ()),
         Status.PASSED,
@@ -66,7 +66,7 @@ def learned(*answers: int | None, digested: bool = True) -> Memory:
 
 
 def test_a_test_of_very_many_calls_is_not_remembered():
-    """An iterator without an end gives as many answers as it is asked for."""
+    """An endless iterator gives as many answers as a test asks for."""
     memory, calls = Memory(most=8), 9
     answer = Answer(value=4, digest=b"4")
     memory.learn(TEST, [AnsweredCall(FIRST, answer)] * calls, remembered(Status.FAILED))
@@ -74,7 +74,7 @@ def test_a_test_of_very_many_calls_is_not_remembered():
 
 
 def test_calls_made_of_large_answers_do_not_add_up():
-    """A test may hand on what it was answered, and a class answer in many ways."""
+    """A test may pass an answer on as an argument, and a class gives many different answers."""
     memory = Memory()
     for number in range(200):
         own = Call("run_x", {"n": bytes([number]) * (1 << 20)})
@@ -87,7 +87,7 @@ def test_calls_made_of_large_answers_do_not_add_up():
 
 
 def test_equal_answers_get_the_verdict_that_they_got_before():
-    """Every call is made all the same: an answer is never assumed."""
+    """Every call is still made, because an answer is never assumed."""
     submission = Submission(5, 6)
     asked, outcome = learned(5, 6).follow(TEST, submission.ask)
     assert outcome == remembered(Status.PASSED)
@@ -95,7 +95,7 @@ def test_equal_answers_get_the_verdict_that_they_got_before():
 
 
 def test_another_answer_leads_to_no_verdict():
-    """The test is run, and need not ask again what was answered."""
+    """The test then runs, and reuses the answers that were already given."""
     memory = learned(5, 6)
     for answers, calls in (((5, 7), [1, 2]), ((4,), [1])):
         submission = Submission(*answers, 9)
@@ -109,14 +109,14 @@ def test_another_answer_leads_to_no_verdict():
 
 
 def test_a_call_that_was_not_foreseen_is_asked_for():
-    """A test may go another way than the one before."""
+    """A test may take another path than the remembered one."""
     submission = Submission(5, 8)
     asked = [AnsweredCall(FIRST, submission.ask(FIRST))]
     assert RememberedSession(submission.ask, asked).ask(SECOND).value == 8
 
 
 def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
-    """An answer that came before, byte for byte, is read only where it leads to no verdict."""
+    """An answer with known bytes is decoded only if it leads to no verdict."""
     stream = io.BytesIO(encode_answer(Answer(value=5)))
     frame = receive(lambda size: bytearray(stream.read(size)))
     sealed = Sealed(frame, frame.digest or b"")
@@ -130,7 +130,7 @@ def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
 
 
 def test_a_missing_answer_is_never_remembered():
-    """Who is late once may be in time the next time, and the other way round."""
+    """A submission that is late once may be in time the next time, and vice versa."""
     memory = learned(5, None)
     asked, outcome = memory.follow(TEST, Submission(5, 6).ask)
     assert outcome is None
@@ -141,13 +141,13 @@ def test_a_missing_answer_is_never_remembered():
 
 
 def test_answers_without_a_digest_are_not_remembered():
-    """Nobody knows whether they are the same."""
+    """Without a digest, answers cannot be compared."""
     memory = learned(5, 6, digested=False)
     assert memory.follow(TEST, Submission(5, 6, digested=False).ask)[1] is None
 
 
 def test_of_a_class_that_answers_in_many_ways_the_latest_are_remembered():
-    """The memory stays as small in a batch of ten thousand."""
+    """The memory stays small even in a batch of ten thousand."""
     memory = Memory()
     for value in range(200):
         answer = Answer(value=value, digest=bytes([value]))
@@ -157,14 +157,14 @@ def test_of_a_class_that_answers_in_many_ways_the_latest_are_remembered():
 
 
 def without_costs(grade: Grade) -> Evidence:
-    """What there is to see of a grade, but for what finding it took."""
+    """Returns a grade's evidence without the number of edits and calls and the seconds."""
     repairs = (replace(one, edits=0, calls=0, seconds=0.0) for one in grade.evidence.repairs)
     return replace(grade.evidence, repairs=tuple(repairs))
 
 
 @pytest.mark.process
 def test_the_second_of_two_equal_submissions_is_graded_like_the_first(grade):
-    """To the last field but the time; so is a wrong one, diagnosis and line included."""
+    """All fields but the durations are equal, also the diagnosis and line of a wrong submission."""
     for text in (
         "def run_double(x):\n    return 3 * x\n",
         "def run_double(x):\n    return 2 * x\n",
@@ -178,7 +178,7 @@ def test_the_second_of_two_equal_submissions_is_graded_like_the_first(grade):
 
 
 def test_answers_to_one_test_are_bounded_together():
-    """An adapter that returns megabytes again and again is at fault, even if none is wrong."""
+    """An adapter that keeps returning megabytes is at fault even if each answer is small enough."""
     answers = (Answer(value=number, size=MOST_HELD // 3) for number in range(4))
     interview = RememberedSession(lambda _: next(answers), ())
     for _ in range(3):
@@ -189,7 +189,7 @@ def test_answers_to_one_test_are_bounded_together():
 
 
 def test_answers_of_failed_tests_are_bounded_together():
-    """The latest are kept; what is not kept is asked for again where it is wanted."""
+    """The latest answers are kept; the others are asked for again when they are needed."""
     failed = FailedTests(most=10)
     for number in range(5):
         failed.keep(f"test {number}", [AnsweredCall(FIRST, Answer(value=number, size=4))])

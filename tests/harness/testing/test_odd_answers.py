@@ -1,4 +1,4 @@
-"""Answers of every kind, in every assertion: never is one of them the grader's own fault."""
+"""Answers of every kind in every assertion: none makes the grader itself fail."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ NESTED = [
 
 
 class Pair(NamedTuple):
-    """Two results under names."""
+    """A named tuple of two results."""
 
     x: torch.Tensor
     rest: dict[str, list[int]]
 
 
 INT = PlainType(int)
-# By kind of result, what the reference returns; where nothing is said, twice its input.
+# The reference's function for each type of result; the default doubles its input.
 EXPECTED = [
     (FLOATS, lambda x: 2 * x),
     (TensorType("boolean", ("n", "n")), lambda x: x > 0),
@@ -95,18 +95,18 @@ VALUES = [*tensors(), *PLAIN, *ELSEWHERE, *FOREIGN, *NESTED]
 
 
 def crossed(answer: Answer) -> Answer:
-    """An answer as it comes from a worker."""
+    """Returns an answer as it comes from a worker."""
     stream = io.BytesIO(encode_answer(answer))
     return decode_answer(receive(lambda size: bytearray(stream.read(size))))
 
 
 def handles(result, answers):
-    """The handles of a student who gives these answers, one after another, and of a reference."""
+    """Returns the handles of a student who gives these answers in turn, and of a reference."""
     adapter = Adapter("run_it", {"x": FLOATS}, result)
     given = itertools.cycle(map(crossed, answers))
 
     def ask(call):
-        # A call that is made once more, for its line, is no answer of its own.
+        # A call that is repeated to find its line does not use up an answer.
         return Answer() if call.trace else next(given)
 
     student = Student(adapter, ask, 1, lambda *_: None, InFull())
@@ -128,7 +128,7 @@ def each_assertion(student, reference):
 
 
 def ends_well(assertion):
-    """A test may pass or fail; whatever else it raises would be the grader's own fault."""
+    """Checks that a test passes or fails; any other exception would be the grader's fault."""
     try:
         with observing(shows_expected=True):
             assertion()
@@ -141,7 +141,7 @@ def ends_well(assertion):
 @pytest.mark.parametrize("part", rest_slow(range(8), 8))
 @pytest.mark.parametrize("result", [kind for kind, _ in EXPECTED], ids=str)
 def test_no_answer_is_the_graders_own_fault(result, part):
-    """Every dtype, shapes from none to thirty-two axes, numbers that are none, and no tensors."""
+    """The values cover every dtype, zero to thirty-two axes, NaN and infinity, and other types."""
     for value in VALUES[part::8]:
         student, reference = handles(result, [Answer(value)])
         for assertion in each_assertion(student, reference):
@@ -149,7 +149,7 @@ def test_no_answer_is_the_graders_own_fault(result, part):
 
 
 def test_what_is_read_beside_a_submission_is_only_read():
-    """Whatever is said to be the content of a file, a gradient, or a state dict."""
+    """A worker may claim any value as a file's content, a gradient or a state dict."""
     for value in VALUES:
         student, _ = handles(Anything(), [Answer(value)])
         parameter, module = student.parameter(torch.ones(2)), student.module(torch.nn.Linear(2, 1))
@@ -168,7 +168,7 @@ def test_what_is_read_beside_a_submission_is_only_read():
 
 @pytest.mark.parametrize("result", [FLOATS, Anything()], ids=str)
 def test_an_answer_that_changes_its_kind_is_not_the_same_twice(result):
-    """The second answer is of another dtype or shape, or no tensor at all."""
+    """The second answer has another dtype or shape, or is not a tensor."""
     few = [torch.ones(2, 3), torch.ones(2, 3).half(), torch.ones(3), torch.ones(1), None, "x", 7]
     for first, second in itertools.permutations(few, 2):
         student, _ = handles(result, [Answer(first), Answer(second)])
@@ -177,7 +177,7 @@ def test_an_answer_that_changes_its_kind_is_not_the_same_twice(result):
 
 
 def test_no_gradient_is_the_graders_own_fault():
-    """Of another dtype or shape, of an input that is not there, or not there."""
+    """A gradient may have another dtype or shape, belong to an unknown input, or be missing."""
     right = torch.ones(2, 3)
     for value in tensors():
         student, reference = handles(FLOATS, [Answer(right, gradients={"x": value, "y": value})])
@@ -187,7 +187,7 @@ def test_no_gradient_is_the_graders_own_fault():
 @pytest.mark.parametrize("work", [None, Work(0, 0), Work(2**61, 2**61), Work(1, 0)])
 @pytest.mark.parametrize("changed", [(), ("x",), ("y" * 100,) * 100, ("\x1b[2J", "")])
 def test_what_is_said_of_the_work_and_the_inputs_is_only_read(work, changed):
-    """Counts without bounds, names of inputs that nobody gave."""
+    """A worker may claim huge counts and the names of inputs that do not exist."""
     answers = [
         Answer(torch.ones(2, 3), work=work, changed_inputs=changed),
         Answer(torch.ones(2, 3)),
@@ -198,7 +198,7 @@ def test_what_is_said_of_the_work_and_the_inputs_is_only_read(work, changed):
 
 
 def test_one_number_is_what_was_expected_however_it_is_kept():
-    """Where the adapters say nothing of a result, a number may come in a tensor, or not."""
+    """If the adapter's result has no annotation, a number may come with or without a tensor."""
     student, _ = handles(Anything(), [Answer(torch.tensor([6.0]))])
     assert_matches(student(torch.ones(6)), torch.tensor(6.0))
     with pytest.raises(

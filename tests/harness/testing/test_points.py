@@ -1,4 +1,4 @@
-"""Points are hundredths whose parts add up to the whole, and without values there are none."""
+"""Points: hundredths whose parts add up to the whole, and none without right values."""
 
 import itertools
 import random
@@ -29,22 +29,22 @@ SHARES = {
 
 
 def chances(number: int = 300):
-    """Sources of chance, the same in every run."""
+    """Returns random generators that are the same in every run."""
     return [random.Random(seed) for seed in range(number)]
 
 
 def is_in_hundredths(points: float) -> bool:
-    """Whether it is written with two decimals at most."""
+    """Returns whether a number has two decimals at most."""
     return len(repr(points).partition(".")[2]) <= 2
 
 
 def an_assignment(points: float, aspects: dict[Aspect, float] | None = None) -> Assignment:
-    """An assignment of one exercise."""
+    """Returns an assignment of one exercise."""
     return Assignment(Path(), "one", {"run_x": points}, aspects or SHARES, 1.0, {})
 
 
 def of_x(aspect: Aspect, score: float, worth: float = 1.0, message: str | None = None) -> Verdict:
-    """A verdict on an exercise; it passed if it earned what it carries."""
+    """Returns a verdict on an exercise; it passes if its score is its full worth."""
     status = Status.PASSED if score == worth else Status.FAILED
     return Verdict(
         "test", "run_x", aspect, status, score, worth, Visibility.PUBLIC, message=message
@@ -55,7 +55,7 @@ def of_x(aspect: Aspect, score: float, worth: float = 1.0, message: str | None =
 
 
 def test_parts_add_up_to_the_whole_whatever_the_weights():
-    """Nobody finds a hundredth too many or too few; none is farther off than one hundredth."""
+    """Each part is less than one hundredth away from its exact share."""
     for chance in chances():
         weights = [
             chance.choice((0, 1, 1.5, chance.random())) for _ in range(chance.randint(1, 40))
@@ -83,7 +83,7 @@ def test_sums_of_scores_are_exact():
 
 
 def test_scaled_parts_add_up_and_full_stays_full():
-    """On a platform where the assignment is worth something else."""
+    """A platform may give the assignment another number of points."""
     for chance in chances():
         worth = [chance.randint(0, 1200) for _ in range(chance.randint(1, 15))]
         got = [chance.choice((0, worth_of, chance.randint(0, worth_of))) for worth_of in worth]
@@ -101,7 +101,7 @@ def test_scaled_parts_add_up_and_full_stays_full():
 
 
 def test_parts_that_are_not_scaled_stay_as_they_are():
-    """But for what is less than a hundredth."""
+    """Only rounding errors below a hundredth are removed."""
     assert scaled([(1.5, 3.0), (0.1 + 0.2, 4.0)], None) == [(1.5, 3.0), (0.3, 4.0)]
 
 
@@ -109,7 +109,7 @@ def test_parts_that_are_not_scaled_stay_as_they_are():
 
 
 def test_the_tests_of_an_exercise_carry_its_points_to_the_hundredth():
-    """Whatever the number of tests and their weights."""
+    """This holds for any number of tests and any weights."""
     for chance in chances():
         points = chance.randint(0, 1500) / 100
         tests = {
@@ -126,7 +126,7 @@ def test_the_tests_of_an_exercise_carry_its_points_to_the_hundredth():
 
 
 def test_an_aspect_has_its_share_and_its_tests_share_that():
-    """The order in which tests are found changes nothing but whose hundredth is whose."""
+    """The order of the tests only decides which of them gets an extra hundredth."""
     aspects = [Aspect.VALUES] * 2 + [Aspect.GENERALITY] * 3
     tests = {str(n): Membership("run_x", aspect, 1.0) for n, aspect in enumerate(aspects)}
     shared = share_points(an_assignment(5.0), tests)
@@ -136,13 +136,13 @@ def test_an_aspect_has_its_share_and_its_tests_share_that():
 
 
 def test_of_fewer_hundredths_than_tests_some_carry_none():
-    """They are asked and told all the same."""
+    """Tests without points still run and are reported."""
     tests = {str(number): Membership("run_x", Aspect.VALUES, 1.0) for number in range(4)}
     assert [*share_points(an_assignment(0.02), tests).values()] == [0.01, 0.01, 0.0, 0.0]
 
 
 def test_points_at_home_follow_the_same_rule():
-    """In whatever order the tests are run there."""
+    """The order in which the tests run makes no difference."""
     tests = [
         ("passed", False, 40),
         ("passed", True, 30),
@@ -158,7 +158,7 @@ def test_points_at_home_follow_the_same_rule():
 
 @pytest.mark.parametrize("weights", [(0.0, 0.0), (1.0, -1.0), (2.0, -1.0), (float("inf"), 1.0)])
 def test_weights_that_share_nothing_are_refused(weights):
-    """An author's slip is told, and not graded with."""
+    """The author reads about the error before anything is graded."""
     tests = {
         str(number): Membership("run_x", Aspect.VALUES, weight)
         for number, weight in enumerate(weights)
@@ -169,7 +169,7 @@ def test_weights_that_share_nothing_are_refused(weights):
 
 @pytest.mark.parametrize("points", ["0.333", "1e-3", "inf", "nan"])
 def test_exercises_are_worth_whole_hundredths(tmp_path, points):
-    """Any other sum could not be shared out so that the parts add up to it."""
+    """The parts of any other number of points could not add up to it."""
     table = f'[tool.grader]\nname = "x"\n[tool.grader.exercises]\nrun_x = {points}\n'
     (tmp_path / "pyproject.toml").write_text(table)
     with pytest.raises(BadAssignment, match="run_x must be"):
@@ -177,7 +177,7 @@ def test_exercises_are_worth_whole_hundredths(tmp_path, points):
 
 
 def test_a_hundredth_is_points_enough(tmp_path):
-    """So are thirds, as far as they are written in hundredths."""
+    """A third is allowed as well, written in hundredths."""
     table = '[tool.grader]\nname = "x"\n[tool.grader.exercises]\nrun_x = 0.01\nrun_y = 33.33\n'
     (tmp_path / "pyproject.toml").write_text(table)
     assert find_assignment(tmp_path).points == {"run_x": 0.01, "run_y": 33.33}
@@ -205,7 +205,7 @@ def test_a_hundredth_is_points_enough(tmp_path):
     ],
 )
 def test_other_points_count_as_far_as_the_values_are_right(values, others, message):
-    """Half of the values, half of the rest; and a verdict that counts less says so."""
+    """With half of the values right, other tests count half, and their verdicts say so."""
     tests = [of_x(Aspect.VALUES, score) for score in values]
     tests += [of_x(Aspect.DISCIPLINE, 1.0), of_x(Aspect.GENERALITY, 1.0)]
     found = [*gated(tests)]
@@ -215,7 +215,7 @@ def test_other_points_count_as_far_as_the_values_are_right(values, others, messa
 
 
 def test_a_share_is_told_in_percent():
-    """Never as all or nothing where it is neither."""
+    """A share between nothing and everything is never rounded to 0% or 100%."""
     for right, words in ((1, "earns 1% "), (333, "earns 33% "), (999, "because 99% ")):
         tests = [of_x(Aspect.VALUES, points, points) for points in (right / 100, 0.0)]
         tests.append(of_x(Aspect.VALUES, 0.0, (1000 - right) / 100))
@@ -225,7 +225,7 @@ def test_a_share_is_told_in_percent():
 
 
 def test_what_counts_is_right_to_the_hundredth_all_together():
-    """Small tests lose no more by rounding than one large one would."""
+    """Many small tests lose no more to rounding than one large test."""
     for chance in chances():
         worth = [chance.randint(0, 9) for _ in range(chance.randint(0, 30))]
         possible = chance.randint(1, 50)
@@ -238,7 +238,7 @@ def test_what_counts_is_right_to_the_hundredth_all_together():
 
 
 def test_each_exercise_has_a_gate_of_its_own():
-    """Wrong values of one cost nothing in another."""
+    """Wrong values in one exercise cost nothing in another."""
     wrong = of_x(Aspect.VALUES, 0.0)
     right = wrong._replace(exercise="run_y", status=Status.PASSED, score=1.0)
     others = [one._replace(aspect=Aspect.GRADIENTS, status=Status.PASSED) for one in (wrong, right)]
@@ -247,13 +247,13 @@ def test_each_exercise_has_a_gate_of_its_own():
 
 
 def test_an_exercise_without_tests_of_values_has_no_gate():
-    """An author may ask for discipline alone."""
+    """An author may test discipline alone."""
     (verdict,) = gated([of_x(Aspect.DISCIPLINE, 1.0)])
     assert (verdict.score, verdict.message) == (1.0, None)
 
 
 def test_values_that_carry_no_points_count_by_their_number():
-    """An assignment may weigh them with 0: without work there are no points all the same."""
+    """Even if the tests of values weigh 0, an exercise without right values earns no points."""
     half = [of_x(Aspect.VALUES, 0.0, 0.0), of_x(Aspect.VALUES, 0.0, 0.0)]
     half[1] = half[1]._replace(status=Status.FAILED)
     *_, last = gated([*half, of_x(Aspect.GENERALITY, 1.0)])
@@ -261,7 +261,7 @@ def test_values_that_carry_no_points_count_by_their_number():
 
 
 def test_a_verdict_stands_when_it_is_reached():
-    """It is shown to whoever follows a grading before the next one is known."""
+    """A reader who follows the grading sees a verdict before the next one is known."""
     reached = itertools.count()
 
     def verdicts():
@@ -274,14 +274,14 @@ def test_a_verdict_stands_when_it_is_reached():
 
 
 def test_hundredths_are_the_nearest():
-    """Scores that were stored with rounding errors are what they were meant to be."""
+    """Stored scores with rounding errors become the hundredths that were meant."""
     assert [hundredths(points) for points in (10.000003, 5.999998, 0.29, 1.005)] == [
         1000, 600, 29, 100,
     ]  # fmt: skip
 
 
 def test_an_exercise_stands_after_those_that_it_builds_on():
-    """Otherwise the order is the author's."""
+    """Apart from that, the author's order is kept."""
     points = {"run_a": 1.0, "run_b": 2.0, "run_c": 3.0, "run_d": 4.0}
     builds_on = {"run_a": ("run_c",), "run_c": ("run_d",), "run_b": ("run_a",)}
     ordered = in_building_order(points, builds_on)

@@ -1,4 +1,4 @@
-"""What is asked of the same answers again and again: quicker answers are the same answers."""
+"""Faster ways to compare the same answers: they agree with the full comparison."""
 
 import itertools
 import math
@@ -23,21 +23,21 @@ NUMBERS = [0.0, -0.0, 1.0, 1.0 + 1e-6, 1.0 + 1e-3, -3e38, math.inf, -math.inf, m
 @pytest.mark.parametrize("tolerance", [FLOAT32, Tolerance(0.0, 0.0), Tolerance(1e-2, 1e-2)])
 @pytest.mark.parametrize(("one", "other"), [*itertools.product(NUMBERS, repeat=2)])
 def test_yes_or_no_is_what_the_whole_comparison_says(one, other, tolerance):
-    """Diagnosis wants no more than that; NaN and infinity are where the two could part."""
+    """Diagnosis only needs yes or no; NaN and infinity are where the two ways could differ."""
     actual, expected = torch.tensor([1.0, one]), torch.tensor([1.0, other])
     assert all_within(actual, expected, tolerance) is compare(actual, expected, tolerance).ok
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)])
 def test_yes_or_no_of_no_numbers_and_of_one(shape):
-    """Empty answers are alike."""
+    """Two empty answers are equal."""
     assert all_within(torch.zeros(shape), torch.zeros(shape), FLOAT32)
     assert compare(torch.zeros(shape), torch.zeros(shape), FLOAT32).ok
 
 
 @pytest.mark.parametrize("number", [1.0, math.nan, math.inf])
 def test_numbers_that_are_none_are_the_same_twice(number):
-    """NaN is not equal to itself, and still the same answer."""
+    """NaN is not equal to itself, but it is the same answer."""
     one, other = torch.full((2, 3), number), torch.full((2, 3), number)
     assert_same_answer_twice(Giving(one, other))
     for another in (one.double(), one[:, :2], torch.zeros(2, 3)):
@@ -46,7 +46,7 @@ def test_numbers_that_are_none_are_the_same_twice(number):
 
 
 class Giving:
-    """A student's handle that gives one answer after the other."""
+    """A student's handle that gives its answers in turn."""
 
     adapter = SimpleNamespace(name="run_double")
 
@@ -58,7 +58,7 @@ class Giving:
 
 
 def test_an_observation_tells_predictions_and_leniencies_apart():
-    """What was found for one must not be taken for another's."""
+    """The result for one prediction and leniency must not be reused for another."""
     call = Call("run_double", {})
     seen = Observation("test", 0, Aspect.VALUES, call, torch.tensor([1.0, 2.0]))
     near, far = Numbers(torch.tensor([1.0, 2.00004])), Numbers(torch.tensor([1.0, 3.0]))
@@ -71,7 +71,7 @@ def test_an_observation_tells_predictions_and_leniencies_apart():
 
 
 def test_kept_steps_are_found_again_like_others():
-    """They are worked out once, whoever asks."""
+    """The kept steps are prepared only once."""
     step = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
     steps = {"scores": [step]}
     kept = KeptSteps(steps)
@@ -89,7 +89,7 @@ def test_kept_steps_are_found_again_like_others():
 
 
 def test_numbers_that_only_lie_in_memory_like_a_later_step_are_the_earlier_one_s():
-    """Cutting a vector into heads moves nothing: what was not cut yet is not cut rightly."""
+    """A view as heads moves nothing in memory, so uncut queries must not count as heads."""
     queries = torch.randn(5, 6, generator=torch.Generator().manual_seed(2))
     known = KnownSteps({"queries": [queries], "heads": [queries.view(5, 2, 3).transpose(0, 1)]})
     assert known.most_like(queries.flatten()) == ["queries"]

@@ -1,4 +1,4 @@
-"""Values of every kind cross in both directions; what is wrong with one is told by its place."""
+"""Values of every type, in both directions: a message gives the place of what is wrong in one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MANY = "\n    for number in range(10**6): (into / str(number)).touch()"
 COURSES = "from adapters import Split"
 OWN = 'from collections import namedtuple; Split = namedtuple("Split", "train rest share")'
 
-# A function, what it returns instead of what is right, and what is said of that.
+# A function, its wrong result, and words of the message.
 WRONG = [
     ("counts", "return list(right)", "must return a dict from strs to ints, not a list of"),
     ("counts", "return {}", "has 0 keys, where"),
@@ -137,7 +137,7 @@ WRONG = [
     ("shards", "return max(into.iterdir()).write_bytes(b'')", "the result[0] is 0"),
 ]  # fmt: skip
 
-# Functions in other styles, which are as right.
+# Functions in other styles that are right too.
 ALSO_RIGHT = [
     ("windows", "return torch.stack([corpus[n : n + length] for n in numpy.random.randint("
      "len(corpus) - length + 1, size=count)])"),
@@ -164,7 +164,7 @@ OTHERS = {
 
 
 def wrong_program(function: str, body: str) -> str:
-    """The right program, of which one function goes on from what is right."""
+    """Returns the right program, with one function that changes its right result."""
     name = f"get_{function}" if function in OBJECTS else f"run_{function}"
     return (
         f"import random\nimport numpy\n{RIGHT}\n\nright_{name} = {name}\n\n\ndef {name}(**given):\n"
@@ -174,7 +174,7 @@ def wrong_program(function: str, body: str) -> str:
 
 @pytest.fixture(scope="module")
 def grades(request, tmp_path_factory) -> Mapping[str, Grade]:
-    """The grades of the right program, and of each other one that a test is to look at."""
+    """The grades of the right program and of each other program that a selected test needs."""
     folder = tmp_path_factory.mktemp("values")
     programs = {"right": RIGHT}
     for name in asked_for(request, "name"):
@@ -192,7 +192,7 @@ def grades(request, tmp_path_factory) -> Mapping[str, Grade]:
 
 
 def test_right_programs_get_full_marks(grades):
-    """Dicts, bytes, named tuples of arrays, sets, dtypes, None: in and out."""
+    """Dicts, bytes, named tuples of arrays, sets, dtypes and None cross in both directions."""
     right = grades["right"]
     assert [test for test in right.tests if test.status is not Status.PASSED] == []
     assert right.score == right.max_score
@@ -200,7 +200,7 @@ def test_right_programs_get_full_marks(grades):
 
 @pytest.mark.parametrize("name", [name for name in OTHERS if name.startswith("right")])
 def test_right_in_another_style_is_right(grades, name):
-    """Chance of numpy's or Python's own, lists in place of iterators, more than None."""
+    """For example numpy's random numbers, or lists in place of iterators."""
     tests = grades[name].tests
     assert [test.message for test in tests if test.status is not Status.PASSED] == []
 
@@ -209,10 +209,10 @@ def test_right_in_another_style_is_right(grades, name):
     "name", rest_slow([name for name in OTHERS if name.startswith("wrong")], 12)
 )
 def test_a_wrong_value_is_told_by_its_place(grades, name):
-    """Its own exercise fails, no other, and nobody else is blamed."""
+    """Only the wrong function's own exercise fails."""
     function, _, says = OTHERS[name]
     wrong = [test for test in grades[name].tests if test.status is not Status.PASSED]
-    # What is saved is looked at by loading it, and the other way round.
+    # The tests check saved files by loading them, and loading by saving first.
     failed = {test.exercise.partition("_")[2] for test in wrong}
     assert failed
     assert failed <= ({"save", "load"} if function in ("save", "load") else {function})
@@ -240,7 +240,7 @@ def get_optimizer_class():
 
 
 def test_what_only_raises_no_more_proves_no_line(tmp_path):
-    """A step answers None, whatever it does: to skip all parameters is no way to mend it."""
+    """A step returns None in any case, so an edit that skips all parameters proves nothing."""
     submission = tmp_path / "class" / "one"
     submission.mkdir(parents=True)
     program = RIGHT.replace("from adapters import Split", "from collections import namedtuple")
@@ -256,7 +256,7 @@ def test_what_only_raises_no_more_proves_no_line(tmp_path):
 
 
 def test_the_same_is_said_at_home(grader, home_pytest, tmp_path):
-    """From frozen fixtures, which hold values of every kind as well."""
+    """The frozen fixtures also hold values of every type."""
     handout = tmp_path / "handout"
     done = grader("handout", handout, cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stderr

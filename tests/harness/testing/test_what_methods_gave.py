@@ -1,4 +1,4 @@
-"""What is said of wrong answers of methods: which call it was, both values, what never changed."""
+"""Messages about wrong results of methods: which call, both values, what stayed unchanged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Tokenizer:
 
 
 def student(name, function, declared=CONTRACT):
-    """The handle of an adapter."""
+    """Returns the handle of an adapter."""
     module = types.ModuleType("adapters")
     exec(compile(declared, "adapters.py", "exec", dont_inherit=True), vars(module))
     contract = read_contract(module)
@@ -60,7 +60,7 @@ def student(name, function, declared=CONTRACT):
 
 
 def said_of(do, expected, public=True):
-    """What is said where a tokenizer gives something else than was expected."""
+    """Returns the failure when a tokenizer gives something else than expected."""
     tokenizer = student("get_tokenizer", Tokenizer)()
     with observing(shows_expected=public), pytest.raises(WrongParts) as raised:
         assert_matches(do(tokenizer), expected)
@@ -68,7 +68,7 @@ def said_of(do, expected, public=True):
 
 
 def test_the_method_and_what_it_was_asked_are_told():
-    """Of several calls in a test one has to know which it was."""
+    """A test makes several calls, so the message says which one was wrong."""
     said = said_of(lambda own: own.encode("the"), [116, 104, 257])
     assert str(said) == "encode('the')[2] is 101: 257 was expected"
     assert str(said_of(lambda own: own.decode([97, 98]), "ac")) == (
@@ -78,19 +78,19 @@ def test_the_method_and_what_it_was_asked_are_told():
 
 
 def test_a_hidden_test_tells_the_method_alone():
-    """What it asks is nobody's, and neither is what it expects."""
+    """The message hides both the arguments and the expected value."""
     said = said_of(lambda own: own.encode("the"), [116, 104, 257], public=False)
     assert str(said) == "encode(…)[2] is 101: something else was expected"
     assert "257" not in said.in_full
 
 
 def test_a_number_might_have_come_from_anywhere():
-    """Small ones are the same object wherever they stand: no name is better than another's."""
+    """Python shares small ints, so an int's identity does not tell which call returned it."""
     assert str(said_of(lambda own: own.size(), 4)) == "the result is 3: 4 was expected"
 
 
 def test_both_values_are_shown_around_the_difference():
-    """Under `-v`; a text of pages has thousands of ids."""
+    """Only `-v` shows them, cut around the difference, because a long text has thousands of ids."""
     said = said_of(lambda own: own.encode("a" * 50), [97] * 20 + [300] + [97] * 29)
     _, expected, got = said.in_full.splitlines()
     assert expected == f"    expected  […, {'97, ' * 6}300, {'97, ' * 6}…]"
@@ -98,7 +98,7 @@ def test_both_values_are_shown_around_the_difference():
 
 
 def test_a_long_text_is_told_around_its_first_difference():
-    """Or as it begins, if nothing of it is right."""
+    """If the text is wrong from its start, the message shows its beginning."""
     ids = [97] * 60
     at_the_end = str(said_of(lambda own: own.decode(ids), "a" * 59 + "b"))
     around = f"around which it is '{'a' * 13}': '{'a' * 12}b' was expected"
@@ -109,7 +109,7 @@ def test_a_long_text_is_told_around_its_first_difference():
 
 
 def stepped(function, gradient):
-    """What became of a parameter by one step."""
+    """Returns a parameter's value or gradient after one step."""
     handle = student("run_step", function)
     parameter = handle.parameter(torch.tensor([1.0, 2.0]), grad=torch.tensor([0.5, 0.5]))
     handle(parameter, lr=0.1)
@@ -118,7 +118,7 @@ def stepped(function, gradient):
 
 @pytest.mark.parametrize(("gradient", "kind"), [(False, "parameter"), (True, "gradient")])
 def test_a_parameter_into_which_nothing_was_written_is_told(gradient, kind):
-    """`p = p - lr * p.grad` makes a new tensor, and how far off the old one is says nothing."""
+    """`p = p - lr * p.grad` makes a new tensor; the error of the old one explains nothing."""
 
     def rebinds(parameter, lr):
         parameter = parameter - lr * parameter.grad
@@ -134,7 +134,7 @@ def test_a_parameter_into_which_nothing_was_written_is_told(gradient, kind):
 
 
 def test_a_parameter_of_a_module_is_told_as_well():
-    """An optimizer of a module's parameters may write into none of them."""
+    """An optimizer may write into none of a module's parameters."""
 
     def rebinds(parameters, lr):
         for parameter in parameters:
@@ -150,7 +150,7 @@ def test_a_parameter_of_a_module_is_told_as_well():
 
 
 def test_a_parameter_that_was_changed_wrongly_is_told_as_any_numbers():
-    """Only what is exactly as it was is as it was."""
+    """Only an exactly equal parameter counts as unchanged."""
 
     @torch.no_grad()
     def climbs(parameter, lr):
@@ -194,7 +194,7 @@ class Own(torch.optim.Optimizer):
 
 
 def test_an_optimizer_of_torch_s_kind_is_asked_for_by_what_it_inherits():
-    """Groups with rates of their own, rates that are loaded, gradients that stay."""
+    """The test uses groups with their own rates, loaded rates, and gradients that stay."""
     handle = student("get_optimizer_class", lambda: Own, OF_TORCH)
     weight, other = (handle.parameter(torch.ones(2), grad=torch.ones(2)) for _ in range(2))
     optimizer = handle()([weight])
@@ -221,14 +221,14 @@ class Eager:
 
 
 def first_letters(reader):
-    """The first letters of a file in which whoever reads to the end falls."""
+    """Returns the first letters of a file whose last byte is not valid text."""
     handle = student("get_reader", reader, OF_TORCH)
     file = handle.file(b"ab\n" * 20_000 + b"\xff")
     return [*islice(handle().letters(file.as_text), 4)]
 
 
 def test_a_file_that_breaks_off_tells_who_reads_to_its_end():
-    """Nothing else of an answer shows whether all was read before the first item came."""
+    """Nothing else in an answer shows that the program read all before the first item."""
     assert first_letters(Reader) == ["a", "b", "\n", "a"]
     with pytest.raises(StudentFault, match="UnicodeDecodeError"):
         first_letters(Eager)

@@ -1,4 +1,4 @@
-"""What costs the same for any input is no growth: a mask or a table of so many positions."""
+"""Work of fixed size: a mask or a table of constant size does not count as growth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLOATS = TensorType("floating-point", ("...", "n"))
 
 
 def checked(*works: Work) -> None:
-    """Asserts that a program grows no faster than it may, of which this much work is counted."""
+    """Asserts that a program with this counted work grows no faster than it may."""
     adapter = Adapter("run_double", {"x": FLOATS}, FLOATS)
     counted = itertools.cycle(works)
     student = Student(
@@ -36,7 +36,7 @@ def checked(*works: Work) -> None:
 
 
 def test_a_table_that_is_as_large_for_any_input_is_right():
-    """A causal mask of 1024 positions, of which a part is taken, is how many books write it."""
+    """Many books build one causal mask of 1024 positions and use a part of it."""
     checked(Work(5, 1 << 20), Work(5, 1 << 20))
 
 
@@ -53,6 +53,6 @@ def test_a_table_that_is_as_large_for_any_input_is_right():
     ],
 )
 def test_what_grows_too_fast_is_told(small, large, says):
-    """The largest tensor, and the number of operations."""
+    """The largest tensor may grow too fast, or the number of operations."""
     with pytest.raises(AssertionError, match=says):
         checked(small, large)
