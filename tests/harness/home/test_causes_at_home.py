@@ -1,4 +1,4 @@
-"""Why, wherever a student looks: every report has the sentence, the hint and the line."""
+"""Reports at home: each one has the cause's sentence, hint and line."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.harness.planted import LOOKED_AT_SOONER, OF_ONE_EXERCISE, RIGHT, SLIP
 pytestmark = pytest.mark.process
 
 COLUMNS, SCREEN = 80, 40
-# No sentence is broken there.
+# At this width no sentence is broken.
 WIDE = 999
-# What an editor's panel reads.
+# Writes the text that an editor's test panel shows.
 CONFTEST = """
 import pytest
 
@@ -37,7 +37,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def right(attention_handout, tmp_path_factory) -> Path:
-    """The handout, with a right submission in it."""
+    """The handout with a right submission in it."""
     folder = Path(shutil.copytree(attention_handout, tmp_path_factory.mktemp("handout") / "mine"))
     shutil.copytree(RIGHT, folder, dirs_exist_ok=True)
     (folder / "conftest.py").write_text(CONFTEST)
@@ -46,7 +46,7 @@ def right(attention_handout, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def with_slip(right, warm, tmp_path) -> Callable[[str], Run]:
-    """Runs pytest in a copy with one of the slips."""
+    """A function that plants a slip in a copy of the handout and returns a way to run pytest."""
     mine = Path(shutil.copytree(right, tmp_path / "mine"))
     without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
@@ -66,13 +66,13 @@ def with_slip(right, warm, tmp_path) -> Callable[[str], Run]:
 
 
 def junit_failures(folder: Path) -> list[str]:
-    """What JUnit's XML has of each failure: the message, and the text."""
+    """Returns the message and the text of each failure in JUnit's XML."""
     tree = ElementTree.parse(folder / "junit.xml")
     return [f"{one.get('message')}\n{one.text}" for one in tree.iter("failure")]
 
 
 def assert_all_told(slip: Slip, *texts: str) -> None:
-    """Each of the texts holds the sentence, the hint and the line."""
+    """Asserts that each of the texts holds the slip's sentence, hint and line."""
     for text in texts:
         missing = [words for words in slip.told() if words not in text]
         assert not missing, text
@@ -80,10 +80,10 @@ def assert_all_told(slip: Slip, *texts: str) -> None:
 
 @pytest.mark.parametrize("name", rest_slow(SLIPS, LOOKED_AT_SOONER[1:2]))
 def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, name):
-    """By its id; stopping at the first one; those that failed last; in a process of its own.
+    """The terminal, JUnit's XML and an editor's panel all have the sentence, the hint and the line.
 
-    In the terminal, in JUnit's XML, and in what editors are handed. However busy the machine is:
-    `--locate` waits for the line. Each slip is looked at in two of these ways.
+    The runs use a test's id, `-x`, `--lf` or several processes; each slip is tried in two of these
+    ways. `--locate` waits for the line however busy the machine is.
     """
     run, slip, folder = with_slip(name), SLIPS[name], with_slip.folder
     ways = ((["-x"], ["--lf"]), ([slip.test], ["-n", "2", slip.test]))
@@ -97,7 +97,7 @@ def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, name):
 
 @pytest.mark.parametrize("name", rest_slow(SLIPS, LOOKED_AT_SOONER[::2]))
 def test_a_slip_fills_one_screen_and_is_one_cause(with_slip, name):
-    """However many exercises it fails; and every failure of a run has the sentence and the line."""
+    """However many exercises fail, every failure has the sentence and the line."""
     run, slip = with_slip(name), SLIPS[name]
     printed = run("--locate", columns=COLUMNS).stdout
     assert height_of(printed) <= SCREEN, printed
@@ -114,7 +114,7 @@ def test_a_slip_fills_one_screen_and_is_one_cause(with_slip, name):
 
 
 def test_the_root_is_told_first(with_slip):
-    """Whichever tests come first, and whichever exercise has the most failures."""
+    """The order of the tests does not matter, nor which exercise has the most failures."""
     lines = with_slip("mask-inverted")("-p", "no:randomly").stdout.splitlines()
     title = next(place for place, line in enumerate(lines) if " 1 cause of " in line)
     assert lines[title + 1].startswith("run_attention_weights: ")
@@ -137,7 +137,7 @@ def test_the_root_is_told_first(with_slip):
     ids=str,
 )
 def test_what_pytest_offers_still_makes_sense(with_slip, options, headings, listed):
-    """Everything with -v, all names with -rf, nothing in full with --tb=no."""
+    """`-v` shows every failure, `-rf` lists all names, and `--tb=no` shows none in full."""
     lines = with_slip("mask-inverted")("--locate", *options).stdout.splitlines()
     assert sum(line.startswith("____") for line in lines) == headings
     assert sum(line.startswith("FAILED ") for line in lines) == listed
@@ -150,7 +150,7 @@ def test_what_pytest_offers_still_makes_sense(with_slip, options, headings, list
 
 
 def test_two_slips_are_two_causes(with_slip):
-    """Each with its line, the earlier exercise first; on one screen as well."""
+    """Each cause has its line, the earlier exercise comes first, and both fit on one screen."""
     with_slip("causal-reversed")
     run = with_slip("projection-transposed")
     assert height_of(run(columns=COLUMNS).stdout) <= SCREEN
@@ -164,11 +164,11 @@ def test_two_slips_are_two_causes(with_slip):
 
 
 def height_of(printed: str) -> int:
-    """How many rows it takes in a terminal."""
+    """Returns how many rows the text takes in a terminal."""
     shown = [line for line in printed.splitlines() if "generated xml file" not in line]
     return sum(max(1, math.ceil(len(line) / COLUMNS)) for line in shown)
 
 
 def headlines(printed: str) -> Sequence[str]:
-    """The numbered lines of several causes."""
+    """Returns the numbered headlines of several causes."""
     return [line for line in printed.splitlines() if line[:3] in ("1. ", "2. ", "3. ")]

@@ -1,4 +1,4 @@
-"""The contract is that of the handout, whatever students make of their adapters."""
+"""The contract at home: it comes from the handout, whatever students change in their adapters."""
 
 import re
 import shutil
@@ -21,14 +21,14 @@ def handout(attention_handout, tmp_path_factory) -> Path:
 
 
 def softmax_with(handout: Path, folder: Path, signature: str, call: str) -> Path:
-    """A copy of the handout whose only adapter is an unannotated or changed softmax."""
+    """Returns a copy of the handout whose only adapter is an unannotated or changed softmax."""
     mine = Path(shutil.copytree(handout, folder))
     (mine / "adapters.py").write_text(f"import torch\n\n\ndef {signature}:\n    return {call}\n")
     return mine
 
 
 def test_adapters_without_annotations_are_told_of_a_wrong_shape(handout, tmp_path, home_pytest):
-    """Types that a student took off are still those of the class."""
+    """The course's types still apply to an adapter whose annotations were removed."""
     mine = softmax_with(
         handout, tmp_path / "mine", "run_softmax(in_features, dim)", "in_features.sum(dim)"
     )
@@ -37,7 +37,7 @@ def test_adapters_without_annotations_are_told_of_a_wrong_shape(handout, tmp_pat
 
 
 def test_a_parameter_by_another_name_fails_at_home_as_in_class(handout, tmp_path, home_pytest):
-    """Adapters are called by keyword: what was handed out tells the names."""
+    """Tests call adapters by keyword, with the names in the handout."""
     mine = softmax_with(handout, tmp_path / "mine", "run_softmax(x, dim)", "torch.softmax(x, dim)")
     printed = home_pytest(mine, "tests/public/test_softmax.py").stdout
     assert "The tests call it with in_features" in printed
@@ -45,7 +45,7 @@ def test_a_parameter_by_another_name_fails_at_home_as_in_class(handout, tmp_path
 
 @pytest.mark.slow
 def test_an_adapter_that_was_taken_out_is_not_implemented(handout, tmp_path, home_pytest):
-    """The others are graded."""
+    """The other adapters are graded."""
     mine = softmax_with(
         handout, tmp_path / "mine", "run_softmax(in_features, dim)", "in_features.softmax(dim)"
     )
@@ -56,7 +56,7 @@ def test_an_adapter_that_was_taken_out_is_not_implemented(handout, tmp_path, hom
 
 @pytest.mark.unit
 def test_what_only_bodies_need_is_left_out_of_the_contract():
-    """A student's modules may not be importable; what annotations name in texts is kept."""
+    """A student's modules may fail to import; names in quoted annotations are kept."""
     adapters = (
         "from typing import NamedTuple\n"
         "from torch import Tensor\n"

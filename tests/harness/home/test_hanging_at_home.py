@@ -1,4 +1,4 @@
-"""Nothing hangs at home: a call has a limit as in class, and its end is told with the line."""
+"""Time limits at home: a call ends as in class, and the message names the line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.harness.marks import rest_slow
 pytestmark = pytest.mark.process
 
 LINE = "assignment/__init__.py:"
-# At home a call ends when the interpreter finds the time to end it.
+# At home a call ends when the interpreter next handles signals.
 STILL_RUNNING = r"after ([\d.]+) s still running"
 LOOP = """
     n = 0
@@ -57,7 +57,7 @@ def handout(grader, tiny, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
-    """What pytest prints of a copy with this body of `double`, and perhaps what is above it."""
+    """A function that returns pytest's output for a copy with this body of `double`."""
     mine = Path(shutil.copytree(handout, tmp_path / "mine"))
 
     def run(body: str, *options: str, above: str = "") -> str:
@@ -73,7 +73,7 @@ def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
 
 @pytest.mark.parametrize("body", ENDLESS, ids=OF_ENDLESS)
 def test_what_never_ends_is_ended_and_the_others_go_on(at_home, body):
-    """Even if it takes the end for one of its own exceptions."""
+    """A program that catches every exception is ended too."""
     printed = at_home(body)
     assert "= 1 cause of 1 failure =" in printed
     assert re.search(rf"\nrun_double: {STILL_RUNNING} {LINE}", printed)
@@ -82,13 +82,13 @@ def test_what_never_ends_is_ended_and_the_others_go_on(at_home, body):
 
 
 def test_what_calls_itself_for_ever_is_told_as_an_exception(at_home):
-    """Python ends that by itself."""
+    """Python itself ends such a recursion."""
     assert f"RecursionError: maximum recursion depth exceeded ({LINE}5)" in at_home(DEEP)
 
 
 @pytest.mark.slow
 def test_a_function_that_hung_is_given_less_the_next_time(at_home):
-    """So that nobody waits for every test of it; a loop of several lines is told at one of them."""
+    """Later tests of that function wait less; a loop of several lines is named at one of them."""
     (at_home.folder / "tests/public/test_more.py").write_text(
         textwrap.dedent("""
         import pytest, torch
@@ -108,13 +108,13 @@ def test_a_function_that_hung_is_given_less_the_next_time(at_home):
 
 
 def test_an_import_that_never_ends_is_ended(at_home):
-    """It is said once, as of any code that cannot be imported."""
+    """The message appears once, as for any code that cannot be imported."""
     printed = at_home("\n    return 2 * x", above="while True:\n    pass")
     assert len(re.findall(f"your code cannot be imported: {STILL_RUNNING} {LINE}", printed)) == 1
 
 
 def test_an_import_of_much_takes_its_time(at_home):
-    """A slow machine needs longer for many packages than a call may take."""
+    """On a slow machine many imports take longer than a call may take."""
     slowly = "import time\ntime.sleep(0.3)\n"
     many = [f"slow_{number}" for number in range(8)]
     write_files(at_home.folder, {f"{name}.py": slowly for name in many})
@@ -123,7 +123,7 @@ def test_an_import_of_much_takes_its_time(at_home):
 
 
 def test_ctrl_c_ends_the_run_at_once(at_home):
-    """The tests that come after it are not run."""
+    """The remaining tests do not run."""
     interrupting = "\n    import signal\n    signal.raise_signal(signal.SIGINT)\n    return 2 * x"
     printed = at_home(interrupting)
     assert "KeyboardInterrupt" in printed
@@ -142,7 +142,7 @@ threading.Timer(2, press).start()
 
 @pytest.mark.parametrize("body", rest_slow(ENDLESS, [STUBBORN]), ids=OF_ENDLESS)
 def test_ctrl_c_ends_what_never_ends(at_home, body):
-    """Long before its limit, and even if it takes that for one of its own exceptions."""
+    """This works long before the limit, and even if the program catches every exception."""
     pressing = textwrap.indent(PRESSED, "    ")
     printed = at_home(f"{pressing}{body}", "--call-timeout", "100")
     assert "KeyboardInterrupt" in printed
@@ -151,7 +151,7 @@ def test_ctrl_c_ends_what_never_ends(at_home, body):
 
 
 def sleeping(folder: Path, seconds: float = 600) -> Callable[[], str]:
-    """A student's function that takes so many seconds."""
+    """Returns a student's function that sleeps for this many seconds."""
     (folder / "sleepy.py").write_text(
         f"import time\n\ndef doze():\n    for _ in range({100 * seconds:.0f}):\n"
         "        time.sleep(0.01)\n    return 'awake'\n"
@@ -164,7 +164,7 @@ def sleeping(folder: Path, seconds: float = 600) -> Callable[[], str]:
 
 @pytest.mark.unit
 def test_a_call_that_takes_too_long_is_no_answer(tmp_path):
-    """And who answered to the signal before does so again."""
+    """The previous signal handler is restored afterwards."""
     handler = signal.getsignal(signal.SIGALRM)
     with pytest.raises(StudentFault) as ended:
         Limit(0.1, tmp_path).call(sleeping(tmp_path))
@@ -175,13 +175,13 @@ def test_a_call_that_takes_too_long_is_no_answer(tmp_path):
 
 @pytest.mark.unit
 def test_without_a_limit_it_takes_as_long_as_it_takes(tmp_path):
-    """`--call-timeout 0`, or `--pdb`."""
+    """`--call-timeout 0` and `--pdb` switch the limit off."""
     assert Limit(0, tmp_path).call(sleeping(tmp_path, 0.5)) == "awake"
 
 
 @pytest.mark.unit
 def test_who_looks_on_in_a_debugger_has_all_the_time(tmp_path):
-    """An editor's debugger is met while it runs; pdb may even begin in the midst of a call."""
+    """The limit looks for a debugger during the call, because pdb may start in the middle."""
     limit = Limit(0.1, tmp_path, heeds_debuggers=True)
     doze = sleeping(tmp_path, 0.5)
     assert bdb.Bdb(skip=["*"]).runcall(lambda: limit.call(doze)) == "awake"
@@ -191,7 +191,7 @@ def test_who_looks_on_in_a_debugger_has_all_the_time(tmp_path):
 
 @pytest.mark.unit
 def test_where_there_are_no_timers_a_thread_ends_a_call(tmp_path, monkeypatch):
-    """On Windows."""
+    """Windows has no timers."""
     monkeypatch.setattr(limits, "_HAS_TIMERS", False)
     monkeypatch.setattr(limits, "_SIGNAL", signal.SIGTERM)
     handler = signal.getsignal(signal.SIGTERM)

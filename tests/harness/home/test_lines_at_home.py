@@ -1,4 +1,4 @@
-"""At home, too, small edits are tried: the line that alone has to change is told."""
+"""Small edits are also tried at home: the message names the line that alone must change."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def double(x):
         n += 1
     return 1.5 * y  # here
 """
-# No small edit makes it right.
+# No small edit makes this program right.
 HOPELESS = (
     """
 def double(x):
@@ -136,7 +136,7 @@ def double(x):
 
 @pytest.fixture(scope="module")
 def handout(grader, tmp_path_factory) -> Path:
-    """The handout of a tiny assignment: it holds no solution, only fixtures."""
+    """The handout of a tiny assignment: it holds fixtures and no solution."""
     assignment = write_files(tmp_path_factory.mktemp("assignment"), TINY | PUBLIC)
     folder = tmp_path_factory.mktemp("handout") / "tiny"
     done = grader("handout", folder, cwd=assignment)
@@ -147,7 +147,7 @@ def handout(grader, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
-    """What pytest prints in a student's copy with this program."""
+    """A function that returns pytest's output for a student's copy with this program."""
     mine = Path(shutil.copytree(handout, tmp_path / "mine"))
 
     def run(program: str, *options: str) -> str:
@@ -161,7 +161,7 @@ def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
 
 
 def told_at(program: str, said: str = "Changing") -> str:
-    """How the line that is marked is told."""
+    """Returns the words that name the marked line."""
     lines = f"import torch\n\n{program}".splitlines()
     (number,) = (n for n, line in enumerate(lines, 1) if HERE in line)
     return f"{said} assignment/__init__.py:{number}"
@@ -169,12 +169,12 @@ def told_at(program: str, said: str = "Changing") -> str:
 
 @pytest.mark.parametrize("program", [VALUE, EXCEPTION, CACHED], ids=["value", "exception", "cache"])
 def test_the_line_to_change_is_told(at_home, program):
-    """Of a wrong value, of an exception that is raised elsewhere, and whatever was remembered."""
+    """The error may be a wrong value, an exception raised elsewhere, or hidden by a cache."""
     assert told_at(program) in at_home(program, "--locate")
 
 
 def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(at_home):
-    """Much code takes as many axes as its course used: that is a matter of its own."""
+    """Code written for the course's number of axes raises for others, which is a separate cause."""
     printed = at_home(NARROW, "-v", "--locate")
     assert printed.count(told_at(NARROW, "hanging")) == 3
     assert printed.count("Still fails after changing") == 1
@@ -182,13 +182,13 @@ def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answ
 
 
 def test_a_module_that_is_imported_again_in_the_call_is_the_edited_one(at_home):
-    """And one in a folder without __init__.py."""
+    """This holds for a module in a folder without `__init__.py`, too."""
     write_files(at_home.folder, {"assignment/parts/scaling.py": SCALING})
     assert "Changing assignment/parts/scaling.py:3 alone" in at_home(IMPORTED_AGAIN, "--locate")
 
 
 def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
-    """The rest is told as ever."""
+    """The other parts of the message appear as usual."""
     once = "import sys\nassert not hasattr(sys, 'once')\nsys.once = True\n"
     printed = at_home(once + VALUE)
     assert "values in the result are wrong" in printed
@@ -198,7 +198,7 @@ def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
 
 
 def test_where_an_edit_could_end_the_process_nothing_is_tried(at_home):
-    """`vmap` of torch crashes for some axes, and all that `pytest` has to say would be lost."""
+    """torch's `vmap` crashes for some axes, and pytest's whole report would be lost."""
     printed = at_home("from torch import vmap\n" + VALUE)
     assert "values in the result are wrong" in printed
     assert "`pytest --locate`" not in printed
@@ -206,7 +206,7 @@ def test_where_an_edit_could_end_the_process_nothing_is_tried(at_home):
 
 
 def test_where_the_author_shows_edits_what_the_line_would_be_is_told(at_home):
-    """What an author decides holds at home as well: the handout says so."""
+    """The handout carries the author's decision, so it holds at home as well."""
     assert "For example:" not in at_home(VALUE, "--locate")
     project = at_home.folder / "pyproject.toml"
     text = project.read_text()
@@ -215,14 +215,14 @@ def test_where_the_author_shows_edits_what_the_line_would_be_is_told(at_home):
 
 
 def test_one_test_is_enough(at_home):
-    """Students run what they are at."""
+    """Students often run only the test they are working on."""
     test = "tests/public/test_tiny.py::test_doubles[(2, 3)]"
     assert told_at(VALUE) in at_home(VALUE, "--locate", test)
 
 
 @pytest.mark.slow
 def test_with_several_processes_the_same_is_told(at_home):
-    """pytest-xdist is a student's own choice."""
+    """A student may have installed pytest-xdist."""
     alone, among_several = (
         at_home(EXCEPTION, "-v", "--locate", *more) for more in ([], ["-n", "2"])
     )
@@ -231,19 +231,19 @@ def test_with_several_processes_the_same_is_told(at_home):
 
 
 def test_a_loop_that_an_edit_makes_endless_is_ended(at_home):
-    """Nobody waits for it, and what comes after it is tried."""
+    """The run goes on without a long wait, and later edits are tried."""
     assert told_at(ENDLESS) in at_home(ENDLESS, "--locate")
 
 
 @pytest.mark.slow
 def test_what_is_not_tried_is_said_with_what_tries_all(at_home):
-    """A run is kept short, unless it is asked for more."""
+    """A run is short unless the student asks for all trials."""
     assert "`pytest --locate`" in at_home(HOPELESS)
     assert "`pytest --locate`" not in at_home(HOPELESS, "--locate")
 
 
 def test_nothing_is_tried_when_nothing_is_wrong(at_home):
-    """A student who is done waits for nothing."""
+    """A student whose tests all pass does not wait."""
     (at_home.folder / "conftest.py").write_text(
         "import grader.home.repair\ngrader.home.repair.HomeBench = None\n"
     )
@@ -251,7 +251,7 @@ def test_nothing_is_tried_when_nothing_is_wrong(at_home):
 
 
 def test_all_is_left_as_it_was(at_home):
-    """What a student's program holds, what torch and random hold, and who answers to signals."""
+    """The program's state, the generators of torch and `random`, and signal handlers stay."""
     (at_home.folder / "conftest.py").write_text(
         textwrap.dedent("""
         import random, signal, sys
@@ -291,12 +291,12 @@ def test_all_is_left_as_it_was(at_home):
 
 
 def test_what_edited_programs_warn_of_is_not_shown(at_home):
-    """Nobody wrote them."""
+    """The student did not write those programs."""
     assert at_home(WARNING, "-v", "--locate").count("UserWarning: made") == 3
 
 
 def test_ctrl_c_ends_it_whatever_the_program_makes_of_that(at_home):
-    """What is known so far is shown."""
+    """The report shows the results so far."""
     printed = at_home(INTERRUPTED)
     assert "`pytest --locate`" in printed
     assert "values in the result are wrong" in printed
@@ -305,7 +305,7 @@ def test_ctrl_c_ends_it_whatever_the_program_makes_of_that(at_home):
 
 @pytest.mark.unit
 def test_where_there_are_no_timers_a_thread_ends_a_call(tmp_path, monkeypatch):
-    """On Windows."""
+    """Windows has no timers."""
     monkeypatch.setattr(alarm, "_HAS_TIMERS", False)
     monkeypatch.setattr(alarm, "_SIGNAL", signal.SIGTERM)
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -1,4 +1,4 @@
-"""What a student reads at home: short paragraphs, pictures with -v, never a page of traceback."""
+"""Reports at home: short paragraphs, pictures with `-v`, never a page of traceback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def handout(grader, tiny, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def at_home(handout, home_pytest, tmp_path):
-    """Runs pytest in a student's copy, with these bodies of `double` and `count`."""
+    """A function that runs pytest in a student's copy with these bodies of `double` and `count`."""
     mine = Path(shutil.copytree(handout, tmp_path / "mine"))
 
     def run(
@@ -45,7 +45,7 @@ def at_home(handout, home_pytest, tmp_path):
 
 
 def paragraph(printed: str, test: str) -> list[str]:
-    """The lines below a failed test's heading, up to the next section: what -v shows."""
+    """Returns the lines below a failed test's heading, up to the next section; `-v` shows them."""
     lines = printed.splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip("_ ") == test)
     end = next(i for i in range(start + 1, len(lines)) if lines[i].startswith(("__", "==", "--")))
@@ -53,7 +53,7 @@ def paragraph(printed: str, test: str) -> list[str]:
 
 
 def example(printed: str, test: str) -> list[str]:
-    """What is told of the one test that stands for a cause, without its indentation."""
+    """Returns the words about the test that stands for a cause, without their indentation."""
     lines = printed.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"{test}:"))
     end = next(i for i in range(start + 1, len(lines)) if not lines[i].startswith("    "))
@@ -62,7 +62,7 @@ def example(printed: str, test: str) -> list[str]:
 
 
 def test_a_wrong_answer_is_a_short_paragraph(at_home):
-    """What the test is about, and what was wrong; the numbers are for who asks."""
+    """It says what the test is about and what was wrong; only `-v` adds the table of values."""
     printed = at_home("return 2 * x + 0.5").stdout
     assert "\nrun_double: " in printed
     assert "every value is off by the same amount" in printed
@@ -76,13 +76,13 @@ def test_a_wrong_answer_is_a_short_paragraph(at_home):
 
 
 def test_what_is_printed_is_shown_with_its_failure_and_nowhere_else(at_home):
-    """The grader repeats a failed call to find the line, and keeps that to itself."""
+    """The grader repeats a failed call to find the line, and hides the repeated output."""
     printed = at_home("print('so far')\nreturn 3 * x").stdout
     assert printed.count("so far") == 1
 
 
 def test_verbose_adds_numbers_and_a_picture(at_home):
-    """Expected, got and the difference, side by side."""
+    """The picture shows expected, got and the difference side by side."""
     lines = paragraph(at_home("return 2 * x + x.sign()", "-v").stdout, "test_doubles")
     assert any(line.split() == ["index", "expected", "got", "off", "by"] for line in lines)
     assert any(line.split() == ["expected", "got", "difference"] for line in lines)
@@ -91,7 +91,7 @@ def test_verbose_adds_numbers_and_a_picture(at_home):
 
 
 def test_a_terminal_without_blocks_gets_ascii(at_home):
-    """Some consoles have no shades."""
+    """Some consoles have no shaded block characters."""
     printed = at_home("return 2 * x + x.sign()", "-v", PYTHONIOENCODING="ascii").stdout
     picture = [line for line in paragraph(printed, "test_doubles") if "##" in line]
     assert picture
@@ -99,7 +99,7 @@ def test_a_terminal_without_blocks_gets_ascii(at_home):
 
 
 def test_what_was_raised_is_told_as_in_class(at_home):
-    """The line, its operands and what it means, and the call; no frames."""
+    """The message has the line, its operands, the explanation and the call, but no traceback."""
     printed = at_home("return x @ x").stdout
     lines = example(printed, "test_doubles")
     assert "cannot be multiplied (2x3 and 2x3) (assignment/__init__.py:4)\n" in printed
@@ -108,7 +108,7 @@ def test_what_was_raised_is_told_as_in_class(at_home):
 
 
 def test_pytest_x_goes_past_what_is_missing(at_home):
-    """The first failure is something to mend, not something to write."""
+    """The first failure shown is an error to fix, not an exercise to write."""
     printed = at_home("raise NotImplementedError", "-x", count="return 0").stdout
     assert "stopping after 1 failures" in printed
     assert "test_counts" in printed
@@ -116,7 +116,7 @@ def test_pytest_x_goes_past_what_is_missing(at_home):
 
 
 def test_what_is_missing_is_no_success(at_home):
-    """A workflow that runs pytest must not be green before anything is written."""
+    """A CI workflow that runs pytest must not pass before anything is written."""
     done = at_home("raise NotImplementedError", count="raise NotImplementedError")
     assert "2 missing" in done.stdout
     assert done.returncode == 1
@@ -124,7 +124,7 @@ def test_what_is_missing_is_no_success(at_home):
 
 
 def test_what_cannot_be_imported_is_said_once(at_home):
-    """Not once for every test."""
+    """The message is not repeated for every test."""
     done = at_home("return (x")
     printed = done.stdout + done.stderr
     assert printed.count("SyntaxError") == 1
@@ -135,7 +135,7 @@ def test_what_cannot_be_imported_is_said_once(at_home):
 
 
 def test_the_same_error_is_told_once_in_full(at_home):
-    """Other tests that meet it are counted; -v has them all."""
+    """Other tests with the same error are counted, and `-v` shows them all."""
     (at_home.folder / "tests/public/test_more.py").write_text(
         "from grader.testing import exercise\n\n"
         "@exercise('run_double')\n"
@@ -151,7 +151,7 @@ def test_the_same_error_is_told_once_in_full(at_home):
 
 
 def test_a_test_that_breaks_is_not_blamed_on_the_student(at_home):
-    """Neither in its fixtures nor in itself."""
+    """The error may be in the test's fixture or in its body."""
     (at_home.folder / "tests/public/test_more.py").write_text(
         "import pytest\nfrom grader.testing import exercise\n\n"
         "@pytest.fixture\n"
@@ -174,7 +174,7 @@ def test_a_test_that_breaks_is_not_blamed_on_the_student(at_home):
 
 
 def test_what_costs_points_is_said_and_is_not_done(at_home):
-    """Every test passes, and a forbidden function takes points off all the same."""
+    """All tests pass, but a forbidden function still costs points."""
     settings = at_home.folder / "pyproject.toml"
     table = "[tool.grader.forbidden]"
     text = settings.read_text()
@@ -187,7 +187,7 @@ def test_what_costs_points_is_said_and_is_not_done(at_home):
 
 
 def test_an_adapter_under_another_name_is_named(at_home):
-    """It is written, and nobody calls it."""
+    """The student wrote the adapter, but no test calls that name."""
     adapters = at_home.folder / "adapters.py"
     adapters.write_text(adapters.read_text().replace("def run_count(", "def run_counts("))
     printed = at_home("return 2 * x").stdout
@@ -195,7 +195,7 @@ def test_an_adapter_under_another_name_is_named(at_home):
 
 
 def test_lines_are_broken_between_words_where_the_terminal_ends(at_home):
-    """At its width, and at 80 columns where it has none."""
+    """Lines end at the terminal's width, or at 80 columns if it is unknown."""
     for columns, width in (("60", 60), ("", 80)):
         printed = at_home("return 2 * x + 0.5", COLUMNS=columns).stdout
         lines = printed.partition(" failure")[2].splitlines()[1:]
@@ -204,13 +204,13 @@ def test_lines_are_broken_between_words_where_the_terminal_ends(at_home):
 
 
 def test_code_that_cannot_be_imported_is_in_the_right_folder(at_home):
-    """Who types `pytest` where the tests are is not sent there."""
+    """The advice to change folders is only for a folder without tests."""
     done = at_home("return (x")
     assert "There are no tests in this folder" not in done.stdout + done.stderr
 
 
 def test_a_student_s_own_tests_are_shown_as_pytest_shows_them(at_home):
-    """They are theirs, and a traceback is what they came for."""
+    """For their own tests students expect pytest's usual traceback."""
     (at_home.folder / "tests/public/test_mine.py").write_text(
         "def test_mine():\n    assert [1, 2] == [1, 3]\n"
     )
@@ -219,7 +219,7 @@ def test_a_student_s_own_tests_are_shown_as_pytest_shows_them(at_home):
 
 @pytest.mark.parametrize("package", ["torch", "safetensors"])
 def test_another_python_without_a_package_is_told_in_a_sentence(at_home, tmp_path, package):
-    """The pytest of the system instead of the environment's is a common slip."""
+    """Students often run the system's pytest instead of the environment's."""
     (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{package!r}] = None\n")
     at_home("return 2 * x")
     done = subprocess.run(
@@ -236,13 +236,13 @@ def test_another_python_without_a_package_is_told_in_a_sentence(at_home, tmp_pat
 
 
 def drawn(answer: torch.Tensor, expected: torch.Tensor, *axes: str) -> list[str]:
-    """A picture in ASCII."""
+    """Returns a picture in ASCII."""
     return picture(compare(answer, expected, FLOAT32), axes, ASCII)
 
 
 @pytest.mark.unit
 def test_a_picture_has_one_scale_and_marks_what_is_right():
-    """Low and high are blank and dense, in expected and got alike."""
+    """Expected and got share one scale, from blank for low to dense for high."""
     expected = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
     assert drawn(torch.eye(2), expected, "queries", "keys") == [
         "queries down, keys across; from 0 (' ') to 1 ('#'), '-' is right",
@@ -254,7 +254,7 @@ def test_a_picture_has_one_scale_and_marks_what_is_right():
 
 @pytest.mark.unit
 def test_a_picture_shows_the_two_worst_slices():
-    """A batch is not drawn whole."""
+    """The other slices of a batch are left out."""
     expected = torch.zeros(5, 2, 2)
     answer = expected.clone()
     answer[1, 0, 0], answer[3, 0, 0], answer[4, 0, 0] = 1.0, 9.0, 4.0
@@ -264,7 +264,7 @@ def test_a_picture_shows_the_two_worst_slices():
 
 @pytest.mark.unit
 def test_a_large_picture_is_cut_around_the_worst_number():
-    """Twelve rows and columns, numbered as they are in the tensor."""
+    """Twelve rows and columns remain, numbered as in the tensor."""
     expected = torch.zeros(40, 40)
     answer = expected.clone()
     answer[30, 5] = 1.0
@@ -276,14 +276,14 @@ def test_a_large_picture_is_cut_around_the_worst_number():
 
 @pytest.mark.unit
 def test_a_row_is_drawn_and_a_number_is_not():
-    """One axis runs across."""
+    """A tensor with one axis becomes one row."""
     assert "n across" in drawn(torch.ones(3), torch.zeros(3), "n")[0]
     assert drawn(torch.tensor(1.0), torch.tensor(0.0)) == []
 
 
 @pytest.mark.unit
 def test_nan_and_infinity_are_not_shades():
-    """They are on no scale."""
+    """They have no place on a scale."""
     answer = torch.tensor([[float("nan"), float("inf"), 0.5]])
     last = drawn(answer, torch.tensor([[0.0, 1.0, 0.5]]), "a", "b")[-1]
     assert "??!!" in last
@@ -295,5 +295,5 @@ def test_nan_and_infinity_are_not_shades():
     ("encoding", "ink"), [("utf-8", BLOCKS), ("cp1252", ASCII), ("ascii", ASCII), (None, ASCII)]
 )
 def test_ink_is_chosen_by_what_the_terminal_can_write(encoding, ink):
-    """A character that is not there would be shown as its number."""
+    """Otherwise the terminal would show an escape sequence for the character."""
     assert ink_for(encoding) is ink

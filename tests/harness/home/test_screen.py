@@ -1,4 +1,4 @@
-"""What a run of pytest ends with, laid out for a terminal: what stands lower gives way."""
+"""The end of a pytest run, laid out for a terminal: lower causes lose their details first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 80
 
 @pytest.fixture
 def screen(monkeypatch) -> Screen:
-    """A terminal of 80 columns; `written` are its lines."""
+    """A terminal of 80 columns that keeps its lines in `written`."""
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     written: list[str] = []
     made = Screen(SimpleNamespace(write_line=lambda line, **_: written.append(line)))
@@ -25,7 +25,7 @@ def screen(monkeypatch) -> Screen:
 
 
 def told(number: int, details: int = 6) -> PrintedCause:
-    """A cause with a hint, and with so many lines of details."""
+    """Returns a cause with a hint and this many lines of details."""
     head = [(f"{number}. run_x: every value is wrong", "red"), ("Hint: Which axis?", "yellow")]
     return PrintedCause(
         head, [f"    detail {at} of {number}" for at in range(details)], ["Fails 2."]
@@ -33,7 +33,7 @@ def told(number: int, details: int = 6) -> PrintedCause:
 
 
 def test_a_cause_that_stands_lower_gives_way(screen):
-    """Headlines and hints stay; details are cut between lines, and that is marked."""
+    """Headlines and hints stay; a mark shows where details are cut."""
     lines = [line for line, _ in screen.fitted([told(1), told(2), told(3)], 23)]
     assert len(lines) <= 23
     assert sum("detail" in line and line.endswith("of 1") for line in lines) == 6
@@ -44,7 +44,7 @@ def test_a_cause_that_stands_lower_gives_way(screen):
 
 
 def test_causes_for_which_there_is_no_row_are_counted(screen):
-    """The first ones are to be fixed first."""
+    """The first causes are shown, because they should be fixed first."""
     lines = [line for line, _ in screen.fitted([told(at) for at in range(1, 12)], 22)]
     assert len(lines) <= 22
     assert lines[-1] == "and 6 more causes: `pytest -v` shows all"
@@ -52,13 +52,13 @@ def test_causes_for_which_there_is_no_row_are_counted(screen):
 
 
 def test_where_there_is_room_nothing_is_left_out(screen):
-    """Not one line."""
+    """Every line of detail is shown."""
     lines = [line for line, _ in screen.fitted([told(1), told(2)], 40)]
     assert sum("detail" in line for line in lines) == 12
 
 
 def test_source_is_set_deeper_where_it_is_broken_and_cut_after_two_rows(screen):
-    """A text is broken as deep as it begins."""
+    """The rows of ordinary text keep the indentation of the first row."""
     screen.show("        return " + " + ".join(["weights"] * 30))
     screen.show("    " + " ".join(["word"] * 30))
     code, more, first, second = screen.written
@@ -71,7 +71,7 @@ def test_source_is_set_deeper_where_it_is_broken_and_cut_after_two_rows(screen):
 
 
 def test_a_table_that_gives_way_counts_what_it_leaves_out():
-    """With one row fewer for the count itself."""
+    """The count itself takes one row."""
     rows = [f"run_{number}  1 of 2 passed" for number in range(5)]
     assert folded(rows, 5) == rows
     assert folded(rows, 3) == [*rows[:2], "and 3 more exercises with failed tests"]
