@@ -1,4 +1,4 @@
-"""Files whose access times were closed take no mark from whoever reads them."""
+"""Access times of files: once closed, they do not change when a file is read."""
 
 import os
 import stat
@@ -19,7 +19,7 @@ LONG_AGO = 1_000_000_000
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with a file that nobody read for years; the file system notes when somebody does."""
+    """A folder with a file that was last read years ago, where the file system notes reads."""
     inner = tmp_path / "package"
     inner.mkdir()
     (inner / "module.py").write_text("x = 1\n")
@@ -41,7 +41,7 @@ def accessed(path):
 
 
 def test_a_file_takes_no_mark_afterwards(folder):
-    """Its access time is new, and stays as it is when it is read again."""
+    """Its access time is recent, and stays the same when the file is read again."""
     file = folder / "package" / "module.py"
     close_access_times([folder])
     closed = os.lstat(file).st_atime_ns
@@ -51,7 +51,7 @@ def test_a_file_takes_no_mark_afterwards(folder):
 
 
 def test_neither_does_a_file_that_was_read_half_a_day_ago(folder):
-    """The kernel would note its next reading tomorrow, in the midst of a batch."""
+    """Otherwise the kernel would note its next read tomorrow, in the middle of a batch."""
     file = folder / "package" / "module.py"
     fields = list(os.lstat(file))
     fields[stat.ST_ATIME], fields[stat.ST_CTIME] = int(time.time()) - 13 * 3600, LONG_AGO
@@ -64,7 +64,7 @@ def test_neither_does_a_file_that_was_read_half_a_day_ago(folder):
 
 
 def test_neither_does_a_link(folder):
-    """To follow its name would be noted as well."""
+    """The kernel also notes when it follows a link."""
     close_access_times([folder])
     closed = accessed(folder / "link")
     (folder / "link").read_text()
@@ -72,6 +72,6 @@ def test_neither_does_a_link(folder):
 
 
 def test_places_inside_one_another_are_read_once(folder):
-    """And what is not there is passed over."""
+    """Missing places are skipped."""
     close_access_times([folder, folder / "package", folder / "absent"])
     assert accessed(folder / "package" / "module.py") > LONG_AGO

@@ -1,4 +1,4 @@
-"""The work of plain Python is counted by the lines that it executes, and never by a clock."""
+"""The work of plain Python, counted in executed lines and not in seconds."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ LOOP = """
 
 
 def test_a_line_counts_as_often_as_it_is_executed(tmp_path):
-    """Three lines around a loop of two; its head is executed once more when it ends."""
+    """Three lines surround the loop; each pass takes two lines, and the head runs once more."""
     assert lines_of(tmp_path, LOOP, 0) == 3
     assert lines_of(tmp_path, LOOP, 100) == 3 + 200
 
 
 def test_what_functions_written_in_c_do_counts_as_one_line(tmp_path):
-    """A loop inside `sum` or `str.replace` is not seen, and the docs say so."""
+    """A loop inside `sum` or `str.replace` is not counted, and the docs say so."""
     program = """
         def run(number):
             return "a".replace("a", "b" * number).count("b") + sum(range(number))
@@ -71,14 +71,14 @@ def test_what_functions_written_in_c_do_counts_as_one_line(tmp_path):
     ],
 )
 def test_loops_in_an_expression_count_as_loops(tmp_path, loop):
-    """A comprehension, a generator and a function that is called for each item."""
+    """Comprehensions, generators and functions called for each item are loops."""
     program = f"def run(number):\n    return {loop}\n"
     few, many = lines_of(tmp_path, program, 10), lines_of(tmp_path, program, 1_010)
     assert 1_000 <= many - few <= 3_000
 
 
 def test_what_a_call_imports_counts(tmp_path):
-    """Work that is done while a module is imported is work, for it can be imported again."""
+    """A program could hide work in a module and import it again in each call."""
     program = f"""
         import importlib, sys
         def run(number):
@@ -94,7 +94,7 @@ def test_what_a_call_imports_counts(tmp_path):
 
 @pytest.mark.parametrize("file", ["<string>", "/elsewhere.py", json.__file__, grader.__file__])
 def test_code_counts_whatever_file_it_claims_to_be_of(tmp_path, file):
-    """Code that is made while the program runs, also under the name of a library's file."""
+    """Code made at run time counts too, even under the file name of a library."""
     program = f"""
         def run(number):
             code = compile("for n in range(" + str(number) + "):\\n    n * n", {file!r}, "exec")
@@ -105,7 +105,7 @@ def test_code_counts_whatever_file_it_claims_to_be_of(tmp_path, file):
 
 
 def test_lines_of_libraries_count(tmp_path):
-    """Work that the standard library does in Python is work, and takes as long."""
+    """The standard library's Python code takes as long as any other."""
     program = """
         import json.encoder
         def run(number):
@@ -115,7 +115,7 @@ def test_lines_of_libraries_count(tmp_path):
 
 
 def test_threads_count_as_well(tmp_path):
-    """Those that the call starts."""
+    """The call itself starts these threads."""
     program = """
         import threading
         def work(number):
@@ -131,7 +131,7 @@ def test_threads_count_as_well(tmp_path):
 
 
 def test_counting_ends_at_a_bound(tmp_path, monkeypatch):
-    """What goes on for ever meets the limit of a call, and not a number without an end."""
+    """The call's time limit ends an endless loop, and the count stays bounded."""
     monkeypatch.setattr(lines, "MOST_LINES", 100)
     assert counted(tmp_path, LOOP, 10_000) == 100
     assert sys.gettrace() is None
@@ -151,7 +151,7 @@ STOPPED = {
 
 @pytest.mark.parametrize("stops", STOPPED.values(), ids=STOPPED)
 def test_who_stops_the_counting_has_the_most(tmp_path, stops):
-    """What was not counted is not taken for little."""
+    """Uncounted work must not look like little work."""
     program = f"""
         import ctypes, sys, threading
         def work():
@@ -228,12 +228,12 @@ ORDINARY = {
 
 @pytest.mark.parametrize("program", ORDINARY.values(), ids=ORDINARY)
 def test_ordinary_programs_do_not_stop_the_counting(tmp_path, program):
-    """Calls that raise, pause, are never ended, or go on elsewhere."""
+    """These programs raise, pause, leave generators unfinished, or go on in other threads."""
     assert 3 <= lines_of(tmp_path, program) < 100_000
 
 
 def test_nothing_is_counted_unless_a_test_asks(tmp_path):
-    """A call that is traced takes ten times as long."""
+    """Tracing makes a call ten times slower."""
     seen = []
     work = perform(lambda: seen.append(sys.gettrace()), Call("run", {}), tmp_path).work
     assert (work, seen) == (None, [sys.gettrace()])
@@ -259,7 +259,7 @@ PROGRAMS = {
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory) -> dict[str, Verdict]:
-    """By program, how the test that compares two sizes ended."""
+    """The verdict of the test that compares two sizes, by program."""
     folder = tmp_path_factory.mktemp("lines")
     files = {**TINY, "tests/public/test_lines.py": GROWING}
     root = write_files(folder / "tiny", files)
@@ -280,13 +280,13 @@ def verdicts(tmp_path_factory) -> dict[str, Verdict]:
 
 @pytest.mark.process
 def test_a_test_compares_two_sizes(verdicts):
-    """A loop in plain Python is caught in class; one operation on the whole tensor is not."""
+    """The test catches a loop in plain Python, but not one operation on the whole tensor."""
     assert verdicts["whole"].status is Status.PASSED
     assert verdicts["loop"].status is Status.FAILED
 
 
 @pytest.mark.process
 def test_who_stops_the_counting_is_told_and_not_efficient(verdicts):
-    """As many lines at both sizes would pass, if they were compared."""
+    """Both counts would be the maximum, and equal counts would pass."""
     assert verdicts["blind"].status is Status.FAILED
     assert "stops the grader from counting them" in str(verdicts["blind"].message)

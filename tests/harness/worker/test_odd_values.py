@@ -1,4 +1,4 @@
-"""Odd values as they cross: what they really are, or a few words; never an exchange that breaks."""
+"""Odd values as they cross: their real content or a short description, never a broken exchange."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.unit
 
 
 class Pretender:
-    """Says that it is of a class that it is not of."""
+    """An object that claims another class."""
 
     def __init__(self, kind):
         self._kind = kind
@@ -97,7 +97,7 @@ class Color(enum.Enum):
 
 @dataclass
 class Batch:
-    """Two values, in a class of a student's own."""
+    """Two values in a student's own class."""
 
     x: torch.Tensor
     y: torch.Tensor
@@ -132,7 +132,7 @@ KEY = object()
 
 
 def crossed(value: object) -> Value:
-    """A result as the judge gets it."""
+    """Returns a result as the judge receives it."""
     stream = io.BytesIO(encode_answer(Answer(portable(value))))
     return decode_answer(receive(lambda size: bytearray(stream.read(size)))).value
 
@@ -167,11 +167,11 @@ def crossed(value: object) -> Value:
     ids=repr,
 )  # fmt: skip
 def test_what_inherits_from_a_plain_type_crosses_as_what_it_is(value, is_really):
-    """An enum's member is its text or number; what its methods say does not matter."""
+    """An enum's member crosses as its text or number, and its own methods are not used."""
     came = crossed(value)
     assert type(came) is type(is_really)
     assert came == is_really
-    assert repr(came) == repr(is_really)  # -0.0 is no 0.0
+    assert repr(came) == repr(is_really)  # -0.0 is not 0.0
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_what_inherits_from_a_plain_type_crosses_as_what_it_is(value, is_really)
     ids=lambda one: "" if isinstance(one, str) else type(one).__name__,
 )  # fmt: skip
 def test_of_what_cannot_cross_a_description_does(value, words):
-    """In every place of what is returned, and as a key."""
+    """The value may stand anywhere in a result, for example in a list or a dict."""
     for holder in (value, [value], (value,), {"a": value}, {1: [value]}):
         came = crossed(holder)
         while not isinstance(came, Foreign):
@@ -224,13 +224,13 @@ def test_of_what_cannot_cross_a_description_does(value, words):
     ids=["object", "in a tuple", "in a set", "enum"],
 )
 def test_a_key_that_cannot_cross_stays_a_key(key):
-    """What stands beside it is looked at all the same."""
+    """The value beside the key still crosses."""
     came = crossed({key: [1, 2]})
     assert [*came.values()] == [[1, 2]]  # type: ignore[union-attr]
 
 
 def test_what_is_in_itself_has_an_end():
-    """As deep as may be, and a few words for the rest."""
+    """A recursive value crosses to the maximum depth, with a short description of the rest."""
     assert "more than 32 others" in repr(crossed(LOOP))
 
 
@@ -250,14 +250,14 @@ def test_what_is_in_itself_has_an_end():
     ids=lambda tensor: str(list(tensor.shape)),
 )
 def test_a_tensor_crosses_with_its_numbers(tensor):
-    """However it lies in memory, and whatever hangs on it."""
+    """Its layout in memory and its attributes do not matter."""
     came = crossed([tensor])[0]  # type: ignore[index]
     assert came.dtype == tensor.dtype
     assert torch.equal(came.nan_to_num(9.5), tensor.detach().nan_to_num(9.5))
 
 
 def test_an_array_crosses_with_its_numbers():
-    """Views, masked arrays and matrices as what they hold; of no axis as well."""
+    """Views, masked arrays and arrays without axes cross as their values."""
     for array in (
         numpy.arange(6)[::-2],
         numpy.ma.array([1, 2]),

@@ -1,4 +1,4 @@
-"""An operation that is watched computes what it did, in every overload and transform."""
+"""Watched operations: they compute the same as before, in every overload and transform."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.unit
 
 @pytest.fixture
 def seen():
-    """What was seen of a few operations, by their names."""
+    """A list of the watched operations that ran, by name."""
     found = []
     names = ("aten::add", "aten::where", "aten::log_softmax", "aten::cumsum", "aten::mm")
     watches = [watch_operation(name, lambda name=name: found.append(name)) for name in names]
@@ -22,7 +22,7 @@ def seen():
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int64])
 @pytest.mark.parametrize("shape", [(), (3,)])
 def test_a_number_beside_a_tensor_promotes_as_ever(seen, dtype, shape):
-    """A kernel is given the tensor that torch makes of a number."""
+    """torch turns the number into a tensor before the kernel runs."""
     x = torch.full(shape, 3, dtype=dtype)
     for number in (1, 0.1, True, float("-inf")):
         plus, chosen = x + number, torch.where(x > 5, x, number)
@@ -34,7 +34,7 @@ def test_a_number_beside_a_tensor_promotes_as_ever(seen, dtype, shape):
 
 
 def test_gradients_come_through(seen):
-    """First and second ones, in reverse and forward."""
+    """The test checks first and second gradients, in reverse and forward mode."""
     x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: torch.log_softmax(x, -1), x, check_forward_ad=True)
     assert torch.autograd.gradgradcheck(lambda x: x.mm(x.mT).cumsum(0), x)
@@ -42,7 +42,7 @@ def test_gradients_come_through(seen):
 
 
 def test_transforms_see_through_it(seen):
-    """Each of them has its own way to take an operation apart."""
+    """Each transform decomposes an operation in its own way."""
     x = torch.randn(2, 3, 3)
     torch.testing.assert_close(torch.vmap(torch.mm)(x, x), x @ x)
     assert "aten::mm" in seen
@@ -66,6 +66,6 @@ def test_transforms_see_through_it(seen):
     ids=["in place", "out", "redispatched", "decomposed"],
 )
 def test_every_variant_of_an_operation_counts(seen, use):
-    """They compute the same."""
+    """All variants compute the same."""
     use(torch.ones(3))
     assert seen

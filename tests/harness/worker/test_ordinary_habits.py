@@ -1,4 +1,4 @@
-"""What real code does costs it no points in a worker, or one sentence says why."""
+"""Ordinary habits of real code: they cost no points in a worker, or one sentence says why."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.harness.conftest import write_files
 pytestmark = pytest.mark.process
 
 COUNT = "\ndef run_count(x):\n    return x.numel()\n"
-# The adapters' file of each, and what lies beside it. All are right.
+# Right submissions: the adapters' file of each, and the files beside it.
 RIGHT = {
     "reads_beside_itself": {
         "adapters.py": """
@@ -175,7 +175,7 @@ RIGHT = {
         """,
     },
 }
-# What is wrong here is told in a sentence that holds these words.
+# Wrong submissions, with words that the message must contain.
 TOLD = {
     "cuda_taken_for_granted": (
         'def run_double(x):\n    return (2 * x.to("cuda")).cpu()\n',
@@ -194,7 +194,7 @@ TOLD = {
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory, tiny: Path) -> Mapping[str, Grade]:
-    """The grades of all of them."""
+    """The grades of all these submissions."""
     folder = tmp_path_factory.mktemp("habits")
     for name, files in RIGHT.items():
         texts = {file: textwrap.dedent(text) for file, text in files.items()}
@@ -208,14 +208,14 @@ def graded(tmp_path_factory, tiny: Path) -> Mapping[str, Grade]:
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_it_costs_nothing(graded, name):
-    """The folder in which it is run is its own; what it prints, loads and imports is its matter."""
+    """A submission has its own working directory and may print, load and import freely."""
     grade = graded[name]
     assert grade.score == grade.max_score, (grade.message, [test.message for test in grade.tests])
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_what_fails_says_why(graded, name):
-    """Nobody has to know how a worker is made to understand it."""
+    """A student understands the sentence without knowing how a worker is built."""
     grade = graded[name]
     said = grade.message or next(
         test.message for test in grade.tests if test.status is not Status.PASSED
@@ -225,7 +225,7 @@ def test_what_fails_says_why(graded, name):
 
 @pytest.mark.unit
 def test_a_file_has_one_name_by_whatever_way_it_was_found(tmp_path):
-    """Adapters in `tests/` often put `tests/..` before all other folders to import from."""
+    """Adapters in `tests/` often put `tests/..` first on the import path."""
     (tmp_path / "tests").mkdir()
     (tmp_path / "model.py").touch()
     (tmp_path / "elsewhere").symlink_to(tmp_path / "tests")

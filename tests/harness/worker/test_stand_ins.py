@@ -1,4 +1,4 @@
-"""A package that is absent and not needed costs nobody points; one that is used is named."""
+"""Absent packages: an unneeded one costs no points, and a needed one is named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.process
 DOUBLE = "def run_double(x):\n    return 2 * x\n"
 COUNT = "def run_count(x):\n    return x.numel()\n"
 
-# What stands before two right adapters, of which neither needs it.
+# Code before two right adapters, which do not need it.
 HARMLESS = {
     "imports": "import absent_one, absent_two.sub as sub\nfrom absent_three import a, b as c",
     "checked_by_jaxtyping": """
@@ -176,7 +176,7 @@ HARMLESS = {
         assert importlib.metadata.version("helpers") == "0"
     """,
 }
-# What run_double does with an absent package, and what is said of that.
+# Uses of an absent package in run_double, with words of the message.
 USED = {
     "called": ("import absent_one", "absent_one.double(x)", "No module named 'absent_one'"),
     "imported_late": ("", "__import__('absent_one').double(x)", "absent_one.double is used here"),
@@ -200,7 +200,7 @@ USED = {
 
 
 def grades(folder: Path, assignment: Path, programs: Mapping[str, str]) -> Mapping[str, Grade]:
-    """The grades of programs, each with a module `helpers` of its own."""
+    """Returns the grades of programs, each with its own module `helpers`."""
     for name, program in programs.items():
         submission = folder / "class" / name
         submission.mkdir(parents=True)
@@ -221,7 +221,7 @@ def grades(folder: Path, assignment: Path, programs: Mapping[str, str]) -> Mappi
 
 @pytest.fixture(scope="module")
 def harmless(tmp_path_factory, tiny) -> Mapping[str, Grade]:
-    """The grades of programs that import what they do not need."""
+    """The grades of programs that import packages they do not need."""
     programs = {
         name: f"{textwrap.dedent(before).strip()}\n\n{DOUBLE}\n{COUNT}"
         for name, before in HARMLESS.items()
@@ -231,20 +231,20 @@ def harmless(tmp_path_factory, tiny) -> Mapping[str, Grade]:
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_is_not_needed_costs_nothing(harmless, name):
-    """Importing it, decorating with it, compiling with it, logging to it, at import time."""
+    """A program may import an absent package, decorate and compile with it, and log to it."""
     grade = harmless[name]
     assert grade.score == grade.max_score, [test.message for test in grade.tests]
 
 
 def test_the_batch_is_told_what_was_absent(harmless):
-    """Who installs packages for a class wants to know, also of those that did no harm."""
+    """The person who installs packages for a course needs the list, harmless ones included."""
     assert harmless["imports"].imports.lacking == ("absent_one", "absent_two", "absent_three")
     assert harmless["provided_for"].imports.lacking == ()
     assert harmless["checked_by_jaxtyping"].imports.lacking == ()
 
 
 def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):
-    """One clear sentence; the exercise that does without gets its points."""
+    """One sentence names the package; the other exercise gets its points."""
     programs = {
         name: f"{before}\n\ndef run_double(x):\n    return {body}\n\n{COUNT}"
         for name, (before, body, _) in USED.items()
@@ -258,7 +258,7 @@ def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):
 
 
 def test_where_nothing_is_left_without_it_the_submission_is_unreadable(tmp_path, tiny):
-    """Whoever forgot to hand in a file hears that, once, and not in every test."""
+    """A student who forgot to hand in a file reads that once, not in every test."""
     own = "def run_count(x):\n    return count(x)\n"
     programs = {
         "forgot": f"from my_tools import run_double, count\n\n\n{own}",

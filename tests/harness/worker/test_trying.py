@@ -1,4 +1,4 @@
-"""Edits are tried in the process in which a submission was loaded, by exchanging its code."""
+"""Trials of edits in the process of a loaded submission, whose code is swapped."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from grader.worker.trials.trials import Trying
 pytestmark = pytest.mark.unit
 
 CALL = Call("run_double", {"x": torch.tensor([1.0, 2.0])})
-# What is to become right is always this, and what makes it so is always the 3 that becomes a 2.
+# Each trial edits a 3 into a 2, and this is the right answer.
 DOUBLED = torch.tensor([2.0, 4.0])
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _as_in_a_worker() -> Iterator[None]:
-    """What a process had before a submission is out of the garbage collector's sight."""
+    """Older objects are hidden from the garbage collector, as in a worker."""
     gc.collect()
     gc.freeze()
     yield
@@ -204,9 +204,9 @@ def run_double(x):
 
 @pytest.fixture
 def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying, str]]]:
-    """Loads a program as a submission's adapters.
+    """A function that loads a program as a submission's adapters.
 
-    All that is in memory before is frozen, as a fork server does with what it loads ahead.
+    The objects that exist before are frozen, as a fork server does before it forks.
     """
     gc.freeze()
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -220,7 +220,7 @@ def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying
         importlib.invalidate_caches()
         module = importlib.import_module(name)
         trying = Trying({"run_double": module.run_double}, tmp_path)
-        # What it remembers of this call must not hide what edits do.
+        # This call's cached values must not hide the effect of edits.
         module.run_double(CALL.arguments["x"])
         return trying, f"{name}.py"
 
@@ -231,7 +231,7 @@ def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying
 
 
 def changed(trying: Trying, file: str, text: str, old: str, new: str) -> Outcomes:
-    """What comes of one edit that exchanges a text which stands in the program once."""
+    """Returns the outcomes of one edit, which replaces a text that the program contains once."""
     start = text.index(old)
     edits = [{file: [TextChange(start, start + len(old), new)]}]
     return trying.perform(Trials([CALL], 1, edits, 10.0))
@@ -239,7 +239,7 @@ def changed(trying: Trying, file: str, text: str, old: str, new: str) -> Outcome
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_edit_takes_effect_wherever_the_code_is(loaded, tmp_path, way):
-    """Also where something made at import, or in an earlier call, holds the old code's values."""
+    """Objects made at import or in an earlier call hold values of the old code."""
     trying, file = loaded(WAYS[way])
     outcomes = changed(trying, file, (tmp_path / file).read_text(), "3", "2")
     assert torch.equal(outcomes.of(0, 0), DOUBLED)
@@ -247,7 +247,7 @@ def test_an_edit_takes_effect_wherever_the_code_is(loaded, tmp_path, way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_edit_leaves_nothing_behind(loaded, tmp_path, way):
-    """The program answers afterwards as it did before."""
+    """Afterwards the program answers as before."""
     trying, file = loaded(WAYS[way])
     text = (tmp_path / file).read_text()
     changed(trying, file, text, "3", "2")
@@ -258,7 +258,7 @@ def test_an_edit_leaves_nothing_behind(loaded, tmp_path, way):
 
 
 def test_an_answer_may_lie_in_memory_as_it_likes(loaded):
-    """A single number of a transposed table counts as laid out, whatever its stride."""
+    """A single value of a transposed table counts as contiguous, whatever its stride."""
     program = "def run_double(x):\n    return x.repeat(3, 1)[:2, :1].T\n"
     trying, file = loaded(program)
     outcomes = changed(trying, file, program, "[:2", "[:1")
@@ -266,7 +266,7 @@ def test_an_answer_may_lie_in_memory_as_it_likes(loaded):
 
 
 def test_what_a_package_remembers_of_one_edit_does_not_spoil_the_next(loaded):
-    """einops finds what it noted of 2.0 parts when it is asked for 2: they are equal."""
+    """2.0 equals 2, so einops' cache would reuse what it stored for 2.0 parts."""
     program = (
         'import einops\ndef run_double(x):\n    return einops.rearrange(x, "(n d) -> n d", n=1)\n'
     )
@@ -282,7 +282,7 @@ def test_what_a_package_remembers_of_one_edit_does_not_spoil_the_next(loaded):
     "new", ["while True: pass", "while True:\n        try: pass\n        except Exception: pass"]
 )
 def test_a_loop_that_an_edit_makes_endless_is_ended(loaded, tmp_path, new):
-    """And the next edit is tried."""
+    """The next edit is still tried."""
     trying, file = loaded("def run_double(x):\n    x = x + 0\n    return x * 3\n")
     text = (tmp_path / file).read_text()
     loop, three = text.index("x = x + 0"), text.index("3")
@@ -299,14 +299,14 @@ def test_a_loop_that_an_edit_makes_endless_is_ended(loaded, tmp_path, new):
     "new", ["return x *", "return x * unknown", "raise SystemExit", "return object()"]
 )
 def test_what_gives_nothing_that_crosses_is_no_answer(loaded, tmp_path, new):
-    """Whether it cannot be compiled, raises, or returns something else."""
+    """The edited code may fail to compile, raise, or return another type."""
     trying, file = loaded("def run_double(x):\n    return x * 3\n")
     text = (tmp_path / file).read_text()
     assert changed(trying, file, text, "return x * 3", new).given == {}
 
 
 def test_what_changes_nothing_is_not_told(loaded, tmp_path):
-    """Most edits are of this kind; no more calls are made with them."""
+    """Most edits change no answer, and no further calls are made with them."""
     trying, file = loaded("def run_double(x):\n    return x * 3\n")
     text = (tmp_path / file).read_text()
     outcomes = changed(trying, file, text, "x * 3", "3 * x")
@@ -314,7 +314,7 @@ def test_what_changes_nothing_is_not_told(loaded, tmp_path):
 
 
 def test_the_lines_that_a_call_passes_are_told(loaded, tmp_path):
-    """From the state after the import: what earlier calls remember, they would have passed over."""
+    """The call starts from the state after the import, because caches could skip lines."""
     trying, file = loaded(WAYS["a table that is remembered"])
     outcomes = trying.perform(Trials([CALL], 0, [], 10.0, follow=1))
     (passed,) = outcomes.passed
@@ -324,14 +324,14 @@ def test_the_lines_that_a_call_passes_are_told(loaded, tmp_path):
 
 
 def test_an_edit_of_another_s_file_is_none(loaded):
-    """Only what lies below the submission's root is exchanged."""
+    """Only files below the submission's root are edited."""
     trying, _ = loaded("def run_double(x):\n    return x * 3\n")
     edits = [{"../other.py": [TextChange(0, 1, "2")]}]
     assert trying.perform(Trials([CALL], 1, edits, 10.0)).given == {}
 
 
 def test_an_alarm_that_comes_after_the_call_ends_nothing(loaded):
-    """Python takes notice of signals late: a call that raises may be over by then."""
+    """Python handles signals late, so a call that raises may already be over."""
     text = """
 import itertools
 def run_double(x):

@@ -1,4 +1,4 @@
-"""What stands for `torch.compile` gives modules that can be used as compiled ones are."""
+"""The substitute for `torch.compile`: its modules can be used like compiled ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 
 
 class Net(nn.Module):
-    """A layer, a mode, a number and a method."""
+    """A module with a layer, a mode, a number and a method."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Net(nn.Module):
         self.seen = 0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Looks at a batch."""
+        """Applies the layer and the dropout to a batch."""
         return self.dropout(self.layer(x))
 
     def counted(self) -> int:
@@ -34,7 +34,7 @@ class Net(nn.Module):
 
 @pytest.fixture
 def net() -> Net:
-    """A module."""
+    """An ordinary module."""
     return Net()
 
 
@@ -45,13 +45,13 @@ def compiled(net) -> Any:
 
 
 def test_the_module_is_there_by_the_name_that_torch_gives_it(compiled, net):
-    """Programs save `model._orig_mod`, or what `getattr` finds of it."""
+    """Programs save `model._orig_mod`, or look it up with `getattr`."""
     assert compiled._orig_mod is net
     assert getattr(compiled, "_orig_mod", compiled).state_dict().keys() == net.state_dict().keys()
 
 
 def test_names_in_its_state_have_the_prefix_that_torch_gives_them(compiled, net):
-    """Programs strip it, or load what has it."""
+    """Programs remove the prefix, or load a state dict that has it."""
     saved = compiled.state_dict()
     assert [*saved] == ["_orig_mod.layer.weight", "_orig_mod.layer.bias"]
     net.load_state_dict({name.removeprefix("_orig_mod."): one for name, one in saved.items()})
@@ -61,7 +61,7 @@ def test_names_in_its_state_have_the_prefix_that_torch_gives_them(compiled, net)
 
 
 def test_it_answers_as_the_module_does(compiled, net):
-    """With the same parameters, for the gradients as well."""
+    """Both share their parameters, so gradients reach the module too."""
     net.eval()
     x = torch.ones(1, 2)
     assert torch.equal(compiled(x), net(x))
@@ -70,7 +70,7 @@ def test_it_answers_as_the_module_does(compiled, net):
 
 
 def test_modes_attributes_and_methods_are_those_of_the_module(compiled, net):
-    """Whatever is read, set or deleted."""
+    """They can be read, set and deleted."""
     compiled.eval()
     assert (net.training, net.dropout.training, compiled.training) == (False, False, False)
     net.train()
@@ -86,7 +86,7 @@ def test_modes_attributes_and_methods_are_those_of_the_module(compiled, net):
 
 
 def test_its_copy_has_a_module_of_its_own(compiled, net):
-    """Averages of weights are taken of copies."""
+    """Programs average weights in copies."""
     twin = copy.deepcopy(compiled)
     assert twin._orig_mod is not net
     assert twin.state_dict().keys() == compiled.state_dict().keys()

@@ -1,4 +1,4 @@
-"""Pools, executors and processes do their work in a worker that may not fork."""
+"""Pools, executors and processes in a worker that may not fork."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.process
 
-# What stands before each of them.
+# Code before each of the programs.
 BEFORE = """
 import os, queue, time
 import multiprocessing as mp
@@ -303,7 +303,7 @@ def run_count(x):
 
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory, tiny: Path) -> Mapping[str, Grade]:
-    """The grades of programs that do their work in a module that an adapter imports."""
+    """The grades of programs that use pools in a module that an adapter imports."""
     folder = tmp_path_factory.mktemp("unforked")
     for name, body in TRIED.items():
         scenario = f"{BEFORE}\n{textwrap.dedent(body)}"
@@ -322,6 +322,6 @@ def tried(tmp_path_factory, tiny: Path) -> Mapping[str, Grade]:
 
 @pytest.mark.parametrize("name", TRIED)
 def test_the_work_is_done(tried, name):
-    """With the interface, the results and the exceptions of the real ones, in the same order."""
+    """The interface, the results, the exceptions and their order are those of the real pools."""
     grade = tried[name]
     assert grade.score == grade.max_score, (grade.message, [test.message for test in grade.tests])
