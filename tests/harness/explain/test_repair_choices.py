@@ -346,6 +346,6 @@ def test_a_call_that_is_missing_is_told_by_name_or_not_at_all():
 
 
 def test_lines_with_two_subjects_are_told_each_with_its_own():
-    """They read as one sentence, also where something is missing."""
+    """The two places make one sentence, also if something is missing at one of them."""
     said = "Check a constant at a.py:3, or whether a factor is missing at b.py:4."
     assert suspicion(["a number", "a factor that is missing"], ["a.py:3", "b.py:4"]) == said
