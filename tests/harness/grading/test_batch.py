@@ -24,28 +24,28 @@ RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x
 
 @pytest.fixture
 def submissions(tmp_path):
-    """A folder for submissions."""
+    """An empty folder for submissions."""
     folder = tmp_path / "submissions"
     folder.mkdir()
     return folder
 
 
 def hand_in(submissions: Path, name: str, code: str | bytes = RIGHT) -> None:
-    """Adds a submission of one file."""
+    """Writes a submission of one file."""
     (submissions / name).mkdir()
     content = code if isinstance(code, bytes) else code.encode()
     (submissions / name / "adapters.py").write_bytes(content)
 
 
 def rows(out: Path) -> dict[str, dict]:
-    """The lines of `results.jsonl`, by submission."""
+    """Returns the rows of `results.jsonl` by submission."""
     lines = (out / "results.jsonl").read_text().splitlines()
     return {row["submission"]: row for row in map(json.loads, lines)}
 
 
 @dataclass(frozen=True)
 class Graded:
-    """A class, its results, and what was printed when it was graded."""
+    """A graded class: its submissions, its results, and the command's output."""
 
     submissions: Path
     out: Path
@@ -54,7 +54,7 @@ class Graded:
 
 
 def graded_in(folder: Path, grader: Run, tiny: Path, *options: object) -> Graded:
-    """Grades the class that was handed in there."""
+    """Grades the folder `submissions` in `folder` with `grader batch`."""
     submissions, out = folder / "submissions", folder / "out"
     done = grader("batch", submissions, "--out", out, *options, cwd=tiny)
     assert done.returncode == 0, done.stderr
@@ -63,7 +63,7 @@ def graded_in(folder: Path, grader: Run, tiny: Path, *options: object) -> Graded
 
 @pytest.fixture(scope="module")
 def pair(grader, tiny, tmp_path_factory) -> Graded:
-    """A right and a wrong submission, with seed 7."""
+    """A right and a wrong submission, graded with seed 7."""
     folder = tmp_path_factory.mktemp("pair")
     (folder / "submissions").mkdir()
     hand_in(folder / "submissions", "alice")
@@ -73,7 +73,7 @@ def pair(grader, tiny, tmp_path_factory) -> Graded:
 
 @pytest.fixture
 def again(pair, tmp_path) -> Graded:
-    """A copy of them, to be graded once more."""
+    """A copy of `pair`, to be graded again."""
     return replace(
         pair,
         submissions=Path(shutil.copytree(pair.submissions, tmp_path / "again" / "submissions")),
@@ -83,7 +83,7 @@ def again(pair, tmp_path) -> Graded:
 
 @pytest.fixture(scope="module")
 def odd(grader, tiny, tmp_path_factory) -> Graded:
-    """A right submission among whatever people hand in."""
+    """A right submission among unusual and unreadable ones, graded."""
     folder = tmp_path_factory.mktemp("odd")
     submissions = folder / "submissions"
     submissions.mkdir()
@@ -104,7 +104,7 @@ def odd(grader, tiny, tmp_path_factory) -> Graded:
 
 
 def test_results_have_the_documented_form(pair):
-    """Programs outside depend on the fields of `results.jsonl`."""
+    """Other programs depend on the fields of `results.jsonl`."""
     out = pair.out
     alice, bob = rows(out)["alice"], rows(out)["bob"]
     assert (alice["score"], alice["max_score"], alice["status"]) == (5.0, 5.0, "graded")
@@ -127,7 +127,7 @@ def test_results_have_the_documented_form(pair):
 
 
 def test_bad_submissions_are_one_row_each_and_say_why(odd):
-    """One broken submission neither stops the batch nor loses another's grade."""
+    """One broken submission does not stop the batch, and every other submission keeps its grade."""
     graded = {name: row for name, row in rows(odd.out).items() if not name.startswith("twice")}
     assert graded.pop("right")["score"] == 5.0
     assert {row["status"] for row in graded.values()} == {"unreadable"}
@@ -145,7 +145,7 @@ def test_bad_submissions_are_one_row_each_and_say_why(odd):
 
 
 def test_the_same_name_twice_loses_nobody(odd):
-    """A folder and an archive of one name are two submissions, and both are graded."""
+    """A folder and an archive with the same name are two submissions, and both are graded."""
     twice = [row for name, row in rows(odd.out).items() if name.startswith("twice")]
     assert [row["status"] for row in twice] == ["graded", "graded"]
     assert twice[0]["score"] != twice[1]["score"]
@@ -166,7 +166,7 @@ def test_the_same_name_twice_loses_nobody(odd):
     ],
 )
 def test_bad_arguments_are_one_sentence_and_exit_code_2(grader, tiny, submissions, arguments, said):
-    """What was wanted, what came, what to do; never a traceback."""
+    """The message names the wrong argument, and there is no traceback."""
     if "--exercise" in arguments:
         hand_in(submissions, "alice")
     done = grader("batch", "--assignment", tiny, *arguments, cwd=submissions.parent)
@@ -176,7 +176,7 @@ def test_bad_arguments_are_one_sentence_and_exit_code_2(grader, tiny, submission
 
 
 def test_outside_an_assignment_the_command_says_where_to_run_it(grader, submissions):
-    """The assignment is the folder around the current one, unless it is named."""
+    """The working folder must be inside an assignment, unless `--assignment` names one."""
     hand_in(submissions, "alice")
     done = grader("batch", submissions, "--out", submissions.parent / "out", cwd=submissions)
     assert done.returncode == 2
@@ -184,7 +184,7 @@ def test_outside_an_assignment_the_command_says_where_to_run_it(grader, submissi
 
 
 def test_results_of_another_assignment_are_not_overwritten(grader, again):
-    """An `--out` that is in use elsewhere is refused, and stays as it was."""
+    """A folder with another assignment's results is refused as `--out`, and does not change."""
     before = (again.out / "results.jsonl").read_bytes()
     done = grader("batch", again.submissions, "--out", again.out, cwd=ROOT)
     assert done.returncode == 2
@@ -193,7 +193,7 @@ def test_results_of_another_assignment_are_not_overwritten(grader, again):
 
 
 def test_a_second_run_grades_only_what_is_new_or_changed(grader, tiny, again):
-    """Also the seed of the first run is kept, so that the class sees the same inputs."""
+    """The first run's seed is also kept, so that the class gets the same inputs."""
     (again.submissions / "bob" / "adapters.py").write_text(RIGHT.replace("2 * x", "x"))
     hand_in(again.submissions, "carol")
     done = grader("batch", again.submissions, "--out", again.out, cwd=tiny)
@@ -203,7 +203,7 @@ def test_a_second_run_grades_only_what_is_new_or_changed(grader, tiny, again):
 
 
 def test_a_submission_that_is_no_longer_handed_in_leaves_the_results(grader, tiny, again):
-    """The results are those of the class as it stands."""
+    """The results hold only the submissions that are in the folder now."""
     shutil.rmtree(again.submissions / "bob")
     done = grader("batch", again.submissions, "--out", again.out, cwd=tiny)
     assert list(rows(again.out)) == ["alice"]
@@ -211,7 +211,7 @@ def test_a_submission_that_is_no_longer_handed_in_leaves_the_results(grader, tin
 
 
 def test_one_exercise_alone_can_be_graded(grader, tiny, submissions, tmp_path):
-    """Then only its points can be had."""
+    """The maximum score is then the points of that exercise."""
     hand_in(submissions, "alice")
     out = tmp_path / "out"
     grader("batch", submissions, "--out", out, "--exercise", "run_count", cwd=tiny)
@@ -219,7 +219,7 @@ def test_one_exercise_alone_can_be_graded(grader, tiny, submissions, tmp_path):
 
 
 def start_batch(tiny: Path, submissions: Path, out: Path) -> subprocess.Popen[bytes]:
-    """A batch in a process group of its own, with two judges."""
+    """Starts `grader batch` in its own process group, with two jobs."""
     return subprocess.Popen(
         [
             sys.executable,
@@ -241,12 +241,12 @@ def start_batch(tiny: Path, submissions: Path, out: Path) -> subprocess.Popen[by
 
 
 def wait_for_grades(out: Path, count: int) -> None:
-    """Until at least so many grades are stored."""
+    """Waits until the store holds at least `count` grades."""
     until(lambda: stored(out) >= count, f"{count} grades are stored")
 
 
 def stored(out: Path) -> int:
-    """How many grades the store holds now."""
+    """Returns the number of grades in the store."""
     file = out / "results.sqlite"
     if not file.exists():
         return 0
@@ -258,7 +258,7 @@ def stored(out: Path) -> int:
 
 
 def test_a_batch_that_is_killed_goes_on_where_it_was(grader, tiny, submissions, tmp_path):
-    """`kill -9` at any moment loses at most what was under way; each is graded once."""
+    """`kill -9` loses only the submissions in progress, and each submission is graded once."""
     count = 20
     for number in range(count):
         slow = "import time; time.sleep(0.3)\n"
@@ -279,7 +279,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(grader, tiny, submissions, 
 
 
 def test_ctrl_c_ends_a_batch_cleanly(tiny, submissions, tmp_path):
-    """What was graded is kept, and nothing goes on running."""
+    """Finished grades are kept, and no process keeps running."""
     for number in range(20):
         hand_in(submissions, f"student-{number:02}", "import time; time.sleep(0.3)\n" + RIGHT)
     out = tmp_path / "out"
@@ -292,7 +292,7 @@ def test_ctrl_c_ends_a_batch_cleanly(tiny, submissions, tmp_path):
 
 
 def processes_that_mention(text: str) -> list[str]:
-    """The command lines or working folders of running processes that hold a text."""
+    """Returns command lines of processes whose command line or working folder holds `text`."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -306,7 +306,7 @@ def processes_that_mention(text: str) -> list[str]:
 
 
 def test_one_submission_alone(grader, tiny, submissions):
-    """`grader run` shows what a student would want to know."""
+    """`grader run` prints the exercise and the reason, and supports JSON and `--fail-under`."""
     hand_in(submissions, "alice", RIGHT.replace("2 * x", "3 * x"))
     done = grader("run", submissions / "alice", cwd=tiny)
     assert done.returncode == 0, done.stderr
@@ -319,7 +319,7 @@ def test_one_submission_alone(grader, tiny, submissions):
 
 
 def test_tests_that_cannot_be_collected_grade_nobody(grader, tiny, submissions, tmp_path):
-    """A broken hidden test is the author's fault: no submission pays for it."""
+    """A broken hidden test is the author's error, and no submission loses points for it."""
     broken = tmp_path / "broken"
     shutil.copytree(tiny, broken)
     (broken / "tests" / "hidden" / "test_tiny.py").write_text("import nothing_of_this_name\n")
@@ -331,7 +331,7 @@ def test_tests_that_cannot_be_collected_grade_nobody(grader, tiny, submissions, 
 
 
 def test_a_reference_that_breaks_is_not_the_submission_s_fault(grader, tiny, submissions, tmp_path):
-    """*Not graded* is an outcome of its own: it costs no points, and the batch says so loudly."""
+    """The submission is *not graded*: it loses no points, and the command exits with code 1."""
     broken = tmp_path / "broken"
     shutil.copytree(tiny, broken)
     (broken / "solutions" / "__init__.py").write_text(

@@ -1,4 +1,4 @@
-"""A batch over a folder that holds results: nothing that was graded is lost unasked."""
+"""A batch into a folder with results: no grade is lost unless `--fresh` asks for it."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,7 @@ RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x
 
 @pytest.fixture(scope="module")
 def a_class(tmp_path_factory) -> Path:
-    """A folder with the submissions of three people."""
+    """A folder with three people's submissions."""
     folder = tmp_path_factory.mktemp("class")
     for name in ("alice", "bob", "carol"):
         (folder / f"{name}.py").write_text(RIGHT)
@@ -24,7 +24,7 @@ def a_class(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def graded(grader, tiny, a_class, tmp_path_factory) -> Path:
-    """The results of that class, with seed 7."""
+    """The results of `a_class`, graded with seed 7."""
     out = tmp_path_factory.mktemp("graded") / "results"
     done = grader("batch", a_class, "--out", out, "--seed", 7, cwd=tiny)
     assert done.returncode == 0, done.stderr
@@ -33,7 +33,7 @@ def graded(grader, tiny, a_class, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def results(graded, tmp_path) -> Path:
-    """A copy of them."""
+    """A copy of the results in `graded`."""
     return Path(shutil.copytree(graded, tmp_path / "results"))
 
 
@@ -52,7 +52,7 @@ def lines_and_grades(folder: Path) -> tuple[str, list[Grade]]:
     ],
 )
 def test_other_options_do_not_replace_grades(grader, tiny, a_class, results, arguments, said):
-    """Half an exam would take the place of a whole one; one sentence says what differs."""
+    """A partial grading must not replace a whole one. One sentence names the difference."""
     before = lines_and_grades(results)
     done = grader("batch", a_class, "--out", results, *arguments, cwd=tiny)
     assert done.returncode == 2
@@ -63,7 +63,7 @@ def test_other_options_do_not_replace_grades(grader, tiny, a_class, results, arg
 
 
 def test_the_same_options_said_aloud_keep_the_grades(grader, tiny, a_class, results):
-    """A default and its value are the same option, and so is the seed that the batch has."""
+    """Naming a default, or the stored seed, does not change the options."""
     same = ["--seed", 7, "--timeout", 120, "--memory", 2048, "--adapters", "adapters.py"]
     done = grader("batch", a_class, "--out", results, *same, cwd=tiny)
     assert done.returncode == 0
@@ -71,7 +71,7 @@ def test_the_same_options_said_aloud_keep_the_grades(grader, tiny, a_class, resu
 
 
 def test_fresh_says_that_other_options_are_meant(grader, tiny, a_class, results):
-    """Then the new options are those that a later batch must repeat."""
+    """After `--fresh`, a later batch must repeat the new options."""
     other = ["--exercise", "run_count", "--seed", 8]
     done = grader("batch", a_class, "--out", results, *other, "--fresh", cwd=tiny)
     assert done.returncode == 0, done.stderr
@@ -82,7 +82,7 @@ def test_fresh_says_that_other_options_are_meant(grader, tiny, a_class, results)
 
 
 def test_another_class_does_not_push_this_one_out(grader, tiny, a_class, results, tmp_path):
-    """One person who left is forgotten, with a word; most of the class is a wrong path."""
+    """A single missing submission is dropped; if most are missing, the path is probably wrong."""
     others = tmp_path / "others"
     others.mkdir()
     shutil.copy(a_class / "alice.py", others)
@@ -96,7 +96,7 @@ def test_another_class_does_not_push_this_one_out(grader, tiny, a_class, results
 
 
 def test_a_file_of_somebody_else_is_not_overwritten(grader, tiny, a_class, tmp_path):
-    """Other programs write files that are called results.jsonl, too."""
+    """Other programs also write files called results.jsonl."""
     out = tmp_path / "out"
     out.mkdir()
     (out / "results.jsonl").write_text("precious\n")

@@ -1,4 +1,4 @@
-"""`grader batch` over what platforms give to download, run as an instructor runs it."""
+"""`grader batch` over the downloads of course platforms, run as an instructor runs it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def scores(out: Path) -> dict[str, float]:
 def test_a_canvas_download_with_a_roster_in_one_command(
     grader: Any, tiny: Path, tmp_path: Path
 ) -> None:
-    """Nothing renamed or unpacked; who is late, absent, unknown or handed in again is said."""
+    """The zip is graded as downloaded; late, absent, unknown and resubmitted work is reported."""
     download = a_download(tmp_path)
     (tmp_path / "students.csv").write_text(ROSTER, encoding="utf-8-sig")
     out = tmp_path / "out"
@@ -75,7 +75,7 @@ def test_a_canvas_download_with_a_roster_in_one_command(
 
 
 def test_a_group_is_one_row_that_names_its_members(grader: Any, tiny: Path, tmp_path: Path) -> None:
-    """The number of a submission on Gradescope tells an instructor nothing."""
+    """Gradescope's submission number alone tells an instructor nothing."""
     folder = tmp_path / "assignment_1_export"
     (folder / "submission_101").mkdir(parents=True)
     (folder / "submission_101/adapters.py").write_text(RIGHT)
@@ -92,7 +92,7 @@ def test_a_group_is_one_row_that_names_its_members(grader: Any, tiny: Path, tmp_
 def test_a_bad_roster_stops_the_command_before_anything_is_graded(
     grader: Any, tiny: Path, tmp_path: Path
 ) -> None:
-    """One sentence and exit code 2, and no folder of results that looks like a class."""
+    """The command prints one sentence, exits with code 2, and creates no results folder."""
     (tmp_path / "students.csv").write_text("colour\nred\n")
     command = ("batch", a_download(tmp_path), "--out", tmp_path / "out", "--roster")
     for roster, reason in (
@@ -107,7 +107,7 @@ def test_a_bad_roster_stops_the_command_before_anything_is_graded(
 
 
 def test_the_commands_of_the_instructors_page_run(grader: Any, tiny: Path, tmp_path: Path) -> None:
-    """Documentation that cannot be typed in is worse than none."""
+    """Each command of docs/instructors.md succeeds as it is printed there."""
     course = shutil.copytree(tiny, tmp_path / "course")
     a_download(course)
     (course / "students.csv").write_text(ROSTER)

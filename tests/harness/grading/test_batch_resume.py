@@ -1,4 +1,4 @@
-"""A batch run again with nothing to do: it leaves alone what is there, and misses no change."""
+"""A batch that is run again: it rewrites nothing that is up to date, and notices every change."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x
 
 @pytest.fixture(scope="module")
 def graded(grader, tiny, tmp_path_factory) -> Path:
-    """A folder with the submissions of three people, and their results beside them."""
+    """A folder with three people's submissions in `class` and their results in `out`."""
     folder = tmp_path_factory.mktemp("graded")
     (folder / "class").mkdir()
     for name, factor in (("alice", 2), ("bob", 3), ("carol", 2)):
@@ -29,19 +29,19 @@ def graded(grader, tiny, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def place(graded, grader, tiny, tmp_path) -> Path:
-    """A copy of them, which has been run again once: copied files are other files."""
+    """A copy of `graded`, run once more, because copied files count as changed."""
     copy = Path(shutil.copytree(graded, tmp_path / "copy"))
     assert again(grader, tiny, copy).returncode == 0
     return copy
 
 
 def again(grader, tiny: Path, place: Path):
-    """The same batch once more."""
+    """Runs the same batch again."""
     return grader("batch", place / "class", "--out", place / "out", cwd=tiny)
 
 
 def which_files(place: Path) -> dict[str, tuple[int, int]]:
-    """The lines and every page: which file each is, and when it was written."""
+    """Returns the inode and modification time of `results.jsonl` and of each page."""
     out = place / "out"
     files = [out / "results.jsonl", *(path for path in (out / "report").rglob("*.html"))]
     status = {str(file.relative_to(out)): file.stat() for file in files}
@@ -49,7 +49,7 @@ def which_files(place: Path) -> dict[str, tuple[int, int]]:
 
 
 def test_nothing_to_do_writes_nothing_anew(grader, tiny, place):
-    """Ten thousand finished submissions are a matter of seconds, and backups see no change."""
+    """Rerunning a finished class is fast, and backups see no changed file."""
     before = which_files(place)
     assert len(before) == 5
     done = again(grader, tiny, place)
@@ -59,7 +59,7 @@ def test_nothing_to_do_writes_nothing_anew(grader, tiny, place):
 
 
 def test_the_table_is_the_same_though_nothing_was_graded(grader, tiny, graded, place):
-    """It is printed from the store, in which only the shown grades are read."""
+    """The command prints the table from the stored grades."""
     table, end, _ = (graded / "said").read_text().partition("next:")
     assert end
     assert again(grader, tiny, place).stdout.partition("next:")[0] == table
@@ -67,7 +67,7 @@ def test_the_table_is_the_same_though_nothing_was_graded(grader, tiny, graded, p
 
 
 def test_a_change_is_noticed_that_leaves_size_and_time_as_they_were(grader, tiny, place):
-    """A file's time is whatever its author sets it to: only its content tells."""
+    """Authors can set a file's modification time, so only its content counts."""
     file = place / "class" / "carol.py"
     status = file.stat()
     file.write_text(RIGHT.replace("2", "3"))
@@ -83,7 +83,7 @@ def test_a_change_is_noticed_that_leaves_size_and_time_as_they_were(grader, tiny
 
 
 def test_who_left_is_out_of_the_lines_and_the_report(grader, tiny, place):
-    """Nothing was graded, and yet the results are others."""
+    """No submission is graded again, but `results.jsonl` and the report are rewritten."""
     (place / "class" / "bob.py").unlink()
     assert "bob" in again(grader, tiny, place).stderr
     assert '"bob"' not in (place / "out" / "results.jsonl").read_text()
@@ -92,7 +92,7 @@ def test_who_left_is_out_of_the_lines_and_the_report(grader, tiny, place):
 
 @pytest.mark.parametrize("damage", ["removed", "edited", "emptied"])
 def test_lines_that_are_not_as_they_were_written_are_written_again(grader, tiny, place, damage):
-    """When the command ends they are complete, whoever did what to them before."""
+    """`results.jsonl` is complete after the command, even if it was damaged before."""
     lines = place / "out" / "results.jsonl"
     written = lines.read_text()
     match damage:
@@ -108,7 +108,7 @@ def test_lines_that_are_not_as_they_were_written_are_written_again(grader, tiny,
 
 @pytest.mark.parametrize("damage", ["removed", "a page lost", "of another batch"])
 def test_a_report_that_is_not_of_these_results_is_written_again(grader, tiny, place, damage):
-    """What lies there is the class as it is, as after every batch."""
+    """After each batch the report shows the current class."""
     report = place / "out" / "report"
     match damage:
         case "removed":
@@ -127,7 +127,7 @@ def test_a_report_that_is_not_of_these_results_is_written_again(grader, tiny, pl
 
 
 def test_a_report_that_compares_is_not_taken_for_the_batchs_own(place):
-    """There is a page more in it, and the other batch may have changed."""
+    """A comparison report has an extra page, and the other batch may have changed."""
     results, report = Store.read(place / "out"), place / "out" / "report"
     assert current_report(results, report)
     write_report(results, report, results)
@@ -136,7 +136,7 @@ def test_a_report_that_compares_is_not_taken_for_the_batchs_own(place):
 
 @pytest.mark.unit
 def test_no_two_states_of_stores_are_taken_for_each_other(tmp_path):
-    """Not even of two that hold the same."""
+    """Two stores with equal content also have different states."""
     for name in ("one", "other"):
         with Store.open(tmp_path / name, "tiny") as store:
             store.set_options({"seed": 1})

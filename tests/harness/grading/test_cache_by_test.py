@@ -1,4 +1,4 @@
-"""A verdict depends on its own test and on what all share: only what is stale is asked again."""
+"""Cached verdicts: after a change, only the tests that the change affects run again."""
 
 import contextlib
 import dataclasses
@@ -58,7 +58,7 @@ COUNT = """
         x = draw(5)
         assert_matches(student(x), reference(x))
     """
-# Tests run in the judge, and so may write down that they did.
+# The tests run in the judge, and so can write to a log.
 CONFTEST = """
     from pathlib import Path
 
@@ -71,7 +71,7 @@ CONFTEST = """
         with (Path(__file__).parents[1] / "run.log").open("a") as log:
             log.write(request.node.name + "\\n")
     """
-# Both exercises are wrong by one mistake that the catalogue knows of both.
+# Wrong in both exercises, by a mistake that the catalogue has for both.
 ZEROED = "def run_double(x):\n    return 0 * x\n\ndef run_count(x):\n    return 0\n"
 COUNTS_ARE_ONE_MORE = ("reference(x))", "reference(x) + 1)")
 
@@ -85,13 +85,13 @@ CLASS = {
 
 
 class Course:
-    """An assignment with a module of tests for each exercise, and the submissions to it."""
+    """An assignment with one test module per exercise, and its submissions."""
 
     def __init__(self, folder: Path) -> None:
         self.root, self.submissions = folder / "course", folder / "class"
 
     def write(self, submissions: Mapping[str, str]) -> Self:
-        """Writes both."""
+        """Writes the assignment and the submissions."""
         tests = {"tests/hidden/test_double.py": DOUBLE, "tests/hidden/test_count.py": COUNT}
         parts = {n: t for n, t in TINY.items() if not n.startswith("tests/")} | tests
         write_files(self.root, parts | {"tests/conftest.py": CONFTEST})
@@ -106,7 +106,7 @@ class Course:
         file.write_text(text.replace(old, new))
 
     def grade(self, out: Path, timeout: float = 120) -> tuple[list[Grade], set[str]]:
-        """The grades, and the names of the tests that were run for them."""
+        """Returns the grades, and the names of the tests that ran for them."""
         log = self.root / "run.log"
         log.write_text("")
         results = grader.batch(
@@ -119,14 +119,14 @@ class Course:
 
 
 def timeless(grade: Grade) -> Grade:
-    """The grade without its durations, which no two gradings share."""
+    """Returns a grade without its durations, which differ between gradings."""
     tests = tuple(test._replace(duration_s=0) for test in grade.tests)
     return dataclasses.replace(grade, tests=tests, duration_s=0)
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course with one right submission, and its results beside it."""
+    """A course with one right submission, and its results in `out`."""
     folder = tmp_path_factory.mktemp("graded")
     _, run = Course(folder).write({RIGHTLY: RIGHT}).grade(folder / "out")
     assert run == DOUBLES | COUNTS
@@ -135,7 +135,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def course(graded: Path, tmp_path: Path) -> Course:
-    """A copy of it, whose results are in the folder `out` of the test."""
+    """A copy of the course in `graded`, with its results in `tmp_path / "out"`."""
     shutil.copytree(graded, tmp_path, dirs_exist_ok=True)
     return Course(tmp_path)
 
@@ -190,7 +190,7 @@ def a_test_is_dropped(course: Course) -> None:
 def test_only_the_test_that_changed_is_run_again(
     course: Course, tmp_path: Path, change: Callable[[Course], None], run: set[str]
 ) -> None:
-    """The grade is the one that grading everything afresh would have come to, points included."""
+    """The grade equals the grade of a fresh grading, points included."""
     (before,) = Store.read(tmp_path / "out").grades()
     change(course)
     (after,), run_again = course.grade(tmp_path / "out")
@@ -202,26 +202,26 @@ def test_only_the_test_that_changed_is_run_again(
     assert course.grade(tmp_path / "out") == ([after], set())
 
 
-# What no verdict takes, so that those that are kept are known by it.
+# An unlikely duration in seconds. It marks verdicts, so that the kept ones can be recognised.
 LONG = 0.125
 
 
 @dataclasses.dataclass(frozen=True)
 class Changed:
-    """A class before and after a test of doubling changed, and as it is afresh."""
+    """The grades of a class before a change, after it, and from a fresh grading."""
 
     before: Mapping[str, Grade]
     after: Mapping[str, Grade]
     afresh: Mapping[str, Grade]
 
     def kept(self, name: str) -> set[str]:
-        """The tests whose verdicts are the very ones of before, by their durations."""
+        """Returns the tests whose verdicts were kept, recognised by their durations."""
         ids = [test.id for test in self.after[name].tests if test.duration_s == LONG]
         return {test.rpartition("::")[2] for test in ids}
 
 
 def changed_by(folder: Path, change: Callable[[Course], None]) -> Changed:
-    """What becomes of the class."""
+    """Grades the class, changes the course, and grades again: with the old results and afresh."""
     course = Course(folder).write(CLASS)
     before, _ = course.grade(folder / "out")
     with contextlib.closing(sqlite3.connect(folder / "out" / "results.sqlite")) as store, store:
@@ -236,14 +236,14 @@ def changed_by(folder: Path, change: Callable[[Course], None]) -> Changed:
 
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory: pytest.TempPathFactory) -> Changed:
-    """A test asks otherwise: who is right stays right, who is wrong stays wrong."""
+    """The class after a change of `test_doubles` that changes no verdict's status."""
     return changed_by(tmp_path_factory.mktemp("changed"), doubles_in_another_way)
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("name", CLASS)
 def test_every_verdict_that_did_not_change_is_kept(changed: Changed, name: str) -> None:
-    """Right or wrong: the other tests are asked nothing, and the points are those of afresh."""
+    """Only the changed test runs, and the points equal those of a fresh grading."""
     assert changed.kept(name) == (DOUBLES | COUNTS) - {"test_doubles"}
     assert changed.after[name].suite_hash != changed.before[name].suite_hash
     scores = [[test.score for test in it[name].tests] for it in (changed.after, changed.afresh)]
@@ -252,7 +252,7 @@ def test_every_verdict_that_did_not_change_is_kept(changed: Changed, name: str) 
 
 @pytest.mark.process
 def test_words_stand_where_no_verdict_changed(changed: Changed) -> None:
-    """Nothing else is wrong than was before: what explains it is told as it was."""
+    """The same tests fail as before, so their explanation is kept."""
     wrong = [test for test in changed.after[WRONGLY].tests if test.status != "passed"]
     assert {(test.message or "").endswith(" (as before)") for test in wrong} == {True}
     assert changed.after[WRONGLY].unexplained is None
@@ -261,7 +261,7 @@ def test_words_stand_where_no_verdict_changed(changed: Changed) -> None:
 @pytest.mark.slow
 @pytest.mark.process
 def test_words_are_new_where_a_verdict_changed(tmp_path: Path) -> None:
-    """What is wrong now is explained with all exercises, as if all had been graded."""
+    """A new failure is explained as in a fresh grading of all exercises."""
     changed = changed_by(tmp_path, counts_are_one_more)
     assert "test_doubles" in changed.kept(RIGHTLY)
     for name in (RIGHTLY, WITH_WORDS):
@@ -270,7 +270,7 @@ def test_words_are_new_where_a_verdict_changed(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_what_hung_is_not_waited_for_again(tmp_path: Path) -> None:
-    """Its verdicts stand while its own tests do, however much time was used up."""
+    """A verdict of `timeout` is kept as long as its own test does not change."""
     hangs = RIGHT.replace("return x.numel()", "while True: pass")
     course = Course(tmp_path).write({RIGHTLY: hangs})
     course.change("pyproject.toml", "call_timeout = 2", "call_timeout = 0.3")
@@ -286,7 +286,7 @@ def test_what_hung_is_not_waited_for_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.process
 def test_what_hung_when_it_was_imported_is_not_imported_again(tmp_path: Path) -> None:
-    """Until it changes: its worker says so by what it is confined by, which nobody else has."""
+    """Only a changed submission is imported again. Without a worker, `isolation` is empty."""
     course = Course(tmp_path).write({RIGHTLY: f"while True: pass\n{RIGHT}"})
     (before,), _ = course.grade(tmp_path / "out", timeout=0.5)
     assert (before.status, bool(before.isolation)) == ("unreadable", True)
@@ -311,7 +311,7 @@ def counts_are_one_more(course: Course) -> None:
 
 @pytest.mark.process
 def test_what_is_wrong_now_is_explained_with_all_exercises(course: Course, tmp_path: Path) -> None:
-    """Running tests of one exercise finds it wrong: words are as if all had been graded."""
+    """A newly failed exercise is explained as in a fresh grading of all exercises."""
     counts_are_one_more(course)
     (after,), run_again = course.grade(tmp_path / "out")
     assert run_again >= COUNTS
@@ -344,7 +344,7 @@ ALL = {SHARED, *OF_DOUBLES, *(f"{COUNT_FILE}::{name}" for name in COUNTS)}
 def test_what_each_part_matters_to(
     course: Course, part: str, old: str, new: str, stale: set[str]
 ) -> None:
-    """A test's source is its own; the rest is everybody's, but for points and what is preloaded."""
+    """A test's source affects that test, points and `preload` none, and everything else all."""
     before = course.hashes()
     assert set(before) == ALL
     course.change(part, old, new)
@@ -354,7 +354,7 @@ def test_what_each_part_matters_to(
 
 @pytest.mark.process
 def test_points_are_part_of_what_a_grade_depends_on(course: Course, tmp_path: Path) -> None:
-    """No verdict is reached again, and every score is."""
+    """A change of points runs no test again, but changes the scores."""
     counting_is_worth_more(course)
     (after,), run_again = course.grade(tmp_path / "out")
     assert (run_again, after.max_score) == (set(), 6.0)
@@ -379,7 +379,7 @@ def test_points_are_part_of_what_a_grade_depends_on(course: Course, tmp_path: Pa
     ],
 )
 def test_a_file_with_a_doubtful_test_matters_to_every_test(tmp_path: Path, source: str) -> None:
-    """A grade that stands where it should not is worse than one made twice."""
+    """A stale grade is worse than an unnecessary second grading."""
     file, doubtful = tmp_path / "test_double.py", textwrap.dedent(DOUBLE) + "\n" + source
     file.write_text(textwrap.dedent(DOUBLE))
     assert names_in([file]) == {file: DOUBLES}
@@ -388,7 +388,7 @@ def test_a_file_with_a_doubtful_test_matters_to_every_test(tmp_path: Path, sourc
 
 
 def test_a_file_that_another_one_mentions_matters_to_every_test(tmp_path: Path) -> None:
-    """What a test imports from another module of tests changes it, too."""
+    """A test also depends on the test modules that it imports."""
     written = {"test_double.py": DOUBLE, "test_count.py": COUNT, "shapes.py": "SIZE = 3\n"}
     write_files(tmp_path, written)
     double, count, shapes = (tmp_path / name for name in written)
@@ -411,7 +411,7 @@ def test_a_file_that_another_one_mentions_matters_to_every_test(tmp_path: Path) 
     ],
 )
 def test_whatever_may_import_a_file_is_a_mention(tmp_path: Path, mention: str) -> None:
-    """However it is written, as long as the file's name is."""
+    """Any form of import counts if the source holds the file's name."""
     double = write_files(tmp_path, {"test_double.py": DOUBLE, "shapes.py": mention})
     files = [double / "test_double.py", double / "shapes.py"]
     assert names_in(files) == {}
@@ -419,7 +419,7 @@ def test_whatever_may_import_a_file_is_a_mention(tmp_path: Path, mention: str) -
 
 
 def test_a_function_that_is_called_like_a_file_is_no_mention(tmp_path: Path) -> None:
-    """The public and the hidden file of an exercise are called alike, and often a test in them."""
+    """Public and hidden test files share names, and often one of their tests does too."""
     named = textwrap.dedent(DOUBLE).replace("test_doubles(", "test_double(")
     files = [tmp_path / part / "test_double.py" for part in ("public", "hidden")]
     write_files(tmp_path, {f"{file.parent.name}/{file.name}": named for file in files})
@@ -427,7 +427,7 @@ def test_a_function_that_is_called_like_a_file_is_no_mention(tmp_path: Path) -> 
 
 
 def test_a_test_that_another_calls_is_part_of_all_in_its_file(tmp_path: Path) -> None:
-    """What one calls of the other changes it, too."""
+    """A change of the called test also changes its callers."""
     called = textwrap.dedent(DOUBLE) + "\nALSO = [test_doubles]\n"
     file = write_files(tmp_path, {"test_double.py": called}) / "test_double.py"
     (parts,) = files_of_tests([file], []).values()
@@ -436,7 +436,7 @@ def test_a_test_that_another_calls_is_part_of_all_in_its_file(tmp_path: Path) ->
 
 
 def test_tests_in_a_class_have_its_name(tmp_path: Path) -> None:
-    """As pytest names them: a verdict's id is found among the hashes."""
+    """Names follow pytest, so that each verdict's id is found among the hashes."""
     source = "class TestIt:\n    @exercise('run_double')\n    def test_one(self, student): ...\n"
     file = write_files(tmp_path, {"test_double.py": source}) / "test_double.py"
     (parts,) = files_of_tests([file], []).values()
@@ -449,14 +449,14 @@ def test_tests_in_a_class_have_its_name(tmp_path: Path) -> None:
 
 
 def names_in(files: list[Path], others: Sequence[Path] = ()) -> dict[Path, set[str]]:
-    """The tests that are certain to be in some files, and to matter to nothing else."""
+    """Returns, for each file, the tests that certainly affect no other test."""
     found = files_of_tests(files, others)
     return {file: {test.name for test in parts.tests} for file, parts in found.items()}
 
 
 @pytest.mark.parametrize("part", rest_slow(range(18), 18))
 def test_each_file_of_the_bundled_tests_matters_to_its_own_tests(tmp_path: Path, part: int) -> None:
-    """What several files share matters to all; frozen fixtures, which no judge reads, to none."""
+    """Shared modules affect all tests; frozen fixtures, which no judge reads, affect none."""
     for name in SUITE:
         copy, source = tmp_path / name, ROOT / name
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Verdicts reach whoever follows a submission's grading as they are made."""
+"""Verdicts reach a listener one by one while a submission is graded."""
 
 import pytest
 
@@ -11,7 +11,7 @@ TRIPLED = "def run_double(x):\n    return 3 * x\n\ndef run_count(x):\n    return
 
 
 def test_each_verdict_is_told_once_and_in_order(judge, tmp_path):
-    """They are the grade's own; what needs all of a submission's answers, they lack as yet."""
+    """The verdicts equal the grade's, except for the diagnosis, which needs all answers."""
     submission = write_files(tmp_path / "submission", {"adapters.py": TRIPLED})
     told = []
     grade = judge.grade(Entry("submission", submission), "hash", told.append)
@@ -22,7 +22,7 @@ def test_each_verdict_is_told_once_and_in_order(judge, tmp_path):
 
 
 def test_what_cannot_be_imported_has_a_grade_and_nothing_to_follow(judge, tmp_path):
-    """No test was reached, so none is told."""
+    """No test ran, so the listener gets no verdict."""
     submission = write_files(tmp_path / "submission", {"adapters.py": "def run_double(:\n"})
     told = []
     grade = judge.grade(Entry("submission", submission), "hash", told.append)
@@ -31,7 +31,7 @@ def test_what_cannot_be_imported_has_a_grade_and_nothing_to_follow(judge, tmp_pa
 
 
 def test_nobody_has_to_follow(judge, tmp_path):
-    """A batch wants grades only; the lines of one submission never reach the next."""
+    """A batch grades without a listener. A listener gets the verdicts of one submission only."""
     submission = write_files(tmp_path / "submission", {"adapters.py": RIGHT})
     told = []
     followed = judge.grade(Entry("submission", submission), "hash", told.append)

@@ -1,4 +1,4 @@
-"""A class graded on other machines: their workers are real processes that share no disk."""
+"""A class graded on other machines. The workers are real processes that share no disk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SLOW = "import time\n" + RIGHT.replace("return x + x", "time.sleep(0.1); return 
 
 @pytest.fixture(scope="module")
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder to import another version of the grader from."""
+    """A folder with another version of the grader."""
     folder = tmp_path_factory.mktemp("stranger")
     shutil.copytree(ROOT / "grader", folder / "grader", ignore=shutil.ignore_patterns("*.pyc"))
     file = folder / "grader" / "__init__.py"
@@ -49,7 +49,7 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One worker of two threads."""
+    """A running cluster with one worker of two threads."""
     with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
         running.worker("one", threads=2)
         yield running
@@ -57,7 +57,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
-    """The tiny assignment, to be changed."""
+    """A copy of the tiny assignment, to be changed."""
     return write_files(tmp_path / "course", TINY)
 
 
@@ -76,7 +76,7 @@ def timeless(grade: Grade) -> Grade:
 def test_grades_are_those_of_this_machine(
     cluster: Cluster, stranger: Path, course: Path, tmp_path: Path, grader
 ) -> None:
-    """Whatever the kind of submission; who joins with another grader is refused, by its address."""
+    """This holds for every kind of submission. A worker with another grader version is refused."""
     cluster.worker("stranger", stranger)
     handed_in = write_files(
         tmp_path / "class",
@@ -114,7 +114,7 @@ def test_grades_are_those_of_this_machine(
 def test_only_the_exercise_that_changed_is_graded_there(
     cluster: Cluster, course: Path, tmp_path: Path
 ) -> None:
-    """The verdicts on the others are kept, as at home; isolation may be required there as here."""
+    """Other verdicts are kept, as in a local batch; `require_isolation` also works remotely."""
     hidden = course / "tests" / "hidden"
     write_files(
         hidden,
@@ -132,7 +132,7 @@ def test_only_the_exercise_that_changed_is_graded_there(
     )
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
     options = {"assignment": course, "seed": 7, "scheduler": cluster.address, "jobs": 1}
-    with contextlib.suppress(verbs.NoCluster):  # where a layer does not hold, all are refused
+    with contextlib.suppress(verbs.NoCluster):  # workers without every layer are refused
         verbs.batch(handed_in, tmp_path / "out", require_isolation=True, **options)
     results = verbs.batch(handed_in, tmp_path / "out", **options)
     (before,) = results.grades()
@@ -146,7 +146,7 @@ def test_only_the_exercise_that_changed_is_graded_there(
 
 
 def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_path: Path) -> None:
-    """Its judges end with it; a judge that is killed costs nothing; a worker may join late."""
+    """Judges end with their worker, a killed judge loses no grade, and a worker may join late."""
     handed_in = a_class(tmp_path / "class", SLOW, 6)
     arrived: list[str] = []
     ended: list[psutil.Process] = []
@@ -183,7 +183,7 @@ def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_p
 def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
     cluster: Cluster, tiny: Path, tmp_path: Path
 ) -> None:
-    """Ctrl-C leaves nothing running on other machines; what is left may be graded at home."""
+    """Ctrl-C leaves no remote process running, and a local batch can grade the rest."""
     handed_in = a_class(tmp_path / "class", SLOW, 12)
     command = [sys.executable, "-m", "grader", "batch", str(handed_in), "--out"]
     command += [str(tmp_path / "out"), "--jobs", "1", "--no-explain"]
@@ -214,7 +214,7 @@ def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
 def test_a_cluster_of_strangers_is_one_sentence(
     stranger: Path, tiny: Path, tmp_path: Path, grader
 ) -> None:
-    """The batch ends rather than wait for somebody who fits."""
+    """The batch ends and does not wait for a suitable worker."""
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
     nothing = write_files(tmp_path / "nothing", {"grader/__init__.py": ""})
     with running_cluster(tmp_path) as cluster:
@@ -232,7 +232,7 @@ def test_a_cluster_of_strangers_is_one_sentence(
 
 
 def test_a_scheduler_that_does_not_answer_costs_nothing(tiny: Path, tmp_path: Path, grader) -> None:
-    """It is one sentence, and the results that --fresh would clear are still there."""
+    """The command prints one sentence, and `--fresh` has not touched the folder `--out`."""
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
     out, address = tmp_path / "out", "tcp://127.0.0.1:9"
     done = grader("batch", handed_in, "--out", out, "--fresh", "--scheduler", address, cwd=tiny)
@@ -245,7 +245,7 @@ def test_a_scheduler_that_does_not_answer_costs_nothing(tiny: Path, tmp_path: Pa
 @pytest.mark.unit
 @pytest.mark.parametrize("address", ["10.0.0.5", "tcp://10.0.0.5", "tcp://a:b", "http://a:8786"])
 def test_what_is_no_address_is_said_before_anything_is_tried(address: str) -> None:
-    """With one that is right, to go by."""
+    """The message shows a valid address as an example."""
     with pytest.raises(verbs.NoCluster, match=r"must be like tcp://10\.0\.0\.5:8786"):
         connected(address).__enter__()
 
@@ -254,7 +254,7 @@ WITHOUT = "import sys; sys.modules['distributed'] = None; from grader.cli import
 
 
 def test_without_the_package_one_sentence_says_what_to_install(tiny: Path, tmp_path: Path) -> None:
-    """Only who asks for a cluster needs it."""
+    """Only `--scheduler` needs the package."""
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
     command = [sys.executable, "-c", WITHOUT, "batch", handed_in, "--out", tmp_path / "out"]
     done = subprocess.run(
@@ -286,7 +286,7 @@ with chosen_pools(None, 1, print) as pools:
 
 
 def test_this_machine_alone_needs_nothing_of_dask(tiny: Path) -> None:
-    """A batch at home does not even load it."""
+    """A local batch does not even import Dask."""
     done = subprocess.run(
         [sys.executable, "-c", ALONE],
         cwd=tiny,
@@ -311,13 +311,13 @@ def test_this_machine_alone_needs_nothing_of_dask(tiny: Path) -> None:
     ids=["no bytes", "no zlib", "cut off", "no object", "a bomb"],
 )
 def test_what_comes_back_is_data_or_nothing(reply: object) -> None:
-    """Nothing is unpickled that a submission had a hand in, and memory is bounded."""
+    """Replies are never unpickled, and reading one takes bounded memory."""
     with pytest.raises(BadReply):
         unpacked_reply(reply)
 
 
 def task_of(name: str) -> Task:
-    """What is asked of a remote worker: the grade of a submission."""
+    """Returns the task to grade a submission of that name."""
     return Task(Entry(name, Path(name)), 0, "hash", "key")
 
 
@@ -328,14 +328,14 @@ def task_of(name: str) -> Task:
     ids=repr,
 )
 def test_an_answer_without_a_whole_grade_is_none(reply: dict[str, object]) -> None:
-    """The submission is then graded elsewhere; the batch goes on."""
+    """The reply is rejected, so that the submission is graded elsewhere."""
     with pytest.raises(BadReply, match="holds no grade"):
         result_in(reply, task_of("alice"))
 
 
 @pytest.mark.unit
 def test_the_grade_of_another_submission_is_no_answer() -> None:
-    """A worker that mixes up what it was sent must not mix up the class."""
+    """A worker that confuses submissions must not give a grade to the wrong student."""
     grade = Grade("bob", GradeStatus.GRADED, 1.0, 1.0, 7, "hash", "suite", 0.1, None, {}, ())
     reply = {"grade": json.loads(json.dumps(grade.as_json(whole=True)))}
     assert result_in(reply, task_of("bob")) == GradedTask(task_of("bob"), grade)

@@ -1,4 +1,4 @@
-"""The same on every machine: on processors that add up in another order, wherever they stand."""
+"""Equal results on every machine: on processors that sum in another order, in other locales."""
 
 import json
 import shutil
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "tests" / "public" / "fixtures"
-# No processor of today is as different from another as one without vectors is from itself.
+# Turning vector instructions off changes the sums more than any two current processors differ.
 ANOTHER_PROCESSOR = {
     "ATEN_CPU_CAPABILITY": "default",
     "MKL_CBWR": "COMPATIBLE",
     "ONEDNN_MAX_CPU_ISA": "SSE41",
 }
 ELSEWHERE = {"LC_ALL": "C", "TZ": "Pacific/Auckland"}
-# Right by complex numbers; wrong with other axes, in masks, in scales, in positions.
+# A right one with complex numbers, and wrong axes, masks, scales and positions.
 STUDENTS = ("elif-yilmaz", "hugo-martin", "ines-pereira", "jonas-berg", "mei-tanaka")
 FILE = "test_scaled_dot_product_attention.safetensors"
 SEED = 20
@@ -33,7 +33,7 @@ SEED = 20
 
 @pytest.fixture
 def another_processor(monkeypatch) -> None:
-    """What is started computes as an older processor in another country would."""
+    """An environment in which programs compute like an older processor, with another locale."""
     for name, value in (ANOTHER_PROCESSOR | ELSEWHERE).items():
         monkeypatch.setenv(name, value)
 
@@ -41,7 +41,7 @@ def another_processor(monkeypatch) -> None:
 @pytest.mark.usefixtures("another_processor")
 @pytest.mark.parametrize("assignment", rest_slow(["examples/feed_forward", "."], 2))
 def test_another_processor_freezes_the_committed_fixtures(grader, tmp_path, assignment):
-    """Whoever changes an assignment may do so on any machine."""
+    """Authors may freeze fixtures on any machine."""
     done = grader("handout", tmp_path / "handout", cwd=ROOT / assignment)
     assert done.returncode == 0, done.stderr
     public = Path("tests", "public", "fixtures")
@@ -50,7 +50,7 @@ def test_another_processor_freezes_the_committed_fixtures(grader, tmp_path, assi
 
 @pytest.mark.slow
 def test_another_processor_gives_the_same_grades_for_the_same_reasons(grader, tmp_path, request):
-    """Verdicts, mistakes and lines; only by how much answers err differs."""
+    """Verdicts, mistakes and lines are the same; only the measured errors differ."""
     for name in STUDENTS:
         shutil.copytree(ROOT / "examples" / "class" / name, tmp_path / "class" / name)
 
@@ -66,9 +66,9 @@ def test_another_processor_gives_the_same_grades_for_the_same_reasons(grader, tm
 
 
 def _without_measurements(row: dict) -> dict:
-    """A grade's score, and of each test its outcome and what explains it.
+    """Returns a grade's score, and for each test its status, mistake and place.
 
-    At which line of an endless loop its time was over is a measurement.
+    The line at which an endless loop was stopped is left out: it depends on timing.
     """
     said = ("id", "status", "score", "diagnosis", "where")
     tests = [{name: test[name] for name in said} for test in row["tests"]]
@@ -81,7 +81,7 @@ def _without_measurements(row: dict) -> dict:
 def test_a_name_that_a_terminal_lacks_letters_for_stops_no_batch(
     grader, tiny, tmp_path, monkeypatch
 ):
-    """Its letters are told by their numbers."""
+    """Characters outside the terminal's encoding are printed as escapes."""
     (tmp_path / "class" / "王").mkdir(parents=True)
     (tmp_path / "class" / "王" / "adapters.py").write_text(RIGHT, encoding="utf-8")
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
@@ -91,18 +91,18 @@ def test_a_name_that_a_terminal_lacks_letters_for_stops_no_batch(
 
 
 def a_little_more(tensor: torch.Tensor) -> torch.Tensor:
-    """The next number that the dtype holds, as after a sum in another order."""
+    """Returns the next larger numbers of the dtype, as after a sum in another order."""
     more = torch.nextafter(tensor, torch.full_like(tensor, torch.inf))
     return torch.where(tensor.isfinite(), more, tensor)
 
 
 def one_in_ten_thousand_more(tensor: torch.Tensor) -> torch.Tensor:
-    """As if what computes it had been changed a little."""
+    """Returns values that differ as after a small change of the code that computes them."""
     return tensor * 1.0001
 
 
 def with_leeway(times: float) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Answers of which as many times as much is rounding."""
+    """Returns a change that multiplies the stored rounding of each answer."""
 
     def changed(rows: torch.Tensor) -> torch.Tensor:
         rows = rows.clone()
@@ -113,13 +113,13 @@ def with_leeway(times: float) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def without_the_last(rows: torch.Tensor) -> torch.Tensor:
-    """As if the mistake in the last row were no longer known."""
+    """Returns the rows as if the last row's mistake had left the catalogue."""
     return rows[:-1].clone()
 
 
 @pytest.fixture
 def changed(tmp_path) -> Callable[..., list[str]]:
-    """What is noticed of the committed fixtures of a module with some of its tensors changed."""
+    """A function that changes tensors of committed fixtures, and returns the differences found."""
 
     def found(kind: str, change: Callable[[torch.Tensor], torch.Tensor]) -> list[str]:
         folder = Path(shutil.copytree(FIXTURES, tmp_path / "fixtures"))
@@ -149,7 +149,7 @@ def changed(tmp_path) -> Callable[..., list[str]]:
     ],
 )
 def test_what_was_frozen_before_a_change_is_noticed(changed, kind, change):
-    """Another draw, another reference, a mistake made in another way or none any more."""
+    """The change is another draw, another reference, or a mistake that changed or vanished."""
     assert changed(kind, change)
 
 
@@ -165,5 +165,5 @@ def test_what_was_frozen_before_a_change_is_noticed(changed, kind, change):
     ],
 )
 def test_another_order_of_sums_is_not_taken_for_a_change(changed, kind, change):
-    """It moves the last digit of what was computed, and a little how far rounding may move it."""
+    """The order changes the last digit of results, and slightly the size of the rounding error."""
     assert changed(kind, change) == []

@@ -1,4 +1,4 @@
-"""Whole submissions: the example class, the seeds' faults, the references, the stubs."""
+"""Whole submissions: the example class, the seeds' mistakes, the references, the stubs."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ EXPECTATIONS = {
 
 @pytest.fixture(scope="module")
 def grades(request, grader, tmp_path_factory) -> dict[str, Grade]:
-    """One batch over all that tests look at; the grades by the submissions' names."""
+    """The grades of all submissions that these tests use, from one batch, by name."""
     others, out = tmp_path_factory.mktemp("others"), tmp_path_factory.mktemp("results")
     shutil.copytree(ROOT / "solutions", others / "references" / "model_answers")
     (others / "references" / "adapters.py").write_text("from model_answers import *\n")
@@ -45,7 +45,7 @@ def grades(request, grader, tmp_path_factory) -> dict[str, Grade]:
 
 
 def stage_half_precision(folder: Path) -> None:
-    """A right submission, but for a softmax that computes in float16."""
+    """Writes a right submission, except that its softmax computes in float16."""
     shutil.copytree(ROOT / "examples" / "class" / "alice-jones", folder)
     module = folder / "attention.py"
     exact = "    e = torch.exp(x)\n"
@@ -56,7 +56,7 @@ def stage_half_precision(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", rest_slow(EXPECTATIONS, 8))
 def test_a_submission_gets_what_it_deserves(grades, name):
-    """Wrong submissions fail, and fail only the exercises that are wrong."""
+    """A wrong submission fails exactly the exercises that are wrong."""
     grade, expected = grades[name], EXPECTATIONS[name]
     assert grade.status == expected["status"]
     if grade.status == "unreadable":
@@ -69,18 +69,18 @@ def test_a_submission_gets_what_it_deserves(grades, name):
 
 
 def test_the_references_get_full_marks(grades):
-    """Nothing is asked that the model answers do not do."""
+    """The tests demand nothing that the model answers do not do."""
     assert grades["references"].score == grades["references"].max_score == 100.0
 
 
 def test_the_stubs_get_nothing_and_every_exercise_is_missing(grades):
-    """What students start from is neither wrong nor an error."""
+    """The students' starting point is `missing`: neither wrong nor an error."""
     assert grades["stubs"].score == 0
     assert {str(verdict.status) for verdict in grades["stubs"].tests} == {"missing"}
 
 
 def test_a_softmax_in_half_precision_fails_whatever_builds_on_it(grades):
-    """Tolerances leave room for another order of summation, not for half the digits."""
+    """Tolerances allow another order of summation, but not the loss of half the digits."""
     got = {one.exercise: str(one.standing) for one in standings(grades["half-precision"])}
     assert got.pop("run_softmax") == "failed"
     assert got.pop("run_scaled_dot_product_attention") == "failed"
@@ -89,7 +89,7 @@ def test_a_softmax_in_half_precision_fails_whatever_builds_on_it(grades):
 
 
 def test_every_right_submission_is_far_within_the_tolerances(grades):
-    """Half of what is allowed is for figures that were printed with four digits."""
+    """Half of the tolerance allows for values that were printed with four digits."""
     right = [grade for grade in grades.values() if grade.score == grade.max_score]
     assert len(right) >= 3
     ratios = [v.measurement.error_over_tolerance for g in right for v in g.tests if v.measurement]
@@ -97,7 +97,7 @@ def test_every_right_submission_is_far_within_the_tolerances(grades):
 
 
 def test_every_message_is_free_of_the_machine_s_paths(grades):
-    """Feedback goes to students; where the grader lies does not."""
+    """Students read the feedback, and need not know where the grader is installed."""
     for grade in grades.values():
         for verdict in grade.tests:
             assert str(ROOT) not in (verdict.message or "")
@@ -105,7 +105,7 @@ def test_every_message_is_free_of_the_machine_s_paths(grades):
 
 
 def test_no_message_of_a_hidden_test_shows_an_expected_value(grades):
-    """How far off an answer is may be said, what was expected may not."""
+    """A message may say how large the error is, but not which value was expected."""
     for grade in grades.values():
         for verdict in grade.tests:
             if verdict.visibility == "hidden" and verdict.measurement is not None:

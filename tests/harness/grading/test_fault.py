@@ -1,4 +1,4 @@
-"""Whose fault it is: the one border around all that is derived from a submission."""
+"""Errors while grading: which count against the submission, and which against the machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.unit
 
 
 def outcome_of(problem: BaseException) -> GradeStatus:
-    """What becomes of a submission while which something is raised."""
+    """Returns the status of a submission whose preparation raises `problem`."""
 
     @contextlib.contextmanager
     def taken(*_):
@@ -54,7 +54,7 @@ def outcome_of(problem: BaseException) -> GradeStatus:
     ids=repr,
 )
 def test_the_machines_faults_cost_nobody_points(problem):
-    """A full disk is no student's doing."""
+    """A full disk is not a student's fault."""
     assert outcome_of(problem) is GradeStatus.NOT_GRADED
 
 
@@ -62,14 +62,14 @@ def test_the_machines_faults_cost_nobody_points(problem):
     ("has_memory", "status"), [(True, GradeStatus.UNREADABLE), (False, GradeStatus.NOT_GRADED)]
 )
 def test_memory_is_the_machines_only_where_it_has_none(monkeypatch, has_memory, status):
-    """Else it is the judge's bound, and a submission's answers brought the judge there."""
+    """On a machine with free memory, the submission's answers took the judge to its limit."""
     monkeypatch.setattr(service, "machine_has", lambda _: has_memory)
     assert outcome_of(MemoryError()) is status
 
 
 @pytest.mark.process
 def test_a_fork_server_that_cannot_start_says_why(tmp_path, monkeypatch):
-    """The instructor has to know what is amiss, and where to look."""
+    """The instructor needs the reason, and a hint where to look."""
     broken = f"import sys; sys.modules['torch'] = None; {zygote._BOOT}"
     monkeypatch.setattr(zygote, "_BOOT", broken)
     with (
@@ -96,7 +96,7 @@ def test_a_fork_server_that_cannot_start_says_why(tmp_path, monkeypatch):
     ids=lambda problem: type(problem).__name__,
 )
 def test_whatever_else_goes_wrong_is_the_submissions_own(problem):
-    """Else whoever finds an exception in the grader has a term without grades."""
+    """Otherwise a student who makes the grader raise an exception would never get a grade."""
     assert outcome_of(problem) is GradeStatus.UNREADABLE
 
 
@@ -104,7 +104,7 @@ RIGHT_TO_BE_ASKED = "def run_double(x):\n    return 2 * x\n"
 
 
 def graded_without(above: int, tiny: Path, tmp_path: Path) -> StudentFault | None:
-    """Removes the folder so far above a submission's private copy, then has it imported."""
+    """Removes the scratch folder `above` levels over the submission's copy, then imports it."""
     folder = write_files(tmp_path / "alice", {"adapters.py": RIGHT_TO_BE_ASKED})
     limits = SessionLimits(20.0, 10.0, 100.0, 1 << 30)
     with prepared(find_assignment(tiny), folder, limits) as one:
@@ -116,6 +116,6 @@ def graded_without(above: int, tiny: Path, tmp_path: Path) -> StudentFault | Non
 @pytest.mark.process
 @pytest.mark.parametrize("above", [0, 2, 3])
 def test_scratch_that_is_gone_is_not_the_submissions_fault(tiny, tmp_path, above):
-    """Whoever clears the temporary folder takes the files that a worker was to import."""
+    """A cleanup of the temporary folder also removes the files that a worker imports."""
     with pytest.raises(CopyFailed, match="removed its scratch folder"):
         graded_without(above, tiny, tmp_path)

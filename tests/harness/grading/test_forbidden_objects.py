@@ -1,4 +1,4 @@
-"""What is forbidden counts where it is handed back as well: as it is, or inherited from."""
+"""Forbidden classes also count as used if a submission returns them or inherits from them."""
 
 import pytest
 
@@ -112,13 +112,13 @@ Alias = torch.optim.SGD
 
 @pytest.fixture(scope="module")
 def assignment(tmp_path_factory):
-    """An assignment that wants SGD written by hand, as a class and as an object."""
+    """An assignment that asks for SGD written by hand, as a class and as an object."""
     return write_files(tmp_path_factory.mktemp("steps"), ASSIGNMENT)
 
 
 @pytest.fixture(scope="module")
 def graded(assignment, tmp_path_factory):
-    """Grades a submission that hands back one of the classes."""
+    """A function that grades a submission returning the class of that name."""
     job = GradingJob(Settings(str(assignment), 1, (), "adapters.py", 20.0, 1024, "suite"))
 
     def grade(name):
@@ -139,7 +139,7 @@ def graded(assignment, tmp_path_factory):
     ],
 )
 def test_a_class_that_is_handed_back_is_used(graded, name, place):
-    """Nobody of the submission calls it: it is the test that makes objects of it."""
+    """The test makes the objects of a returned class, not the submission."""
     grade = graded(name)
     assert grade.score == 0.0
     assert "torch.optim.SGD" in grade.message
@@ -150,7 +150,7 @@ def test_a_class_that_is_handed_back_is_used(graded, name, place):
 
 
 def test_an_ancestor_of_what_is_forbidden_may_be_inherited_from(graded):
-    """Any optimizer of one's own is a `torch.optim.Optimizer`."""
+    """Every optimizer that a student writes may inherit from `torch.optim.Optimizer`."""
     grade = graded("Own")
     assert grade.score == grade.max_score == 20.0
     assert "uses" not in "".join(verdict.message or "" for verdict in grade.tests)
@@ -158,7 +158,7 @@ def test_an_ancestor_of_what_is_forbidden_may_be_inherited_from(graded):
 
 @pytest.mark.parametrize("name", ["Alias", "Empty"])
 def test_it_is_told_at_home_as_well(grader, assignment, home_pytest, tmp_path, name):
-    """Before it costs anything."""
+    """Students learn of the rule before it costs them points."""
     handout = tmp_path / "handout"
     assert grader("handout", handout, "--assignment", assignment).returncode == 0
     write_files(handout, {"adapters.py": ADAPTERS.format(name=name), "own.py": OWN})

@@ -1,4 +1,4 @@
-"""The coordinator reads the very grade that a judge gave."""
+"""The coordinator reads exactly the grade that a judge wrote."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ FAILED = a_verdict(
     "grade", [a_grade("alice", PASSED, FAILED, notes=("a note",)), a_grade("chen")]
 )
 def test_what_is_read_is_the_grade_that_was_given(grade: Grade) -> None:
-    """To the last field, also where a number is infinite, which is no JSON."""
+    """Every field survives, also infinite numbers, which JSON does not have."""
     line = json.dumps(grade.as_json(whole=True), allow_nan=False)
     assert Grade.from_json(json.loads(line)) == grade
 
 
 @pytest.mark.process
 def test_a_judge_that_takes_the_place_of_a_lost_one_gives_the_same_verdicts(tiny, tmp_path):
-    """It is another process, with the same seed."""
+    """The new judge is another process with the same seed."""
     folder = write_files(tmp_path / "submission", {"adapters.py": RIGHT})
     client = JobClient(Settings(str(tiny), 1, (), "adapters.py", 8.0, 512, "suite"))
 

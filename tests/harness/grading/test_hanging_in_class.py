@@ -1,4 +1,4 @@
-"""What never ends is told in class with the line that was running, in the words of home."""
+"""Endless calls: the verdict names the running line, in the same words as the student's pytest."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.harness.marks import rest_slow
 pytestmark = pytest.mark.process
 
 RIGHT_COUNT = "\n\ndef run_count(x):\n    return x.numel()\n"
-# Seconds of its own, or on the wall of a machine that has no processor to spare.
+# CPU seconds, or the larger limit of wall-clock seconds on a busy machine.
 A_CALL = r"0\.[39]"
 LOOP = "    n = 0\n    while True:\n        n += 1\n"
 
 
 @pytest.fixture(scope="module")
 def hasty(tiny, tmp_path_factory) -> Path:
-    """The tiny assignment, whose calls may take a third of a second."""
+    """The tiny assignment with a limit of 0.3 seconds for each call."""
     folder = tmp_path_factory.mktemp("hasty") / "tiny"
     shutil.copytree(tiny, folder)
     settings = folder / "pyproject.toml"
@@ -47,7 +47,7 @@ def job(hasty) -> Iterator[GradingJob]:
 
 @pytest.fixture
 def grade(job, tmp_path) -> Callable[..., Grade]:
-    """The grade of a submission, with its words."""
+    """A function that returns the grade of a submission, with its explanation."""
 
     def graded(files: dict[str, str] | str) -> Grade:
         files = {"adapters.py": files} if isinstance(files, str) else files
@@ -58,12 +58,12 @@ def grade(job, tmp_path) -> Callable[..., Grade]:
 
 
 def of(grade: Grade, exercise: str = "run_double") -> list[Verdict]:
-    """The verdicts on an exercise."""
+    """Returns the verdicts on an exercise."""
     return [test for test in grade.tests if test.exercise == exercise]
 
 
-# What a worker may do with the descriptor that the grader listens to, and with the signal that
-# asks it where it is, before it hangs.
+# A worker that sends a false place and then hangs. It writes to the grader's socket, and handles
+# the signals that ask for the running line.
 LIAR = """
 import os, signal, stat
 
@@ -101,7 +101,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("does", rest_slow(HOSTILE.values(), 4), ids=HOSTILE)
 def test_a_worker_that_lies_about_where_it_is_has_no_line_and_nothing_worse(grade, does):
-    """The verdicts are those of any endless loop, in the judge's words, and the rest is graded."""
+    """Its verdicts are those of an endless loop without a line, and the rest is graded."""
     graded = grade(LIAR.format(does=does) + RIGHT_COUNT)
     assert graded.status is GradeStatus.GRADED
     assert graded.unexplained is None
@@ -112,7 +112,7 @@ def test_a_worker_that_lies_about_where_it_is_has_no_line_and_nothing_worse(grad
 
 
 def test_a_lie_about_its_own_lines_is_a_submission_s_own_business(grade):
-    """It explains, and decides nothing; so it is seen as well that the lies above arrive."""
+    """The line only explains the verdict. The test also shows that lies reach the judge."""
     graded = grade(LIAR.format(does="told(f'  File \"{__file__}\", line 2 in x\\n'.encode())"))
     assert of(graded)[0].where == Where("adapters.py", 2)
     assert {test.status for test in of(graded)} == {Status.TIMEOUT}
@@ -120,7 +120,7 @@ def test_a_lie_about_its_own_lines_is_a_submission_s_own_business(grade):
 
 
 def test_an_endless_loop_is_told_with_its_line(grade):
-    """Also by the tests for which the function was not called any more: one cause in all."""
+    """Tests that no longer call the function name the line too: there is one cause in all."""
     graded = grade(f"def run_double(x):\n{LOOP}{RIGHT_COUNT}")
     verdicts = of(graded)
     (where,) = {test.where for test in verdicts}
@@ -160,7 +160,7 @@ HANGS = {
 
 @pytest.mark.parametrize("body", rest_slow(HANGS.values(), 2), ids=HANGS)
 def test_the_line_is_told_whatever_keeps_it_busy(grade, body):
-    """Nothing of Python's need run for that."""
+    """The line is found even if Python's interpreter does not run any code meanwhile."""
     above = "import signal, threading, time\nfrom threading import Thread\n\n"
     graded = grade(f"{above}def run_double(x):\n{body}{RIGHT_COUNT}")
     first = of(graded)[0]
@@ -170,7 +170,7 @@ def test_the_line_is_told_whatever_keeps_it_busy(grade, body):
 
 
 def test_the_line_is_one_of_the_submission_s_own(grade):
-    """Where it waits in a library, the line that called that; in whichever file it is."""
+    """For a wait inside a library, the line is the submission's call to it, in any file."""
     module = "import queue\n\ndef wait():\n    queue.Queue().get()\n"
     files = {
         "adapters.py": "from löwe.mähne import wait\n\ndef run_double(x):\n    wait()\n",
@@ -180,7 +180,7 @@ def test_the_line_is_one_of_the_submission_s_own(grade):
 
 
 def test_what_hangs_in_one_helper_is_one_cause(grade):
-    """In a loop of several lines it is found at any of them: that of the first time is told."""
+    """A loop may be stopped at any of its lines, so the first line found is reported each time."""
     text = f"def turn(x):\n{LOOP}\ndef run_double(x):\n    turn(x)\n\nrun_count = run_double\n"
     graded = grade(text)
     assert len({test.where for test in graded.tests}) == 1
@@ -189,7 +189,7 @@ def test_what_hangs_in_one_helper_is_one_cause(grade):
 
 
 def test_each_hang_has_its_own_line(grade):
-    """The second is not taken for the first."""
+    """The line of the first hang is not repeated for the second."""
     text = "def run_double(x):\n    while True: pass\n\ndef run_count(x):\n    while True: pass\n"
     graded = grade(text)
     assert {test.where.line for test in of(graded)} == {2}
@@ -197,14 +197,14 @@ def test_each_hang_has_its_own_line(grade):
 
 
 def test_what_was_printed_before_is_told_as_well(grade):
-    """As of anything that ends a call."""
+    """The last output is shown, as for any other failed call."""
     graded = grade("def run_double(x):\n    print('here')\n    while True: pass\n")
     assert of(graded)[0].where == Where("adapters.py", 3)
     assert of(graded)[0].message.endswith("Printed just before:\n    | here")
 
 
 def test_an_import_that_never_ends_is_told_with_its_line(grade):
-    """It is said of the submission as a whole."""
+    """The message of the whole grade names the line."""
     graded = grade(f"import time\n\nwhile True:\n    time.sleep(0.1)\n{RIGHT_COUNT}")
     assert graded.status is GradeStatus.UNREADABLE
     headline, line, *_ = graded.message.splitlines()
@@ -216,7 +216,7 @@ def test_an_import_that_never_ends_is_told_with_its_line(grade):
 
 
 def test_a_notebook_tells_its_line_too(grade):
-    """As in any other file of its."""
+    """The line is found in a cell as in any other file."""
     source = f"def run_double(x):\n{LOOP}{RIGHT_COUNT}"
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     cells = [cell | {"source": source.splitlines(keepends=True)}]
@@ -227,7 +227,7 @@ def test_a_notebook_tells_its_line_too(grade):
 
 
 def test_whoever_waits_is_told_for_whom(hasty, tmp_path):
-    """By name, once nothing arrived for a while; whoever has a grade is not waited for."""
+    """After a silence the coordinator names the submissions in progress, but no graded ones."""
     settings = Settings(str(hasty), 1, (), "adapters.py", 4.0, 512, "suite")
     text = f"def run_double(x):\n{LOOP}{RIGHT_COUNT}"
     tasks = [

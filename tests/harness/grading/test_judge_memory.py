@@ -1,4 +1,4 @@
-"""An answer that decides how much memory a test of the course takes cannot take the machine's."""
+"""The judge's memory limit, for tests whose memory use depends on a submission's answer."""
 
 import sys
 
@@ -15,7 +15,7 @@ pytestmark = [
 ]
 
 LARGE = 2 << 30
-# The judge may have half a gigabyte and what a submission may have: less than `LARGE`.
+# The judge's limit is half a gigabyte plus the submission's limit: less than `LARGE`.
 MEMORY_MB = 512
 TEST = "tests/public/test_tiny.py"
 DOUBLES, OF_COUNT, COUNTS = TINY[TEST].partition('@exercise("run_count")')
@@ -46,7 +46,7 @@ def graded(job, tmp_path):
 
 
 def test_memory_beyond_the_judges_bound_is_the_submissions_error(graded):
-    """The test ends, and the next exercise keeps its points."""
+    """Only this test fails, and the other exercise keeps its points."""
     grade = graded(LARGE)
     double, count = grade.tests
     assert (grade.status, double.status, count.status) == ("graded", "passed", "failed")
@@ -54,6 +54,6 @@ def test_memory_beyond_the_judges_bound_is_the_submissions_error(graded):
 
 
 def test_an_honest_answer_is_compared(graded):
-    """Right after it, by the same judge."""
+    """The same judge grades it, directly after the large answer."""
     grade = graded("x.numel()")
     assert grade.score == grade.max_score

@@ -1,4 +1,4 @@
-"""What the judge makes of right, wrong, broken and stubborn submissions."""
+"""The judge's verdicts on right, wrong, crashing and hanging submissions."""
 
 import re
 import sys
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.process
 
 
 def with_double(body: str) -> str:
-    """The right submission, but for the body of `run_double`."""
+    """Returns the right submission with another body of `run_double`."""
     count = "def run_count(x):\n    return x.numel()\n"
     return f"import torch\n\ndef run_double(x):\n    {body}\n\n{count}"
 
 
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory) -> Iterator[JobClient]:
-    """A judge that gives a busy machine all the time in which to reach another limit."""
+    """A judge with long time limits, so that a busy machine reaches other limits first."""
     slow = TINY["pyproject.toml"].replace("call_timeout = 2", "call_timeout = 120")
     folder = write_files(tmp_path_factory.mktemp("patient"), TINY | {"pyproject.toml": slow})
     (client,) = JobClient.several(
@@ -42,14 +42,14 @@ def test_a_right_submission_gets_every_point(grade):
 
 
 def test_values_carry_at_least_sixty_percent_of_an_exercise(grade):
-    """What is right in the plain case earns most of the points."""
+    """Correct values earn most of the points."""
     tests = [v for v in grade().grade.tests if v.exercise == "run_double"]
     values = sum(v.max_score for v in tests if v.aspect == "values")
     assert values >= 0.6 * sum(v.max_score for v in tests)
 
 
 def test_no_work_earns_no_points(grade):
-    """Zeros change no input, are the same twice and loop over nothing."""
+    """An answer of zeros passes tests of discipline and efficiency, but these then earn nothing."""
     graded = grade(with_double("return 0 * x")).grade
     own = [v for v in graded.tests if v.exercise == "run_double"]
     passed = [v for v in own if v.status == "passed"]
@@ -61,7 +61,7 @@ def test_no_work_earns_no_points(grade):
 
 
 def test_half_of_the_values_is_half_of_the_rest(grade):
-    """The other aspects are right, and count as far as there is something that is."""
+    """Tests of other aspects count in proportion to the correct values."""
     graded = grade(with_double("return 2 * x * (x.ndim != 1 or len(x) != 4)")).grade
     own = [v for v in graded.tests if v.exercise == "run_double"]
     values = [v for v in own if v.aspect == "values"]
@@ -78,7 +78,7 @@ def test_half_of_the_values_is_half_of_the_rest(grade):
 
 
 def test_a_wrong_answer_is_measured(grade):
-    """By how much, and by how much more than allowed, is part of the verdict."""
+    """The verdict holds the absolute error and its ratio to the tolerance."""
     verdict = grade(with_double("return 2 * x + 0.5"))["test_doubles"]
     assert verdict.status == "failed"
     assert verdict.measurement.max_abs_error == pytest.approx(0.5, abs=1e-5)
@@ -87,7 +87,7 @@ def test_a_wrong_answer_is_measured(grade):
 
 
 def test_a_passed_test_is_measured_too(grade):
-    """An instructor can see how near right answers come to the tolerance."""
+    """An instructor can see how close right answers come to the tolerance."""
     verdict = grade(with_double("return 2 * x + 1e-6"))["test_doubles"]
     assert verdict.status == "passed"
     assert 0 < verdict.measurement.error_over_tolerance < 1
@@ -109,14 +109,14 @@ def test_a_passed_test_is_measured_too(grade):
     ],
 )
 def test_an_answer_of_the_wrong_kind_fails_and_says_why(grade, body, said):
-    """What comes back is looked at before it is believed to be an answer."""
+    """Type, layout, dtype, shape and size are checked before any value is compared."""
     verdict = grade(with_double(body))["test_doubles"]
     assert verdict.status == "failed"
     assert said in verdict.message
 
 
 def test_an_exception_is_an_error_at_its_line(grade):
-    """The submission's own innermost line is named, with its source."""
+    """The verdict names the innermost line of the submission, with its source."""
     verdict = grade(with_double("return x.reshape(7)"))["test_doubles"]
     assert verdict.status == "error"
     assert (verdict.where.file, verdict.where.line) == ("adapters.py", 4)
@@ -125,7 +125,7 @@ def test_an_exception_is_an_error_at_its_line(grade):
 
 
 def test_the_line_of_an_exception_is_the_submission_s_own(grade):
-    """Frames inside torch, or of the grader, are of no use to a student."""
+    """Frames of torch or of the grader do not help a student."""
     verdict = grade(
         "from parts import double\ndef run_double(x): return double(x)\n",
         parts_py="import torch\ndef double(x):\n    return torch.nn.Linear(5, 5)(x)\n",
@@ -134,14 +134,14 @@ def test_the_line_of_an_exception_is_the_submission_s_own(grade):
 
 
 def test_what_is_not_written_yet_is_missing(grade):
-    """A stub, and an adapter that is not there, cost only their own exercise."""
+    """A stub or an absent adapter costs only its own exercise."""
     graded = grade("def run_double(x):\n    raise NotImplementedError('later')\n")
     assert graded.statuses("run_double") == {"missing"}
     assert graded.statuses("run_count") == {"missing"}
 
 
 def test_an_absent_adapter_leaves_the_others_graded(grade):
-    """A submission may lack adapters."""
+    """A submission need not define every adapter."""
     graded = grade("def run_count(x):\n    return x.numel()\n")
     assert graded.statuses("run_double") == {"missing"}
     assert graded.statuses("run_count") == {"passed"}
@@ -151,7 +151,7 @@ def test_an_absent_adapter_leaves_the_others_graded(grade):
     "body", ["raise SystemExit(0)", "raise KeyboardInterrupt", "raise BaseException('all of it')"]
 )
 def test_whatever_is_raised_is_an_error_and_no_more(grade, body):
-    """Leaving is no way to pass."""
+    """Ending the program is not a way to pass."""
     graded = grade(with_double(body))
     assert graded["test_doubles"].status == "error"
     assert graded.statuses("run_count") == {"passed"}
@@ -175,18 +175,18 @@ def test_a_worker_that_dies_is_a_crash_of_that_exercise_only(grade, body, said):
 
 
 def test_an_endless_loop_times_out_and_leaves_time_for_the_rest(grade):
-    """An exercise that took too long twice is not called again."""
+    """After two timeouts an exercise is not called again."""
     graded = grade(with_double("while True: pass"))
     assert graded.statuses("run_double") == {"timeout"}
     assert graded.statuses("run_count") == {"passed"}
-    running = r"after (1|3) s still running adapters\.py:"  # 3 where the machine is busy
+    running = r"after (1|3) s still running adapters\.py:"  # 3 on a busy machine
     assert re.search(running, graded["test_doubles"].message)
     said = [test.message for test in graded.grade.tests if test.exercise == "run_double"]
     assert len([text for text in said if "was not called again" not in text]) == 2
 
 
 def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
-    """The limit of a submission holds for its import as well."""
+    """The time limit of a submission includes its import."""
     graded = grade("while True: pass\n")
     assert {str(v.status) for v in graded.grade.tests} == {"timeout"}
     assert re.search(r"cannot be imported: after (5|25) s still running", graded.grade.message)
@@ -194,13 +194,13 @@ def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no such folder")
 def test_a_worker_finds_itself_among_the_processes(grade):
-    """psutil, and what builds on it, looks for its own process when it is imported."""
+    """psutil, and packages that use it, look up their own process at import."""
     look = "import os\nos.stat(f'/proc/{os.getpid()}')\n"
     assert grade(look + with_double("return 2 * x")).grade.score == 5.0
 
 
 def test_memory_is_limited(grade):
-    """A submission that wants more than its memory gets an error, not the machine's memory."""
+    """A submission that allocates more than its limit gets an error."""
     verdict = grade(with_double("return torch.ones(1 << 28).sum() + 2 * x"))["test_doubles"]
     assert verdict.status in ("error", "crashed")
     assert "memory" in verdict.message.lower()
@@ -213,7 +213,7 @@ def test_memory_is_limited(grade):
 def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
     patient, tmp_path, distraction
 ):
-    """What is read-only is no data: it is bounded by a look, which output must not turn away."""
+    """Read-only pages escape RLIMIT_DATA, so the judge measures memory even during output."""
     code = f"""
     import ctypes, mmap, os, threading
 
@@ -242,7 +242,7 @@ def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
 
 
 def test_what_one_exercise_hoards_is_not_taken_from_the_next(grade):
-    """The 300 MB that one keeps from its calls are gone before another needs as many."""
+    """One exercise keeps 300 MB between its calls; the next one can allocate as much."""
     graded = grade(
         """
         kept = []
@@ -260,7 +260,7 @@ def test_what_one_exercise_hoards_is_not_taken_from_the_next(grade):
 
 
 def test_what_a_worker_started_dies_with_it(grade, tmp_path):
-    """Even a process that made itself a daemon."""
+    """This holds even for a process that made itself a daemon."""
     alive = tmp_path / "alive"
     body = (
         "import os, subprocess, sys; "
@@ -275,7 +275,7 @@ def test_what_a_worker_started_dies_with_it(grade, tmp_path):
 
 
 def test_an_input_that_is_overwritten_in_place_is_the_submission_s_own_copy(grade):
-    """The judge's reference sees the judge's own inputs; only the discipline test fails."""
+    """The reference gets the judge's own inputs, so only the discipline test fails."""
     graded = grade(with_double("return x.mul_(2)"))
     failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
     assert "test_leaves_its_input_alone" in failed
@@ -284,7 +284,7 @@ def test_an_input_that_is_overwritten_in_place_is_the_submission_s_own_copy(grad
 
 
 def test_a_detached_result_fails_the_gradient_test_only(grade):
-    """No gradient is not a wrong value."""
+    """A missing gradient is not a wrong value."""
     graded = grade(with_double("return (2 * x).detach()"))
     failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
     assert failed == {"test_gradient"}
@@ -292,7 +292,7 @@ def test_a_detached_result_fails_the_gradient_test_only(grade):
 
 
 def test_another_answer_the_second_time_fails(grade):
-    """State that is kept between calls shows."""
+    """State kept between calls changes the second answer."""
     state = "calls = []\n" + with_double("calls.append(1); return 2 * x + 1e-7 * len(calls)")
     assert (
         "something else when it is called again" in grade(state)["test_is_the_same_twice"].message
@@ -300,7 +300,7 @@ def test_another_answer_the_second_time_fails(grade):
 
 
 def test_a_loop_over_the_numbers_fails_efficiency_only(grade):
-    """Operations are counted at two sizes; a clock is never asked."""
+    """The test counts operations at two input sizes, and measures no time."""
     body = "return torch.stack([2 * row for row in x.reshape(-1)]).reshape(x.shape)"
     graded = grade(with_double(body))
     failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
@@ -312,7 +312,7 @@ def test_a_loop_over_the_numbers_fails_efficiency_only(grade):
 
 
 def test_code_that_names_the_cpu_fails_on_another_device(grade):
-    """A machine without a GPU can tell: torch's meta device plays one."""
+    """A machine without a GPU can test this: torch's meta device stands in for one."""
     graded = grade(with_double("return x + x + torch.zeros(x.shape, device='cpu')"))
     verdict = graded["test_another_device"]
     assert verdict.status == "failed"
@@ -328,13 +328,13 @@ def test_code_that_names_the_cpu_fails_on_another_device(grade):
     ],
 )
 def test_code_that_looks_at_values_loses_nothing(grade, body):
-    """On a GPU it goes; the stand-in has no values to look at, and nothing is said."""
+    """The code works on a GPU, but the meta device has no values, so the test passes silently."""
     verdict = grade(with_double(body))["test_another_device"]
     assert (verdict.status, verdict.message) == ("passed", None)
 
 
 def test_an_exception_that_sounds_like_torchs_own_earns_nothing(grade):
-    """What fails on the CPU as well has not looked at values."""
+    """Code that also raises on the CPU did not fail because the meta device has no values."""
     body = "raise RuntimeError('Tensor.item() cannot be called on meta tensors')"
     assert grade(with_double(body))["test_another_device"].status == "error"
 
@@ -355,7 +355,7 @@ def test_code_that_forgets_the_device_gets_a_note_and_loses_nothing(grade):
     ],
 )
 def test_what_works_at_home_and_is_refused_in_class_is_explained(grade, body):
-    """Otherwise honest code would meet a bare "permission denied"."""
+    """Otherwise the student would read only "permission denied"."""
     graded = grade(with_double(body))
     if graded.grade.isolation["syscalls"] == "none":
         pytest.skip("this machine refuses nothing")
@@ -364,7 +364,7 @@ def test_what_works_at_home_and_is_refused_in_class_is_explained(grade, body):
 
 
 def test_annotations_of_the_submission_are_not_enforced(grade):
-    """A wrong annotation in a student's own adapters must not fail right code."""
+    """A wrong annotation in a student's adapters must not fail right code."""
     annotated = """
     from beartype import beartype
     from jaxtyping import Int, jaxtyped
@@ -381,7 +381,7 @@ def test_annotations_of_the_submission_are_not_enforced(grade):
 
 
 def test_output_and_patches_of_the_submission_change_nothing_outside_it(grade):
-    """Printing, closing descriptors and patching torch are its own affair."""
+    """Printing, closing descriptors and patching torch affect only the submission's own process."""
     code = """
     import builtins, os, sys, torch
     print("passed" * 1000)
@@ -401,13 +401,13 @@ def test_output_and_patches_of_the_submission_change_nothing_outside_it(grade):
 
 
 def test_a_submission_s_own_modules_do_not_reach_the_next_submission(grade):
-    """Each submission gets a process of its own."""
+    """Each submission runs in its own process."""
     grade("import torch\ntorch.Tensor.__add__ = lambda a, b: a * 0\n" + with_double("return x + x"))
     assert grade().grade.score == 5.0
 
 
 def test_a_coarser_answer_than_was_asked_for_gets_no_wider_tolerance(grade):
-    """Numbers that are right to three digits are wrong, whatever their dtype says of itself."""
+    """Values that are right to three digits are wrong, whatever their dtype."""
     for dtype, status in (("bfloat16", "failed"), ("float16", "failed"), ("float64", "passed")):
         graded = grade(f"import torch\ndef run_double(x):\n    return (2 * x).to(torch.{dtype})\n")
         assert graded["test_doubles"].status == status

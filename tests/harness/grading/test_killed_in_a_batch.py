@@ -1,4 +1,4 @@
-"""One of a batch's own processes is killed: no grade is lost, none is wrong, all are graded."""
+"""A killed process of a batch: every submission is still graded, and no grade is wrong."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Outcomes = dict[str, tuple[str, float, tuple[str, ...]]]
 
 @pytest.fixture(scope="module")
 def handed_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixteen submissions, right and wrong ones in turns, each of which takes a while."""
+    """Sixteen slow submissions, of four programs in turn."""
     programs = {f"s{n:02}": SLOW + PROGRAMS[n % len(PROGRAMS)] for n in range(16)}
     files = {f"{name}/adapters.py": program for name, program in programs.items()}
     return write_files(tmp_path_factory.mktemp("handed-in"), files)
@@ -43,7 +43,7 @@ def handed_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(tiny: Path, handed_in: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
-    """What they get when nothing is killed."""
+    """The outcomes of `handed_in` when no process is killed."""
     out = tmp_path_factory.mktemp("undisturbed") / "out"
     batch(handed_in, out, assignment=tiny, seed=SEED, jobs=1, explain=False)
     found = outcomes(out)
@@ -55,20 +55,20 @@ def undisturbed(tiny: Path, handed_in: Path, tmp_path_factory: pytest.TempPathFa
 
 
 def zygote(batch: psutil.Process) -> None:
-    """Kills the process that fork servers are forked from, and no fork server, until it is gone."""
+    """Kills the zygote that forks the fork servers, and waits until it is gone."""
     (one,) = _zygotes(batch)
     one.kill()
     psutil.wait_procs([one], PATIENCE)
 
 
 def one_job(batch: psutil.Process) -> None:
-    """Kills one of two jobs, with whoever dies with it."""
+    """Kills one of two jobs, and so its judge and workers."""
     one, _ = _jobs(batch)
     one.kill()
 
 
 def one_judge(batch: psutil.Process) -> None:
-    """Kills the judge of one job, which forks another one."""
+    """Kills the judge of one job, which then forks a new one."""
     job, _ = _jobs(batch)
     (judge,) = _children(job, JOB)
     judge.kill()
@@ -76,13 +76,13 @@ def one_judge(batch: psutil.Process) -> None:
 
 @pytest.mark.parametrize("kill", rest_slow([one_job, zygote, one_judge], 3))
 def test_who_is_killed_costs_nobody_a_grade(tiny, handed_in, undisturbed, tmp_path, kill):
-    """As by a machine without memory: what was under way is tried once more, the others go on."""
+    """Linux kills processes when memory is short. Submissions in progress are tried again."""
     assert graded(tiny, handed_in, tmp_path / "out", kill) == 0
     assert outcomes(tmp_path / "out") == undisturbed
 
 
 def graded(tiny: Path, handed_in: Path, out: Path, kill: Callable[[psutil.Process], None]) -> int:
-    """How a batch with two jobs ended, in whose midst something was killed."""
+    """Returns the exit code of a batch with two jobs, in which `kill` killed a process."""
     command = [*("batch", str(handed_in), "--out", str(out)), "--seed", str(SEED), "--jobs", "2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "grader", *command, "--no-explain"],
@@ -102,7 +102,7 @@ def graded(tiny: Path, handed_in: Path, out: Path, kill: Callable[[psutil.Proces
 
 
 def outcomes(out: Path) -> Outcomes:
-    """By submission: its status, its score, how each test ended."""
+    """Returns status, score and the tests' statuses by submission."""
     return {
         grade.submission: (grade.status, grade.score, tuple(test.status for test in grade.tests))
         for grade in Store.read(out).grades()
@@ -110,12 +110,12 @@ def outcomes(out: Path) -> Outcomes:
 
 
 def _jobs(batch: psutil.Process) -> list[psutil.Process]:
-    """The processes of jobs, not their judges."""
+    """Returns the processes of jobs, without their judges."""
     return [job for collector in _children(batch, JOB) for job in _children(collector, JOB)]
 
 
 def _zygotes(batch: psutil.Process) -> list[psutil.Process]:
-    """The processes that fork servers come from, not those."""
+    """Returns the zygotes, without their fork servers."""
     return [one for collector in _children(batch, JOB) for one in _children(collector, ZYGOTE)]
 
 
@@ -124,7 +124,7 @@ def _children(process: psutil.Process, what: str) -> list[psutil.Process]:
 
 
 def _said(process: psutil.Process) -> str:
-    """A process's command line; nothing if it has ended."""
+    """Returns the command line of a process, or "" if it has ended."""
     try:
         return " ".join(process.cmdline())
     except psutil.Error:
@@ -132,7 +132,7 @@ def _said(process: psutil.Process) -> str:
 
 
 def _stored(out: Path) -> int:
-    """How many grades the store holds now."""
+    """Returns the number of grades in the store."""
     file = out / "results.sqlite"
     if not file.exists():
         return 0

@@ -1,4 +1,4 @@
-"""Lines that end a program, or wait for somebody, cost nothing of what stands before them."""
+"""Last lines that exit or wait for input do not invalidate the code above them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS)
 def test_what_stands_before_the_end_of_a_file_is_graded(grade: Callable, end: str) -> None:
-    """As it works where the student runs it."""
+    """The same file also works on the student's machine."""
     graded = grade(f"{RIGHT}\n{ENDS[end]}\n").grade
     assert (graded.score, [test.status for test in graded.tests]) == (
         graded.max_score,
@@ -33,7 +33,7 @@ def test_what_stands_before_the_end_of_a_file_is_graded(grade: Callable, end: st
 
 
 def test_a_download_at_import_is_told_that_there_is_no_network(grade: Callable) -> None:
-    """The resolver's own words would have the student look at home."""
+    """The resolver's own message would send the student looking for a fault at home."""
     load = "import urllib.request\nurllib.request.urlopen('http://files.example/weights.pt')\n"
     graded = grade(f"{load}{RIGHT}").grade
     said = " ".join([graded.message or "", *(test.message or "" for test in graded.tests)])

@@ -1,4 +1,4 @@
-"""After a batch, however it ended, the machine is as it was: nobody has to clean up after it."""
+"""After a batch, however it ended, no process, file, mount or control group is left."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ pytestmark = pytest.mark.process
 RANKS = ("root", "an ordinary user", "root of a container without rights")
 OWN_RANK = RANKS[0] if os.geteuid() == 0 else RANKS[1]
 THREADS = 25
-# A user of its own: what is done to all of a user's processes is done to no others.
+# A user id that nobody else has: some samples act on all processes of their user.
 USER = 64_000 + os.getpid() % 1000
 JOB = b"grader.grading.job.process"
 ZYGOTE = b"grader.worker.zygote"
 
-# What holds most in the fewest ways that are stopped, refuses to die, and waits to be killed.
+# Holds memory, an unlinked file, descriptors and threads, ignores all signals, and waits.
 HOLDER = """
 import contextlib, ctypes, mmap, os, signal, socket, tempfile, threading, time
 
@@ -74,7 +74,7 @@ time.sleep(1000)
 """
 
 
-# Right in everything, it leaves with each answer what nobody may list or enter, or name.
+# Right in every exercise, but each call leaves folders without permissions or with long paths.
 LEAVER = """
 import os, tempfile
 
@@ -98,7 +98,7 @@ def run_count(x):
 
 @dataclass
 class Batch:
-    """A batch of hostile and honest submissions with a temporary folder of its own."""
+    """A batch of hostile and honest submissions with its own temporary folder."""
 
     rank: Rank
     process: subprocess.Popen[bytes]
@@ -107,7 +107,7 @@ class Batch:
     lowered: set[str] = field(default_factory=set)
 
     def look(self) -> list[int]:
-        """The batch's processes, which are remembered; and who of the grader's waits for others."""
+        """Returns the live processes; records them, and the grader's lowered priorities."""
         alive = [self.process.pid, *traces.descendants(self.process.pid)]
         self.seen |= set(alive)
         for pid in alive:
@@ -118,17 +118,17 @@ class Batch:
         return alive
 
     def holding(self) -> list[int]:
-        """The workers that hold all that they wanted."""
+        """Returns the workers that hold everything they tried to take."""
         below = traces.descendants(self.process.pid)
         return [pid for pid in below if _is_worker(pid) and _field(pid, b"Threads") >= THREADS]
 
     def is_over(self) -> bool:
-        """Looks once more; whether it has ended."""
+        """Returns whether the batch has ended, after one more look at its processes."""
         self.look()
         return self.process.poll() is not None
 
     def judges(self) -> list[int]:
-        """The jobs' children that grade."""
+        """Returns the jobs' child processes, which grade."""
         jobs = [
             pid
             for pid in traces.descendants(self.process.pid)
@@ -137,7 +137,7 @@ class Batch:
         return [pid for pid in jobs if {_parent(pid), _parent(_parent(pid))} <= set(jobs)]
 
     def left(self) -> list[str]:
-        """What is left of it anywhere."""
+        """Returns everything that the batch left on the machine."""
         return [
             *(f"process {pid} is alive" for pid in self.seen if _is_alive(pid)),
             *traces.processes_of(self.root),
@@ -149,7 +149,7 @@ class Batch:
 
 @pytest.fixture(params=rest_slow(RANKS, [OWN_RANK]))
 def batch(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Callable[[int], Batch]]:
-    """Starts a batch with so many seconds for each submission, and waits until two hold all."""
+    """Starts a batch with a limit in seconds; waits until two workers hold everything."""
     root = Path(tempfile.mkdtemp(prefix="left-behind-"))
     root.chmod(0o755)
     started: list[Batch] = []
@@ -174,7 +174,7 @@ def batch(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Callable[[int]
 
 
 def test_nothing_is_left_of_a_batch(batch):
-    """Its own end, among submissions that had to be killed."""
+    """The batch ends by itself, after it killed some workers."""
     running = batch(4)
     until(running.is_over, "the batch has ended")
     assert not _soon(running.left)
@@ -183,7 +183,7 @@ def test_nothing_is_left_of_a_batch(batch):
 
 @pytest.mark.slow
 def test_nothing_is_left_of_a_coordinator_that_was_killed(batch):
-    """`kill -9` of the command, by which nobody is told anything."""
+    """A command that gets `kill -9` cannot tell its other processes to end."""
     running = batch(60)
     running.process.kill()
     running.process.wait()
@@ -191,7 +191,7 @@ def test_nothing_is_left_of_a_coordinator_that_was_killed(batch):
 
 
 def test_nothing_is_left_of_a_judge_that_was_killed(batch):
-    """`kill -9` of all that judge, as by a machine that has no more memory; the batch goes on."""
+    """All judges get `kill -9`, as on a machine without free memory, and the batch goes on."""
     running = batch(4)
     held, judges = running.holding(), running.judges()
     assert judges
@@ -205,7 +205,7 @@ def test_nothing_is_left_of_a_judge_that_was_killed(batch):
 
 @pytest.mark.slow
 def test_nothing_is_left_of_a_fork_server_that_was_killed(batch):
-    """Workers die with it, whatever they asked for; the batch goes on with another one."""
+    """Workers die with their fork server, and the batch goes on with a new one."""
     running = batch(4)
     held = running.holding()
     for pid in {_parent(pid) for pid in held}:
@@ -245,7 +245,7 @@ def _start(root: Path, tiny: Path, rank: Rank, seconds: int) -> Batch:
 
 
 def _end(batch: Batch) -> None:
-    """Kills what a failed test would leave on this machine; only what the batch started."""
+    """Kills what a failed test would leave running, but only processes of the batch."""
     for pid in [batch.process.pid, *batch.seen]:
         if pid == batch.process.pid or _is_of(pid, batch.root):
             with contextlib.suppress(ProcessLookupError):
@@ -254,7 +254,7 @@ def _end(batch: Batch) -> None:
 
 
 def _soon(found: Callable[[], list[str]] | Callable[[], list[int]]) -> list[str] | list[int]:
-    """What is still found after a while; at once if nothing is."""
+    """Returns what `found` still finds after a while, or nothing as soon as it finds nothing."""
     with contextlib.suppress(pytest.fail.Exception):
         until(lambda: not found(), "nothing is found")
     return found()
@@ -267,7 +267,7 @@ def _said(pid: int, name: str) -> bytes:
 
 
 def _field(pid: int, name: bytes) -> int:
-    """A number that the system tells of a process; 0 if it is gone."""
+    """Returns a number from a process's status file, or 0 if the process is gone."""
     for line in _said(pid, "status").splitlines():
         if line.startswith(name + b":"):
             return int(line.split()[1])
@@ -279,9 +279,9 @@ def _parent(pid: int) -> int:
 
 
 def _is_worker(pid: int) -> bool:
-    """Whether a process was forked from a fork server, or is about to end."""
+    """Returns whether a process was forked from a fork server, or is about to end."""
     line = [pid]
-    while len(line) < 4:  # its fork server, the reaper of that, and the zygote
+    while len(line) < 4:  # its fork server, the fork server's reaper, the zygote
         line.append(_parent(line[-1]))
     said = [_said(one, "cmdline") for one in line]
     return not said[0] or all(ZYGOTE in one for one in said)
@@ -293,6 +293,6 @@ def _is_alive(pid: int) -> bool:
 
 
 def _is_of(pid: int, root: Path) -> bool:
-    """Whether a process is still the one that was seen: numbers are used again."""
+    """Returns whether a process belongs to the batch, because process ids are reused."""
     told = _said(pid, "environ") + _said(pid, "cmdline")
     return os.fsencode(root) in told

@@ -1,4 +1,4 @@
-"""Forbidden names in the source of a submission: found under any alias, and nothing else."""
+"""Forbidden names in a submission's source: found under any alias, without false alarms."""
 
 import os
 import textwrap
@@ -16,7 +16,7 @@ FORBIDDEN = ("torch.nn.functional.scaled_dot_product_attention", "torch.nn.Multi
 
 
 def mentioned(folder, source):
-    """The last words of the names that are found, with their lines."""
+    """Returns the last part of each name found, with its line."""
     (folder / "model.py").write_text(textwrap.dedent(source))
     found = find_mentions(folder, FORBIDDEN)
     return [(use.name.rpartition(".")[2], use.line) for use in found]
@@ -42,7 +42,7 @@ def mentioned(folder, source):
     ],
 )
 def test_a_name_is_found_in_the_source_under_any_alias(tmp_path, source):
-    """Imports are followed, and plain assignments; an import alone is no use."""
+    """Imports and plain assignments are followed; an import alone does not count as a use."""
     (found,) = mentioned(tmp_path, source)
     assert found == ("scaled_dot_product_attention", 2 if source.count("\n") == 1 else 4)
 
@@ -65,12 +65,12 @@ def test_a_name_is_found_in_the_source_under_any_alias(tmp_path, source):
     ],
 )
 def test_what_merely_looks_like_a_forbidden_name_is_left_alone(tmp_path, source):
-    """A student's own function may well be called like torch's; to say nothing beats to mislead."""
+    """A student's own function may share a name with torch's. A false note is worse than none."""
     assert mentioned(tmp_path, source) == []
 
 
 def test_a_class_is_found_in_the_source_where_it_is_built_and_inherited_from(tmp_path):
-    """Each line is told, in order."""
+    """Each line is reported, in order."""
     source = """
     from torch import nn
     class Mine(nn.MultiheadAttention):
@@ -93,7 +93,7 @@ def test_a_class_is_found_in_the_source_where_it_is_built_and_inherited_from(tmp
     ids=["null", "encoding", "parentheses", "dots", "long", "circle"],
 )
 def test_source_that_is_made_to_hurt_is_passed_over(tmp_path, source):
-    """The judge reads it, and must come back."""
+    """The judge reads the source, and must neither hang nor crash."""
     (tmp_path / "model.py").write_bytes(source)
     (tmp_path / "other.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
     found = find_mentions(tmp_path, ["torch.nn.MultiheadAttention"])
@@ -101,7 +101,7 @@ def test_source_that_is_made_to_hurt_is_passed_over(tmp_path, source):
 
 
 def test_a_forbidden_package_is_found_by_its_own_name(tmp_path):
-    """It needs no dot, and what is imported may be a part of it."""
+    """The forbidden name has no dot, and the import may name a submodule."""
     (tmp_path / "model.py").write_text("import numpy.linalg\n\nx = numpy\n")
     assert find_mentions(tmp_path, ("numpy",)) == (Use("numpy", "model.py", 3),)
 
@@ -111,7 +111,7 @@ OWN = "class MultiheadAttention: ...\nx = self.MultiheadAttention\n"
 
 
 def scopes(depth, innermost):
-    """Functions inside one another, with something in the innermost."""
+    """Returns nested functions with `innermost` in the last one."""
     heads = (f"{' ' * level}def f{level}():\n" for level in range(depth))
     return "".join(heads) + " " * depth + innermost
 
@@ -135,7 +135,7 @@ def scopes(depth, innermost):
     ],
 )  # fmt: skip
 def test_source_that_is_deep_or_wide_is_read_in_no_time(tmp_path, source):
-    """Depths, lengths and counts are bounded; nothing takes as long as their product."""
+    """Depths, lengths and counts are bounded, so that no product of them decides the time."""
     (tmp_path / "model.py").write_text(source)
     started = time.process_time()
     assert find_mentions(tmp_path, [NAME]) == ()
@@ -143,14 +143,14 @@ def test_source_that_is_deep_or_wide_is_read_in_no_time(tmp_path, source):
 
 
 def test_a_name_is_found_through_scopes_inside_one_another(tmp_path):
-    """As deep as programs go that people wrote."""
+    """Programs that people write nest no deeper than this."""
     source = "from torch import nn\n" + scopes(20, "return nn.MultiheadAttention(4, 1)\n")
     (tmp_path / "model.py").write_text(source)
     assert find_mentions(tmp_path, [NAME]) == (Use(NAME, "model.py", 22),)
 
 
 def test_what_is_no_file_any_more_is_passed_over(tmp_path):
-    """Where nothing walls it in, a worker may have put a pipe in the place of its source."""
+    """An unconfined worker may have replaced its source by a pipe."""
     os.mkfifo(tmp_path / "model.py")
     (tmp_path / "gone.py").symlink_to("nowhere")
     (tmp_path / "other.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
@@ -158,6 +158,6 @@ def test_what_is_no_file_any_more_is_passed_over(tmp_path):
 
 
 def test_what_is_not_looked_at_in_time_is_left_unsaid(tmp_path):
-    """Words may be late, and then there are fewer of them."""
+    """After the deadline the search stops, and reports fewer names."""
     (tmp_path / "model.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
     assert find_mentions(tmp_path, [NAME], Deadline.after(0)) == ()

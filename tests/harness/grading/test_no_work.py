@@ -1,4 +1,4 @@
-"""No work, no points: what answers without computing anything gets 0, in every exercise."""
+"""Answers without any computation get 0 points in every exercise."""
 
 import json
 from collections.abc import Iterable
@@ -12,14 +12,14 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
 TRIVIAL = Path(__file__).parents[1] / "corpus" / "trivial"
-# What `answer` returns, of the `shape` that is wanted and the dtype of the first of the `inputs`.
+# The value that `answer` returns: of the expected `shape`, and the dtype of the first input.
 ANSWERS = {
     "zeros": "torch.zeros(shape, dtype=dtype)",
     "ones": "torch.ones(shape, dtype=dtype)",
     "half": "torch.full(shape, 0.5, dtype=dtype)",
     "minus-infinity": "torch.full(shape, -torch.inf, dtype=dtype)",
     "not-a-number": "torch.full(shape, torch.nan, dtype=dtype)",
-    # 768 to 768 features have so many parameters: a public test says so.
+    # The parameter count for 768 features, which a public test shows.
     "published": "torch.full(shape, 2_360_064.0, dtype=dtype)",
     "one-of-so-many": "torch.full(shape, 1 / max(*shape[-1:], 1), dtype=dtype)",
     "first-input": "fitted(inputs[0], shape)",
@@ -48,7 +48,7 @@ def answer(shape, *inputs):
 
 
 def stage(adapters: str, folder: Path, names: Iterable[str]) -> Path:
-    """Writes a submission for each answer, with the adapters of an assignment."""
+    """Writes a submission for each kind of answer, with the adapters of an assignment."""
     for name in names:
         (folder / name).mkdir(parents=True)
         (folder / name / "answer.py").write_text(PROGRAM.format(ANSWERS[name]))
@@ -63,7 +63,7 @@ def stage(adapters: str, folder: Path, names: Iterable[str]) -> Path:
     [("attention", ROOT), ("feed_forward", ROOT / "examples" / "feed_forward")],
 )
 def test_no_work_earns_no_points(grader, tmp_path, adapters, assignment, names):
-    """Neither a constant, nor an input handed back, nor chance, in any exercise."""
+    """Constants, returned inputs and random numbers earn nothing in any exercise."""
     out, class_folder = tmp_path / "results", stage(adapters, tmp_path / "class", names)
     command = ("batch", class_folder, "--out", out, "--assignment", assignment)
     done = grader(*command, "--no-explain")

@@ -1,4 +1,4 @@
-"""What students and instructors read of a notebook: cells and lines, and cells that raised."""
+"""Feedback on notebooks: places as cell and line, and notes on cells that raised."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def printed(grade: Grade) -> str:
 
 
 def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: Path) -> None:
-    """Both where it keeps an adapter from being there and where it breaks one further down."""
+    """The cell may define an adapter, or a helper that an adapter calls later."""
     grade = graded(judge, tmp_path, HELPER, DOUBLE, COUNT)
     double = next(test for test in grade.tests if test.exercise == "run_double")
     count = next(test for test in grade.tests if test.exercise == "run_count")
@@ -67,7 +67,7 @@ def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: P
 
 
 def test_magics_and_commands_that_are_not_run_are_noted(judge: GradingJob, tmp_path: Path) -> None:
-    """Each once, with its cell; where something is missing afterwards, they are told again."""
+    """Each is noted once with its cell, and again at an adapter that is missing."""
     cells = ("%matplotlib inline\n!cp ../core.py .\n", "def run_count(x): return x.numel()")
     grade = graded(judge, tmp_path, *cells)
     assert grade.notes == (
@@ -81,7 +81,7 @@ def test_magics_and_commands_that_are_not_run_are_noted(judge: GradingJob, tmp_p
 
 
 def test_a_notebook_that_runs_as_it_is_has_no_notes(judge: GradingJob, tmp_path: Path) -> None:
-    """Magics that are run are no news."""
+    """Magics that the grader runs are not noted."""
     cells = ("%time n = 1\n%env A=1\n", "def run_count(x): return x.numel()")
     grade = graded(judge, tmp_path, *cells)
     assert grade.notes == ()
@@ -89,7 +89,7 @@ def test_a_notebook_that_runs_as_it_is_has_no_notes(judge: GradingJob, tmp_path:
 
 
 def test_a_cell_that_never_ends_is_ended_alone(judge: GradingJob, tmp_path: Path) -> None:
-    """The cells around it are graded, and it is named."""
+    """The other cells are graded, and a note names the endless one."""
     cells = ("def run_count(x): return x.numel()", "while True: pass", "late = 1", HELPER)
     grade = graded(judge, tmp_path, *cells)
     assert grade.status is GradeStatus.GRADED
@@ -101,7 +101,7 @@ def test_a_cell_that_never_ends_is_ended_alone(judge: GradingJob, tmp_path: Path
 def test_what_a_submission_claims_of_its_cells_is_bounded(
     judge: GradingJob, tmp_path: Path
 ) -> None:
-    """The list of errors is the submission's own: it may say anything, but not at any length."""
+    """The submission can forge its list of errors, so their number and length are limited."""
     lie = (
         "class Odd(Exception):\n    def __str__(self):\n        raise SystemExit('\\x1b[31m')\n"
         "get_ipython()._cells.failed.update({n: Odd() if n % 2 else ValueError('x' * 10**5, n)"
@@ -115,7 +115,7 @@ def test_what_a_submission_claims_of_its_cells_is_bounded(
 
 
 def test_notes_of_a_folder_reach_whoever_reads_its_grade(judge: GradingJob, tmp_path: Path) -> None:
-    """What was left out may be why a file was not found."""
+    """A file that was left out may be the reason why another file could not be opened."""
     folder = tmp_path / "alice"
     folder.mkdir()
     (folder / "weights.bin").write_bytes(bytes(9 << 20))
@@ -126,7 +126,7 @@ def test_notes_of_a_folder_reach_whoever_reads_its_grade(judge: GradingJob, tmp_
 
 
 def test_a_file_that_is_no_text_is_named(judge: GradingJob, tmp_path: Path) -> None:
-    """Python says that there are null bytes, and not where."""
+    """Python's message mentions null bytes, but not the file."""
     folder = tmp_path / "alice"
     folder.mkdir()
     (folder / "adapters.py").write_text("from other import run_double\n")

@@ -1,4 +1,4 @@
-"""A submission learns nothing from the order of calls: it is the same whatever was answered."""
+"""The order of calls does not depend on the answers, so a submission learns nothing from it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Seen = tuple[object, ...]
 
 
 def seen_of(call: Call) -> Seen:
-    """What a submission sees of a call in whatever draw: no number that is drawn."""
+    """Returns the parts of a call that are the same in every draw: no drawn number."""
     given = [(name, shape_of(value)) for name, value in call.arguments.items()]
     steps = [step.name for step in (*call.before, *call.then)]
     return (call.adapter, call.device, *given, *steps)
@@ -40,7 +40,7 @@ def shape_of(value: object) -> object:
 
 
 def other_than(value: Any) -> Any:
-    """A wrong answer of the same type and shape."""
+    """Returns a wrong answer of the same type and shape."""
     if isinstance(value, torch.Tensor):
         return ~value if value.dtype is torch.bool else value + 1
     if isinstance(value, dict):
@@ -56,7 +56,7 @@ def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass
 class Noting:
-    """Answers as another one does, and notes what it sees."""
+    """An examinee that answers with `functions` and notes each call."""
 
     functions: Functions
     seen: list[Seen] = field(default_factory=list)
@@ -68,9 +68,9 @@ class Noting:
 
 @dataclass
 class TwoCandidates:
-    """Knows the order of the calls that right answers get; where one is left out, it changes over.
+    """An examinee with two programs, which knows the order of calls after right answers.
 
-    So it gives the second candidate's answers as soon as a first one of the other was wrong.
+    It changes to the second program once a call is left out, because that reveals a wrong answer.
     """
 
     first: Functions
@@ -90,7 +90,7 @@ class TwoCandidates:
 
 @dataclass
 class Class:
-    """One judge, and what submissions to it see and earn."""
+    """One judge, with the calls that submissions see and the points that they earn."""
 
     judge: Judge
 
@@ -104,7 +104,7 @@ class Class:
 
 
 def of_the_attention_assignment(look: Callable[[Class, Functions, Functions], None]) -> None:
-    """Has a new class looked at, with right functions and with wrong ones."""
+    """Calls `look` with a new class, right functions and wrong functions."""
 
     def serve(suite: Suite) -> None:
         references = load_references(ROOT)
@@ -115,7 +115,7 @@ def of_the_attention_assignment(look: Callable[[Class, Functions, Functions], No
 
 
 def test_wrong_answers_are_asked_for_as_right_ones_are():
-    """Each of a test's calls is made, also those behind the assertion that fails."""
+    """A test makes all its calls, also those after the assertion that fails."""
 
     def look(graded: Class, right: Functions, spoilt: Functions) -> None:
         assert graded.seen(spoilt) == graded.seen(right)
@@ -124,7 +124,7 @@ def test_wrong_answers_are_asked_for_as_right_ones_are():
 
 
 def test_answers_that_were_given_before_are_asked_for_alike():
-    """A judge remembers how a test ended for the same answers; it makes all calls again."""
+    """A judge remembers the outcome of a test for equal answers, but makes all calls again."""
 
     def look(graded: Class, _right: Functions, spoilt: Functions) -> None:
         first = graded.seen(spoilt)
@@ -134,7 +134,7 @@ def test_answers_that_were_given_before_are_asked_for_alike():
 
 
 def test_what_a_failed_test_goes_on_to_draw_is_what_others_get():
-    """Inputs of those who come later are the same as if nobody had failed before."""
+    """A failed test does not change the inputs of later submissions."""
 
     def look(graded: Class, right: Functions, spoilt: Functions) -> None:
         graded.seen(spoilt)
@@ -144,7 +144,7 @@ def test_what_a_failed_test_goes_on_to_draw_is_what_others_get():
 
 
 def test_a_second_candidate_earns_nothing():
-    """Whoever holds two programs is not told when the first one was wrong."""
+    """A submission with two programs cannot find out whether the first one was wrong."""
 
     def look(graded: Class, right: Functions, spoilt: Functions) -> None:
         order = graded.seen(right)

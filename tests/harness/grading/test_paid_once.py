@@ -1,4 +1,4 @@
-"""A mistake is paid for once: what is right but for another exercise's wrong part loses nothing."""
+"""Follow-up errors: right code that builds on another exercise's mistake loses no points."""
 
 import io
 import json
@@ -34,7 +34,7 @@ WEIGHTS, ATTENTION = "run_attention_weights", "run_scaled_dot_product_attention"
 SELF, CAUSAL = "run_self_attention", "run_causal_self_attention"
 MULTIHEAD_SELF, MULTIHEAD = "run_multihead_self_attention", "run_multihead_attention"
 WITH_ROPE, STACKED = "run_multihead_self_attention_with_rope", "run_multihead_attention_stacked"
-# The commonest mistakes, where each has its root, and two more places in which it may be written.
+# The commonest mistakes, each with its root exercise and others in which it may be repeated.
 COMMON = {
     "no-scale": (written.NO_SCALE, (WEIGHTS, SELF, MULTIHEAD_SELF)),
     "scale-by-d_k": (written.SCALE_BY_D_K, (WEIGHTS, ATTENTION, CAUSAL)),
@@ -47,7 +47,7 @@ COMMON = {
     "rope-half-split": (written.ROPE_HALF_SPLIT, ("run_rope", WITH_ROPE)),
     "rope-frequency": (written.ROPE_FREQUENCY, ("run_rope", WITH_ROPE)),
 }
-# Of those, some that can be made together in one program.
+# Pairs of these mistakes that fit into one program.
 PAIRS = (
     ("no-scale", "causal-missing"),
     ("no-scale", "rope-half-split"),
@@ -65,7 +65,7 @@ GradeProgram = Callable[[str], Grade]
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory) -> Iterator[GradeProgram]:
-    """Grades a program against the assignment of this project; the same one only once."""
+    """A function that grades a program against this project's assignment, once for each program."""
     (client,) = JobClient.several(
         Settings(str(ROOT), 7, (), "adapters.py", 480.0, 1024, "suite"), 1, submissions=1
     )
@@ -82,12 +82,12 @@ def graded(tmp_path_factory) -> Iterator[GradeProgram]:
 
 
 def final(grade: Grade) -> float:
-    """The points with what comes back."""
+    """Returns the points, including those that come back."""
     return total([grade.score, *(one.points for one in grade.carried)])
 
 
 def lost_in(grade: Grade) -> dict[str, float]:
-    """By exercise, the points that stay lost, where any do."""
+    """Returns the points that stay lost, by exercise, without zeros."""
     exercises = {test.exercise for test in grade.tests}
     left = {
         name: total(test.max_score - test.score for test in grade.tests if test.exercise == name)
@@ -98,31 +98,31 @@ def lost_in(grade: Grade) -> dict[str, float]:
 
 
 def of(exercise: str, grade: Grade) -> str | None:
-    """The root at which an exercise's mistake is paid for."""
+    """Returns the root exercise at which an exercise's mistake was deducted."""
     return next((one.root for one in grade.carried if one.exercise == exercise), None)
 
 
 def test_a_right_program_is_right(graded):
-    """Both forms, so that what follows is about the mistake alone."""
+    """Both forms earn full marks, so that later tests see the mistake's effect alone."""
     assert graded(modular({})).score == graded(repeated({}, ())).score == 100
     assert graded(modular({})).carried == ()
 
 
 @pytest.mark.parametrize("mistake", rest_slow(COMMON, 5))
 def test_one_wrong_helper_costs_its_root_alone(graded, mistake):
-    """Ten dependants are right code: there is one line to mend, and one exercise to lose."""
+    """The ten exercises that build on it are right code: one line to fix, one exercise lost."""
     wrong, (root, *_) = COMMON[mistake]
     grade = graded(modular(wrong))
     lost = lost_in(grade)
     assert lost.pop(root) > 0
-    # A first, simplest attention builds on nothing that is asked for by itself.
+    # The simplest attention builds on no other exercise.
     assert lost.keys() <= {"run_simple_self_attention"}
     assert {(one.root, one.mistake) for one in grade.carried} == {(root, mistake)}
 
 
 @pytest.mark.parametrize("mistake", rest_slow(COMMON, 6))
 def test_modular_and_repeated_form_differ_by_what_was_really_written(graded, mistake):
-    """Who writes helpers must not pay more than who copies."""
+    """A program with helpers must not lose more points than one with copied code."""
     wrong, places = COMMON[mistake]
     worth = {test.exercise: 0.0 for test in graded(modular({})).tests}
     for test in graded(modular({})).tests:
@@ -134,7 +134,7 @@ def test_modular_and_repeated_form_differ_by_what_was_really_written(graded, mis
 
 
 def test_the_machine_s_score_stays_what_it_is(graded):
-    """Both scores are told: what the tests came to, and what comes back on top of it."""
+    """The grade holds the sum of its tests and, separately, the points that come back."""
     grade = graded(modular(written.NO_SCALE))
     assert (grade.score, final(grade)) == (33, 94)
     assert grade.score == total(test.score for test in grade.tests)
@@ -145,7 +145,7 @@ def test_the_machine_s_score_stays_what_it_is(graded):
 
 
 def test_platforms_that_know_one_score_get_the_final_one(graded):
-    """The parts add up to it, and the reason is told."""
+    """The parts add up to the final score, and the output gives the reason."""
     grade = graded(modular(written.NO_SCALE))
     told = results(credited(grade), Display())
     assert told["score"] == final(grade)
@@ -156,7 +156,7 @@ def test_platforms_that_know_one_score_get_the_final_one(graded):
 
 @pytest.mark.unit
 def test_a_settlement_begins_with_what_is_carried(tmp_path):
-    """Each change of the machine's points names its rule."""
+    """Each change of points names the rule behind it."""
     with Store.open(tmp_path, "attention") as store:
         carried = (Carried("run_rope", "a", "b", 2.0),)
         grade = a_grade("tom", a_verdict("run_rope", 0.0, 3.0), carried=carried)
@@ -171,7 +171,7 @@ def test_a_settlement_begins_with_what_is_carried(tmp_path):
     ("back", "lost"), [(4, ["(-3 points)"]), (2, ["(-3 points)", "(-2 points)"])]
 )
 def test_one_sum_is_told_wherever_points_are(tmp_path, back, lost):
-    """Exercises and costs add up to it, and no test counts less for values that are paid for."""
+    """Exercises and deductions add up, and restored tests have no note about reduced points."""
     less = f"earns none of its points, because none {OF_THE_VALUES}"
     tests = (
         a_verdict("run_softmax", 1.0, 4.0, message="wrong"),
@@ -194,14 +194,14 @@ def test_one_sum_is_told_wherever_points_are(tmp_path, back, lost):
 
 @pytest.mark.parametrize(("one", "other"), rest_slow(PAIRS, 9, rows=True))
 def test_two_wrong_helpers_cost_their_two_roots(graded, one, other):
-    """What builds on both is right code on two wrong parts: there are two lines to mend."""
+    """Code that builds on both is right code on two wrong parts: two lines need a fix."""
     (wrong, _), (too, _) = COMMON[one], COMMON[other]
     lost = lost_in(graded(modular(wrong))) | lost_in(graded(modular(too)))
     assert lost_in(graded(modular(wrong | too))) == lost
 
 
 def test_who_makes_two_mistakes_is_told_both(graded):
-    """Each with the place in which it is paid for."""
+    """The sentence names each mistake with the exercise in which it was deducted."""
     grade = graded(modular(written.NO_SCALE | written.ROPE_HALF_SPLIT))
     assert of(MULTIHEAD, grade) == WEIGHTS
     assert of(WITH_ROPE, grade) == f"{WEIGHTS} + run_rope"
@@ -213,27 +213,27 @@ def test_who_makes_two_mistakes_is_told_both(graded):
 
 
 def test_of_two_mistakes_both_must_be_paid_for(graded):
-    """Where one of the parts is right when it is asked for by itself, nothing comes back."""
+    """If the program gets one of the two roots right, no points come back."""
     both = written.NO_SCALE | written.ROPE_HALF_SPLIT
     for right in ([WEIGHTS, ATTENTION, SELF, MULTIHEAD_SELF], ["run_rope"]):
         assert of(WITH_ROPE, graded(modular(both, others=right))) is None
 
 
 def test_where_the_root_is_right_nothing_comes_back(graded):
-    """The mistake was then made where it is seen."""
+    """The mistake was then made in the failing exercise itself."""
     grade = graded(repeated(written.NO_SCALE, (MULTIHEAD_SELF,)))
     assert (grade.carried, lost_in(grade)) == ((), {MULTIHEAD_SELF: 12})
 
 
 def test_where_the_first_root_is_right_the_next_one_pays(graded):
-    """Attention may have been written without the weights that were asked for before."""
+    """A student may write attention without calling the weights exercise."""
     grade = graded(modular(written.NO_SCALE, others=[WEIGHTS]))
     assert lost_in(grade) == {ATTENTION: 10}
     assert of(WITH_ROPE, grade) == ATTENTION
 
 
 def test_who_left_the_root_out_pays_at_the_next_one(graded):
-    """What is missing stays missing, and is nobody's root."""
+    """A missing exercise stays missing, and cannot be a root."""
     program = modular(written.NO_SCALE).replace("def run_attention_weights(", "def unasked(")
     grade = graded(program)
     assert lost_in(grade) == {WEIGHTS: 6, ATTENTION: 10}
@@ -241,7 +241,7 @@ def test_who_left_the_root_out_pays_at_the_next_one(graded):
 
 
 def test_another_mistake_beside_it_is_paid_for_as_well(graded):
-    """Then the answers are not those of right code built on the root."""
+    """The answers then differ from those of right code that builds on the root."""
     program = modular(written.NO_SCALE).replace(
         "mask = Shared.causal(in_features.shape[-2], in_features.device)",
         "mask = None",
@@ -252,7 +252,7 @@ def test_another_mistake_beside_it_is_paid_for_as_well(graded):
 
 
 def test_other_faults_of_the_same_exercise_stay_lost(graded):
-    """An input that is written into would be lost with the right scale as well."""
+    """Points for an overwritten input or a loop would also be lost with a right root."""
     right = "return Shared.attend(Q, K, V, mask)"
     program = modular(written.NO_SCALE).replace(right, f"V.add_(0), Q.mul_(1.5)\n    {right}")
     once = "Q = Q.clone()\n    "
@@ -269,7 +269,7 @@ def test_other_faults_of_the_same_exercise_stay_lost(graded):
 
 @pytest.mark.parametrize("number", ["nan", "inf", "0"])
 def test_what_is_no_answer_is_no_mistake_s_answer(graded, number):
-    """Neither NaN nor zeros are what anybody's right code makes of a wrong part."""
+    """Right code that builds on a wrong root returns neither NaN nor zeros."""
     right = "return Shared.attend(Q, K, V, mask)"
     program = modular(written.NO_SCALE).replace(right, f"{right} * 0 + float('{number}')")
     grade = graded(program)
@@ -278,7 +278,7 @@ def test_what_is_no_answer_is_no_mistake_s_answer(graded, number):
 
 
 def test_a_wrong_root_on_purpose_gains_nothing_over_mending_it(graded):
-    """All that comes back and more is had by who mends the one line."""
+    """Fixing the one wrong line earns more than all the points that come back."""
     wrong = (WEIGHTS, MULTIHEAD_SELF, MULTIHEAD, WITH_ROPE)
     assert final(graded(repeated(written.NO_SCALE, wrong))) < 100
     assert math.isclose(final(graded(repeated(written.NO_SCALE, wrong[:1]))), 94)
@@ -350,7 +350,7 @@ TRIPLED = {"adapters.py": "def run_double(x): return 3 * x\ndef run_count(x): re
     ("share", "points"), rest_slow([("", [1.0]), (30, [0.3]), (0, [])], 2, rows=True)
 )
 def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
-    """All of it, unless `carry_over` says otherwise; the store and its lines hold it."""
+    """All points come back unless `carry_over` sets a percentage; results.jsonl holds them."""
     said = f"carry_over = {share}" if share != "" else ""
     table = TWO["pyproject.toml"].replace("call_timeout = 2", f"call_timeout = 2\n{said}")
     course = write_files(tmp_path / "course", TWO | {"pyproject.toml": table})
@@ -380,7 +380,7 @@ def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
     ],
 )
 def test_a_false_foundation_is_the_author_s_to_mend(tmp_path, builds_on, said):
-    """Nobody is graded by a table that means something else."""
+    """A wrong `BUILDS_ON` table stops the command before any submission is graded."""
     mistakes = TWO["solutions/mistakes.py"].replace('{"run_count": ("run_double",)}', builds_on)
     course = write_files(tmp_path / "course", TWO | {"solutions/mistakes.py": mistakes})
     tom = write_files(tmp_path / "tom", TRIPLED)
@@ -389,7 +389,7 @@ def test_a_false_foundation_is_the_author_s_to_mend(tmp_path, builds_on, said):
 
 
 def test_after_a_mended_test_what_comes_back_is_as_if_graded_anew(tmp_path):
-    """Whether the test is of an exercise that is wrong, or of another one."""
+    """After a change of the root's tests, the points that come back are computed again."""
     hidden = TWO["tests/public/test_tiny.py"]
     course = write_files(tmp_path / "course", TWO)
     write_files(tmp_path / "class" / "tom", TRIPLED)

@@ -1,4 +1,4 @@
-"""Repositories that were made for another course's tests are graded as they are."""
+"""Repositories made for another course's tests are graded without changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ASSIGNMENTS = {
 
 @pytest.fixture(scope="module", params=rest_slow(ASSIGNMENTS, ["attention"]))
 def graded(request, tmp_path_factory) -> Mapping[str, Grade]:
-    """The grades of all ten, by nothing but where their adapters lie."""
+    """The grades of all ten repositories; only the path of their adapters is given."""
     assignment, exercises = ASSIGNMENTS[request.param]
     folder = tmp_path_factory.mktemp("repositories")
     for name in REPOSITORIES:
@@ -51,7 +51,7 @@ def graded(request, tmp_path_factory) -> Mapping[str, Grade]:
 
 @pytest.mark.parametrize("name", REPOSITORIES)
 def test_it_is_graded_without_installing_anything(graded, name):
-    """What is imported and not used is no reason to lose a point, nor to blame a package."""
+    """An unused import of an absent package costs no points."""
     grade = graded[name]
     assert grade.status is GradeStatus.GRADED, grade.message
     wrong = [f"{test.id}: {test.message}" for test in grade.tests if test.score < test.max_score]

@@ -1,4 +1,4 @@
-"""What an assignment forbids: found in the source, noticed as it is called, and what it costs."""
+"""Forbidden names: found in the source, noticed at calls, and deducted from points."""
 
 import copy
 import inspect
@@ -58,7 +58,7 @@ def write_files(folder, files):
 
 @pytest.fixture(scope="module")
 def strict_judge(tiny, tmp_path_factory):
-    """A judge of the tiny assignment with forbidden names."""
+    """A judge of the tiny assignment, with forbidden names."""
     folder = tmp_path_factory.mktemp("strict") / "assignment"
     shutil.copytree(tiny, folder)
     with (folder / "pyproject.toml").open("a") as project:
@@ -70,7 +70,7 @@ def strict_judge(tiny, tmp_path_factory):
 
 @pytest.fixture
 def grade(strict_judge, tmp_path):
-    """Grades a submission: its files by their paths."""
+    """A function that grades a submission, given its files by path."""
 
     def grade_files(files):
         folder = write_files(tmp_path / "submission", files)
@@ -81,7 +81,7 @@ def grade(strict_judge, tmp_path):
 
 @pytest.fixture
 def double(grade):
-    """Grades a submission whose `run_double` starts in line 5 after an import in line 2."""
+    """A function that grades a `run_double` with its body in line 5, after an import in line 2."""
 
     def grade_double(body, imports="import torch", **files):
         lines = textwrap.indent(textwrap.dedent(body).strip(), "    ")
@@ -92,20 +92,20 @@ def double(grade):
 
 
 def verdicts(grade):
-    """The verdicts by their tests' names."""
+    """Returns the verdicts by test name."""
     return {verdict.id.partition("::")[2]: verdict for verdict in grade.tests}
 
 
 def notes(grade):
-    """What the verdicts say."""
+    """Returns the messages of the verdicts."""
     return [verdict.message for verdict in grade.tests if verdict.message]
 
 
-# --- What it costs ------------------------------------------------------------------------------
+# --- Deductions ---------------------------------------------------------------------------------
 
 
 def test_a_submission_without_forbidden_calls_hears_nothing(double):
-    """The rule concerns those who break it."""
+    """The rule is mentioned only to those who break it."""
     graded = double("return x + x")
     assert graded.message is None
     assert graded.score == 5.0
@@ -113,7 +113,7 @@ def test_a_submission_without_forbidden_calls_hears_nothing(double):
 
 
 def test_a_forbidden_call_costs_what_the_author_says_and_says_why(double):
-    """Every test of the exercise gives half; the others, and what was to be had, stay."""
+    """Every test of the exercise earns half; other exercises and all maximum scores stay."""
     graded = double("return torch.add(x, x)")
     assert (graded.score, graded.max_score) == (3.0, 5.0)
     assert {str(v.status) for v in graded.tests} == {"passed"}
@@ -131,7 +131,7 @@ def test_a_forbidden_call_costs_what_the_author_says_and_says_why(double):
 
 
 def test_a_forbidden_call_that_costs_nothing_is_one_note(double):
-    """Not one for each test of the exercise."""
+    """One test of the exercise has the note, and the others do not repeat it."""
     graded = double(
         """
         layer = torch.nn.Linear(1, 1)
@@ -145,7 +145,7 @@ def test_a_forbidden_call_that_costs_nothing_is_one_note(double):
 
 
 def test_the_dearest_of_several_forbidden_calls_decides(double):
-    """Two rules broken in one exercise are not added up."""
+    """Deductions for two rules in one exercise are not added up."""
     graded = double(
         """
         torch.nn.Linear(1, 1)
@@ -159,14 +159,14 @@ def test_the_dearest_of_several_forbidden_calls_decides(double):
 
 
 def test_a_wrong_exercise_keeps_its_message_and_gets_the_note_once(double):
-    """What is wrong stays first."""
+    """The message about the wrong answer comes first."""
     graded = double("return torch.add(x, x) + 1")
     told = [text for text in notes(graded) if "uses torch.add" in text]
     assert len(told) == 1
     assert "values in the result are wrong" in verdicts(graded)["test_doubles"].message
 
 
-# --- As it is called ----------------------------------------------------------------------------
+# --- Calls --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ BY_OTHER_NAMES = {
 
 @pytest.mark.parametrize("call", rest_slow(BY_OTHER_NAMES.values(), 2), ids=BY_OTHER_NAMES)
 def test_a_forbidden_operation_is_noticed_when_it_runs(double, call):
-    """However it was come by: the dispatcher runs it, and nothing else is looked at."""
+    """torch's dispatcher is watched, so it does not matter how the code got the operation."""
     graded = double(f"q = {ATTENDED}\n{call}\nreturn x + x")
     assert graded.score == 3.0
     name = "_native_multi_head" if "native" in call else "scaled_dot_product"
@@ -212,7 +212,7 @@ def test_a_forbidden_operation_is_noticed_when_it_runs(double, call):
 
 
 def test_what_a_forbidden_operation_is_made_of_may_be_used(double):
-    """Whoever writes attention out multiplies matrices and takes a softmax."""
+    """Hand-written attention multiplies matrices and takes a softmax."""
     graded = double(f"q = {ATTENDED}\n(torch.softmax(q @ q.mT, -1) @ q).sum()\nreturn x + x")
     assert (graded.score, notes(graded)) == (5.0, [])
 
@@ -225,21 +225,21 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize(("line", "work"), ELSEWHERE.items(), ids=["thread", "processes"])
 def test_what_runs_elsewhere_counts_for_the_adapter(double, line, work):
-    """A thread has no line of the submission below it, and a pool calls in its place."""
+    """A thread's stack has no line of the submission; a pool runs its calls in the worker."""
     graded = double(f"{work}\nreturn x + x", "import multiprocessing, threading, torch")
     assert graded.score == 3.0
     assert f"uses aten::cumsum (adapters.py:{line})" in graded.message
 
 
 def test_a_call_is_told_at_the_innermost_line_of_the_submission(double):
-    """That is where to look, however deep in a repository; torch's own lines are no help."""
+    """The student must look at that line; lines inside torch do not help."""
     part = "import torch\n\n\ndef twice(x):\n    return torch.vmap(\n        torch.add)(x, x)\n"
     graded = double("return twice(x)", "from parts.sums import twice", **{"parts/sums.py": part})
     assert "uses torch.add (parts/sums.py:5)" in verdicts(graded)["test_doubles"].message
 
 
 def test_what_a_forbidden_call_does_inside_itself_is_not_counted_again(double):
-    """A student who built one layer did not write the calls that torch makes in it."""
+    """A student who builds one layer did not write torch's calls inside it."""
     graded = double(
         """
         layer = torch.nn.TransformerEncoderLayer(4, 1, 4, 0.0)
@@ -254,7 +254,7 @@ def test_what_a_forbidden_call_does_inside_itself_is_not_counted_again(double):
 
 
 def test_a_layer_that_was_built_at_import_is_noticed_when_an_exercise_calls_it(double):
-    """At import it is nobody's doing; the exercise that calls it is told."""
+    """The import belongs to no exercise, so the exercise that calls the layer gets the note."""
     imports = "import torch; layer = torch.nn.Linear(1, 1)"
     graded = double("layer(torch.zeros(1))\nreturn x + x", imports)
     assert "uses torch.nn.Linear (adapters.py:5)" in verdicts(graded)["test_doubles"].message
@@ -262,7 +262,7 @@ def test_a_layer_that_was_built_at_import_is_noticed_when_an_exercise_calls_it(d
 
 
 def test_what_is_called_at_import_alone_is_noted_and_costs_nothing(double):
-    """No exercise called it."""
+    """No exercise made the call, so only the submission's message names it."""
     graded = double("return x + x", "import torch; one = torch.add(torch.ones(1), 0)")
     assert graded.score == 5.0
     assert notes(graded) == []
@@ -270,7 +270,7 @@ def test_what_is_called_at_import_alone_is_noted_and_costs_nothing(double):
 
 
 def test_a_notebook_is_told_by_its_cells(grade):
-    """Names are shared between the cells, lines are those of the cell."""
+    """Cells share their names, and each cell has its own line numbers."""
     cells = ["import torch.nn.functional as F", f"def run_double(x):\n    F.softmax(x, -1){COUNT}"]
     source = [{"cell_type": "code", "source": cell} for cell in cells]
     notebook = json.dumps({"cells": source, "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
@@ -279,7 +279,7 @@ def test_a_notebook_is_told_by_its_cells(grade):
 
 
 def test_whoever_breaks_the_rules_is_not_told_that_everything_is_right(double):
-    """Every test passes, and still there are points that are missing."""
+    """Every test passes, but points are deducted."""
     graded = double("return torch.add(x, x)")
     assert complaints(graded).startswith("it uses torch.add")
     shown = StringIO()
@@ -288,11 +288,11 @@ def test_whoever_breaks_the_rules_is_not_told_that_everything_is_right(double):
     assert "cost nothing" not in shown.getvalue()
 
 
-# --- In the source ------------------------------------------------------------------------------
+# --- Source -------------------------------------------------------------------------------------
 
 
 def test_what_is_only_in_the_source_is_noted_and_costs_nothing(double):
-    """A whole repository holds code that no exercise runs."""
+    """A repository may hold code that no exercise runs."""
     train = "import torch\n\ndef train(x):\n    return torch.add(x, 1)\n"
     graded = double("return x + x", **{"train.py": train})
     assert graded.score == 5.0
@@ -304,7 +304,7 @@ def test_what_is_only_in_the_source_is_noted_and_costs_nothing(double):
 
 
 def test_the_source_and_the_calls_are_told_in_one_sentence(double):
-    """What was called comes first."""
+    """Names that were called come first."""
     train = "from torch import add\n\ndef train(x):\n    return add(x, 1)\n"
     graded = double("torch.nn.Linear(1, 1)\nreturn x + x", **{"train.py": train})
     assert graded.message == (
@@ -313,7 +313,7 @@ def test_the_source_and_the_calls_are_told_in_one_sentence(double):
     )
 
 
-# --- What a worker tells ------------------------------------------------------------------------
+# --- Claims of a worker -------------------------------------------------------------------------
 
 
 @pytest.mark.unit
@@ -329,7 +329,7 @@ def test_the_source_and_the_calls_are_told_in_one_sentence(double):
     ],
 )
 def test_a_use_that_cannot_be_is_not_believed(tmp_path, forged):
-    """A worker may say anything; only forbidden names in the submission's files are repeated."""
+    """A worker can claim anything; only forbidden names in the submission's files are repeated."""
     write_files(tmp_path, {"beside.py": "", "submission/adapters.py": "pass"})
     uses = Uses({"torch.add"}, tmp_path / "submission")
     uses.note_call("run_double", [forged])
@@ -339,18 +339,18 @@ def test_a_use_that_cannot_be_is_not_believed(tmp_path, forged):
 
 @pytest.mark.unit
 def test_no_number_of_uses_makes_a_long_message():
-    """A submission may call a thing on each of its lines."""
+    """A submission may call a forbidden name on each of its lines."""
     many = [Use(f"torch.f{n % 9}", f"file{n % 50}.py", n) for n in range(5000)]
     assert len(in_words(many)) < 1500
     assert in_words(many).endswith("and 4 more")
 
 
-# --- Behaviour is left as it was ----------------------------------------------------------------
+# --- Watched functions behave as before ---------------------------------------------------------
 
 
 @pytest.fixture
 def watch(monkeypatch, tmp_path):
-    """A watch in this process, undone afterwards."""
+    """A watch on this process, removed after the test."""
     functional = nn.functional
     monkeypatch.setattr(
         functional, "scaled_dot_product_attention", torch._C._nn.scaled_dot_product_attention
@@ -364,7 +364,7 @@ def watch(monkeypatch, tmp_path):
 
 
 class Narrow(nn.Linear):
-    """A subclass made while its base is watched."""
+    """A subclass of a watched class."""
 
     def __init__(self, width: int) -> None:
         super().__init__(width, 1, bias=False)
@@ -372,7 +372,7 @@ class Narrow(nn.Linear):
 
 @pytest.mark.unit
 def test_watched_classes_stay_themselves(watch):
-    """Instances, subclasses, signatures and saved weights are as before."""
+    """Instances, subclasses, signatures and outputs are as before."""
     layer = Narrow(3)
     assert isinstance(layer, nn.Linear)
     assert type(nn.Linear(2, 2)) is nn.Linear
@@ -388,7 +388,7 @@ def test_watched_classes_stay_themselves(watch):
 @pytest.mark.unit
 @pytest.mark.usefixtures("watch")
 def test_watched_functions_still_trace_script_and_differentiate():
-    """TorchScript, torch.fx, vmap and the overrides of tensor subclasses know them as before."""
+    """TorchScript, torch.fx, vmap and tensor subclasses handle them as before."""
     functional = nn.functional
     assert hasattr(functional.scaled_dot_product_attention, "__wrapped__")
 
@@ -422,7 +422,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 
 
 def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
-    """What the course makes of it is the course's business: by default it is only said."""
+    """By default a forbidden name costs nothing, and the course decides what to do."""
     exercise = "run_scaled_dot_product_attention"
     submission = write_files(tmp_path / "submission", {"adapters.py": BY_TORCH})
     client = GradingJob(Settings(str(ROOT), 1, (exercise,), "adapters.py", 60.0, 2048, "suite"))
@@ -437,7 +437,7 @@ def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
     ]
 
 
-# --- What the author writes ---------------------------------------------------------------------
+# --- The author's table -------------------------------------------------------------------------
 
 
 def assignment_with(folder, forbidden):
@@ -447,7 +447,7 @@ def assignment_with(folder, forbidden):
 
 @pytest.mark.unit
 def test_names_may_be_quoted_or_not(tmp_path):
-    """Without quotes each dot opens a table of TOML's."""
+    """In TOML, each dot of an unquoted name opens a nested table."""
     table = '[tool.grader.forbidden]\n"torch.add" = 5\ntorch.nn.Linear = 0\n'
     forbidden = assignment_with(tmp_path, table).forbidden
     assert forbidden == {"torch.add": 5.0, "torch.nn.Linear": 0.0}
@@ -455,13 +455,13 @@ def test_names_may_be_quoted_or_not(tmp_path):
 
 @pytest.mark.unit
 def test_nothing_is_forbidden_where_nothing_is_said(tmp_path):
-    """The engine knows no names of its own."""
+    """The engine itself forbids no name."""
     assert assignment_with(tmp_path, "").forbidden == {}
 
 
 @pytest.mark.unit
 @pytest.mark.parametrize("cost", ["-1", "101", "'all'", "true"])
 def test_a_cost_that_is_no_percentage_is_refused(tmp_path, cost):
-    """With the name that it stands at."""
+    """The message names the forbidden name with the bad cost."""
     with pytest.raises(BadAssignment, match=r"torch\.add"):
         assignment_with(tmp_path, f'[tool.grader.forbidden]\n"torch.add" = {cost}\n')

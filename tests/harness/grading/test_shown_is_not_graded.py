@@ -1,4 +1,4 @@
-"""What is shown is never what was graded: a table of all that was ever shown gets 0."""
+"""Feedback never shows graded inputs or answers: a table of everything shown gets 0 points."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ ROOT = Path(__file__).parents[3]
 JONAS = ROOT / "examples" / "class" / "jonas-berg"
 REMEMBERED = Path(__file__).parents[1] / "corpus" / "remembered"
 GRADED, OTHERWISE = 20, 21
-# In training chance decides: nothing can be remembered of what is right.
+# Dropout in training is random, so that no right answer can be remembered.
 BY_CHANCE = "run_attention_dropout"
-# What those who resubmit look for first in their tables; all else follows.
+# For each resubmission, the order in which it looks up the kinds of keys in its table.
 ORDERS = {
     "zeros": ("inputs", "seed", "shapes", "turn"),
     "shouting": ("shapes", "seed", "inputs", "turn"),
     "mistaken": ("turn", "seed", "shapes", "inputs"),
 }
-# The adapters of the handout, whose types are the contract, with other functions in them.
+# The handout's adapters keep their annotations, but other functions replace their code.
 REPLACING = """
 import {module}
 
@@ -71,7 +71,7 @@ Triple = tuple[str, str, str]
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """A call that a test makes in one draw, and what the reference answers."""
+    """A call that a test makes in one draw, and the reference's answer."""
 
     test: str
     call: Call
@@ -80,14 +80,14 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """All that the tests draw, expect and ask with one seed."""
+    """All values, expected answers and calls of the tests with one seed."""
 
     cases: Mapping[str, Case]
     asked: Sequence[Asked]
     values: frozenset[str]
 
     def triples(self) -> set[Triple]:
-        """Three neighbours in a tensor that was drawn or expected, as four digits tell them."""
+        """Returns three neighbouring values of drawn or expected tensors, with four digits."""
         found: set[Triple] = set()
         for case in self.cases.values():
             expected = itertools.chain.from_iterable(each.values() for each in case.expected)
@@ -98,7 +98,7 @@ class Draw:
 
 
 def drawn(seed: int, visibility: Sequence[Visibility]) -> Draw:
-    """What the tests of the bundled assignment ask with a seed, and the references' answers."""
+    """Returns the calls of the bundled assignment's tests, with the references' answers."""
     cases: dict[str, Case] = {}
     asked: list[Asked] = []
     values: list[str] = []
@@ -128,7 +128,7 @@ def drawn(seed: int, visibility: Sequence[Visibility]) -> Draw:
 
 
 def triples_in(numbers: Iterable[float]) -> set[Triple]:
-    """Three numbers in a row, as four digits tell them; none that may be there by chance."""
+    """Returns triples of consecutive numbers with four digits, without likely coincidences."""
     told = [f"{number:.4g}" for number in numbers]
     return {
         triple
@@ -138,7 +138,7 @@ def triples_in(numbers: Iterable[float]) -> set[Triple]:
 
 
 def submission(folder: Path, handout: Path, files: Mapping[str, str]) -> Path:
-    """What was handed out, with adapters that the first of these modules replaces."""
+    """Writes a submission of the handout's files, whose adapters the first module replaces."""
     shutil.copytree(handout / "assignment", folder / "assignment")
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
@@ -149,14 +149,14 @@ def submission(folder: Path, handout: Path, files: Mapping[str, str]) -> Path:
 
 @pytest.fixture(scope="module")
 def handout(attention_handout, tmp_path_factory) -> Path:
-    """What students have at home."""
+    """The files that students have at home."""
     folder = tmp_path_factory.mktemp("handout") / "attention"
     return Path(shutil.copytree(attention_handout, folder))
 
 
 @pytest.fixture(scope="module")
 def students(request, handout, tmp_path_factory) -> Path:
-    """Wrong submissions that make as much as possible be shown; the third if a test asks for it."""
+    """Wrong submissions that provoke much feedback; the third only if a test asks for it."""
     folder = tmp_path_factory.mktemp("first") / "class"
     zeros = {
         "zeros": ANSWERING.format(module="trivial"),
@@ -179,7 +179,7 @@ def students(request, handout, tmp_path_factory) -> Path:
 
 
 def graded(grader, students: Path, out: Path, seed: int, *options: str) -> Batch:
-    """The submissions, graded by the command."""
+    """Grades the submissions with `grader batch`."""
     done = grader("batch", students, "--out", out, "--seed", seed, "--jobs", 2, *options)
     assert done.returncode == 0, done.stderr
     return Batch(students, out, done.stdout + done.stderr)
@@ -187,32 +187,32 @@ def graded(grader, students: Path, out: Path, seed: int, *options: str) -> Batch
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """Submissions that were graded: where their results are, and what was printed."""
+    """Graded submissions: their folder, their results, and the command's output."""
 
     students: Path
     out: Path
     printed: str
 
     def __getitem__(self, name: str) -> Grade:
-        """The grade of a submission, with all that there is to see."""
+        """Returns the grade of a submission, with its whole evidence."""
         (found,) = Store.read(self.out).grades_of([name], whole=True)
         return found
 
     @property
     def lacking(self) -> list[object]:
-        """The packages that the submissions are said to lack."""
+        """Returns the packages that the store lists as missing."""
         with sqlite3.connect(self.out / "results.sqlite") as store:
             return list(store.execute("SELECT * FROM lacking"))
 
 
 @pytest.fixture(scope="module")
 def first_round(grader, students) -> Batch:
-    """What is known of them before anybody resubmits."""
+    """The results of `students`, before anybody resubmits."""
     return graded(grader, students, students.parent / "results", GRADED)
 
 
 def written(out: Path) -> Iterator[str]:
-    """Every file in a folder of results; of the store, every field."""
+    """Yields every file in a results folder, and every row of the store."""
     for file in sorted(out.rglob("*")):
         if file.is_file():
             yield file.read_text(errors="replace")
@@ -231,18 +231,18 @@ def _unpacked(field: object) -> str:
 
 @pytest.fixture(scope="module")
 def graded_draw() -> Draw:
-    """What the submissions were graded on."""
+    """The draw on which the submissions were graded."""
     return drawn(GRADED, tuple(Visibility))
 
 
 @pytest.fixture(scope="module")
 def home_draw() -> Draw:
-    """What students have at home: the public tests' calls, and what is right."""
+    """The draw that students have at home: the public tests' calls and right answers."""
     return drawn(SEED, (Visibility.PUBLIC,))
 
 
 def table_of(home: Draw, pictures: Sequence[Picture]) -> dict[str, Any]:
-    """For each adapter, the answers that may be remembered, by all that a call tells."""
+    """Returns, for each adapter, the answers to remember by all that a call reveals."""
     table: dict[str, Any] = {}
     turns = Counter[str]()
     for asked in home.asked:
@@ -256,28 +256,28 @@ def table_of(home: Draw, pictures: Sequence[Picture]) -> dict[str, Any]:
         ]
         keys = {
             "inputs": inputs_of(call.arguments),
-            # Every call of the batch has this one.
+            # All calls of a batch share this seed.
             "seed": f"{seed_of(GRADED, 'call')} {shapes}",
             "shapes": shapes,
             "turn": str(turns[call.adapter]),
         }
         known = table.setdefault(call.adapter, {kind: {} for kind in keys})
         for kind, key in keys.items():
-            # What was shown comes first, unless these are the very inputs of home.
+            # Shown answers come first, except for the exact inputs of home.
             answers = [right] if kind == "inputs" else [*shown, right]
             known[kind].setdefault(key, []).extend(answers)
     return table
 
 
 def as_returned(answer: torch.Tensor | int) -> torch.Tensor | int:
-    """An answer in the dtype that an adapter returns."""
+    """Returns an answer in the dtype that an adapter returns."""
     is_exact = isinstance(answer, torch.Tensor) and answer.dtype is torch.float64
     return answer.float() if is_exact else answer
 
 
 @pytest.fixture(scope="module", params=rest_slow([(*ORDERS,)[:1], (*ORDERS,)], 2), ids=len)
 def tables(request, first_round, home_draw, handout, tmp_path_factory) -> Path:
-    """Submissions made of all that was shown, each with a table and an order to look in it."""
+    """Resubmissions made of all that was shown, each with a table and an order of look-up."""
     folder = tmp_path_factory.mktemp("tables")
     pictures = first_round["zeros"].evidence.pictures
     assert len(pictures) > 20
@@ -290,7 +290,7 @@ def tables(request, first_round, home_draw, handout, tmp_path_factory) -> Path:
 
 
 def test_a_table_of_all_that_was_shown_gets_nothing(grader, first_round, tables):
-    """Resubmitted into the same results, with the same seed, in every exercise."""
+    """It is resubmitted into the same results with the same seed, for every exercise."""
     out = shutil.copytree(first_round.out, tables.parent / "results")
     again = graded(grader, tables, Path(out), GRADED, "--no-explain")
     names = [folder.name for folder in tables.iterdir()]
@@ -302,7 +302,7 @@ def test_a_table_of_all_that_was_shown_gets_nothing(grader, first_round, tables)
 
 
 def test_the_table_is_good_at_home(tables, home_draw, handout, home_pytest, tmp_path):
-    """It knows all that it was made of, and fails for nothing but the draw."""
+    """The table passes the value tests at home, so in class only the new draw defeats it."""
     mine = shutil.copytree(handout, tmp_path / "mine")
     shutil.copytree(tables / "zeros", mine, dirs_exist_ok=True)
     printed = home_pytest(mine, "-v").stdout
@@ -314,7 +314,7 @@ def test_the_table_is_good_at_home(tables, home_draw, handout, home_pytest, tmp_
 def test_nothing_that_was_drawn_for_grading_is_written(
     grader, first_round, graded_draw, home_draw, formats
 ):
-    """Neither inputs nor what is right: not in results, pages, exports, nor in what is printed."""
+    """No input and no right answer is in results, pages, exports or printed output."""
     printed = [first_round.printed]
     for form in EXPORTS:
         printed.append(grader("export", first_round.out, "--format", form).stdout)
@@ -331,7 +331,7 @@ def test_nothing_that_was_drawn_for_grading_is_written(
 
 @pytest.mark.slow
 def test_what_is_shown_does_not_depend_on_what_was_graded(grader, first_round, tmp_path):
-    """With another seed the same is written, to the last digit, of whoever fails the same tests."""
+    """With another seed, a student who fails the same tests reads exactly the same text."""
     other = graded(grader, first_round.students, tmp_path / "results", OTHERWISE)
     for name in (folder.name for folder in first_round.students.iterdir()):
         assert shown(other[name]) == shown(first_round[name])
@@ -339,10 +339,9 @@ def test_what_is_shown_does_not_depend_on_what_was_graded(grader, first_round, t
 
 
 def shown(grade: Grade) -> tuple[object, ...]:
-    """All that a student may read of a grade.
+    """Returns everything in a grade that a student may read.
 
-    How near a right answer came is no part of it, nor how long anything took, nor how many edits
-    could be tried in the time that there was.
+    The errors of passed tests, all durations, and the counts of the repair search are left out.
     """
     tests = [
         test._replace(duration_s=0.0, measurement=None if passed(test) else test.measurement)
@@ -357,7 +356,7 @@ def shown(grade: Grade) -> tuple[object, ...]:
 
 
 def passed(test: Verdict) -> bool:
-    """Whether a test was passed."""
+    """Returns whether a test passed."""
     return test.status is Status.PASSED
 
 
@@ -365,7 +364,7 @@ def passed(test: Verdict) -> bool:
 def test_a_public_failure_is_what_pytest_prints_at_home(
     first_round, handout, home_pytest, tmp_path, name
 ):
-    """Number for number, with the table of the worst ones."""
+    """Every number is the same, also in the table of the worst values."""
     mine = shutil.copytree(handout, tmp_path / "mine")
     shutil.copytree(first_round.students / name, mine, dirs_exist_ok=True)
     printed = home_pytest(mine, "-v").stdout
@@ -373,8 +372,8 @@ def test_a_public_failure_is_what_pytest_prints_at_home(
     wrong = [test for test in public if not passed(test)]
     assert len(wrong) > 10
     for test in wrong:
-        # Known mistakes are told in between; which line mends is told last, and how far it is right
-        # where none is found: the searches at home and in class have not the same time.
+        # pytest may print known mistakes in between. The last line names the line to fix, or says
+        # how far the answer is right: it depends on the time for the search, which differs.
         message = str(test.message).splitlines()[: None if test.where is None else -1]
         message = [line for line in message if not line.startswith("Right so far")]
         left = iter(paragraph(printed, test.id.partition("::")[2]))
@@ -382,7 +381,7 @@ def test_a_public_failure_is_what_pytest_prints_at_home(
 
 
 def paragraph(printed: str, test: str) -> list[str]:
-    """What stands below a failed test's heading and the line on what the test is about."""
+    """Returns the lines below a failed test's heading, without the test's description."""
     lines = printed.splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip("_ ") == test)
     end = next(i for i in range(start + 1, len(lines)) if lines[i].startswith(("__", "==")))
@@ -390,7 +389,7 @@ def paragraph(printed: str, test: str) -> list[str]:
 
 
 def test_no_batch_is_graded_on_what_students_have_at_home(grader, tiny, tmp_path):
-    """The command says so, and whoever calls the engine hears it, too."""
+    """The command and the API both refuse the seed of the public tests."""
     (tmp_path / "right.py").write_text(RIGHT)
     done = grader("run", tmp_path / "right.py", "--seed", SEED, cwd=tiny)
     assert (done.returncode, "1<=x" in done.stderr) == (2, True)
@@ -399,7 +398,7 @@ def test_no_batch_is_graded_on_what_students_have_at_home(grader, tiny, tmp_path
 
 
 def test_a_call_s_seed_tells_nothing_of_its_test(tiny, tmp_path):
-    """It is the same for all calls of a batch."""
+    """All calls of a batch have the same seed."""
     text = """
     import torch
 
