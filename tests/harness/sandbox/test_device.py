@@ -1,4 +1,4 @@
-"""Another device than the CPU: cases run there, and where there is none the option says so."""
+"""Grading on a device other than the CPU, and the refusal of an absent device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.process
 
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 
-# torch's lazy tensors lie on a device of their own, in every build of torch: they play the GPU.
+# Every build of torch has the lazy device, which stands in for a GPU here.
 SCRIPT = """
 import importlib, json, sys
 from pathlib import Path
@@ -70,7 +70,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def lazily() -> dict[str, Any]:
-    """What came of a few exercises, and of some calls, on torch's lazy device."""
+    """The results of a few exercises, and of single calls, on torch's lazy device."""
     exercises = [
         "run_softmax",
         "run_causal_mask",
@@ -93,20 +93,20 @@ def lazily() -> dict[str, Any]:
 
 
 def test_cases_are_put_on_the_device_and_a_right_solution_passes_there(lazily):
-    """The same tests, the same tolerances; the expected values never leave the CPU."""
+    """Tests and tolerances are the same, and expected values stay on the CPU."""
     assert lazily["devices"] == ["lazy", "meta"]
     assert lazily["tests"] > 100
     assert lazily["not passed"] == []
 
 
 def test_gradients_and_steps_come_back_from_the_device(lazily):
-    """What explains a wrong answer is looked for there too."""
+    """The explanation of a wrong answer needs both."""
     assert lazily["gradient"] == [[2.0] * 3] * 2
     assert [[2.0] * 3] * 2 in lazily["records"]
 
 
 def test_a_result_that_left_its_device_is_no_tensor_of_that_device(lazily):
-    """Only a call without any tensor may make its result on the CPU."""
+    """Only a call without tensor arguments may return a tensor on the CPU."""
     assert "device='cpu'" in lazily["left"]
     assert lazily["none"] == [1.0, 1.0]
 
@@ -116,7 +116,7 @@ def test_a_result_that_left_its_device_is_no_tensor_of_that_device(lazily):
 def test_a_device_that_is_not_there_is_told_before_anybody_is_graded(
     grader, tiny, tmp_path, command
 ):
-    """No student shall fail because the machine has no GPU."""
+    """No student may fail because the machine has no GPU."""
     submission = tmp_path / "class" / "alice"
     submission.mkdir(parents=True)
     (submission / "adapters.py").write_text("def run_double(x):\n    return x + x\n")
@@ -131,7 +131,7 @@ def test_a_device_that_is_not_there_is_told_before_anybody_is_graded(
 
 @pytest.mark.unit
 def test_workers_take_turns_on_a_device():
-    """Two jobs would otherwise share the memory of one GPU."""
+    """Otherwise two jobs would share the memory of one GPU."""
     mine, got_it = threading.Event(), threading.Event()
 
     def wait_for_a_turn() -> None:
@@ -156,7 +156,7 @@ def test_grades_of_another_device_are_not_taken_for_those_of_this_one():
 
 @pytest.mark.unit
 def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path, monkeypatch):
-    """Everybody may write where temporary files go."""
+    """Everybody may write to the temporary folder, and so put a link there."""
     target = tmp_path / "precious"
     target.write_text("kept")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -167,7 +167,7 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path, monkeypatch):
 
 
 def test_an_autograder_for_gradescope_is_for_cpus(grader, tmp_path):
-    """Its containers have no GPU: an option that nothing heeds would be a promise."""
+    """Gradescope's containers have no GPU, so the option is refused instead of ignored."""
     told = grader("gradescope-zip", tmp_path / "autograder.zip", "--device", "cuda")
     assert told.returncode == 2
     assert "Gradescope's containers have no GPU" in told.stderr

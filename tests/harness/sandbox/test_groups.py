@@ -1,4 +1,4 @@
-"""Control groups bound what their members hold, whatever these do; tried with real ones."""
+"""Control groups limit memory and tasks, tested with real groups."""
 
 import contextlib
 import os
@@ -20,13 +20,13 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).parents[3]
 MB = 1 << 20
 BOUNDS = GroupBounds(memory=64 * MB, tasks=50)
-# A member does nothing before it is told that it is one.
+# A member waits for a line on standard input, so that its work starts inside the group.
 BEGIN = "import mmap, os, resource, sys, threading; sys.stdin.readline()\n"
 
 
 @pytest.fixture(scope="module")
 def ground() -> Iterator[Ground]:
-    """Where this machine lets the tests make groups."""
+    """The place where this machine lets the tests create groups."""
     found = find_ground()
     if isinstance(found, NoGround):
         pytest.skip(f"no control groups here: {found.because}")
@@ -36,7 +36,7 @@ def ground() -> Iterator[Ground]:
 
 @pytest.fixture
 def new_group(ground) -> Iterator[Callable[..., Group]]:
-    """Makes groups that vanish with the test."""
+    """A function that creates groups, which are removed after the test."""
     groups: list[Group] = []
 
     def new(bounds: GroupBounds = BOUNDS) -> Group:
@@ -51,7 +51,7 @@ def new_group(ground) -> Iterator[Callable[..., Group]]:
 
 @contextlib.contextmanager
 def member(group: Group, script: str, *args: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that runs a script in a group, from its first line on."""
+    """Starts a process that runs a whole script inside a group."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-I", "-S", "-c", BEGIN + script, *args]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
@@ -66,14 +66,14 @@ def member(group: Group, script: str, *args: str) -> Iterator[subprocess.Popen[s
 
 
 def run(group: Group, script: str, *args: str) -> tuple[int, str]:
-    """The exit code of a member, and what it printed."""
+    """Returns a member's exit code and output."""
     with member(group, script, *args) as process:
         printed, complaints = process.communicate(timeout=PATIENCE)
     return process.returncode, printed + complaints
 
 
 def charged(group: Group) -> int:
-    """The bytes that the kernel charges to a group."""
+    """Returns the bytes that the kernel charges to a group."""
     names = ("memory.current", "memory.usage_in_bytes")
     (told,) = [
         file for folder in group.folders for name in names if (file := folder / name).exists()
@@ -82,7 +82,7 @@ def charged(group: Group) -> int:
 
 
 def was_refused_tasks(group: Group) -> bool:
-    """Whether a member wanted a process or thread too many."""
+    """Returns whether the kernel refused a member a process or thread."""
     told = [file for folder in group.folders if (file := folder / "pids.events").exists()]
     return any("max 0" not in file.read_text() for file in told)
 
@@ -97,7 +97,7 @@ print("done")
 
 
 def test_who_stays_within_bounds_notices_nothing(new_group):
-    """What is counted is told; neither limit was met."""
+    """The memory is counted, and neither limit is reached."""
     group = new_group()
     assert run(group, HONEST) == (0, "done\n")
     assert group.killed_for_memory() == 0
@@ -105,7 +105,7 @@ def test_who_stays_within_bounds_notices_nothing(new_group):
     assert charged(group) <= 64 * MB
 
 
-# Each takes at most 256 MB if nobody stops it.
+# Each takes at most 256 MB, even if no limit stops it.
 PRIVATE = "held = bytearray(os.urandom(1 << 20) * 256)"
 SHARED_AND_GIVEN_AWAY = """
 held = mmap.mmap(-1, 256 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
@@ -113,7 +113,7 @@ for start in range(0, 256 << 20, 1 << 20):
     held[start : start + (1 << 20)] = bytes([1]) * (1 << 20)
     held.madvise(mmap.MADV_DONTNEED, start, 1 << 20)
 """
-# A page of tables for every 2 MB of addresses; the limit of these is the second net.
+# Needs a page of page tables for every 2 MB of addresses. In a worker RLIMIT_AS limits these too.
 PAGE_TABLES = """
 size = 40 << 30
 resource.setrlimit(resource.RLIMIT_AS, (2 * size, 2 * size))
@@ -134,7 +134,7 @@ for start in range(0, size, 2 << 20):
     ],
 )
 def test_who_takes_too_much_memory_is_killed(new_group, script):
-    """All that is held counts, be it by the kernel; and the judge is told why it ended."""
+    """Page tables and unmapped shared pages count too, and the group records the kill."""
     group = new_group()
     code, printed = run(group, script)
     assert code == -signal.SIGKILL, printed
@@ -152,7 +152,7 @@ print("written")
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no tmpfs at /dev/shm")
 def test_files_in_memory_are_charged_to_who_wrote_them(new_group):
-    """A scratch folder in a tmpfs counts as long as it is there, whoever is."""
+    """A file in a tmpfs counts until it is removed, also after its writer has ended."""
     group = new_group()
     file = Path(f"/dev/shm/grader-test-{os.getpid()}")
     try:
@@ -178,7 +178,7 @@ done.set()
 
 
 def test_threads_beyond_the_bound_do_not_start(new_group):
-    """A submission gets an error of its own."""
+    """The submission gets a RuntimeError and goes on."""
     group = new_group(GroupBounds(memory=64 * MB, tasks=10))
     assert run(group, MANY_THREADS) == (0, "10 can't start new thread\n")
     assert was_refused_tasks(group)
@@ -194,7 +194,7 @@ while True:
 
 
 def test_a_fork_bomb_is_killed_as_a_whole(new_group):
-    """Nobody escapes by being started while others are killed."""
+    """No process escapes because it starts while others are killed."""
     group = new_group()
     with member(group, FORK_BOMB) as process:
         until(lambda: was_refused_tasks(group), "a task is refused")
@@ -205,7 +205,7 @@ def test_a_fork_bomb_is_killed_as_a_whole(new_group):
 
 
 def test_two_at_once_do_not_disturb_each_other(new_group):
-    """One submission's end is not another's."""
+    """One submission's end does not affect another."""
     greedy, honest = new_group(), new_group()
     with member(honest, "sys.stdin.readline(); print('still here')") as process:
         assert run(greedy, PRIVATE)[0] == -signal.SIGKILL
@@ -215,7 +215,7 @@ def test_two_at_once_do_not_disturb_each_other(new_group):
 
 
 def test_a_group_with_members_is_not_removed_and_says_so(ground, monkeypatch):
-    """Nobody waits for ever for a process that cannot be killed."""
+    """The grader must not wait forever for a process that cannot be killed."""
     monkeypatch.setattr("grader.sandbox.cgroups._SECONDS", 0.1)
     group = ground.new("occupied", BOUNDS)
     with member(group, "sys.stdin.readline()"):
@@ -225,7 +225,7 @@ def test_a_group_with_members_is_not_removed_and_says_so(ground, monkeypatch):
 
 
 def test_names_are_taken_once(ground):
-    """A group that is there already keeps its bounds and members."""
+    """An existing group keeps its bounds and members."""
     group = ground.new("once", BOUNDS)
     with pytest.raises(FileExistsError):
         ground.new("once", BOUNDS)
@@ -234,7 +234,7 @@ def test_names_are_taken_once(ground):
 
 
 def test_a_process_that_is_gone_is_not_added(new_group):
-    """The judge learns that its worker ended before it began."""
+    """The judge learns that its worker ended before it started work."""
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", ""]) as process:
         process.wait(PATIENCE)
     for gone in (process.pid, 0, -1):
@@ -258,7 +258,7 @@ with subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL) as sleeping:
 
 @contextlib.contextmanager
 def finder() -> Iterator[tuple[subprocess.Popen[str], int, list[Path]]]:
-    """Another judge: its process, its worker's process id, the folders of its ground."""
+    """Starts another judge; yields its process, its worker's process id, and its group folders."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", FINDER]
     with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
@@ -269,7 +269,7 @@ def finder() -> Iterator[tuple[subprocess.Popen[str], int, list[Path]]]:
 
 @pytest.mark.usefixtures("ground")
 def test_the_ground_of_a_living_process_is_left_alone():
-    """Another batch runs at the same time."""
+    """Another batch may run at the same time."""
     with finder() as (process, pid, folders):
         sweep()
         assert is_alive(pid)
@@ -281,7 +281,7 @@ def test_the_ground_of_a_living_process_is_left_alone():
 
 @pytest.mark.usefixtures("ground")
 def test_the_ground_of_a_process_that_was_killed_is_removed():
-    """Its workers are ended with it."""
+    """The sweep also ends the dead process's workers."""
     with finder() as (process, pid, folders):
         process.kill()
         process.wait(PATIENCE)
@@ -301,7 +301,7 @@ print(find_ground())
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_who_is_granted_none_is_told_why():
-    """Where there are no groups, the other limits have to do, and a batch says so."""
+    """Without groups the other limits remain, and a batch reports the reason."""
     done = subprocess.run(
         [sys.executable, "-c", AS_NOBODY], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -319,7 +319,7 @@ def test_who_is_granted_none_is_told_why():
     ],
 )
 def test_what_systemd_keeps_for_itself_is_left_alone(tmp_path, own, free):
-    """It is free to change what is in its groups, and takes what others made there away."""
+    """systemd may change its groups at any time, and remove those that others create there."""
     (tmp_path / own).mkdir(parents=True, exist_ok=True)
     found = parents_v2(Hierarchy(2, frozenset(), tmp_path, tmp_path / own))
     assert list(found) == [tmp_path / folder for folder in free]
@@ -327,7 +327,7 @@ def test_what_systemd_keeps_for_itself_is_left_alone(tmp_path, own, free):
 
 @pytest.mark.unit
 def test_what_a_machine_mounts_is_read_as_it_stands_there(tmp_path):
-    """A container sees its own group, not the path to it; white space in paths is escaped."""
+    """A container sees its own group, not the path to it, and spaces in paths are escaped."""
     process, folder = tmp_path / "process", tmp_path / "with space"
     for path in (process, folder / "memory", folder / "cpu" / "jobs", folder / "unified"):
         path.mkdir(parents=True)

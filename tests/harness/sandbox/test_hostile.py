@@ -37,7 +37,7 @@ from tests.harness.marks import rest_slow
 RANKS = ("root", "an ordinary user", "root of a container without rights")
 OWN_RANK = RANKS[0] if os.geteuid() == 0 else RANKS[1]
 A_THIRD = f"a third of the corpus as {OWN_RANK}"
-# What only those workers cannot learn that see no other files and processes than their own.
+# Spies that fail only inside a namespace of their own, with the kind that they need.
 OF_A_TREE_OF_ITS_OWN = {
     "paths_of_hidden_files": "files",
     "processes_by_their_numbers": "process ids",
@@ -51,10 +51,10 @@ pytestmark = [
 
 @pytest.fixture(scope="module", params=rest_slow([A_THIRD, *RANKS], [A_THIRD]))
 def outcome(request: pytest.FixtureRequest, hasty: Path) -> Iterator[Outcome]:
-    """The corpus, graded as this user: a third by lot, or all of it.
+    """The outcome of the corpus: a third of it by lot as this user, or all of it at one rank.
 
-    As root, the most telling parts are graded as others too. Only these others have explanations
-    searched for, which takes most of the time.
+    Root also grades the most telling parts at other ranks. Explanations take most of the time, so
+    that only the other ranks search for them.
     """
     root = Path(tempfile.mkdtemp(prefix="corpus-"))
     root.chmod(0o755)
@@ -68,13 +68,13 @@ def outcome(request: pytest.FixtureRequest, hasty: Path) -> Iterator[Outcome]:
 
 
 def a_third() -> list[str]:
-    """Returns every third sample of each kind, from one of the first three by lot."""
+    """Returns every third sample of each kind, from a random start."""
     by_kind = sorted(expectations(), key=lambda name: expectations()[name].kind)
     return by_kind[secrets.randbelow(3) :: 3]
 
 
 def test_the_command_ends_well(outcome):
-    """No submission stops the batch, and none is left without a grade."""
+    """No submission stops the batch, and each one has a grade."""
     assert outcome.code == 0, outcome.output[-3000:]
     assert set(outcome.rows) == set(outcome.stage.samples)
     assert {row["status"] for row in outcome.rows.values()} <= {"graded", "unreadable"}
@@ -82,7 +82,7 @@ def test_the_command_ends_well(outcome):
 
 
 def test_every_sample_gets_what_it_must(outcome):
-    """Points for nothing are the one thing that no trick may bring."""
+    """No trick earns points without work."""
     outcome.demand("filesystem", "syscalls")
     problems = []
     for name, row in outcome.of(["forgeries", "nuisances", "spies", "odd"]):
@@ -99,7 +99,7 @@ def test_every_sample_gets_what_it_must(outcome):
 
 
 def test_the_honest_are_graded_as_if_they_were_alone(outcome):
-    """Right ones have every point, wrong ones the points and the messages of a quiet day."""
+    """Hostile neighbours change neither points nor messages of honest submissions."""
     for name, sample in outcome.stage.samples.items():
         if sample in RIGHT:
             assert name in outcome.rows
@@ -110,7 +110,7 @@ def test_the_honest_are_graded_as_if_they_were_alone(outcome):
 
 
 def test_no_spy_gets_anything(outcome):
-    """Every spy says in its messages what it got; each tries places whose secrets it is told."""
+    """A spy is given the places of the secrets, and its messages say what it could read."""
     outcome.demand("filesystem", "syscalls")
     held = outcome.isolation.get("namespaces", "")
     told = {
@@ -122,7 +122,7 @@ def test_no_spy_gets_anything(outcome):
 
 
 def test_no_nuisance_holds_more_than_it_may(outcome):
-    """A hoarder's answers are right only if it held too much and was not stopped; or it says so."""
+    """A hoarder answers rightly, or says so, only if it held too much and was not stopped."""
     outcome.demand("filesystem", "syscalls")
     unstopped = dict(outcome.told(["nuisances"]))
     for name, row in outcome.of(["nuisances"]):
@@ -132,31 +132,31 @@ def test_no_nuisance_holds_more_than_it_may(outcome):
 
 
 def test_no_secret_is_in_any_result(outcome):
-    """Not in the environment's, the siblings', the solutions', the judge's own."""
+    """Secrets are in the environment, the siblings, the solutions and the judge's files."""
     outcome.demand("filesystem", "syscalls")
     assert not outcome.canaries
 
 
 def test_a_listener_hears_nothing(outcome):
-    """No submission reaches a network, not even its own machine's."""
+    """No submission reaches a network, not even the loopback interface."""
     outcome.demand("network")
     assert not outcome.heard
 
 
 def test_nothing_is_left_behind(outcome):
-    """No process, no file, no folder, nothing that only the kernel knows of."""
+    """No process, file, folder or kernel object stays."""
     outcome.demand("filesystem", "syscalls")
     assert not outcome.left, "\n".join(outcome.left)
 
 
 def test_what_was_there_before_is_as_it_was(outcome):
-    """The assignment, what was handed in and the home of the grader are nobody's to change."""
+    """Nobody may change the assignment, the submissions or the grader's home."""
     outcome.demand("filesystem")
     assert not outcome.touched
 
 
 def test_messages_are_short_and_fit_to_print(outcome):
-    """Two hundred megabytes of text are no feedback, and no terminal is told what to do."""
+    """A message is short even after 200 MB of output, and holds no terminal codes."""
     for name, row in outcome.rows.items():
         texts = [row["message"] or "", *(test["message"] or "" for test in row["tests"])]
         assert max(map(len, texts)) < 6000, name
@@ -165,7 +165,7 @@ def test_messages_are_short_and_fit_to_print(outcome):
 
 
 def test_limits_of_time_end_what_never_ends(outcome):
-    """Its verdicts say so; and the batch has computed no longer than all limits together."""
+    """The verdicts are `timeout`, and the batch computes no longer than all limits together."""
     endless = [
         {test["status"] for test in row["tests"]}
         for name, row in outcome.of(["nuisances"])
@@ -178,7 +178,7 @@ def test_limits_of_time_end_what_never_ends(outcome):
 
 @pytest.mark.unit
 def test_the_corpus_is_whole():
-    """What each sample must get is written down, and there are as many as were promised."""
+    """Each sample has an expectation, and the corpus has at least 75 samples."""
     samples = {**dict.fromkeys(sample_files()), **dict.fromkeys(odd_files.KINDS)}
     assert set(expectations()) == set(samples)
     assert len(samples) >= 75
@@ -186,7 +186,7 @@ def test_the_corpus_is_whole():
 
 @pytest.mark.unit
 def test_forged_answers_are_as_good_as_genuine_ones(tmp_path):
-    """A forgery that is refused for its form alone would prove little."""
+    """A forgery that is refused because of its format alone would prove little."""
     allowed = {"memory": MEMORY, "disk": ALLOWED.disk, "files": ALLOWED.files}
     (tmp_path / "hints.json").write_text(json.dumps(allowed))
     shutil.copyfile(HERE / "accomplice.py", tmp_path / "accomplice.py")

@@ -1,4 +1,4 @@
-"""Objects that hang, lie and grow fail their own exercise; the next test goes on."""
+"""Objects that hang, lie or grow fail their own exercise; the next test goes on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IMPORTS = "import itertools, os, sys, threading, time\nimport torch\n"
 
 @pytest.fixture(scope="module")
 def grades(tmp_path_factory) -> Mapping[str, Grade]:
-    """The grades of all of them, by an assignment that allows a call one second."""
+    """The grades of all objects, with a limit of one second for each call."""
     folder = tmp_path_factory.mktemp("objects")
     assignment = shutil.copytree(ASSIGNMENT, folder / "assignment")
     settings = assignment / "pyproject.toml"
@@ -52,13 +52,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def test_the_honest_neighbour_has_every_point(grades):
-    """One second is enough for what is right."""
+    """One second is enough for right code."""
     assert grades["right"].score == grades["right"].max_score
 
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_a_bad_object_fails_its_own_exercise(grades, name):
-    """Never passed, never *not graded*, and no other exercise pays for it."""
+    """The exercise neither passes nor is *not graded*, and no other exercise loses points."""
     grade, function = grades[name], OBJECTS[name][0]
     assert grade.status is GradeStatus.GRADED, grade.message
     own = [test for test in grade.tests if test.exercise.partition("_")[2] == function]

@@ -1,4 +1,4 @@
-"""Confinement is tried for real, reported with every grade, and can be required."""
+"""Confinement: tested with real attempts, reported with every grade, and required on demand."""
 
 import json
 import os
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def examination():
-    """What confined processes could and could not do on this machine."""
+    """The attempts of confined processes on this machine, and how they ended."""
     return examine_confinement()
 
 
 def test_every_attempt_of_a_confined_process_ends_as_it_must(examination):
-    """Where the machine grants every layer, nothing gets out, and honest needs are met."""
+    """If the machine grants every layer, no attempt escapes, and permitted work succeeds."""
     if "none" in examination.isolation.values():
         pytest.skip(f"this machine does not grant every layer: {examination.isolation}")
     wrong = [attempt for attempt in examination.attempts if not attempt.ok]
@@ -33,14 +33,14 @@ def test_every_attempt_of_a_confined_process_ends_as_it_must(examination):
 
 
 def test_what_is_denied_is_denied_by_a_layer_that_says_so(examination):
-    """A layer that calls itself there must have refused its attempts."""
+    """A layer that is reported as present must have refused its attempts."""
     for attempt in examination.attempts:
         if examination.isolation.get(attempt.layer, "none") != "none":
             assert attempt.ok, attempt
 
 
 def test_every_kind_of_limit_is_tried(examination):
-    """Memory that hides, files without names, threads, processor time, and what must be free."""
+    """The attempts cover all limits: memory, disk, threads, time, output and more."""
     tried = Counter(attempt.layer for attempt in examination.attempts)
     assert tried["memory"] >= 9
     assert tried["disk"] >= 9
@@ -48,7 +48,7 @@ def test_every_kind_of_limit_is_tried(examination):
 
 
 def test_what_is_not_promised_is_no_failure(examination):
-    """Without a file tree of their own workers can ask for names; that is said, and no surprise."""
+    """Without their own file tree, workers can look up file names; the report says so."""
     for attempt in examination.attempts:
         if not attempt.promised:
             assert attempt.ok
@@ -60,7 +60,7 @@ def test_what_is_not_promised_is_no_failure(examination):
 
 @pytest.mark.slow
 def test_the_doctor_prints_a_table_of_layers_and_attempts(grader, examination):
-    """Its exit code says whether strangers' code may be graded here."""
+    """The exit code says whether untrusted code may be graded here."""
     done = grader("doctor")
     assert done.returncode == (0 if examination.holds else 1), done.stdout + done.stderr
     for layer in ("filesystem", "identity", "memory", "network", "processes", "syscalls"):
@@ -69,7 +69,7 @@ def test_the_doctor_prints_a_table_of_layers_and_attempts(grader, examination):
 
 
 def test_every_grade_says_how_its_worker_was_confined(grader, tiny, tmp_path, examination):
-    """Programs that read the results can insist on it."""
+    """Programs that read the results can require it."""
     (tmp_path / "alice.py").write_text("def run_double(x):\n    return 2 * x\n")
     done = grader("run", tmp_path / "alice.py", "--format", "json", cwd=tiny)
     isolation = json.loads(done.stdout)["isolation"]
@@ -94,7 +94,7 @@ except PermissionError:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a worker is confined on Linux")
 def test_a_home_that_may_not_be_looked_into_is_no_obstacle(tmp_path):
-    """A service's user may have another one's home; packages there are then none of its own."""
+    """A service's HOME may belong to another user; packages there are then not used."""
     closed = tmp_path / "home"
     closed.mkdir(mode=0o000)
     done = subprocess.run(
@@ -108,14 +108,14 @@ def test_a_home_that_may_not_be_looked_into_is_no_obstacle(tmp_path):
 
 
 class Waiting(IntakeClient):
-    """A process that takes a notebook in, once the machine has let it wait."""
+    """An intake process that starts four seconds late, as on a busy machine."""
 
     boot: ClassVar[str] = f"import time; time.sleep(4)\n{IntakeClient.boot}"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what a process used")
 def test_a_busy_machine_does_not_make_a_notebook_costly(tmp_path):
-    """It holds up who takes it in; the seconds that one computes are the same."""
+    """Taking the notebook in needs more wall-clock time, but the same CPU time."""
     notebook = probe._notebook(tmp_path)
     with Waiting() as client:
         assert not probe._costs_much(client, tmp_path, notebook)
@@ -135,7 +135,7 @@ print(restrict_files([], pathlib.Path(sys.argv[1]), []))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Landlock is Linux's")
 def test_a_container_that_forbids_landlock_has_none_and_grades(tmp_path):
-    """Older ones answer that it is not permitted, not that it is not there."""
+    """Older containers answer EPERM instead of ENOSYS."""
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_LANDLOCK, str(tmp_path)],
         capture_output=True,

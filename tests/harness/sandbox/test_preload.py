@@ -1,4 +1,4 @@
-"""What a class imports: loaded once ahead, timed where it is not, named where it is not there."""
+"""A class's imports: packages preloaded, slow imports timed, missing packages named."""
 
 import dataclasses
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit
 
-# Installed with the grader, and loaded in no worker that did not ask for it.
+# Installed with the grader, but imported by no worker by default.
 INSTALLED = "jinja2"
 ABSENT = "surely_not_installed"
 KEYS = f'preload = ["{INSTALLED}", "not_there_either"]\npackages = ["{ABSENT}"]'
@@ -36,7 +36,7 @@ def run_count(x):
 
 
 def assignment_with(folder: Path, keys: str) -> Path:
-    """The tiny assignment, with further keys in its table."""
+    """Writes the tiny assignment with further keys in its table."""
     pyproject = TINY["pyproject.toml"].replace(
         'name = "tiny"', 'name = "tiny"\n' + keys.replace("\n", "\n        ")
     )
@@ -45,13 +45,13 @@ def assignment_with(folder: Path, keys: str) -> Path:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An assignment that loads packages ahead and lets submissions import one that is absent."""
+    """An assignment that preloads packages, and allows imports of an absent one."""
     return assignment_with(tmp_path_factory.mktemp("prepared"), KEYS)
 
 
 @pytest.fixture(scope="module")
 def graded(prepared: Path, tmp_path_factory: pytest.TempPathFactory):
-    """The grade by that assignment of a submission with such files."""
+    """A function that grades a submission of the given modules for `prepared`."""
     client = GradingJob(Settings(str(prepared), 1, (), "adapters.py", 8.0, 512, "suite"))
 
     def grade_submission(**files: str):
@@ -65,7 +65,7 @@ def graded(prepared: Path, tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.mark.process
 def test_the_seconds_of_an_import_are_known_by_its_name(grade):
-    """Of installed packages: neither of the standard library nor of the submission's own files."""
+    """Only installed packages are timed, not the standard library or the student's files."""
     own = f"import {INSTALLED}\nimport graphlib\nimport mine\n{RIGHT}"
     imports = grade(own, mine_py="x = 1\n").grade.imports
     assert imports.seconds[INSTALLED] > 0
@@ -75,7 +75,7 @@ def test_the_seconds_of_an_import_are_known_by_its_name(grade):
 
 @pytest.mark.process
 def test_what_is_loaded_ahead_costs_a_submission_nothing(graded):
-    """Its import finds the module there; what cannot be loaded ahead is said, and stops nothing."""
+    """The import finds the loaded module; a package that cannot be preloaded is only reported."""
     grade = graded(adapters=f"import {INSTALLED}\n{RIGHT}")
     assert grade.score == grade.max_score
     assert INSTALLED not in grade.imports.seconds
@@ -84,7 +84,7 @@ def test_what_is_loaded_ahead_costs_a_submission_nothing(graded):
 
 @pytest.mark.process
 def test_a_module_of_the_submission_hides_what_was_loaded_ahead(graded):
-    """At home it does, too."""
+    """The student's own module also wins at home."""
     adapters = f"from {INSTALLED} import run_double\ndef run_count(x):\n    return x.numel()\n"
     own = "def run_double(x):\n    return 2 * x\n"
     grade = graded(adapters=adapters, **{INSTALLED: own})
@@ -94,7 +94,7 @@ def test_a_module_of_the_submission_hides_what_was_loaded_ahead(graded):
 @pytest.mark.process
 @pytest.mark.parametrize("fixture", ["graded", "grade"])
 def test_a_package_that_is_absent_and_not_needed_costs_nothing(request, fixture):
-    """Whether submissions may import it or not; the instructor hears that it is not there."""
+    """This holds whether or not it is in `packages`; the instructor learns that it is missing."""
     program = f"import {ABSENT}\n{RIGHT}"
     grade = request.getfixturevalue(fixture)
     judged = grade(adapters=program) if fixture == "graded" else grade(program).grade
@@ -104,7 +104,7 @@ def test_a_package_that_is_absent_and_not_needed_costs_nothing(request, fixture)
 
 @pytest.mark.process
 def test_an_exercise_that_imports_it_in_its_call_is_not_graded_alone(graded):
-    """What the others answered is known."""
+    """Only that exercise is not graded, because the others have answers."""
     grade = graded(adapters=LAZY)
     assert grade.status is GradeStatus.NOT_GRADED
     by_exercise = {"run_double": Status.NOT_GRADED, "run_count": Status.PASSED}
@@ -113,14 +113,14 @@ def test_an_exercise_that_imports_it_in_its_call_is_not_graded_alone(graded):
 
 @pytest.mark.process
 def test_any_other_absent_package_that_is_used_is_an_error(grade):
-    """The instructor did not say that submissions may import it."""
+    """The package is not in the list that submissions may import."""
     assert grade(LAZY).statuses("run_double") == {"error"}
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("claimed", ["torch", "json", "solutions", "mine", "not a name", "a" * 500])
 def test_what_a_submission_claims_to_lack_is_looked_up(grade, claimed):
-    """Only what is not installed, and no file of its own or of the course, is reported."""
+    """Installed packages, and files of the submission or the course, are not reported."""
     raising = f"raise ModuleNotFoundError('no', name={claimed!r})\n"
     judged = grade(raising, lib__mine_py="x = 1\n").grade
     assert judged.imports.lacking == ()
@@ -128,7 +128,7 @@ def test_what_a_submission_claims_to_lack_is_looked_up(grade, claimed):
 
 @pytest.mark.process
 def test_a_batch_says_what_the_environment_lacks(grader, prepared, tmp_path):
-    """By name, with how many it hits, below the class; and what could not be loaded ahead, once."""
+    """The output counts submissions for each missing package, and names a failed preload once."""
     adapters = f"import {ABSENT}\n{RIGHT}"
     a_class = write_files(tmp_path / "class", {"alice.py": adapters, "bob.py": adapters + "#\n"})
     done = grader("batch", a_class, "--out", tmp_path / "out", cwd=prepared)
@@ -140,7 +140,7 @@ def test_a_batch_says_what_the_environment_lacks(grader, prepared, tmp_path):
 
 @pytest.mark.process
 def test_once_a_package_is_there_those_are_graded_who_lacked_it(tiny, tmp_path):
-    """Nothing of theirs has changed, and yet their grade would be another one."""
+    """The submission is unchanged, but the new package may change its grade."""
     out = tmp_path / "out"
     a_class = write_files(tmp_path / "class", {"alice.py": RIGHT})
     (before,) = verbs.batch(a_class, out, assignment=tiny, seed=7, jobs=1).grades()
@@ -153,7 +153,7 @@ def test_once_a_package_is_there_those_are_graded_who_lacked_it(tiny, tmp_path):
 
 
 def test_the_class_s_imports_are_summed_in_the_store(tmp_path):
-    """Advice needs the sum; reading each submission's evidence for it would not scale."""
+    """The advice needs sums; reading the evidence of each submission would not scale."""
     from tests.harness.export_fixtures import a_grade
 
     with Store.open(tmp_path, "attention") as store:
@@ -165,7 +165,7 @@ def test_the_class_s_imports_are_summed_in_the_store(tmp_path):
 
 
 def test_advice_is_given_for_what_costs_a_class_a_second():
-    """And not for what is loaded ahead already, by itself or with a part of it."""
+    """Packages that are preloaded, wholly or in part, need no advice."""
     imported = {"pandas": (34, 58.2), "matplotlib": (9, 4.0), "cheap": (34, 0.9)}
     imports = ClassImports(imported, {"einx": 12, "wandb": 1})
     assert [*preload_in_words(imports, ["matplotlib.pyplot"])] == [
@@ -182,13 +182,13 @@ def test_advice_is_given_for_what_costs_a_class_a_second():
 
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0])
 def test_imports_that_take_no_time_that_can_be_are_refused(seconds):
-    """A worker can say anything."""
+    """A worker can claim any number of seconds."""
     with pytest.raises(BadFrame):
         believed_imports([("a", seconds)], at_most=1.0)
 
 
 def test_imports_are_bounded_by_the_time_that_the_judge_took():
-    """Lies about seconds reach nowhere, and no more than so many names do."""
+    """Neither false seconds nor a flood of names get beyond the bounds."""
     claimed = slow_imports({f"package{n}": 1e9 for n in range(3 * MAX_IMPORTS)})
     believed = believed_imports([*claimed, ("no name", 1.0)], at_most=2.0)
     assert len(believed) == MAX_IMPORTS
@@ -197,7 +197,7 @@ def test_imports_are_bounded_by_the_time_that_the_judge_took():
 
 
 def test_a_folder_without_a_package_is_not_installed():
-    """A folder that happens to be called like a package would be found as a namespace."""
+    """Python would find a folder with a package's name as a namespace package."""
     assert is_installed("torch")
     assert not is_installed(ABSENT)
 
@@ -216,7 +216,7 @@ def test_a_folder_without_a_package_is_not_installed():
     ],
 )
 def test_names_that_cannot_be_imported_are_refused(tmp_path, keys, said):
-    """Before anything is graded, in one sentence."""
+    """One sentence says so before any submission is graded."""
     with pytest.raises(BadAssignment, match=r"\[tool.grader\]") as refusal:
         find_assignment(assignment_with(tmp_path, keys))
     assert said in str(refusal.value)

@@ -1,4 +1,4 @@
-"""Random programs over the adapters: whatever they do, no judge ends, and each gets its grade.
+"""Random programs behind the adapters: no judge ends, and each program gets a grade.
 
 `benchmarks/random_programs.py` grades a thousand of them.
 """
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.process
 
 # Program 36 never ends.
 SOME, MANY, JOBS, TIMEOUT = (0, 3, 36), tuple(range(60)), 2, 4.0
-# Quick to grade, and many ways to be wrong.
+# Quick to grade, with many ways to be wrong.
 EXERCISES = ("run_softmax", "run_scaled_dot_product_attention")
 
 
@@ -27,7 +27,7 @@ def outcomes(request, tmp_path_factory):
 
 
 def test_no_judge_ends_and_nothing_is_not_graded(outcomes):
-    """What a program brings about is its own error; not graded is left to the machine."""
+    """A program's effects are its own error; *not graded* is only for the machine's faults."""
     assert not [(one.number, one.problem) for one in outcomes if one.is_fault]
     statuses = {test.status for one in outcomes for test in one.grade.tests}
     assert Status.NOT_GRADED not in statuses
@@ -35,12 +35,12 @@ def test_no_judge_ends_and_nothing_is_not_graded(outcomes):
 
 
 def test_what_never_ends_is_ended(outcomes):
-    """By the limit of a call: its verdict says so."""
+    """The limit of a call stops the program, and its verdict is `timeout`."""
     assert Status.TIMEOUT in {test.status for one in outcomes for test in one.grade.tests}
 
 
 @pytest.mark.unit
 def test_a_seed_is_always_the_same_program():
-    """Else nobody could look at what went wrong."""
+    """Otherwise nobody could reproduce a failure."""
     assert program(7) == program(7)
     assert program(7) != program(8)

@@ -1,4 +1,4 @@
-"""What a submission raised is told without the folders of the machine that it ran on."""
+"""Messages about exceptions show no folder of the grading machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.unit
 
 @pytest.fixture
 def given() -> Path:
-    """Where a test has a file for the submission."""
+    """The path of a file that a test gives to the submission."""
     return Path(ScriptFiles().new_place("model.pt"))
 
 
@@ -27,7 +27,7 @@ def absent(path: Path) -> Raised:
 
 
 def test_a_file_that_a_test_made_is_told_by_its_name(given, tmp_path):
-    """Whoever made it, and wherever; at home, where nothing is redacted, as well."""
+    """The folder does not matter; at home, where nothing is redacted, the name is found too."""
     assert without_places(f"{given} is empty", tmp_path, tmp_path / "scratch") == (
         "…/model.pt is empty"
     )
@@ -38,7 +38,7 @@ def test_a_file_that_a_test_made_is_told_by_its_name(given, tmp_path):
 
 
 def test_a_file_that_a_test_made_is_not_looked_for_in_what_was_handed_in(given, tmp_path, tiny):
-    """A file of the same name has nothing to do with it."""
+    """A submitted file of the same name is unrelated."""
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "model.pt").write_text("")
     environment = Environment(find_assignment(tiny), tmp_path)
@@ -47,6 +47,6 @@ def test_a_file_that_a_test_made_is_not_looked_for_in_what_was_handed_in(given, 
 
 
 def test_a_path_that_was_cut_short_shows_no_folder(tmp_path):
-    """Values are told in so many letters."""
+    """Long values are cut, perhaps in the middle of a path."""
     scratch = tmp_path / "scratch" / "one"
     assert without_places(f"name = '{scratch}"[:-4], tmp_path / "root", scratch) == "name = '…"

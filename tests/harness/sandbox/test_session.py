@@ -1,4 +1,4 @@
-"""What a submission's calls may cost, all together."""
+"""The time limit for all calls of a submission together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_f():
 
 
 def test_a_helper_that_hangs_leaves_time_for_what_does_without_it(tiny, tmp_path, monkeypatch):
-    """Five exercises that hang twice each would need eight seconds of six, of its own."""
+    """Five exercises that hang twice for 0.8 s would need 8 s, more than the limit of 6 s."""
     monkeypatch.setattr("grader.sandbox.session.WALL_FACTOR", 100)
     folder = write_files(tmp_path / "alice", {"adapters.py": SHARED})
     limits = SessionLimits(6.0, 0.8, 600.0, 1 << 30)
@@ -73,7 +73,7 @@ def run_small():
 
 
 def test_what_it_costs_to_read_an_answer_is_the_submissions_time(tiny, tmp_path):
-    """Megabytes of JSON take the judge as long as an honest submission has in all."""
+    """Reading megabytes of JSON takes the judge as long as an honest submission in all."""
     folder = write_files(tmp_path / "alice", {"adapters.py": JUNK})
     with prepared(find_assignment(tiny), folder, SessionLimits(60.0, 30.0, 600.0, 1 << 30)) as one:
         one.session.ask(Call("run_small", {}))

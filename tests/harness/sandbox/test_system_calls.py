@@ -1,4 +1,4 @@
-"""The filter of system calls: what a worker may make, what it is refused, what is not there."""
+"""The system call filter: which calls a worker may make, and how the others fail."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ pytestmark = [
 
 
 class Confined:
-    """A worker of a submission, and the answers that it gives."""
+    """A confined worker with a submission, which answers calls."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self.isolation = worker.isolation
 
     def ask(self, adapter: str, **arguments: int) -> Any:
-        """What an adapter answers; the words of its exception if it raised."""
+        """Returns an adapter's answer, or its exception as text."""
         answer = opened(self._worker.ask(Call(adapter, arguments), PATIENCE))
         raised = answer.raised
         return answer.value.tolist() if raised is None else f"{raised.kind}: {raised.message}"
 
     def call(self, name: str, *arguments: int) -> int | str:
-        """What came of a system call: its result, or the name of its `errno`."""
+        """Returns the result of a system call, or the name of its `errno`."""
         number = number_of(name, native_architecture() or 0)
         names = ("one", "two", "three", "four", "five", "six")
         given = dict(zip(names, arguments, strict=False))
@@ -76,7 +76,7 @@ class Confined:
 
 @contextmanager
 def confined(module: Path, granted: Sequence[str] = ()) -> Iterator[Confined]:
-    """A worker that has loaded a submission of one module."""
+    """Starts a worker with a submission of one module."""
     with (
         new_scratch() as scratch,
         warm_zygote(granted=granted) as zygote,
@@ -95,12 +95,12 @@ def confined(module: Path, granted: Sequence[str] = ()) -> Iterator[Confined]:
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Confined]:
-    """A worker that makes any call it is told to."""
+    """A worker that makes any system call on request."""
     with confined(HERE / "system_call.py") as one:
         yield one
 
 
-# Refused, each with the argument that decides, whatever the bits above the 32nd of that one.
+# Refused calls, with the index of the argument that decides; its bits above the 32nd are ignored.
 BY_ARGUMENT = {
     "no death signal is taken back": ("prctl", (1, 0), 0),
     "nobody is kept from reading what a worker uses": ("prctl", (4, 0), 0),
@@ -136,7 +136,7 @@ BY_ARGUMENT = {
 
 @pytest.mark.parametrize("claim", BY_ARGUMENT)
 def test_a_bit_above_the_32nd_changes_nothing(worker, claim):
-    """The kernel reads 32 bits of these arguments: whoever compares more can be walked around."""
+    """The kernel reads 32 bits of these arguments, so comparing more could be bypassed."""
     name, arguments, decisive = BY_ARGUMENT[claim]
     for bit in HIGH:
         given = [*arguments]
@@ -145,12 +145,12 @@ def test_a_bit_above_the_32nd_changes_nothing(worker, claim):
 
 
 def test_what_is_denied_is_refused_in_plain_words(worker):
-    """Python then raises PermissionError, whatever the arguments."""
+    """Python raises PermissionError, whatever the arguments."""
     here = [name for name in denied_names() if number_of(name, native_architecture())]
     assert {name: worker.call(name) for name in here} == dict.fromkeys(here, "EPERM")
 
 
-# With sync and the like, one worker is a burden to all; the others tell or hold too much.
+# sync and similar calls slow down all workers; the others reveal or hold too much.
 ABSENT = (
     "inotify_init1 inotify_add_watch fanotify_mark seccomp landlock_create_ruleset mincore "
     "readahead io_setup io_submit sync syncfs remap_file_pages set_mempolicy setsockopt "
@@ -159,7 +159,7 @@ ABSENT = (
 
 
 def test_what_is_on_no_list_does_not_exist(worker):
-    """As on an older kernel: C libraries have another way then."""
+    """ENOSYS is also an older kernel's answer, after which C libraries use another call."""
     came = {name: worker.call(name) for name in ABSENT.split()}
     assert came == dict.fromkeys(ABSENT.split(), "ENOSYS")
 
@@ -181,12 +181,12 @@ def test_what_is_on_no_list_does_not_exist(worker):
     ],
 )
 def test_what_is_answered_otherwise_has_the_answer_that_leads_on(worker, name, arguments, result):
-    """Libraries know these answers from file systems and kernels that cannot do it."""
+    """Libraries get the same answers from other file systems and kernels, and know a fallback."""
     assert worker.call(name, *arguments) == result
 
 
 def test_a_worker_signals_and_limits_itself(worker):
-    """Its own process id is known to the filter, which was written before the worker was."""
+    """The filter knows the worker's process id, although it is written before the worker starts."""
     own, parent = worker.ask("run_pids")
     assert worker.call("kill", own, 0) == 0
     assert worker.call("kill", own | 1 << 32, 0) == 0
@@ -195,7 +195,7 @@ def test_a_worker_signals_and_limits_itself(worker):
 
 
 def test_a_lock_is_granted_and_is_none(worker):
-    """Files that all workers may read are no channel between them: nobody sees another's lock."""
+    """Workers must not signal each other by locks on shared files, so no lock is real."""
     assert worker.ask("run_hold") == 0
     with Path(os.__file__).open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -204,12 +204,12 @@ def test_a_lock_is_granted_and_is_none(worker):
 
 
 def test_the_device_that_is_shared_memory_is_out_of_reach(worker):
-    """A shared mapping of /dev/zero is memory that nothing need map."""
+    """A shared mapping of /dev/zero would keep memory that no process maps."""
     assert worker.ask("run_open", kind=0) == 0
     assert worker.ask("run_open", kind=1) in (errno.EACCES, errno.ENOENT)
 
 
-# What a worker is refused, and code must expect; all else is as it is outside.
+# Results that differ inside a worker; all others are as outside.
 REFUSED = {
     "run_change_of_mode": "EPERM",
     "run_other_programs": "['PermissionError', 'PermissionError', 'refused']",
@@ -219,7 +219,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", rest_slow(["run_", "get_"], ["run_"]))
 def test_ordinary_code_does_in_a_worker_what_it_does_outside(tmp_path, what):
-    """A list of what is allowed that lacks something would fail honest work."""
+    """A list that omits a needed call would fail honest work."""
     module = HERE / "ordinary_uses.py"
     done = subprocess.run(
         [sys.executable, module, what],
@@ -234,14 +234,14 @@ def test_ordinary_code_does_in_a_worker_what_it_does_outside(tmp_path, what):
     with confined(module) as one:
         inside = {name: one.ask(name) for name in outside}
     said = {name: bytes(it).decode() if isinstance(it, list) else it for name, it in inside.items()}
-    # What is absent is stood in for, and told where it is used.
+    # A stand-in for an absent package appends a remark to Python's message.
     told = {name: one.partition(", neither handed in")[0] for name, one in said.items()}
     refused = {name: why for name, why in REFUSED.items() if name in outside}
     assert told == outside | refused
 
 
 def test_the_isolation_says_that_the_list_is_in_force(worker):
-    """Where it is not, it says what is missing."""
+    """Without the list, `isolation` names the reason."""
     assert worker.isolation["syscalls"] == "seccomp"
 
 
@@ -259,7 +259,7 @@ def test_the_isolation_says_that_the_list_is_in_force(worker):
     ],
 )
 def test_where_the_list_may_lack_something_it_is_not_used(architecture, libc, uses_device, why):
-    """A grade is worth more than a filter that refuses what nobody thought of."""
+    """A list that might refuse an unknown but needed call could spoil grades."""
     assert why_not_listed(architecture, libc, uses_device) == why
 
 
@@ -281,7 +281,7 @@ except PermissionError:
 
 
 def test_without_the_list_what_is_denied_is_refused_and_the_isolation_says_so():
-    """Drivers, other processors and newer C libraries: as wide as need be, and no wider."""
+    """Drivers, other processors and newer C libraries get more calls, but no denied one."""
     done = subprocess.run(
         [sys.executable, "-c", BY_WHAT_IS_DENIED],
         cwd=ROOT,
@@ -299,7 +299,7 @@ def test_without_the_list_what_is_denied_is_refused_and_the_isolation_says_so():
 
 
 def decided(program: FilterProgram, architecture: int, number: int, *arguments: int) -> int:
-    """What the kernel would decide by a program: a second reading of its instructions."""
+    """Returns the kernel's decision on a call, from a second interpreter of the filter."""
     words = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<IIQ6Q", number, architecture, 0, *words)
     loaded, place = 0, 0
@@ -327,7 +327,7 @@ ALLOW, KILL, EPERM, ENOSYS = 0x7FFF0000, 0x80000000, 0x50001, 0x50026
 @pytest.mark.unit
 @pytest.mark.parametrize("architecture", [X86_64, AARCH64])
 def test_each_architecture_has_its_own_numbers(architecture):
-    """Names that one of them lacks (there is no open on AArch64) are none there."""
+    """A call that an architecture does not have (open on AArch64) has no number there."""
     program = listing(architecture)
     wanted = {number_of(name, architecture): ALLOW for name in allowed_names()}
     wanted |= {number_of(name, architecture): EPERM for name in denied_names()}
@@ -341,13 +341,13 @@ def test_each_architecture_has_its_own_numbers(architecture):
 @pytest.mark.unit
 @pytest.mark.parametrize(("number", "architecture"), [(39, 0x40000003), (0x40000027, X86_64)])
 def test_a_call_of_a_foreign_architecture_ends_the_process(number, architecture):
-    """Its numbers mean something else: 32-bit calls, and those of x32, on x86-64."""
+    """The numbers of 32-bit and x32 calls on x86-64 mean other calls."""
     assert decided(listing(X86_64), architecture, number) == KILL
     assert decided(listing(X86_64), X86_64, 39) == ALLOW
 
 
 def test_an_assignment_grants_what_a_strangers_package_needs(tiny_with, grader):
-    """By name, in its table; the grant travels to the worker that runs the submission."""
+    """The assignment names the call, and the grant reaches the submission's worker."""
     folder = tiny_with('system_calls = ["inotify_init1"]')
     number = number_of("inotify_init1", native_architecture())
     watching = f"import ctypes\nassert ctypes.CDLL(None).syscall({number}, 0) >= 0\n{RIGHT}"
@@ -368,12 +368,12 @@ def test_an_assignment_grants_what_a_strangers_package_needs(tiny_with, grader):
     ],
 )
 def test_what_cannot_be_granted_is_said_in_a_sentence(name, why):
-    """The filter would be no wall if an assignment could open it anywhere."""
+    """An assignment must not be able to open the whole filter."""
     assert why_not_granted(name) == why
 
 
 def test_a_job_refuses_a_grant_that_cannot_be(tiny_with, grader):
-    """Before a submission is graded under another filter than its author thinks."""
+    """No submission is graded under a filter that the author does not expect."""
     folder = tiny_with('system_calls = ["ptrace"]')
     (folder / "alice.py").write_text(RIGHT)
     done = grader("run", folder / "alice.py", cwd=folder)
@@ -391,7 +391,7 @@ def test_a_job_refuses_a_grant_that_cannot_be(tiny_with, grader):
     ],
 )
 def test_a_setting_that_is_no_list_of_names_is_refused(tiny_with, line, why):
-    """One sentence says what is wrong where."""
+    """One sentence says what is wrong, and where."""
     with pytest.raises(BadAssignment, match=r"^\[tool\.grader\] system_calls") as problem:
         find_assignment(tiny_with(line))
     assert why in str(problem.value)
@@ -407,7 +407,7 @@ def test_a_grant_is_part_of_what_grades_depend_on(tiny_with):
 
 @pytest.fixture
 def tiny_with(tmp_path_factory):
-    """The tiny assignment, with a further line in its table."""
+    """A function that writes the tiny assignment with one more line in its table."""
 
     def lay_out(line: str) -> Path:
         pyproject = TINY["pyproject.toml"].replace(
