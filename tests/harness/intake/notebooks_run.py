@@ -1,7 +1,7 @@
-"""Runs notebooks, each in a process of its own, in IPython or as a worker does; prints what became.
+"""Runs notebooks in IPython or as a worker does, each in its own process, and prints the results.
 
-Reads a JSON list from standard input: of cells for `ipython`, of taken-in submissions for `here`.
-Prints, for each, the names that its cells left, with their values as texts, and what was not run.
+Reads a JSON list from standard input: lists of cells for `ipython`, submissions for `here`.
+Prints the names that the cells of each define, with their values as text, and the lines not run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Names = dict[str, str]
 
 
 def in_ipython(cells: list[str]) -> tuple[Names, list[str]]:
-    """The names that cells leave in IPython's own shell."""
+    """Returns the names that the cells define in IPython's own shell."""
     from IPython.core.interactiveshell import InteractiveShell
 
     folder = tempfile.mkdtemp()
@@ -37,7 +37,7 @@ def in_ipython(cells: list[str]) -> tuple[Names, list[str]]:
 
 
 def here(taken_in: dict[str, Any]) -> tuple[Names, list[str]]:
-    """The names that cells leave where a worker runs them, and what was not run."""
+    """Returns the names that the cells define in a worker, and the lines that were not run."""
     from grader.worker.notebook import install
 
     root = Path(taken_in["root"])

@@ -1,6 +1,6 @@
-"""Cells mean what they mean in IPython: the same notebooks, run there and here.
+"""Cells mean the same as in IPython: the same notebooks run in IPython and as in a worker.
 
-Each leaves the same names with the same values, or a note of what was not run.
+Each defines the same names with the same values, or gets a note of the lines that were not run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.process
 RUN = Path(__file__).with_name("notebooks_run.py")
 ENGINE = Path(__file__).parents[3]
 
-# What is done as there.
+# Notebooks that run as in IPython.
 SAME: dict[str, list[str]] = {
     "plain": ["x = 1", "y = x + 1"],
     "an error": ["x = 1", "y = 1 / 0", "z = x"],
@@ -131,7 +131,7 @@ SAME: dict[str, list[str]] = {
     "a value": ["3", "x = 1"],
 }
 
-# What is not run here, and said.
+# Notebooks with lines that are not run, and noted.
 NOTED: dict[str, list[str]] = {
     "pip": ["%pip --version", "x = 1"],
     "shell": ["!true", "x = 1"],
@@ -241,7 +241,7 @@ def document(cells: list[str]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Any]]:
-    """By each notebook's name, what came of it in IPython and here."""
+    """The results of each notebook in IPython and as in a worker, by name."""
     folder = tmp_path_factory.mktemp("notebooks")
     cells = SAME | NOTED | dict.fromkeys(DOCUMENTS, BELOW)
     documents = {name: document(own) for name, own in (SAME | NOTED).items()} | DOCUMENTS
@@ -274,7 +274,7 @@ def _run(how: str, work: list[Any], temporary: Path) -> list[Any]:
 def test_a_notebook_leaves_the_names_that_it_leaves_in_ipython(
     found: dict[str, tuple[Any, Any]], name: str
 ) -> None:
-    """With the same values, and nothing is left out."""
+    """The values are the same, and every line runs."""
     (there, _), (here, not_run) = found[name]
     assert here == there
     assert not_run == []
@@ -282,7 +282,7 @@ def test_a_notebook_leaves_the_names_that_it_leaves_in_ipython(
 
 @pytest.mark.parametrize("name", NOTED)
 def test_what_is_not_run_here_is_noted(found: dict[str, tuple[Any, Any]], name: str) -> None:
-    """And the rest of the notebook leaves what it leaves in IPython."""
+    """The rest of the notebook has the same effect as in IPython."""
     (there, _), (here, not_run) = found[name]
     assert not_run
     assert here.get("x") == there.get("x", here.get("x"))
@@ -290,7 +290,7 @@ def test_what_is_not_run_here_is_noted(found: dict[str, tuple[Any, Any]], name: 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_format_is_read(found: dict[str, tuple[Any, Any]], name: str) -> None:
-    """With the metadata that each platform writes."""
+    """The notebooks have the metadata that each platform writes."""
     (there, _), (here, not_run) = found[name]
     assert here == there
     assert here["y"] == "1"

@@ -1,4 +1,4 @@
-"""A class of sixty, each of whom hands in another way: every row of the sheet has its person."""
+"""A class of sixty that hands in work in many forms: each row of the sheet has its own person."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """A person of the class; `points` are what the adapters that they hand in are worth."""
+    """A student; `points` is the worth of the adapters that the student hands in."""
 
     number: int
     name: str
@@ -49,7 +49,7 @@ class Student:
 
 
 def code(points: int) -> bytes:
-    """Returns adapters that are worth so many points."""
+    """Returns adapters that are worth that number of points."""
     return f"# {points}\ndef run_softmax(in_features, dim): ...\n".encode()
 
 
@@ -74,13 +74,13 @@ def tarred(files: Mapping[str, bytes]) -> bytes:
 
 
 def notebook(points: int) -> bytes:
-    """Returns a notebook whose only cell is the adapters."""
+    """Returns a notebook whose only cell holds the adapters."""
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     cells = [cell | {"source": code(points).decode()}]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
-# The files that a student hands in, by the way in which they do.
+# The forms in which students hand in files.
 WAYS: Mapping[str, Callable[[int], Files]] = {
     "a file": lambda p: {"adapters.py": code(p)},
     "a zip": lambda p: {"hw.zip": zipped({"adapters.py": code(p)})},
@@ -99,12 +99,12 @@ WAYS: Mapping[str, Callable[[int], Files]] = {
     },
     "a report beside it": lambda p: {"adapters.py": code(p), "report.pdf": b"%PDF-1.4"},
 }
-# Two people called alike, and names as people have them.
+# Real names, two of them equal.
 NAMES = ("Zoë O'Neil", "Nguyễn Thị Ánh", "王小明", "Jane Doe", "Jane Doe", "Émile van der Berg")
 
 
 def sixty() -> list[tuple[Student, Files]]:
-    """Returns each student with what they hand in."""
+    """Returns the students with their files."""
     found = []
     for at in range(60):
         name = NAMES[at // 12] if at % 12 == at // 12 else f"Student {chr(65 + at % 26)}x{at}"
@@ -175,7 +175,7 @@ def classroom() -> Files:
 def test_each_of_sixty_has_their_points(
     tiny: Path, tmp_path: Path, platform: Callable[[], Files]
 ) -> None:
-    """Nobody has another person's, nobody is lost, and nothing is left to decide."""
+    """Each student gets exactly their own points, and no submission stays undecided."""
     folder = laid_out(tmp_path / "hw", platform())
     found = batch(tiny, [folder], tmp_path / "out", [student.person for student, _ in CLASS])
     assert (found.unsure, found.absentees) == ((), ())

@@ -1,4 +1,4 @@
-"""The name of a grade stays its people's, whoever comes under it later."""
+"""A grade's name stays with the same people, even if others later hand in under that name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def an_entry(name: str, *authors: Author, content: str = "new", **fields: object
 
 
 def kept(*entries: Entry, graded: dict[str, GradedBefore], **found: object) -> Discovery:
-    """What becomes of a class; the digest of a submission is its path's name."""
+    """Returns the class after the comparison with old grades; a path's name is its digest."""
     return keep_graded(Discovery(entries, **found), graded, lambda entry: entry.path.name)
 
 
@@ -35,7 +35,7 @@ def before(*authors: Author) -> GradedBefore:
 
 @pytest.mark.parametrize("content", ["new", "old"])
 def test_another_persons_submission_gets_another_name(content: str) -> None:
-    """Also where it is a copy of the first to the last byte."""
+    """This holds even for an exact copy of the first submission."""
     found = kept(an_entry("s_1", MALLORY, content=content), graded={"s_1": before(ALICE)})
     (entry,) = found.entries
     assert (entry.name, found.kept) == ("s_1-2", ("s_1",))
@@ -45,7 +45,7 @@ def test_another_persons_submission_gets_another_name(content: str) -> None:
 
 
 def test_a_third_batch_finds_each_where_the_second_left_it() -> None:
-    """Nobody is graded anew, and names do not count on."""
+    """Nobody is graded again, and names do not change further."""
     graded = {"s_1": before(ALICE), "s_1-2": before(MALLORY)}
     found = kept(an_entry("s_1", MALLORY), graded=graded)
     assert [entry.name for entry in found.entries] == ["s_1-2"]
@@ -53,21 +53,21 @@ def test_a_third_batch_finds_each_where_the_second_left_it() -> None:
 
 
 def test_a_name_that_a_third_person_has_is_not_given_away() -> None:
-    """Neither one of the class nor one of a grade."""
+    """The new name is neither in the class nor among the old grades."""
     graded = {"s_1": before(ALICE), "s_1-2": before(BOB)}
     found = kept(an_entry("s_1", MALLORY), an_entry("s_1-3", BOB), graded=graded)
     assert [entry.name for entry in found.entries] == ["s_1-4", "s_1-3"]
 
 
 def test_who_has_a_submission_of_their_own_needs_no_old_grade() -> None:
-    """The platform numbered them anew, and each is graded by what is there now."""
+    """If the platform renumbers submissions, each is graded by its current files."""
     found = kept(an_entry("s_1", MALLORY), an_entry("s_2", ALICE), graded={"s_1": before(ALICE)})
     assert [entry.name for entry in found.entries] == ["s_1-2", "s_2"]
     assert found.kept == ()
 
 
 def test_whose_grade_is_kept_is_no_absentee() -> None:
-    """They handed in, if not this time."""
+    """Alice handed in before, although not this time."""
     found = kept(an_entry("s_1", MALLORY), graded={"s_1": before(ALICE)}, absentees=(ALICE, BOB))
     assert found.absentees == (BOB,)
 
@@ -87,14 +87,14 @@ def test_whose_grade_is_kept_is_no_absentee() -> None:
     ],
 )
 def test_the_same_people_hand_in_again(first: tuple[Author, ...], now: tuple[Author, ...]) -> None:
-    """Under a new name or address, in another group, known by more or by less."""
+    """They have a new name, address or group, or more or fewer identifiers."""
     found = kept(an_entry("hw-x-1", *now), graded={"hw-x-1": before(*first)})
     assert [entry.name for entry in found.entries] == ["hw-x-1"]
     assert (found.kept, found.unsure) == ((), ())
 
 
 def test_a_corrected_roster_moves_a_grade_whose_content_is_the_same() -> None:
-    """Nobody handed anything in: the instructor says whose it always was."""
+    """The files are unchanged: the instructor corrected the author's name."""
     graded = {"ali": before(ALICE)}
     corrected = an_entry("ali", BOB, content="old", named_only=True)
     assert kept(corrected, graded=graded).entries == (corrected,)
@@ -103,7 +103,7 @@ def test_a_corrected_roster_moves_a_grade_whose_content_is_the_same() -> None:
 
 
 def test_what_a_name_alone_gives_to_somebody_with_a_grade_is_unsure() -> None:
-    """In a batch later it still is."""
+    """A later batch still marks the submission as unsure."""
     alice = an_entry("alice", ALICE, named_only=True)
     other = an_entry("alice-doe", ALICE, named_only=True)
     first = kept(alice, other, graded={"alice": before(ALICE)})
@@ -117,7 +117,7 @@ TWO: tuple[Members, Members] = ({"alice/adapters.py": 10}, {"alice/adapters.py":
 
 
 def test_a_folder_before_another_does_not_take_its_names(tiny: Path, tmp_path: Path) -> None:
-    """Submissions of one name are numbered by their place, but for those that have a grade."""
+    """Equal names are numbered by position, but graded submissions keep their names."""
     mine, other = (laid_out(tmp_path / name, files) for name, files in zip("ba", TWO, strict=True))
     batch(tiny, [mine], tmp_path / "out")
     batch(tiny, [other, mine], tmp_path / "out")
@@ -126,7 +126,7 @@ def test_a_folder_before_another_does_not_take_its_names(tiny: Path, tmp_path: P
 
 
 def test_the_store_keeps_who_was_graded_and_when(tiny: Path, tmp_path: Path) -> None:
-    """The grade with its people, and those who came beside it with the reason."""
+    """The old grade keeps its authors; the newcomer is stored with the reason."""
 
     def export(name: str, sid: str, points: int) -> Members:
         people = f"submission_1:\n  :submitters:\n  - :name: {name}\n    :sid: '{sid}'\n"

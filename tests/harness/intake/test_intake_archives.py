@@ -1,4 +1,4 @@
-"""Taking in archives: honest ones of every kind, and those that want to do harm."""
+"""Intake of archives: honest ones of every kind, and hostile ones."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def copied(submission: Submission) -> set[str]:
 @pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
 @pytest.mark.parametrize("top", ["", "./", "alice-main/", "hw/alice-main/"])
 def test_archives_of_every_kind_are_unpacked(tmp_path: Path, kind: str, top: str) -> None:
-    """A folder that holds everything is the root, as deep as it lies."""
+    """The folder that holds everything becomes the root, however deep it is."""
     path = tmp_path / f"alice.{kind}"
     members = {f"{top}adapters.py": ADAPTERS, f"{top}assignment/attention.py": b"x = 1\n"}
     if kind == "zip":
@@ -81,13 +81,13 @@ def test_archives_of_every_kind_are_unpacked(tmp_path: Path, kind: str, top: str
 
 
 def test_a_tar_that_is_called_zip_is_read(tmp_path: Path) -> None:
-    """What a file is shows in its bytes."""
+    """The file's bytes decide its format, not its suffix."""
     a_tar(tmp_path / "alice.zip", ("adapters.py", ADAPTERS), mode="w:gz")
     assert copied(taken(tmp_path / "alice.zip")) == {"adapters.py"}
 
 
 def test_compressed_streams_laid_end_to_end_are_one(tmp_path: Path) -> None:
-    """Parallel compressors write them so."""
+    """Parallel compressors write such files."""
     plain = a_tar(tmp_path / "plain.tar", ("adapters.py", ADAPTERS)).read_bytes()
     halves = bz2.compress(plain[:700]) + bz2.compress(plain[700:])
     (tmp_path / "alice.tar.bz2").write_bytes(halves)
@@ -95,13 +95,13 @@ def test_compressed_streams_laid_end_to_end_are_one(tmp_path: Path) -> None:
 
 
 def test_zips_from_windows_have_folders(tmp_path: Path) -> None:
-    """Some programs there separate folders by backslashes."""
+    """Some Windows programs separate folders by backslashes."""
     a_zip(tmp_path / "a.zip", {"hw\\adapters.py": ADAPTERS, "hw\\pkg\\": b"", "hw\\pkg\\a.py": b""})
     assert copied(taken(tmp_path / "a.zip")) == {"adapters.py", "pkg/a.py"}
 
 
 def test_names_that_are_no_utf8_do_not_matter(tmp_path: Path) -> None:
-    """Neither in a tar's bytes nor in a zip that forgets to say that it is UTF-8."""
+    """A tar may hold any bytes, and a zip may not mark its names as UTF-8."""
     path = a_tar(tmp_path / "a.tar", ("adapters.py", ADAPTERS), ("caf\udce9.py", b""))
     assert "caf\udce9.py" in copied(taken(path))
     content = a_zip(tmp_path / "x.zip", {"adapters.py": ADAPTERS, "xx.py": b""}).read_bytes()
@@ -116,7 +116,7 @@ def test_names_that_are_no_utf8_do_not_matter(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("kind", ["zip", "tar"])
 def test_a_member_that_leads_out_refuses_the_archive(tmp_path: Path, kind: str, name: str) -> None:
-    """And is named."""
+    """The message names the member."""
     if kind == "zip":
         path = a_zip(tmp_path / "a.zip", {"adapters.py": ADAPTERS, name: b"x"})
     else:
@@ -128,7 +128,7 @@ def test_a_member_that_leads_out_refuses_the_archive(tmp_path: Path, kind: str, 
 
 
 def test_links_and_devices_in_a_tar_are_left_out(tmp_path: Path) -> None:
-    """Then nothing can be written through a link, or read through one."""
+    """Otherwise files could be written or read through a link."""
     special = []
     for name, kind, target in (
         ("soft", tarfile.SYMTYPE, "/etc"),
@@ -147,7 +147,7 @@ def test_links_and_devices_in_a_tar_are_left_out(tmp_path: Path) -> None:
 
 
 def test_links_in_a_zip_are_left_out(tmp_path: Path) -> None:
-    """A zip made on Unix may hold them, as files that say where they lead."""
+    """A zip made on Unix may store a link as a file that holds its target."""
     link = zipfile.ZipInfo("link.py")
     link.create_system, link.external_attr = 3, 0o120777 << 16
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
@@ -161,7 +161,7 @@ def test_links_in_a_zip_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("kind", ["zip", "tar"])
 def test_of_two_members_of_one_name_the_last_counts(tmp_path: Path, kind: str) -> None:
-    """As it does for the programs that students unpack with."""
+    """Students' unpacking programs do the same."""
     members = [("adapters.py", ADAPTERS), ("A.py", b"1"), ("a.py", b"2"), ("A.py", b"3")]
     path = tmp_path / f"a.{kind}"
     if kind == "tar":
@@ -178,7 +178,7 @@ def test_of_two_members_of_one_name_the_last_counts(tmp_path: Path, kind: str) -
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])
 def test_a_file_and_a_folder_of_one_name_do_no_harm(tmp_path: Path, kind: str) -> None:
-    """One of them cannot be written, and that is said."""
+    """One of them cannot be written, and a note says so."""
     members = {"adapters.py": ADAPTERS, "a": b"", "a/b.py": b"x", "long" * 70: b"", "b/": b""}
     path = tmp_path / f"a.{kind}"
     submission = taken(a_zip(path, members) if kind == "zip" else a_tar(path, *members.items()))
@@ -187,7 +187,7 @@ def test_a_file_and_a_folder_of_one_name_do_no_harm(tmp_path: Path, kind: str) -
 
 
 def test_large_and_unwanted_members_of_a_zip_are_never_unpacked(tmp_path: Path) -> None:
-    """A forgotten environment or data set does not cost the submission, nor the grader's time."""
+    """A forgotten environment or data set costs neither the submission nor the grader's time."""
     members = {
         "hw/adapters.py": ADAPTERS,
         "hw/data.bin": bytes(50_000_000),
@@ -214,18 +214,18 @@ def bomb(size: int) -> bytes:
 def test_a_bomb_stops_early_and_takes_no_memory(
     tmp_path: Path, compress: Callable[[bytes], bytes]
 ) -> None:
-    """A hundred kilobytes that unpack to sixty megabytes here, to terabytes from an enemy."""
+    """A hundred kilobytes unpack to 60 MB here; a hostile file could reach terabytes."""
     (tmp_path / "a.tar.gz").write_bytes(compress(bomb(60_000_000)))
     tracemalloc.start()
     with pytest.raises(Unreadable, match=r"unpacks to more than 2\.9 MB"):
         taken(tmp_path / "a.tar.gz")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 16_000_000  # of which eight are the dictionary of xz
+    assert peak < 16_000_000  # xz's dictionary needs eight of these megabytes
 
 
 def test_a_zip_that_claims_less_than_it_holds_is_refused(tmp_path: Path) -> None:
-    """It is what a zip unpacks to that counts; reading stops at the claim."""
+    """The real size counts, and reading stops at the claimed one."""
     path = a_zip(tmp_path / "a.zip", {"adapters.py": ADAPTERS, "zeros.bin": bytes(5_000_000)})
     content = path.read_bytes().replace(struct.pack("<L", 5_000_000), struct.pack("<L", 50))
     path.write_bytes(content)
@@ -235,7 +235,7 @@ def test_a_zip_that_claims_less_than_it_holds_is_refused(tmp_path: Path) -> None
 
 
 def test_many_members_beyond_the_total_are_left_out(tmp_path: Path) -> None:
-    """Each small enough, together too much."""
+    """Each member is small enough, but their sum is too large."""
     members = {f"{number}.bin": bytes(90_000) for number in range(9)}
     submission = taken(a_zip(tmp_path / "a.zip", {"adapters.py": ADAPTERS, **members}))
     assert copied(submission) == {"adapters.py", "0.bin", "1.bin"}
@@ -243,7 +243,7 @@ def test_many_members_beyond_the_total_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])
 def test_too_many_members_are_refused(tmp_path: Path, kind: str) -> None:
-    """Even empty files take time and room."""
+    """Even empty files take time and space."""
     members = {"adapters.py": ADAPTERS, **{f"{number}.txt": b"" for number in range(60)}}
     path = tmp_path / f"a.{kind}"
     a_zip(path, members) if kind == "zip" else a_tar(path, *members.items())
@@ -252,14 +252,14 @@ def test_too_many_members_are_refused(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_table_of_contents_that_is_too_long_is_not_even_read(tmp_path: Path) -> None:
-    """`zipfile` makes an object of each line of it, before anybody could count them."""
+    """`zipfile` creates an object for each entry before anyone can count them."""
     path = a_zip(tmp_path / "a.zip", {f"{number:0200}.txt": b"" for number in range(3000)})
     with pytest.raises(Unreadable, match="too many files"):
         taken(path)
 
 
 def test_a_member_whose_description_never_ends_is_refused(tmp_path: Path) -> None:
-    """tarfile reads a member's extended header into memory, however long it says it is."""
+    """`tarfile` reads a member's extended header into memory, whatever its claimed length."""
     header = tarfile.TarInfo("x")
     header.type, header.size = tarfile.XHDTYPE, 2_500_000
     with gzip.open(tmp_path / "a.tar.gz", "wb") as file:
@@ -269,7 +269,7 @@ def test_a_member_whose_description_never_ends_is_refused(tmp_path: Path) -> Non
 
 
 def test_a_sparse_member_is_refused(tmp_path: Path) -> None:
-    """A few bytes that say that they stand for terabytes of zeros."""
+    """A few bytes may stand for terabytes of zeros."""
     info = tarfile.TarInfo("sparse.bin")
     info.pax_headers = {"GNU.sparse.map": "0,1", "GNU.sparse.size": str(1 << 50)}
     with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as archive:
@@ -279,7 +279,7 @@ def test_a_sparse_member_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_encrypted_zip_says_so(tmp_path: Path) -> None:
-    """Only the flag is set here: nothing is read before it is looked at."""
+    """The flag is checked before any content, so the test sets only the flag."""
     path = a_zip(tmp_path / "a.zip", {"adapters.py": ADAPTERS})
     content = bytearray(path.read_bytes())
     content[6] |= 1
@@ -291,7 +291,7 @@ def test_an_encrypted_zip_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_unusual_compression_in_a_zip_is_refused(tmp_path: Path, method: int) -> None:
-    """`zipfile` unpacks a piece of these without any bound."""
+    """`zipfile` unpacks blocks of these methods without a size limit."""
     path = a_zip(tmp_path / "a.zip", {"adapters.py": ADAPTERS}, method)
     with pytest.raises(Unreadable, match="unusual way"):
         taken(path)
@@ -311,7 +311,7 @@ def test_unusual_compression_in_a_zip_is_refused(tmp_path: Path, method: int) ->
     ids=["empty", "zip", "text", "gzip", "rar", "7z", "large"],
 )
 def test_what_is_no_archive_is_unreadable(tmp_path: Path, content: bytes, reason: str) -> None:
-    """With a sentence that says what it is instead."""
+    """One sentence says what the file is instead."""
     (tmp_path / "alice.zip").write_bytes(content)
     with pytest.raises(Unreadable, match=reason) as caught:
         taken(tmp_path / "alice.zip")
@@ -320,7 +320,7 @@ def test_what_is_no_archive_is_unreadable(tmp_path: Path, content: bytes, reason
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz", "tar.xz", "tar"])
 def test_an_archive_damaged_anywhere_is_read_or_refused(tmp_path: Path, kind: str) -> None:
-    """Cut off at any place, or with any byte changed: never another kind of exception."""
+    """Damage at any byte raises `Unreadable`, never another exception."""
     path = tmp_path / f"whole.{kind}"
     members = {"adapters.py": ADAPTERS, "x.py": b"x = 1\n"}
     mode = "w" if kind == "tar" else f"w:{kind[4:]}"
@@ -338,6 +338,6 @@ def test_an_archive_damaged_anywhere_is_read_or_refused(tmp_path: Path, kind: st
 
 
 def test_an_empty_archive_is_unreadable(tmp_path: Path) -> None:
-    """As an empty folder is."""
+    """An empty folder is unreadable too."""
     with pytest.raises(Unreadable, match="empty"):
         taken(a_zip(tmp_path / "a.zip", {}))

@@ -1,4 +1,4 @@
-"""Files as browsers, platforms and people changed them are read as their authors wrote them."""
+"""Files that browsers, platforms or people renamed are read as their authors wrote them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def a_zip(files: dict[str, str | bytes]) -> bytes:
 def test_a_file_is_read_under_the_name_that_it_had(
     tmp_path: Path, name: str, content: str, is_in_folder: bool
 ) -> None:
-    """Browsers add what the platform says of the file; some systems know no small letters."""
+    """Browsers append a suffix, and some systems write suffixes in capitals."""
     submissions = tmp_path / "class"
     folder = submissions / "alice" if is_in_folder else submissions
     folder.mkdir(parents=True)
@@ -68,7 +68,7 @@ def test_a_file_is_read_under_the_name_that_it_had(
 
 
 def test_other_names_stay_as_they_are(tmp_path: Path) -> None:
-    """A program finds what it opens under the name that it opens."""
+    """A program opens its files by their names."""
     (tmp_path / "alice").mkdir()
     (tmp_path / "alice" / "adapters.py").write_text(CODE)
     (tmp_path / "alice" / "prompt.py.txt").write_text("text\n")
@@ -80,7 +80,7 @@ def test_other_names_stay_as_they_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_an_archive_in_an_archive_is_opened(tmp_path: Path, depth: int) -> None:
-    """As one in a folder is."""
+    """An archive alone in a folder is opened too."""
     content = a_zip({"hw1/adapters.py": CODE})
     for _ in range(depth):
         content = a_zip({"hw1.zip": content, "__MACOSX/._hw1.zip": b"0"})
@@ -90,7 +90,7 @@ def test_an_archive_in_an_archive_is_opened(tmp_path: Path, depth: int) -> None:
 
 
 def test_archives_in_archives_have_an_end(tmp_path: Path) -> None:
-    """Each level is bounded, and so is their number."""
+    """Each level has its limits, and so has the number of levels."""
     content = a_zip({"adapters.py": CODE})
     for _ in range(9):
         content = a_zip({"hw1.zip": content})
@@ -101,7 +101,7 @@ def test_archives_in_archives_have_an_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["doejane_7_text.html", "Jane Doe_7_assignsubmission_onlinetext"])
 def test_code_that_was_typed_into_a_platform_is_code(tmp_path: Path, name: str) -> None:
-    """Canvas and Moodle keep it as the page of an editor."""
+    """Canvas and Moodle store the text as the HTML of an editor."""
     page = "<p>def run_x(a, b):<br>&nbsp; &nbsp; return a &lt; b</p>"
     if name.endswith(".html"):
         (tmp_path / name).write_text(
@@ -130,7 +130,7 @@ def test_code_that_was_typed_into_a_platform_is_code(tmp_path: Path, name: str) 
 def test_typed_text_without_code_says_what_to_do(
     tmp_path: Path, name: str, page: str, said: str
 ) -> None:
-    """Nothing in it can be graded, and nobody follows an address."""
+    """Such text cannot be graded, and the grader follows no web address."""
     (tmp_path / name).write_text(page)
     (entry,) = discover([tmp_path]).entries
     (tmp_path / "into").mkdir()
@@ -139,7 +139,7 @@ def test_typed_text_without_code_says_what_to_do(
 
 
 def test_preformatted_text_keeps_its_spaces() -> None:
-    """Editors for code write it so."""
+    """Editors for code write `<pre>` elements."""
     assert typed_text("<pre><code>if a:\n    b()\n</code></pre>") == "if a:\n    b()\n"
 
 
@@ -156,7 +156,7 @@ def test_preformatted_text_keeps_its_spaces() -> None:
 def test_every_folder_above_the_adapters_is_looked_through_for_imports(
     tmp_path: Path, files: list[str], adapters: str, paths: str, is_archive: bool
 ) -> None:
-    """Up to the submission's own, and the nearest first."""
+    """The search goes up to the submission's root, and the nearest folder comes first."""
     content: dict[str, str | bytes] = {
         name: "from mylm.a import f\ndef run_x(): ...\n" if "adapters" in name else ""
         for name in files

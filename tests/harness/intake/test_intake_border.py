@@ -1,4 +1,4 @@
-"""The border of the intake: what strangers wrote makes them unreadable, and nothing else."""
+"""Errors at intake: a submission's content makes only that submission unreadable."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def folder(tmp_path):
 def test_whatever_goes_wrong_with_what_was_handed_in_makes_it_unreadable(
     folder, tmp_path, monkeypatch, problem
 ):
-    """Nobody can foresee everything that a stranger writes; it is nobody else's fault."""
+    """Nobody can foresee all content, so any exception counts against the submission."""
     monkeypatch.setattr("grader.intake.programs.source_facts.read_facts", _raising(problem))
     with pytest.raises(Unreadable, match="it holds something that the grader cannot read") as said:
         taken_in(folder, tmp_path)
@@ -63,7 +63,7 @@ def test_what_goes_wrong_with_this_machine_is_nobodys_fault(folder, tmp_path, mo
 
 
 def test_a_notebook_beside_which_every_name_is_taken_is_unreadable(tmp_path):
-    """The module that runs its cells has to be called something."""
+    """The module that runs the cells needs a free file name."""
     folder = tmp_path / "handed-in"
     folder.mkdir()
     cell = {"cell_type": "code", "source": "def run_softmax(in_features, dim): ...",
@@ -78,7 +78,7 @@ def test_a_notebook_beside_which_every_name_is_taken_is_unreadable(tmp_path):
 
 
 def test_what_nobody_can_read_has_a_hash(folder, monkeypatch):
-    """Hashes are made where one exception would end the whole batch."""
+    """An exception while hashing would end the whole batch."""
     known = fingerprint(Entry("alice", folder))
     module = sys.modules["grader.intake.handed_in"]
     monkeypatch.setattr(module, "survey", _raising(RecursionError()))
@@ -96,7 +96,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, len(facts.imp
 
 @pytest.mark.process
 def test_long_names_take_no_memory():
-    """`from m import a, b, …` would say the name of `m` again and again."""
+    """`from m import a, b, …` must not repeat the name of `m` for each import."""
     names = ", ".join(f"a{number}" for number in range(15_000))
     source = f"from {'m' * 100_000} import {names}\nimport torch.nn\n".encode()
     bound = (resource.RLIMIT_DATA, (1 << 30, 1 << 30))
@@ -113,7 +113,7 @@ def test_long_names_take_no_memory():
 
 
 def test_names_with_more_digits_than_a_number_may_have_are_put_in_order():
-    """A zip's names can be long, and they are the first thing that is looked at."""
+    """A zip may hold such names, and sorting comes before any other check."""
     names = ["a" + "9" * 5000, "a10", "a2", "b", "a02", "a" + "9" * 4999]
     assert sorted(names, key=lambda name: (natural_order(name), name)) == [
         "a02", "a2", "a10", "a" + "9" * 4999, "a" + "9" * 5000, "b"

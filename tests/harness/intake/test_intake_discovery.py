@@ -1,4 +1,4 @@
-"""Which submissions there are in what an instructor points at."""
+"""Discovery: which submissions the instructor's paths hold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def a_folder(folder: Path, name: str = "adapters.py") -> Path:
 
 
 def test_folders_archives_notebooks_and_files_are_submissions(tmp_path: Path) -> None:
-    """Every form in which a class hands in, named without its suffix."""
+    """Each is named after its file, without the suffix."""
     a_folder(tmp_path / "alice")
     for name in (
         "bob.zip",
@@ -40,7 +40,7 @@ def test_folders_archives_notebooks_and_files_are_submissions(tmp_path: Path) ->
 
 
 def test_what_is_no_submission_is_skipped_with_a_reason(tmp_path: Path) -> None:
-    """Nothing is lost silently; only what the Mac leaves everywhere goes unsaid."""
+    """Nothing is lost silently, except for files that macOS adds everywhere."""
     a_folder(tmp_path / "alice")
     for name in ("README.txt", "grades.csv", ".hidden", ".DS_Store"):
         (tmp_path / name).write_text("x")
@@ -56,7 +56,7 @@ def test_what_is_no_submission_is_skipped_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_names_sort_as_people_count(tmp_path: Path) -> None:
-    """The order of the results is the same wherever they are made."""
+    """The results have the same order on every machine."""
     for name in ("group10", "group2", "Group1", "7", "10"):
         a_folder(tmp_path / name)
     names = [entry.name for entry in discover([tmp_path]).entries]
@@ -64,7 +64,7 @@ def test_names_sort_as_people_count(tmp_path: Path) -> None:
 
 
 def test_equal_names_are_told_apart_and_a_note_says_so(tmp_path: Path) -> None:
-    """A folder beside its own zip, and one name in two classes: all are graded."""
+    """A folder beside its own zip, or the same name in two classes, is graded too."""
     a_folder(tmp_path / "one/alice")
     (tmp_path / "one/alice.zip").write_bytes(b"x")
     a_folder(tmp_path / "one/alice-2")
@@ -85,7 +85,7 @@ def test_equal_names_are_told_apart_and_a_note_says_so(tmp_path: Path) -> None:
 
 
 def test_a_path_given_twice_is_graded_once(tmp_path: Path) -> None:
-    """Shell patterns overlap."""
+    """Shell patterns may overlap."""
     a_folder(tmp_path / "class/alice")
     a_folder(tmp_path / "class/bob")
     found = discover([tmp_path / "class", tmp_path / "class/../class", tmp_path / "class/alice"])
@@ -93,7 +93,7 @@ def test_a_path_given_twice_is_graded_once(tmp_path: Path) -> None:
 
 
 def test_a_path_can_itself_be_a_submission(tmp_path: Path) -> None:
-    """An archive, a file, or a folder with the adapters in it; `--adapters` says where."""
+    """It is an archive, a file, or a folder with adapters at the path in `--adapters`."""
     (tmp_path / "alice.zip").write_bytes(b"x")
     bob = a_folder(tmp_path / "bob")
     carol = a_folder(tmp_path / "carol/tests").parent
@@ -114,7 +114,7 @@ def test_stray_adapters_do_not_swallow_a_class(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", ["missing", "empty", "only a README", "a FIFO", "a CSV"])
 def test_a_path_without_submissions_is_one_sentence(tmp_path: Path, case: str) -> None:
-    """A wrong path must not look like a class that scored nothing."""
+    """A wrong path must not look like a class with zero points."""
     path = tmp_path / "class"
     if case == "a FIFO":
         os.mkfifo(path)
@@ -131,7 +131,7 @@ def test_a_path_without_submissions_is_one_sentence(tmp_path: Path, case: str) -
 
 
 def test_names_are_fit_to_print(tmp_path: Path) -> None:
-    """A name may be any bytes: terminals and databases get only what prints."""
+    """A file name may hold any bytes; terminals and databases get printable text."""
     a_folder(Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")))
     a_folder(tmp_path / "red\x1b[31m")
     a_folder(tmp_path / "abc\u202etxt")
@@ -148,7 +148,7 @@ def test_names_are_fit_to_print(tmp_path: Path) -> None:
 def test_special_entries_get_a_row_and_are_never_opened(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Opening a FIFO blocks for ever; a link may lead to another's work."""
+    """Opening a FIFO blocks forever, and a link may lead to another student's work."""
     (tmp_path / "class").mkdir()
     monkeypatch.chdir(tmp_path / "class")  # a socket's path must be short
     if kind == "FIFO":
@@ -164,12 +164,12 @@ def test_special_entries_get_a_row_and_are_never_opened(
 
 
 def test_a_link_that_the_instructor_gives_is_followed(tmp_path: Path) -> None:
-    """The instructor's own paths are trusted; its name is the one that was given."""
+    """The instructor's own paths are trusted, and the submission has the link's name."""
     (tmp_path / "link").symlink_to(a_folder(tmp_path / "alice"))
     assert single(tmp_path / "link") == Entry("link", tmp_path.resolve() / "alice")
 
 
 def test_single_takes_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`grader run .` in a submission."""
+    """A student runs `grader run .` inside a submission."""
     monkeypatch.chdir(a_folder(tmp_path / "alice", "other.py"))
     assert single(Path()).name == "alice"

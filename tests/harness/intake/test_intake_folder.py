@@ -1,4 +1,4 @@
-"""Taking in folders: what is copied, what is left out and said, and what is never touched."""
+"""Intake of folders: which files are copied, left out with a note, or never opened."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def copied(submission: Submission) -> set[str]:
 
 
 def test_a_folder_is_copied_and_found(home: Path) -> None:
-    """Source, data and folders arrive; where the adapters are is known."""
+    """Source, data and folders are copied, and the adapters are found."""
     (home / "assignment").mkdir()
     (home / "assignment/attention.py").write_bytes(b"# caf\xe9: not UTF-8\n")
     (home / "vocabulary.json").write_text("{}")
@@ -65,7 +65,7 @@ def test_a_folder_is_copied_and_found(home: Path) -> None:
 
 
 def test_the_copy_is_readable_for_another_user(home: Path) -> None:
-    """Workers run as somebody else; home's own modes and the umask do not matter."""
+    """Workers run as another user, whatever the file modes and the umask."""
     (home / "data").mkdir()
     (home / "data/private.py").write_text("")
     (home / "data/private.py").chmod(0o700)
@@ -80,7 +80,7 @@ def test_the_copy_is_readable_for_another_user(home: Path) -> None:
 
 
 def test_what_tools_made_is_left_out_without_a_word(home: Path) -> None:
-    """Environments, caches and histories are nobody's submission."""
+    """Environments, caches and histories belong to no submission."""
     for clutter in (
         ".git/config",
         ".venv/lib/x.py",
@@ -105,7 +105,7 @@ def test_what_tools_made_is_left_out_without_a_word(home: Path) -> None:
 
 
 def test_too_much_is_left_out_and_listed(home: Path) -> None:
-    """Size, number and depth have limits; small files come first, and the code before all data."""
+    """Size, number and depth are limited; code comes before data, and small files come first."""
     (home / "checkpoint.pt").write_bytes(b"x" * 101)
     (home / "generated.py").write_bytes(b"#" * 1001)
     for number in range(5):
@@ -130,7 +130,7 @@ def test_a_long_list_of_what_was_left_out_is_cut(home: Path) -> None:
 
 
 def test_more_entries_than_the_limit_stop_the_walk(home: Path) -> None:
-    """A folder of a million empty files costs no more than the limit."""
+    """A folder with a million empty files takes no longer than the limit."""
     (home / "many").mkdir()
     for number in range(60):
         (home / "many" / f"{number}.txt").touch()
@@ -138,7 +138,7 @@ def test_more_entries_than_the_limit_stop_the_walk(home: Path) -> None:
 
 
 def test_more_folders_than_the_limit_are_not_made(home: Path) -> None:
-    """Each has to be made and removed again: 2,000 files could lie in 48,000."""
+    """Each folder must be made and removed: 2,000 files could lie in 48,000 folders."""
     for number in range(8):
         (home / f"{number}/a/b").mkdir(parents=True)
         (home / f"{number}/a/b/data.bin").write_bytes(b"x")
@@ -153,7 +153,7 @@ def test_more_folders_than_the_limit_are_not_made(home: Path) -> None:
 
 
 def test_links_are_not_followed_out(home: Path) -> None:
-    """The grader may read what the student may not: other submissions, answers, passwords."""
+    """The grader can read what a student may not: other submissions, answers, passwords."""
     (home.parent / "secret.py").write_text("secret = 1\n")
     (home.parent / "alice-secret").mkdir()
     (home / "real.py").write_text("x = 1\n")
@@ -172,7 +172,7 @@ def test_links_are_not_followed_out(home: Path) -> None:
 
 
 def test_adapters_that_are_a_link_out_are_named_in_the_reason(home: Path) -> None:
-    """Else 'no adapters.py' would puzzle whoever sees the file lie there."""
+    """ "No adapters.py" alone would puzzle a student who sees that file."""
     (home / "adapters.py").rename(home.parent / "elsewhere.py")
     (home / "adapters.py").symlink_to("../elsewhere.py")
     (home / "model.py").touch()
@@ -183,7 +183,7 @@ def test_adapters_that_are_a_link_out_are_named_in_the_reason(home: Path) -> Non
 def test_fifos_and_sockets_inside_are_never_opened(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Opening a FIFO blocks until somebody writes: a batch would hang."""
+    """Opening a FIFO would block the batch until somebody writes to it."""
     monkeypatch.chdir(home)
     os.mkfifo("pipe.py")
     socket.socket(socket.AF_UNIX).bind("door")
@@ -206,7 +206,7 @@ def test_devices_inside_are_never_opened(home: Path) -> None:
 
 
 def test_a_file_without_permission_is_left_out_and_said(home: Path) -> None:
-    """One unreadable file must not cost the submission."""
+    """One unreadable file must not make the submission unreadable."""
     if os.geteuid() == 0:
         pytest.skip("root may read everything")
     (home / "private.py").touch()
@@ -217,7 +217,7 @@ def test_a_file_without_permission_is_left_out_and_said(home: Path) -> None:
 
 
 def test_file_names_may_be_any_bytes(home: Path) -> None:
-    """Copied under the same bytes, printed as what prints."""
+    """The copy keeps the bytes, and notes escape unprintable ones."""
     (home / os.fsdecode(b"caf\xe9.py")).write_text("x = 1\n")
     (home / os.fsdecode(b"\xe9.pt")).write_bytes(b"x" * 101)
     submission = taken(home)
@@ -228,7 +228,7 @@ def test_file_names_may_be_any_bytes(home: Path) -> None:
 
 @pytest.mark.parametrize("content", ["nothing", "only clutter"])
 def test_an_empty_folder_is_unreadable(home: Path, content: str) -> None:
-    """With a sentence that says so."""
+    """The message says that it is empty."""
     (home / "adapters.py").unlink()
     if content == "only clutter":
         (home / ".git").mkdir()
@@ -237,13 +237,13 @@ def test_an_empty_folder_is_unreadable(home: Path, content: str) -> None:
 
 
 def test_a_submission_that_is_gone_is_unreadable(home: Path) -> None:
-    """Between listing and grading somebody may tidy up."""
+    """Somebody may remove it between listing and grading."""
     with pytest.raises(Unreadable, match="cannot be opened"):
         take_in(Entry("bob", home.parent / "bob"), home.parent / "into")
 
 
 def test_a_full_disk_is_not_the_submissions_fault(home: Path) -> None:
-    """It is the machine's: not graded, and costs nobody points. Here files are limited in size."""
+    """The submission is not graded, and loses no points. A limit on file sizes simulates this."""
     content = ADAPTERS * 100
     (home / "adapters.py").write_text(content)
     with zipfile.ZipFile(home.parent / "alice.zip", "w") as archive:
@@ -267,7 +267,7 @@ def test_adapters_outside_the_submission_are_refused(home: Path) -> None:
 
 
 def test_the_fingerprint_changes_with_what_is_copied(home: Path) -> None:
-    """Resuming regrades what changed, and only that."""
+    """A resumed batch grades exactly the changed submissions again."""
     entry = Entry("alice", home)
     first = fingerprint(entry)
     os.utime(home / "adapters.py", (0, 0))
@@ -283,7 +283,7 @@ def test_the_fingerprint_changes_with_what_is_copied(home: Path) -> None:
 
 
 def test_the_fingerprint_of_what_cannot_be_read_is_a_fingerprint(tmp_path: Path) -> None:
-    """It neither raises nor blocks."""
+    """Hashing neither raises nor blocks."""
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("/etc")
     (tmp_path / "alice.zip").write_bytes(b"x")

@@ -70,7 +70,7 @@ def in_a_zip(folder: Path) -> Path:
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
 def test_an_export_is_graded_once_for_each_group(tmp_path: Path, form: str) -> None:
-    """Submitters may be nobody, may lack a name, an address or a student id."""
+    """A submission may have no submitters, or submitters without name, address or student id."""
     names = ("submission_101", "submission_102", "submission_103")
     folder = an_export(tmp_path / "e/assignment_7_export", METADATA, *names)
     path = {"folder": folder, "zip": in_a_zip(folder)}[form]
@@ -91,7 +91,7 @@ def test_an_export_is_graded_once_for_each_group(tmp_path: Path, form: str) -> N
 
 
 def test_folders_and_metadata_that_do_not_fit_are_said(tmp_path: Path) -> None:
-    """What is there is graded; what is named and is not there is no zero."""
+    """Folders without metadata are graded; a missing folder earns no zero."""
     folder = an_export(tmp_path / "e", METADATA, "submission_101", "submission_999")
     (folder / "notes.txt").write_text("x")
     (folder / "rubric").mkdir()
@@ -129,7 +129,7 @@ submission_6:
 
 
 def test_of_two_submissions_of_one_person_the_latest_counts(tmp_path: Path) -> None:
-    """A group keeps its submission for the others; equal names are not one person."""
+    """The group's submission stays for its other members; equal names are different people."""
     folder = an_export(tmp_path / "e", TWICE, *(f"submission_{n}" for n in range(1, 7)))
     found = discover([folder])
     authors = {entry.name: [author.name for author in entry.authors] for entry in found.entries}
@@ -159,7 +159,7 @@ def test_of_two_submissions_of_one_person_the_latest_counts(tmp_path: Path) -> N
         (b"- a\n- b\n", "no mapping"),
         (b"", "no mapping"),
         (b"submission_1:\n  :results: " + b"[" * 300, "nested more than 200"),
-        (b"submission_1:\n  :results: " + b"[" * 100_000, "nest"),  # newer parsers say so first
+        (b"submission_1:\n  :results: " + b"[" * 100_000, "nest"),  # newer parsers say it first
         (b"".join(b"s%d:\n" % number for number in range(100_001)), "more than 100000"),
         ("submission_1:\n  :submitters:\n" + "  - a\n" * 100_001, "more than 100000"),
     ],
@@ -167,7 +167,7 @@ def test_of_two_submissions_of_one_person_the_latest_counts(tmp_path: Path) -> N
 def test_metadata_that_cannot_be_read_costs_names_and_no_grades(
     tmp_path: Path, metadata: str | bytes, reason: str
 ) -> None:
-    """The submissions are there all the same; the command says what is amiss, and does not hang."""
+    """The submissions are still found, a note gives the reason, and nothing hangs."""
     found = discover([an_export(tmp_path / "e", metadata, "submission_1", "submission_2")])
     assert [(entry.name, entry.authors) for entry in found.entries] == [
         ("submission_1", ()),
@@ -179,7 +179,7 @@ def test_metadata_that_cannot_be_read_costs_names_and_no_grades(
 
 
 def test_no_object_is_made_of_metadata(tmp_path: Path) -> None:
-    """A tag is no command; an alias is a text, and a bomb of them unfolds to nothing."""
+    """Tags run no code, and aliases expand neither to objects nor to a bomb."""
     metadata = f"""\
 submission_1:
   :submitters:
@@ -210,7 +210,7 @@ submission_2:
 
 
 def test_hostile_names_in_metadata_are_texts(tmp_path: Path) -> None:
-    """Students choose their names; nothing of them is a path, markup or a line break."""
+    """Students choose their names: these act as no path, markup or line break."""
     metadata = """\
 ../../etc:
   :submitters: [{":name": x}]
@@ -226,7 +226,7 @@ submission_1:
 
 
 def test_what_is_not_wanted_of_yaml_is_passed_over() -> None:
-    """Results of a whole class may be hundreds of megabytes."""
+    """The results of a whole class may have hundreds of megabytes."""
     content = b"s:\n  :results:\n" + b"  - {a: b, c: [d, e]}\n" * 20_000 + b"  :submitters: []\n"
     assert read_outline(content, {"submitters"}) == {"s": {"submitters": []}}
     with pytest.raises(BadYaml, match="line 1"):

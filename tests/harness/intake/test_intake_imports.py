@@ -1,4 +1,4 @@
-"""Finding the adapters, and importing them as they were imported at home."""
+"""The search for the adapters, and imports as on the student's machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def taken(tmp_path: Path, files: dict[str, str], adapters: str = "adapters.py") 
 
 
 def imported(submission: Submission) -> Any:
-    """What `run_softmax` returns in a fresh interpreter that knows only the submission."""
+    """Returns the result of `run_softmax` in a fresh interpreter with the submission's paths."""
     paths = [str(submission.root / path) for path in submission.import_paths]
     program = (
         f"import sys; sys.path[:0] = {paths!r}\n"
@@ -150,7 +150,7 @@ LAYOUTS = {
 @pytest.mark.process
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_adapters_are_imported_as_at_home(tmp_path: Path, layout: str) -> None:
-    """Whatever is imported there, by whatever name, is found here."""
+    """Every import that works for the student also works here."""
     assert imported(taken(tmp_path, LAYOUTS[layout])) == 7
 
 
@@ -160,7 +160,7 @@ def test_adapters_are_imported_as_at_home(tmp_path: Path, layout: str) -> None:
 def test_adapters_are_found_where_they_are_said_to_be(
     tmp_path: Path, adapters: str, top: str
 ) -> None:
-    """`--adapters` counts from the root, which may be a folder in a folder."""
+    """`--adapters` is relative to the root, which may be a nested folder."""
     files = {f"{top}tests/adapters.py": f"answer = 7\n{RUN}", f"{top}README.md": ""}
     submission = taken(tmp_path, files, adapters)
     assert submission.adapters == "tests/adapters.py"
@@ -168,7 +168,7 @@ def test_adapters_are_found_where_they_are_said_to_be(
 
 
 def test_of_several_the_one_with_most_adapters_is_taken_and_said(tmp_path: Path) -> None:
-    """A stub beside the real one must not count."""
+    """A stub beside the real file must not count."""
     files = {"a/adapters.py": "", "b/adapters.py": f"answer = 7\n{RUN}"}
     submission = taken(tmp_path, files)
     assert submission.adapters == "b/adapters.py"
@@ -185,7 +185,7 @@ def test_of_several_the_one_with_most_adapters_is_taken_and_said(tmp_path: Path)
 def test_no_adapters_is_one_sentence_that_says_what_is_there(
     tmp_path: Path, files: dict[str, str], reason: str
 ) -> None:
-    """So that the student can be told what to hand in."""
+    """The student learns what to hand in."""
     with pytest.raises(Unreadable, match=reason):
         taken(tmp_path, files)
 
@@ -202,7 +202,7 @@ def test_source_that_is_no_python_is_the_workers_to_report(tmp_path: Path, conte
 
 @pytest.mark.process
 def test_a_single_file_becomes_the_adapters(tmp_path: Path) -> None:
-    """Whatever it is called: `random.py` must not stand in for Python's."""
+    """Its name does not matter: `random.py` must not replace Python's module."""
     (tmp_path / "random.py").write_text(f"answer = 7\n{RUN}")
     (tmp_path / "into").mkdir()
     submission = take_in(Entry("random", tmp_path / "random.py"), tmp_path / "into", "a/b.py")
@@ -229,5 +229,5 @@ def test_a_single_file_becomes_the_adapters(tmp_path: Path) -> None:
 def test_the_name_of_an_installed_package_is_read_and_never_run(
     tmp_path: Path, files: dict[str, str], distribution: tuple[str, str] | None
 ) -> None:
-    """`importlib.metadata` shall find what pip had installed at home."""
+    """`importlib.metadata` must find the package that pip installed at home."""
     assert taken(tmp_path, {"adapters.py": "", **files}).distribution == distribution

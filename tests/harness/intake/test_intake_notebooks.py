@@ -1,4 +1,4 @@
-"""Taking in notebooks: their cells run in order, and each keeps its own lines."""
+"""Intake of notebooks: cells run in order, and each keeps its own line numbers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run(submission: Submission, program: str) -> subprocess.CompletedProcess[str
 
 
 def test_an_error_in_a_cell_does_not_hide_later_ones(tmp_path: Path) -> None:
-    """As in a notebook, where one goes on to the next cell; the error is kept with its cell."""
+    """Later cells run, as in a notebook, and each error is kept with its cell."""
     path = a_notebook(
         tmp_path / "my work.ipynb",
         "x = 1\n",
@@ -80,7 +80,7 @@ def test_an_error_in_a_cell_does_not_hide_later_ones(tmp_path: Path) -> None:
 
 
 def test_cells_keep_their_own_lines(tmp_path: Path) -> None:
-    """Tracebacks and `inspect` say the cell and the line in it, and show the source."""
+    """Tracebacks and `inspect` show the cell, its line and the source."""
     path = a_notebook(
         tmp_path / "work.ipynb",
         "x = 1\n",
@@ -95,7 +95,7 @@ def test_cells_keep_their_own_lines(tmp_path: Path) -> None:
 
 
 def test_magics_and_shell_lines_are_skipped(tmp_path: Path) -> None:
-    """In every form that students use, and nowhere where they are Python."""
+    """Every form that students use is recognised, but not `%` and `!` in Python code."""
     path = a_notebook(
         tmp_path / "work.ipynb",
         "%load_ext autoreload\n!pip install \\\n   einops\nfiles = !ls\ntorch.nn?\n?torch\na = 1\n",
@@ -111,7 +111,7 @@ def test_magics_and_shell_lines_are_skipped(tmp_path: Path) -> None:
 
 
 def test_a_future_import_holds_for_later_cells(tmp_path: Path) -> None:
-    """As it does in a notebook."""
+    """The same is true in a notebook."""
     path = a_notebook(
         tmp_path / "work.ipynb",
         "from __future__ import annotations\n",
@@ -121,7 +121,7 @@ def test_a_future_import_holds_for_later_cells(tmp_path: Path) -> None:
 
 
 def test_a_notebook_with_nothing_left_fails_with_its_first_error(tmp_path: Path) -> None:
-    """Else every exercise would be missing, and nobody would know why."""
+    """Otherwise every exercise would be missing without a reason."""
     path = a_notebook(tmp_path / "work.ipynb", "import no_such_package\n", "def run_x(:\n")
     done = run(taken(path, tmp_path / "into"), "")
     assert done.returncode == 1
@@ -129,7 +129,7 @@ def test_a_notebook_with_nothing_left_fails_with_its_first_error(tmp_path: Path)
 
 
 def test_a_folder_with_one_notebook_of_adapters_needs_no_adapters_file(tmp_path: Path) -> None:
-    """Also where a module beside it is called as the notebook is."""
+    """A module beside it may have the notebook's name."""
     home = tmp_path / "alice"
     a_notebook(
         home / "attention.ipynb", "from attention import answer", "def run_x(): return answer"
@@ -142,7 +142,7 @@ def test_a_folder_with_one_notebook_of_adapters_needs_no_adapters_file(tmp_path:
 
 
 def test_two_notebooks_of_adapters_need_a_choice(tmp_path: Path) -> None:
-    """The grader does not guess which of them counts; `--adapters` may name one."""
+    """The grader does not guess which one counts; `--adapters` may name it."""
     home = tmp_path / "alice"
     a_notebook(home / "a.ipynb", "def run_x(): return 1")
     a_notebook(home / "b.ipynb", "def run_x(): return 2")
@@ -172,7 +172,7 @@ def test_two_notebooks_of_adapters_need_a_choice(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_notebook_is_unreadable(tmp_path: Path, content: str, reason: str) -> None:
-    """Whatever the JSON is."""
+    """The content may be any JSON, or none."""
     (tmp_path / "work.ipynb").write_text(content)
     with pytest.raises(Unreadable, match=reason):
         taken(tmp_path / "work.ipynb", tmp_path / "into")
@@ -199,7 +199,7 @@ UNNUMBERED = {"cells": [CODE | {"source": "run_x = lambda: 7"}], "metadata": 3}
 def test_notebooks_of_every_version_are_read(
     tmp_path: Path, document: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Also without outputs or metadata, and without a word of what is amiss in them."""
+    """Outputs and metadata may be absent, and no warning is printed."""
     (tmp_path / "work.ipynb").write_text(json.dumps(document))
     submission = taken(tmp_path / "work.ipynb", tmp_path / "into")
     assert run(submission, "print(module.run_x())").stdout == "7\n"
@@ -207,7 +207,7 @@ def test_notebooks_of_every_version_are_read(
 
 
 def test_what_exists_only_in_notebooks_stops_no_cell(tmp_path: Path) -> None:
-    """Colab's and IPython's own modules do nothing here; code can tell that it is not in Colab."""
+    """Modules of Colab and IPython do nothing here, and code can tell that it is not in Colab."""
     path = a_notebook(
         tmp_path / "work.ipynb",
         "from google.colab import drive, files\ndrive.mount('/content/drive')\nimport math\n",
@@ -223,7 +223,7 @@ def test_what_exists_only_in_notebooks_stops_no_cell(tmp_path: Path) -> None:
 
 
 def test_colabs_modules_are_not_there_before_they_are_asked_for(tmp_path: Path) -> None:
-    """`'google.colab' in sys.modules` is how many notebooks find out where they are."""
+    """Many notebooks look for `'google.colab' in sys.modules`."""
     path = a_notebook(
         tmp_path / "work.ipynb",
         "import sys\nIN_COLAB = 'google.colab' in sys.modules\ndef run_x(): return IN_COLAB\n",
@@ -249,7 +249,7 @@ def test_colabs_modules_are_not_there_before_they_are_asked_for(tmp_path: Path) 
 def test_an_adapter_whose_cell_failed_says_why_it_is_not_there(
     tmp_path: Path, cell: str, said: str
 ) -> None:
-    """Else it would be missing, as if it had never been written."""
+    """Otherwise the adapter would count as not written."""
     path = a_notebook(tmp_path / "work.ipynb", "def run_x(): return 1\n", cell)
     done = run(taken(path, tmp_path / "into"), "print(module.run_x()); module.run_y(1)")
     assert done.stdout == "1\n"
@@ -259,7 +259,7 @@ def test_an_adapter_whose_cell_failed_says_why_it_is_not_there(
 
 @pytest.mark.unit
 def test_too_many_cells_are_refused(tmp_path: Path) -> None:
-    """Each would be a file."""
+    """Each cell becomes a file."""
     path = a_notebook(tmp_path / "work.ipynb", *["x = 1"] * 11)
     (tmp_path / "into").mkdir()
     limits = CopyLimits(source=FileAllowance(10, 1000, 1000))

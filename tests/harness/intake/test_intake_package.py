@@ -1,4 +1,4 @@
-"""What travels to another machine is taken in there as it would have been here."""
+"""A submission sent to another machine is taken in there exactly as it would be here."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def nothing(place: Path) -> Entry:
 
 
 def taken_in(entry: Entry, into: Path) -> tuple[object, ...]:
-    """All that is known of a submission once it is taken in, but where its copy lies."""
+    """Returns everything known of a submission after its intake, except its folder."""
     into.mkdir()
     try:
         taken = take_in(entry, into)
@@ -174,7 +174,7 @@ def taken_in(entry: Entry, into: Path) -> tuple[object, ...]:
 def test_a_submission_is_the_same_after_its_journey(
     tmp_path: Path, hand_in: Callable[[Path], Entry]
 ) -> None:
-    """Its files, the way they are imported, and what is said of it, be it unreadable or not."""
+    """Files, imports and messages are equal, even for an unreadable submission."""
     home, away = tmp_path / "home", tmp_path / "away"
     home.mkdir()
     away.mkdir()
@@ -190,7 +190,7 @@ def test_a_submission_is_the_same_after_its_journey(
 
 
 def test_a_name_that_means_another_place_elsewhere_does_not_travel(tmp_path: Path) -> None:
-    """A folder may hold names that an archive must not."""
+    """A folder may hold file names that an archive must not hold."""
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "adapters.py").write_text(ADAPTERS)
     (tmp_path / "work" / "C:\\evil.py").write_text("x = 1\n")
@@ -205,6 +205,6 @@ def test_a_name_that_means_another_place_elsewhere_does_not_travel(tmp_path: Pat
 
 
 def test_a_parcel_that_is_damaged_is_unreadable(tmp_path: Path) -> None:
-    """It stops nothing but itself."""
+    """Only this submission is affected."""
     there = unpack(SubmissionPackage("work", is_folder=True, content=b"no tar"), "ann", tmp_path)
     assert "damaged" in there.refused

@@ -1,4 +1,4 @@
-"""What platforms give to download is graded as it is: recognised, said in one line, credited."""
+"""Downloads of course platforms: recognised as they are, and attributed to their authors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def laid_out(folder: Path, members: Mapping[str, bytes]) -> Path:
 
 @pytest.fixture(params=["zipped", "unpacked"])
 def download(request: pytest.FixtureRequest, tmp_path: Path):
-    """Makes a download in each form in which it lies on an instructor's disk."""
+    """A function that makes a download, as a zip or as a folder."""
 
     def make(members: Mapping[str, bytes]) -> Path:
         (tmp_path / "downloads").mkdir()
@@ -73,7 +73,7 @@ def answer(entry: Entry, tmp_path: Path) -> str:
 
 
 def test_a_canvas_download(download, tmp_path: Path) -> None:
-    """Flat files: who, whether late, which user, which attachment, and the file's own name."""
+    """A file name holds the person, "LATE", the user's id, the attachment's id, the file's name."""
     found = discover(
         [
             download(
@@ -104,7 +104,7 @@ def test_a_canvas_download(download, tmp_path: Path) -> None:
 
 
 def test_of_what_was_handed_in_again_on_canvas_the_latest_counts(download, tmp_path: Path) -> None:
-    """Canvas numbers a file of the same name; late files are later than others; zips supersede."""
+    """Canvas numbers repeated names; a late file is newer, and a new zip replaces the old one."""
     path = download(
         {
             "doejane_123_4567_adapters.py": code(1),
@@ -131,7 +131,7 @@ def test_of_what_was_handed_in_again_on_canvas_the_latest_counts(download, tmp_p
 
 
 def test_a_later_download_of_the_same_class_takes_precedence(tmp_path: Path) -> None:
-    """Instructors download again for the late ones; whichever is named first."""
+    """Instructors download again for late work; the order of the paths does not matter."""
     early = a_zip(tmp_path / "a.zip", {"doejane_1_10_adapters.py": code(1), "x_2_11_a.py": code()})
     late = a_zip(tmp_path / "b.zip", {"doejane_1_20_adapters-1.py": code(2)})
     for paths in ([early, late], [late, early]):
@@ -143,7 +143,7 @@ def test_a_later_download_of_the_same_class_takes_precedence(tmp_path: Path) -> 
 
 
 def test_several_files_of_one_person_on_canvas_are_one_submission(download, tmp_path: Path) -> None:
-    """They import each other under the names that they had at home."""
+    """The files import each other under their original names."""
     path = download(
         {
             "doejane_123_1_adapters-1.py": b"from attention import run_softmax\n",
@@ -165,7 +165,7 @@ def test_several_files_of_one_person_on_canvas_are_one_submission(download, tmp_
 
 
 def test_what_was_typed_into_canvas_is_a_submission_that_says_so(download, tmp_path: Path) -> None:
-    """Somebody handed in, and must hear why it counts nothing."""
+    """The student must learn why the typed text earns nothing."""
     found = discover([download({"doejane_123_text.html": b"<p>", "r_LATE_4_link.html": b"<a>"})])
     assert found.kinds == ("Canvas download, 2 submissions, 1 late",)
     doe, roe = found.entries
@@ -176,7 +176,7 @@ def test_what_was_typed_into_canvas_is_a_submission_that_says_so(download, tmp_p
 
 
 def test_strangers_in_a_canvas_download_are_skipped(tmp_path: Path) -> None:
-    """One stray file does not make it a folder of submissions that are called by attachments."""
+    """One stray file does not turn the download into a plain folder of submissions."""
     folder = laid_out(
         tmp_path / "d",
         {"a_1_2_a.py": code(), "b_2_3_a.py": code(), "grades.csv": b"", "notes_3.txt": b""},
@@ -202,7 +202,7 @@ MOODLE = {
 
 
 def test_a_moodle_download_with_folders(download, tmp_path: Path) -> None:
-    """One folder for what was uploaded and one for what was typed; people, teams, the default."""
+    """Uploads and typed texts have separate folders, for people, teams and the default group."""
     inner = zipped(tmp_path, {"work/adapters.py": code(1)})
     members = {name: inner if content is None else content for name, content in MOODLE.items()}
     found = discover([download(members)])
@@ -222,7 +222,7 @@ def test_a_moodle_download_with_folders(download, tmp_path: Path) -> None:
 
 
 def test_a_moodle_download_without_folders(download, tmp_path: Path) -> None:
-    """Every file begins with whose it is."""
+    """Every file name begins with its owner."""
     members = {
         "Jane Doe_123_assignsubmission_file_adapters.py": b"from own_part import run_softmax\n",
         "Jane Doe_123_assignsubmission_file_own_part.py": code(1),
@@ -238,7 +238,7 @@ def test_a_moodle_download_without_folders(download, tmp_path: Path) -> None:
 
 
 def test_a_download_that_was_zipped_again_on_windows(tmp_path: Path) -> None:
-    """Some programs there put backslashes between folders."""
+    """Some Windows programs separate folders by backslashes."""
     members = {
         "Jane Doe_123_assignsubmission_file\\src\\part.py": b"x = 1\n",
         "Jane Doe_123_assignsubmission_file\\adapters.py": code(4),
@@ -255,7 +255,7 @@ def clones(folder: Path, *names: str) -> Path:
 
 
 def test_clones_of_github_classroom(tmp_path: Path) -> None:
-    """The user's name on GitHub is what follows the assignment's, hyphens and all."""
+    """The account follows the assignment's name, and may hold hyphens."""
     folder = clones(
         tmp_path / "clones", "attention-hw-jdoe", "attention-hw-zoe-b", "attention-hw-x"
     )
@@ -270,7 +270,7 @@ def test_clones_of_github_classroom(tmp_path: Path) -> None:
 
 
 def test_the_folder_of_classrooms_own_command_says_the_assignment(tmp_path: Path) -> None:
-    """Where all users' names begin alike, and where there is only one clone."""
+    """The folder's name helps if all accounts begin alike, or if there is only one clone."""
     folder = clones(tmp_path / "hw-submissions", "hw-jane-doe", "hw-jane-roe")
     assert [e.authors[0].id for e in discover([folder]).entries] == ["jane-doe", "jane-roe"]
     folder = clones(tmp_path / "lab-submissions", "lab-jane")
@@ -278,7 +278,7 @@ def test_the_folder_of_classrooms_own_command_says_the_assignment(tmp_path: Path
 
 
 def test_folders_that_begin_alike_are_no_clones(tmp_path: Path) -> None:
-    """A plain folder stays one, with nobody's names guessed."""
+    """A plain folder stays one, and nobody's name is guessed from it."""
     for name in ("team-1", "team-2"):
         laid_out(tmp_path / "d" / name, {"adapters.py": code()})
     found = discover([tmp_path / "d"])
@@ -298,7 +298,7 @@ def test_folders_that_begin_alike_are_no_clones(tmp_path: Path) -> None:
 def test_a_name_that_leads_out_of_a_download_harms_its_own_submission_only(
     tmp_path: Path, name: str
 ) -> None:
-    """What one student calls a file must not cost the class its grades."""
+    """One student's file name must not cost the class its grades."""
     members = {name: code(), "roejohn_2_3_adapters.py": code(2), "poeann_3_4_adapters.py": code()}
     found = discover([a_zip(tmp_path / "d.zip", members)])
     entries = by_name(found)
@@ -310,7 +310,7 @@ def test_a_name_that_leads_out_of_a_download_harms_its_own_submission_only(
 
 
 def test_names_in_a_download_are_fit_to_print(tmp_path: Path) -> None:
-    """They reach terminals, tables and pages."""
+    """The names appear in terminals, tables and pages."""
     members = {
         "d\x1b[31moe_1_2_adapters.py": code(),
         "[bold]roe_2_3_adapters.py": code(),
@@ -323,7 +323,7 @@ def test_names_in_a_download_are_fit_to_print(tmp_path: Path) -> None:
 
 
 def test_a_bomb_in_a_download_is_one_unreadable_submission(tmp_path: Path) -> None:
-    """Its neighbours are graded, and nothing of it is unpacked."""
+    """The other submissions are graded, and the bomb is not unpacked."""
     path = tmp_path / "d.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         with archive.open("doejane_1_2_work.zip", "w", force_zip64=True) as member:
@@ -337,7 +337,7 @@ def test_a_bomb_in_a_download_is_one_unreadable_submission(tmp_path: Path) -> No
 
 
 def test_links_in_a_download_are_not_followed(tmp_path: Path) -> None:
-    """A link to another's work, or to the instructor's files, is nobody's submission."""
+    """A link may lead to another student's work, or to the instructor's files."""
     folder = laid_out(tmp_path / "d", {"a_1_2_adapters.py": code(), "b_2_3_adapters.py": code()})
     (tmp_path / "secret.py").write_bytes(code())
     (folder / "c_3_4_adapters.py").symlink_to(tmp_path / "secret.py")
@@ -346,7 +346,7 @@ def test_links_in_a_download_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_the_same_submission_has_the_same_hash_zipped_and_unpacked(tmp_path: Path) -> None:
-    """Unpacking a download regrades nobody; a changed file does."""
+    """Unpacking a download causes no second grading, but a changed file does."""
     members = {
         "Jane Doe_1_assignsubmission_file_adapters.py": code(),
         "Jane Doe_1_assignsubmission_file_more.py": code(),
@@ -361,7 +361,7 @@ def test_the_same_submission_has_the_same_hash_zipped_and_unpacked(tmp_path: Pat
 
 
 def test_an_archive_alone_in_a_folder_is_the_submission(tmp_path: Path) -> None:
-    """Also in a plain folder; code beside it is what counts instead."""
+    """This also holds in a plain folder. Code beside the archive takes precedence."""
     inner = zipped(tmp_path, {"work/adapters.py": code(1)})
     folder = laid_out(
         tmp_path / "class",
@@ -382,7 +382,7 @@ def test_an_archive_alone_in_a_folder_is_the_submission(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"PK\x05\x06" + bytes(18), b"PK\x03\x04 cut off"])
 def test_a_zip_that_is_no_download_is_one_submission(tmp_path: Path, content: bytes) -> None:
-    """As it always was."""
+    """Even an empty or damaged zip is one submission."""
     (tmp_path / "alice.zip").write_bytes(content)
     found = discover([tmp_path / "alice.zip"])
     assert [entry.name for entry in found.entries] == ["alice"]
@@ -414,7 +414,7 @@ FORGED: dict[str, dict[str, bytes]] = {
 def test_what_lies_in_a_submission_makes_no_download_of_it(
     tmp_path: Path, platform: str, is_zip: bool
 ) -> None:
-    """Also where it is the only one: its files are its author's, and nobody else's grade."""
+    """Even in a single submission, all files belong to its author, whatever their names."""
     (tmp_path / "class").mkdir()
     if is_zip:
         a_zip(tmp_path / "class/mallory.zip", FORGED[platform])
@@ -431,7 +431,7 @@ def test_what_lies_in_a_submission_makes_no_download_of_it(
 def test_a_person_called_like_moodles_folders_stays_that_person(
     tmp_path: Path, name: str, plugin: str
 ) -> None:
-    """The end of a folder's name is Moodle's."""
+    """Only the end of a folder's name comes from Moodle."""
     for folder in (f"{name}_66_assignsubmission_{plugin}", "Alice A_7_assignsubmission_file"):
         laid_out(tmp_path / folder, {"adapters.py": RUN})
     numbers = {entry.authors[0].id: entry.authors[0].name for entry in discover([tmp_path]).entries}

@@ -1,4 +1,4 @@
-"""The process that takes submissions in: what it may cost, and what becomes of whoever asks it."""
+"""The intake process: its limits, and the fate of its callers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.harness.waiting import until
 pytestmark = pytest.mark.process
 
 ADAPTERS = "def run_softmax(in_features, dim): ...\n"
-# More memory and time than honest ones take, and little enough to be spent here.
+# Enough for honest submissions, but soon used up by the hostile ones here.
 TIGHT = Bounds(memory=96 * MIB, processor_seconds=2, seconds=300)
 
 
@@ -46,7 +46,7 @@ def alice(tmp_path: Path) -> Entry:
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Entry:
-    """A submission that takes a minute: many files that may be the adapters, all to be parsed."""
+    """A submission that takes a minute: each of many possible adapters must be parsed."""
     source = "x = (1, 2, 3, 4)\n" * 14_000 + ADAPTERS
     for number in range(200):
         folder = tmp_path / "slow" / f"part{number}"
@@ -57,7 +57,7 @@ def slow(tmp_path: Path) -> Entry:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Entry:
-    """A notebook of 15 MB that takes 500 when it is parsed."""
+    """A notebook of 15 MB that takes 500 MB when it is parsed."""
     (tmp_path / "large.ipynb").write_text('{"cells":[' + ",".join(["{}"] * 5_000_000) + "]}")
     return Entry("large", tmp_path / "large.ipynb")
 
@@ -69,7 +69,7 @@ def folder_for(tmp_path: Path, name: str = "into") -> Path:
 
 
 def assert_serves(client: IntakeClient, alice: Entry, tmp_path: Path) -> None:
-    """The next one is taken in, whatever became of the last one."""
+    """Asserts that the next submission is taken in, whatever happened to the last one."""
     submission = client.take_in(alice, folder_for(tmp_path, "next"), "adapters.py")
     assert (submission.root / "adapters.py").read_text() == ADAPTERS
 
@@ -85,7 +85,7 @@ def is_running(pid: int) -> bool:
 def test_what_it_takes_in_is_what_the_caller_would_have(
     client: IntakeClient, alice: Entry, tmp_path: Path
 ) -> None:
-    """All of it crosses over: notes, import paths, distributions, names of any bytes."""
+    """Notes, import paths, distributions and names of any bytes survive the transfer."""
     home = alice.path
     (home / "src").mkdir()
     (home / os.fsdecode(b"caf\xe9.py")).touch()
@@ -102,7 +102,7 @@ def test_what_it_takes_in_is_what_the_caller_would_have(
 def test_what_cannot_be_read_is_said_in_the_same_words(
     client: IntakeClient, tmp_path: Path
 ) -> None:
-    """And costs no process: most of what goes wrong is honest."""
+    """The process goes on, because most unreadable submissions are honest."""
     (tmp_path / "empty").mkdir()
     pid = client.pid
     with pytest.raises(Unreadable, match="it is empty, or holds nothing that the grader reads"):
@@ -111,7 +111,7 @@ def test_what_cannot_be_read_is_said_in_the_same_words(
 
 
 def test_a_full_disk_is_still_nobodys_fault(alice: Entry, tmp_path: Path) -> None:
-    """Not graded, and not unreadable. Here files are limited in size."""
+    """The submission is not graded, rather than unreadable. A limit on file sizes simulates it."""
     alice.path.joinpath("adapters.py").write_text(ADAPTERS * 100)
     with (
         IntakeClient(dataclasses.replace(TIGHT, file=1000)) as client,
@@ -124,7 +124,7 @@ def test_a_full_disk_is_still_nobodys_fault(alice: Entry, tmp_path: Path) -> Non
 def test_memory_is_the_submissions_own(
     client: IntakeClient, alice: Entry, large: Entry, tmp_path: Path
 ) -> None:
-    """The machine has more; the batch goes on with what it had."""
+    """The machine has more memory, and the batch goes on."""
     wanted = "taking it in took more than 96 MB of memory: hand in the source code without data"
     with pytest.raises(Unreadable, match=wanted):
         client.take_in(large, folder_for(tmp_path), "adapters.py")
@@ -134,7 +134,7 @@ def test_memory_is_the_submissions_own(
 def test_processor_time_is_the_submissions_own(
     client: IntakeClient, alice: Entry, slow: Entry, tmp_path: Path
 ) -> None:
-    """However busy the machine is: what others use does not count."""
+    """CPU time counts, so that a busy machine makes no difference."""
     with pytest.raises(Unreadable, match="took more than 2 seconds of processor time"):
         client.take_in(slow, folder_for(tmp_path), "adapters.py")
     assert_serves(client, alice, tmp_path)
@@ -143,7 +143,7 @@ def test_processor_time_is_the_submissions_own(
 def test_processor_time_is_counted_anew_for_each(
     client: IntakeClient, alice: Entry, tmp_path: Path
 ) -> None:
-    """A class of many honest ones, one process: together they take more than one may."""
+    """One process takes in many submissions, which together exceed the limit of one."""
     source = "x = (1, 2, 3, 4)\n" * 14_000 + ADAPTERS
     alice.path.joinpath("adapters.py").write_text(source)
     pid = client.pid
@@ -163,7 +163,7 @@ def test_processor_time_is_counted_anew_for_each(
 def test_a_process_that_ends_or_stops_midway_costs_its_submission_only(
     alice: Entry, slow: Entry, tmp_path: Path, sent: signal.Signals
 ) -> None:
-    """Whoever asked is told so, and does not wait for ever."""
+    """The caller gets an exception, and does not wait forever."""
     into = folder_for(tmp_path)
     with IntakeClient(dataclasses.replace(TIGHT, processor_seconds=60, seconds=8)) as client:
         pid = client.pid
@@ -185,7 +185,7 @@ def test_a_process_that_ends_or_stops_midway_costs_its_submission_only(
 def test_a_process_that_was_lost_between_two_submissions_costs_neither(
     client: IntakeClient, alice: Entry, tmp_path: Path
 ) -> None:
-    """Neither of them had a part in it."""
+    """Neither submission caused the loss."""
     os.kill(client.pid, signal.SIGKILL)
     assert_serves(client, alice, tmp_path)
 
@@ -217,7 +217,7 @@ channel.sendall(json.dumps({"begun": order}).encode() + b"\\n")
 def test_an_answer_that_is_none_is_the_submissions(
     alice: Entry, tmp_path: Path, answers: str
 ) -> None:
-    """Cut off, too long, dripped, never said, another's, no JSON: nobody waits, nobody believes."""
+    """An answer may be cut off, endless, slow, absent, forged or not JSON: none is believed."""
 
     class Odd(IntakeClient):
         boot: ClassVar[str] = BEGINS + answers
@@ -227,7 +227,7 @@ def test_an_answer_that_is_none_is_the_submissions(
 
 
 def test_a_process_that_does_not_start_is_nobodys_fault(alice: Entry, tmp_path: Path) -> None:
-    """Not graded: it ended before it had seen what was handed in."""
+    """The process ended before it saw the submission, so the submission is not graded."""
 
     class Broken(IntakeClient):
         boot: ClassVar[str] = "raise SystemExit"
@@ -239,7 +239,7 @@ def test_a_process_that_does_not_start_is_nobodys_fault(alice: Entry, tmp_path: 
 def test_a_forked_process_may_ask_and_leave_in_the_midst(
     client: IntakeClient, alice: Entry, slow: Entry, tmp_path: Path
 ) -> None:
-    """A judge that is lost owes its explainer nothing: no answer is taken for another's."""
+    """A killed judge leaves no late answer that its explainer could take for its own."""
     into = folder_for(tmp_path)
     pid = os.fork()
     if pid == 0:
@@ -264,7 +264,7 @@ def test_a_forked_process_may_ask_and_leave_in_the_midst(
 def test_a_process_that_nobody_watches_ends_by_itself(
     client: IntakeClient, slow: Entry, tmp_path: Path
 ) -> None:
-    """A judge that stands still does not look; the kernel does."""
+    """A stopped judge cannot enforce the limit, but the kernel can."""
     into, intake = folder_for(tmp_path), client.pid
     judge = os.fork()
     if judge == 0:
@@ -293,7 +293,7 @@ client.take_in(Entry("slow", Path(sys.argv[1])), Path(sys.argv[2]), "adapters.py
 
 
 def test_it_ends_with_the_job_that_started_it(slow: Entry, tmp_path: Path) -> None:
-    """Also when that is killed, and also in the midst of a submission."""
+    """This also holds for a killed job, in the middle of a submission."""
     into = folder_for(tmp_path)
     command = [sys.executable, "-c", HOLDER, str(slow.path), str(into)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
@@ -306,7 +306,7 @@ def test_it_ends_with_the_job_that_started_it(slow: Entry, tmp_path: Path) -> No
 
 
 def test_a_process_that_held_much_is_not_kept(tmp_path: Path, large: Entry) -> None:
-    """Memory that one submission took is no other's burden."""
+    """Memory of one submission must not burden the next."""
     with IntakeClient() as client:
         pid = client.pid
         with pytest.raises(Unreadable, match="no code cells"):
@@ -315,13 +315,13 @@ def test_a_process_that_held_much_is_not_kept(tmp_path: Path, large: Entry) -> N
 
 
 def test_it_loads_no_torch(client: IntakeClient, alice: Entry, tmp_path: Path) -> None:
-    """There is one for each job, beside a judge: it has to be small."""
+    """Each job has one beside its judge, so it must be small."""
     client.take_in(alice, folder_for(tmp_path), "adapters.py")
     assert "torch" not in Path(f"/proc/{client.pid}/maps").read_text()
 
 
 def test_cells_are_counted_before_they_are_parsed(tmp_path: Path, client: IntakeClient) -> None:
-    """900,000 of them would take 1.4 GB; the largest notebooks have some hundreds."""
+    """900,000 cells would take 1.4 GB; the largest real notebooks have hundreds."""
     cell = '{"cell_type":"code","source":""}'
     path = tmp_path / "many.ipynb"
     path.write_text('{"nbformat":4,"cells":[' + ",".join([cell] * 600_000) + "]}")
@@ -332,7 +332,7 @@ def test_cells_are_counted_before_they_are_parsed(tmp_path: Path, client: Intake
 
 
 def test_a_notebook_may_show_many_others(tmp_path: Path, client: IntakeClient) -> None:
-    """What an output quotes is no cell."""
+    """Cells quoted in an output do not count."""
     shown = json.dumps([{"cell_type": "code"}] * 20_000)
     cell = {"cell_type": "code", "source": ADAPTERS, "metadata": {}, "outputs": [shown]}
     path = tmp_path / "shows.ipynb"
@@ -341,7 +341,7 @@ def test_a_notebook_may_show_many_others(tmp_path: Path, client: IntakeClient) -
 
 
 def test_dotted_keys_are_not_parsed(alice: Entry, tmp_path: Path, client: IntakeClient) -> None:
-    """32 KB of them would take a second and 1 GB; the package has no name then, and a grade."""
+    """32 KB of them would take a second and 1 GB. The package then gets its name from setup.cfg."""
     (alice.path / "pyproject.toml").write_text("a." * 16_000 + "a = 1\n")
     (alice.path / "setup.cfg").write_text("[metadata]\nname = attention\n")
     submission = client.take_in(alice, folder_for(tmp_path), "adapters.py")
@@ -349,7 +349,7 @@ def test_dotted_keys_are_not_parsed(alice: Entry, tmp_path: Path, client: Intake
 
 
 def test_a_zip_of_zeros_is_unpacked_within_its_limits(tmp_path: Path, client: IntakeClient) -> None:
-    """A megabyte that says it is a gigabyte: what is too large is left out, the rest is graded."""
+    """Members that are too large are left out, and the rest is graded."""
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("adapters.py", ADAPTERS)
         for number in range(8):

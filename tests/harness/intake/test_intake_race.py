@@ -1,4 +1,4 @@
-"""Taking in while somebody changes what is taken in: nothing outside of it is ever read."""
+"""Intake while somebody changes the files: no file outside the submission is ever read."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.process
 
 ADAPTERS = "def run_softmax(in_features, dim): ...\n"
 SECRET = b"what only the grader may read"
-# As long as the secret: whoever goes by a size that was seen before is given no sign.
+# As long as the secret, so that a check of sizes notices no swap.
 OWN = b"what everybody here can read."
 COPIES = 1000
 SWAPPED_MEANWHILE = 10
 
-# Swaps two names until it is stopped, and says that it has begun.
+# Swaps two names until it is killed, and prints a line when it begins.
 SWAPPER = """
 import ctypes, os, sys
 one, other = (os.fsencode(path) for path in sys.argv[1:])
@@ -59,7 +59,7 @@ def swapped_all_the_time(one: Path, other: Path) -> Iterator[None]:
 
 @pytest.fixture
 def alice(tmp_path: Path) -> Path:
-    """A submission; its folder `sub` has a file called like one of a folder that is not hers."""
+    """A submission whose folder `sub` has the same file names as a secret folder."""
     for folder, content in (("alice/sub", OWN), ("secret", SECRET)):
         (tmp_path / folder).mkdir(parents=True)
         for number in range(8):
@@ -77,7 +77,7 @@ def holds_the_secret(folder: Path) -> bool:
 
 
 def test_no_copy_holds_what_a_link_led_to_for_a_moment(alice: Path, tmp_path: Path) -> None:
-    """A folder is listed, becomes a link, and is read: the grader may read what she may not."""
+    """A listed folder becomes a link before it is read. The grader may read more than Alice."""
     without = 0
     with swapped_all_the_time(alice / "sub", tmp_path / "link"):
         for _ in range(COPIES):
@@ -90,7 +90,7 @@ def test_no_copy_holds_what_a_link_led_to_for_a_moment(alice: Path, tmp_path: Pa
 
 
 def test_no_hash_tells_what_a_link_led_to_for_a_moment(alice: Path, tmp_path: Path) -> None:
-    """Else whoever guesses the content of a file has a way to be told."""
+    """Otherwise a student could check guesses about a secret file's content."""
     told = Entry("alice", tmp_path / "told")
     with swapped_all_the_time(alice / "sub", tmp_path / "link"):
         seen = {fingerprint(Entry("alice", alice)) for _ in range(COPIES)}
@@ -102,7 +102,7 @@ def test_no_hash_tells_what_a_link_led_to_for_a_moment(alice: Path, tmp_path: Pa
 
 
 def test_no_parcel_holds_what_a_link_led_to_for_a_moment(alice: Path, tmp_path: Path) -> None:
-    """What travels to other machines is copied by the same way."""
+    """Packages for other machines are copied in the same way."""
     with swapped_all_the_time(alice / "sub", tmp_path / "link"):
         for _ in range(COPIES):
             with tarfile.open(fileobj=io.BytesIO(pack(Entry("alice", alice)).content)) as tar:
@@ -111,7 +111,7 @@ def test_no_parcel_holds_what_a_link_led_to_for_a_moment(alice: Path, tmp_path: 
 
 
 def test_no_archive_is_unpacked_that_a_link_led_to_for_a_moment(tmp_path: Path) -> None:
-    """The archive that lies alone in a folder is looked for, and then opened."""
+    """An archive alone in a folder is found first, and opened later."""
     for place, content in (("alice/sub", OWN), ("secret", SECRET)):
         (tmp_path / place).mkdir(parents=True)
         with tarfile.open(tmp_path / place / "work.tar", "w") as tar:
@@ -133,7 +133,7 @@ def test_no_archive_is_unpacked_that_a_link_led_to_for_a_moment(tmp_path: Path) 
 
 
 def test_a_submission_that_becomes_a_link_is_not_followed(alice: Path, tmp_path: Path) -> None:
-    """Not even at the very top, where discovery saw a folder."""
+    """This also holds for the submission's own folder."""
     (tmp_path / "secret/adapters.py").write_text(ADAPTERS)
     (tmp_path / "top").symlink_to("secret")
     with swapped_all_the_time(alice, tmp_path / "top"):
@@ -147,7 +147,7 @@ def test_a_submission_that_becomes_a_link_is_not_followed(alice: Path, tmp_path:
 
 @pytest.mark.unit
 def test_links_that_lead_round_and_round_cost_little(alice: Path, tmp_path: Path) -> None:
-    """A link may say a thousand steps, and there may be a hundred thousand such links."""
+    """One link may have a thousand steps, and a submission many such links."""
     (alice / "a").mkdir()
     (alice / "again.py").symlink_to("/".join(["a/.."] * 600 + ["again.py"]))
     for number in range(100):
@@ -159,7 +159,7 @@ def test_links_that_lead_round_and_round_cost_little(alice: Path, tmp_path: Path
 
 @pytest.mark.unit
 def test_links_a_few_steps_long_are_followed_however_many(alice: Path, tmp_path: Path) -> None:
-    """What bounds the others takes nothing from honest ones."""
+    """The limit on steps does not affect honest links."""
     for number in range(1500):
         (alice / f"link{number:04}.py").symlink_to("sub/../adapters.py")
     (tmp_path / "into").mkdir()
@@ -168,7 +168,7 @@ def test_links_a_few_steps_long_are_followed_however_many(alice: Path, tmp_path:
 
 @pytest.mark.unit
 def test_links_inside_are_followed_over_folders_that_are_links(alice: Path, tmp_path: Path) -> None:
-    """Real repositories have them: `notes.txt -> current/notes0.txt`, `current -> sub`."""
+    """Real repositories have such links: `notes.txt -> current/notes0.txt`, `current -> sub`."""
     (alice / "current").symlink_to("sub")
     (alice / "deep").mkdir()
     (alice / "deep/notes.txt").symlink_to("../current/./deeper/../notes0.txt")

@@ -1,4 +1,4 @@
-"""A roster says who is who, who handed in nothing, and what belongs to nobody."""
+"""Rosters: who is who, who handed in nothing, and which submissions have no known author."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def read(tmp_path: Path, content: str | bytes, encoding: str = "utf-8") -> tuple
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_tables_of_many_kinds_are_read(tmp_path: Path, table: str, encoding: str) -> None:
-    """Whatever a platform or Excel made of it."""
+    """Platforms and Excel write many formats."""
     (person,) = read(tmp_path, table, encoding)
     assert person.as_author() == Author("Zoë Doe", "123", "zoe@school.example")
 
 
 def test_platforms_own_exports_are_rosters(tmp_path: Path) -> None:
-    """Canvas's gradebook, Moodle's worksheet and Classroom's roster, as they come."""
+    """Canvas's gradebook, Moodle's worksheet and Classroom's roster are read unchanged."""
     canvas = (
         "Student,ID,SIS User ID,SIS Login ID,Section,Attention (87568490)\n"
         "    Points Possible,,,,,10\n"
@@ -77,7 +77,7 @@ def test_platforms_own_exports_are_rosters(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_roster_is_one_sentence(tmp_path: Path, content: bytes, reason: str) -> None:
-    """Before anything is graded."""
+    """The roster is read before anything is graded."""
     with pytest.raises(BadRoster, match=reason) as caught:
         read(tmp_path, content)
     assert "students.csv" in str(caught.value)
@@ -85,7 +85,7 @@ def test_a_bad_roster_is_one_sentence(tmp_path: Path, content: bytes, reason: st
 
 
 def test_names_on_a_roster_are_fit_to_print(tmp_path: Path) -> None:
-    """It may come from a form that students filled in."""
+    """Students may have filled in the names in a form."""
     (person,) = read(tmp_path, 'name,id\n"=cmd()\x1b[31m\n</b>",../..\n')
     assert person.as_author() == Author("=cmd()\\x1b[31m\\n</b>", "../..")
 
@@ -99,13 +99,13 @@ PEOPLE = (
 
 
 def whose(*entries: Entry, people: Sequence[Person] = PEOPLE) -> dict[str, tuple[str, ...]]:
-    """The names of each submission's authors, once the roster was looked at."""
+    """Returns the authors' names of each submission, according to the roster."""
     found = attribute(entries, people)
     return {entry.name: tuple(one.name for one in entry.authors) for entry in found.entries}
 
 
 def test_platforms_ids_addresses_and_names_are_found() -> None:
-    """Canvas tells a squashed name and an id, Moodle a name and a number, Gradescope all."""
+    """Canvas has a joined name and an id, Moodle a name and a number, Gradescope everything."""
     entries = [
         Entry("doejane_123", HERE, authors=(Author("doejane", "123"),)),
         Entry("John Roe_37", HERE, authors=(Author("John Roe", "37"),)),
@@ -131,12 +131,12 @@ def test_platforms_ids_addresses_and_names_are_found() -> None:
     "label", ["jane-doe", "Doe_Jane", "DoeJane", "123", "jdoe", "jdoe@school.example", "jane doe"]
 )
 def test_a_plain_folder_may_be_called_by_anything_that_is_known(label: str) -> None:
-    """Where no platform told who handed it in."""
+    """Without a platform, the folder's name is the only identifier."""
     assert whose(Entry(label, HERE)) == {label: ("Doe, Jane",)}
 
 
 def test_clones_are_known_by_the_longest_account() -> None:
-    """`attention-jane-doe` is by jane-doe, although somebody else is called doe there."""
+    """`attention-jane-doe` belongs to jane-doe, although there is also an account doe."""
     entries = [
         Entry("hw-jane-doe", HERE, authors=(Author(id="doe"),)),
         Entry("hw-roe", HERE, authors=(Author(id="roe"),)),
@@ -150,7 +150,7 @@ def test_clones_are_known_by_the_longest_account() -> None:
 
 
 def test_what_is_not_certain_is_nobodys() -> None:
-    """One person's id with another's name, two of one name: no grade goes to a stranger."""
+    """If the id and the name differ, or two people share the name, nobody gets the grade."""
     twins = (*PEOPLE, Person("Jane Doe", "", (("id", "200"),)))
     entries = [
         Entry("a", HERE, authors=(Author("John Roe", "125"),)),
@@ -166,7 +166,7 @@ def test_what_is_not_certain_is_nobodys() -> None:
 
 
 def test_who_handed_in_nothing_and_what_is_nobodys_is_said() -> None:
-    """Absentees go by the same kind of id as those who are there."""
+    """Absentees are listed with the same kind of id as authors."""
     entries = [
         Entry("roe", HERE, authors=(Author("John Roe", "124"),)),
         Entry("guest", HERE, authors=(Author("A Guest", "7"),)),
@@ -186,7 +186,7 @@ def test_who_handed_in_nothing_and_what_is_nobodys_is_said() -> None:
 
 
 def test_a_roster_that_fits_nothing_makes_nobody_absent() -> None:
-    """Anonymous submissions, or the wrong file: a list of the whole class would be false."""
+    """With anonymous submissions or a wrong file, all absences would be false."""
     entries = [Entry("anon_x1", HERE, authors=(Author(id="anon_x1"),))]
     found = attribute(entries, PEOPLE)
     assert (found.absentees, found.strangers) == ((), ("anon_x1",))
@@ -223,7 +223,7 @@ OTHER_ALICE = Person("Alice Doe", "doe2@school.example", (("id", "9"),))
 def test_who_claims_to_be_another_in_part_is_nobody(
     author: Author, people: Sequence[Person]
 ) -> None:
-    """An identifier that speaks for somebody else, or for nobody, leaves it open whose it is."""
+    """If one identifier belongs to another person, or to nobody, the author stays unknown."""
     entry = Entry("submission_1", HERE, authors=(author,))
     found = attribute([entry], people)
     assert found.strangers == ("submission_1",)
@@ -240,7 +240,7 @@ def test_who_claims_to_be_another_in_part_is_nobody(
     ],
 )
 def test_an_account_that_ends_like_another_is_another(names: Sequence[str]) -> None:
-    """Whoever has the account `evil-alice` is nobody on the roster."""
+    """The account `evil-alice` is not on the roster."""
     entries = [Entry(name, HERE, authors=(Author(id=name.removeprefix("hw1-")),)) for name in names]
     found = attribute(entries, (ALICE, MALLORY))
     strangers = [name for name in names if name not in ("hw1-alice", "hw1-mallory")]

@@ -1,4 +1,4 @@
-"""Declared encodings: the text that is shown and compared is the one that Python runs."""
+"""Declared encodings: the grader shows and compares the text that Python runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def declared(encoding: str) -> bytes:
     "encoding", ["utf-8", "latin-1", "cp1252", "iso-8859-15", "gbk", "mac-roman"]
 )
 def test_encodings_of_editors_are_read_as_python_reads_them(tmp_path, encoding):
-    """A name in a comment may be written in any of them."""
+    """A comment may hold a name in any of these encodings."""
     content = declared(encoding)
     assert source_text(content).endswith(CODE)
     assert unusual_encoding(content) is None
@@ -46,7 +46,7 @@ def test_encodings_of_editors_are_read_as_python_reads_them(tmp_path, encoding):
 
 @pytest.mark.parametrize("encoding", HIDDEN)
 def test_code_that_an_editor_shows_as_a_comment_is_refused(tmp_path, encoding):
-    """And wherever it is compared, it is the code that Python runs."""
+    """The grader still decodes the text as Python does."""
     content = HIDDEN[encoding]
     assert ast.dump(ast.parse(source_text(content))) == ast.dump(ast.parse(content))
     assert unusual_encoding(content) == encoding
@@ -68,13 +68,13 @@ def test_code_that_an_editor_shows_as_a_comment_is_refused(tmp_path, encoding):
     ],
 )
 def test_what_declares_nothing_is_read_as_utf_8(content):
-    """A declaration stands in the first two lines, in a comment of its own."""
+    """A declaration must be a separate comment in the first two lines."""
     assert unusual_encoding(content) is None
     assert source_text(content) == content.decode("utf-8-sig", "replace")
 
 
 def test_a_file_that_a_notebook_writes_is_refused_as_if_it_were_handed_in(tmp_path):
-    """It lies beside the notebook's cells before any of them is run."""
+    """Such a file is written beside the cells before any cell runs."""
     hidden = HIDDEN["utf-7"].decode("ascii")
     folder = _new(tmp_path / "alice")
     cells = [f"%%writefile hidden.py\n{hidden}", "from hidden import *\n\ndef run_count(x): pass"]
@@ -84,7 +84,7 @@ def test_a_file_that_a_notebook_writes_is_refused_as_if_it_were_handed_in(tmp_pa
 
 
 def test_a_cell_declares_no_encoding(tmp_path):
-    """What it shows is what is run, as in a notebook."""
+    """A notebook runs exactly the text that it shows."""
     (tmp_path / "work.ipynb").mkdir()
     cell = tmp_path / "work.ipynb" / "cell 1"
     cell.write_bytes(HIDDEN["utf-7"] + b"def run_count(x): pass\n")
@@ -95,7 +95,7 @@ def test_a_cell_declares_no_encoding(tmp_path):
 
 
 def test_lines_are_counted_as_python_counts_them(tmp_path):
-    """A form feed, or a line separator of Unicode, ends no line."""
+    """Neither a form feed nor a Unicode line separator ends a line."""
     (tmp_path / "a.py").write_text("# one \x0c\u2028\x85 still one\nx = 2\n", encoding="utf-8")
     assert lines_of(tmp_path, "a.py")[1] == "x = 2"
 

@@ -1,4 +1,4 @@
-"""Nobody's grade changes by what somebody else hands in."""
+"""No student's files change another student's grade."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Student,ID,SIS User ID,SIS Login ID,Section,tiny (1)
 
 
 def gradescope(**submitters: tuple[str, str, str]) -> str:
-    """The metadata of an export; each submitter has a name, an id and an e-mail address."""
+    """Returns the metadata of an export; each submitter has a name, an id and an e-mail address."""
     lines = []
     for folder, (name, sid, email) in submitters.items():
         person = [f":name: {name!r}", f":sid: {sid!r}", f":email: {email!r}"]
@@ -70,7 +70,7 @@ HONEST: dict[str, Members] = {
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """What somebody adds to an honest class; `gone` are files that are no longer there."""
+    """Files added to an honest class; files that begin with an entry of `gone` are removed."""
 
     platform: str
     added: Members
@@ -78,7 +78,7 @@ class Hostile:
 
     @property
     def members(self) -> dict[str, str | int]:
-        """The files of the class with those of the hostile one."""
+        """Returns the files of the class with the hostile ones."""
         there = {n: c for n, c in HONEST[self.platform].items() if not n.startswith(self.gone)}
         return there | dict(self.added)
 
@@ -88,13 +88,13 @@ def clone(name: str) -> Members:
 
 
 def by(*person: str) -> Members:
-    """A third submission of a Gradescope export, by one who says to be that."""
+    """Returns a third submission of a Gradescope export, whose author claims to be `person`."""
     submitters = gradescope(submission_1=A_G, submission_2=B_G, submission_3=person)
     return {META: submitters, "submission_3/adapters.py": 0}
 
 
 def inside(platform: str, within: str) -> Members:
-    """A whole download of the platform, in which Alice has no points, in somebody's own files."""
+    """Returns a platform's whole download, with 0 points for Alice, below the folder `within`."""
     return {
         f"{within}/{name}": 0 if content == 10 else content
         for name, content in HONEST[platform].items()
@@ -102,7 +102,7 @@ def inside(platform: str, within: str) -> Members:
 
 
 CASES: Mapping[str, Hostile] = {
-    # Canvas: the name and the files' names are the student's, the numbers are Canvas's.
+    # Canvas: the student chooses names of person and files, Canvas the numbers.
     "canvas: her name": Hostile("canvas", {"doealice_8_72_adapters.py": 0}),
     "canvas: her name, late": Hostile("canvas", {"doealice_LATE_8_72_adapters.py": 0}),
     "canvas: a file called like hers": Hostile(
@@ -118,7 +118,7 @@ CASES: Mapping[str, Hostile] = {
         "canvas", {"doealice_8_72_adapters.py": 0}, ("doealice_7",)
     ),
     "canvas: a Gradescope export as a folder": Hostile("canvas", inside("gradescope", "doealice")),
-    # Moodle: the full name is the student's.
+    # Moodle: the student chooses the full name.
     "moodle: her name": Hostile("moodle", {"Alice Doe_8_assignsubmission_file/adapters.py": 0}),
     "moodle: her whole folder's name": Hostile(
         "moodle", {"Alice Doe_7_assignsubmission_file_8_assignsubmission_file/adapters.py": 0}
@@ -146,7 +146,7 @@ CASES: Mapping[str, Hostile] = {
     "moodle, flat: her name in another normal form": Hostile(
         "moodle, flat", {"\uff21lice Doe_8_assignsubmission_file_adapters.py": 0}
     ),
-    # Gradescope: the name is the student's, id and address are Gradescope's.
+    # Gradescope: the student chooses the name, Gradescope the id and the address.
     "gradescope: her name": Hostile("gradescope", by("Alice Doe", "", "m@elsewhere.example")),
     "gradescope: her name alone": Hostile("gradescope", by("Alice Doe", "", "")),
     "gradescope: her name, his number": Hostile("gradescope", by("Alice Doe", "8", "")),
@@ -180,7 +180,7 @@ CASES: Mapping[str, Hostile] = {
             "submission_1/adapters.py": 0,
         },
     ),
-    # GitHub Classroom: the account is the student's to choose, but for those that are taken.
+    # GitHub Classroom: the student chooses any account that is free.
     "classroom: an account that ends like hers": Hostile("classroom", clone("hw-evil-alice")),
     "classroom: an account that begins like hers": Hostile("classroom", clone("hw-alice-1")),
     "classroom: an account like her address": Hostile("classroom", clone("hw-alice-doe")),
@@ -188,7 +188,7 @@ CASES: Mapping[str, Hostile] = {
     "classroom: an account like Bob's end": Hostile("classroom", clone("hw-1")),
     "classroom: alone with a longer one": Hostile("classroom", clone("hw-x-alice"), ("hw-bob",)),
     "classroom: clones in a clone": Hostile("classroom", inside("classroom", "hw-mallory")),
-    # Folders: names are all that there is.
+    # Folders: there is only a name.
     "folders: a download within": Hostile("folders", inside("gradescope", "mallory")),
     "folders: a download like Moodle's within": Hostile("folders", inside("moodle", "mallory")),
     "folders: a folder like Canvas's": Hostile("folders", {"alice_7_8_adapters.py": 0}),
@@ -200,15 +200,14 @@ CASES: Mapping[str, Hostile] = {
     "folders: a file of her name": Hostile("folders", {"alice.py": 0}),
 }
 
-# Where no roster says more, a submission may be called by a key of hers as rightly as her own.
+# Without a roster, these names fit Alice no worse than the name of her own submission does.
 SHARED = {
     "classroom: an account like her number",
     "folders: her address",
     "folders: her number",
     "folders: her name in capitals",
 }
-# Her name with a number of another list may well be hers, if she handed nothing in and no roster
-# says whose number that is.
+# If Alice handed in nothing, her name with an unknown number may be hers: the roster decides.
 BY_CHANCE = {"canvas: in place of hers"}
 EACH = [
     (case, with_roster)
@@ -219,7 +218,7 @@ EACH = [
 
 
 def points(out: Path, folder: Path) -> tuple[dict[str, str], str]:
-    """What the gradebook says of each person by id, and what the export says beside it."""
+    """Returns the gradebook's points by person id, and the export's messages."""
     template = folder / "gradebook.csv"
     template.write_text(GRADEBOOK, encoding="utf-8")
     written = exported("canvas", Store.read(out), template)
@@ -230,7 +229,7 @@ def points(out: Path, folder: Path) -> tuple[dict[str, str], str]:
 def test_a_grade_that_is_there_stays(
     tiny: Path, tmp_path: Path, case: str, with_roster: bool
 ) -> None:
-    """Whoever comes later is graded apart, and nothing of it is lost without a word."""
+    """A later submission by another student is graded separately, and a message reports it."""
     hostile, out, people = CASES[case], tmp_path / "out", ROSTER if with_roster else ()
     folder = laid_out(tmp_path / "hw", HONEST[hostile.platform])
     batch(tiny, [folder], out, people)
@@ -252,7 +251,7 @@ def test_a_grade_that_is_there_stays(
 def test_nobody_gets_anothers_points_in_a_first_batch(
     tiny: Path, tmp_path: Path, case: str, with_roster: bool
 ) -> None:
-    """Alice has her own points, or none before somebody decides; then the export says so."""
+    """Alice gets her own points, or none until the instructor decides; the export says so."""
     hostile, out, people = CASES[case], tmp_path / "out", ROSTER if with_roster else ()
     batch(tiny, [laid_out(tmp_path / "hw", hostile.members)], out, people)
     got, said = points(out, tmp_path)
