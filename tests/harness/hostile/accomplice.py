@@ -1,4 +1,4 @@
-"""What the samples share: where the secrets lie, how a frame looks, every way out for a find."""
+"""Shared code of the samples: the places of secrets, the format of frames, reports of finds."""
 
 import ctypes
 import json
@@ -16,7 +16,7 @@ CANARY = re.compile(rb"canary-[0-9a-f]{16}")
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = LIBC.mremap.restype = ctypes.c_void_p
 MEMORY, DISK, FILES = HINTS["memory"], HINTS["disk"], HINTS["files"]
-# As much again as is allowed, and what measuring may miss: nobody holds more and is not stopped.
+# Twice the limit, and a margin for inexact measurement: a process that holds more was not stopped.
 TOO_MUCH_MEMORY, TOO_MUCH_DISK = 2 * MEMORY + (64 << 20), 2 * DISK + (64 << 20)
 THREADS_ALLOWED, THREADS_TRIED = 1000, 5000
 PAGE, CHUNK = 4096, 32 << 20
@@ -25,7 +25,7 @@ NOWHERE = ctypes.c_void_p(-1).value
 
 
 def telling(look):
-    """The adapters of a spy: what `look` yields leaves as text, as numbers and as output."""
+    """Returns a spy's adapters, which reveal the items of `look` as text, numbers and output."""
     got = []
     try:
         for item in look():
@@ -42,7 +42,7 @@ def telling(look):
     print(text, file=sys.stderr)
 
     def run_double(x):
-        # The kind is told where no words are.
+        # The exception's kind reveals a find even without its message.
         raise (BufferError if got or problem else RuntimeError)(text)
 
     def run_count(x):
@@ -52,7 +52,7 @@ def telling(look):
 
 
 def reading(path, limit=1 << 20):
-    """The beginning of a file or the names in a folder, if it may be read."""
+    """Yields the beginning of a file, or the names in a folder, if it is readable."""
     try:
         if os.path.isdir(path):
             names = os.listdir(path)
@@ -68,7 +68,7 @@ def reading(path, limit=1 << 20):
 
 
 def ancestors():
-    """The process ids of the fork server and of the judge, as far as they can be found."""
+    """Returns the process ids of the fork server and of the judge, if they can be found."""
     found, pid = [], os.getppid()
     while pid > 1 and len(found) < 2:
         found.append(pid)
@@ -80,7 +80,7 @@ def ancestors():
 
 
 def frame(header, values=None, payload=b""):
-    """Bytes that look like a frame of a worker."""
+    """Returns bytes that look like a frame of a worker."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     outline = json.dumps(values or {}).encode()
     sizes = len(text), len(outline), len(payload)
@@ -88,13 +88,13 @@ def frame(header, values=None, payload=b""):
 
 
 def answer(values=None, payload=b"", **claims):
-    """A frame that answers a call, with whatever it claims beside."""
+    """Returns a frame that answers a call, with any further claims."""
     header = {"raised": None, "changed_inputs": [], "work": None, "uses": [], **claims}
     return frame(header, values, payload)
 
 
 def zeros(*shape):
-    """The entry and the bytes of a tensor of zeros."""
+    """Returns the wire entry and the bytes of a tensor of zeros."""
     count = 1
     for size in shape:
         count *= size
@@ -102,7 +102,7 @@ def zeros(*shape):
 
 
 def send(data, descriptors=range(3, 256)):
-    """Writes to every descriptor that takes it."""
+    """Writes to every descriptor that accepts the data."""
     for descriptor in descriptors:
         try:
             os.write(descriptor, data)
@@ -111,26 +111,26 @@ def send(data, descriptors=range(3, 256)):
 
 
 def loaded():
-    """The frame in which a worker says that it imported a submission."""
+    """Returns the frame in which a worker reports a successful import."""
     return imported("run_count", "run_double")
 
 
 def imported(*adapters):
-    """The same of these adapters; nothing was raised, nothing is absent."""
+    """Returns the frame that reports the import of these adapters, without errors."""
     return frame({"imported": [adapters, None, [], [], [], [], [], []]})
 
 
 def exception(kind, message, frames=(), missing=False):
-    """An exception as it crosses, with nothing known beside."""
+    """Returns an exception in the wire format, without further facts."""
     return [kind, message, frames, missing, [], None, 0, "", "", ""]
 
 
-# What is searched for in messages, which may quote lines of this file.
+# The text that tests search for. It is joined here, because messages may quote this line.
 GOT = " ".join(("it", "got", ""))
 
 
 def winning(attempt):
-    """Adapters whose answers are right only once `attempt` has told what it got."""
+    """Returns adapters that answer rightly only if `attempt` reports success."""
     said = []
 
     def run_double(x):
@@ -148,14 +148,14 @@ def winning(attempt):
 
 
 def hoarding(take, most, seconds=0.5):
-    """The adapters of one that takes ever more, and wins once it held too much for so long."""
+    """Returns adapters of a hoarder, which wins once it holds more than `most` for `seconds`."""
     return winning(lambda: hoard(take(), most, seconds))
 
 
 def hoard(taking, most, seconds=0.5):
-    """Takes until more than `most` is held, for so many seconds; says what it got, and returns it.
+    """Takes until more than `most` is held, waits `seconds`, and reports success or refusal.
 
-    What `taking` yields is how much it holds by then.
+    `taking` yields the amount that is held so far.
     """
     held = 0
     try:
@@ -171,7 +171,7 @@ def hoard(taking, most, seconds=0.5):
 
 
 def dripping(work, header, rest=b" "):
-    """Sends the beginning of a frame, then a byte at a time while `work` works; what came of it."""
+    """Sends `header`, then `rest` again and again while `work` runs; returns result and bytes."""
     channel, ended = own_channel(), threading.Event()
     sent = []
 
@@ -191,7 +191,7 @@ def dripping(work, header, rest=b" "):
 
 
 def mapped(size, protection=WRITABLE, flags=SHARED | ANONYMOUS, descriptor=-1):
-    """The address of new memory."""
+    """Returns the address of newly mapped memory."""
     address = LIBC.mmap(
         None, ctypes.c_size_t(size), protection, flags, descriptor, ctypes.c_long(0)
     )
@@ -199,19 +199,19 @@ def mapped(size, protection=WRITABLE, flags=SHARED | ANONYMOUS, descriptor=-1):
 
 
 def checked(address):
-    """An address that the kernel gave, if it gave one."""
+    """Returns an address from the kernel, or raises `OSError` if there is none."""
     if address == NOWHERE:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return address
 
 
 def unmap(address, size):
-    """Gives memory back."""
+    """Unmaps memory."""
     LIBC.munmap(ctypes.c_void_p(address), ctypes.c_size_t(size))
 
 
 def own_channel():
-    """The socket through which this worker answers."""
+    """Returns the descriptor of the socket through which this worker answers."""
     for descriptor in range(3, 256):
         try:
             if stat.S_ISSOCK(os.fstat(descriptor).st_mode):

@@ -1,4 +1,4 @@
-"""The corpus of hostile submissions, graded by one real `grader batch`, and what came of it."""
+"""One real `grader batch` over the corpus of hostile submissions, and its outcome."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ JOBS, TIMEOUT, SEED = 4, 4, 7
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of the batch; `processor` are the seconds that its processes computed."""
+    """The outcome of the batch; `processor` is the CPU time of its processes in seconds."""
 
     stage: Stage
     code: int
@@ -55,19 +55,19 @@ class Outcome:
     canaries: list[str] = field(default_factory=list)
 
     def demand(self, *layers: str) -> None:
-        """Skips a test of what only these layers of isolation promise, where one is missing."""
+        """Skips a test if one of the isolation layers that it relies on is missing."""
         for layer in layers:
             if self.isolation.get(layer, "none") == "none":
                 pytest.skip(f"this machine grants no isolation of {layer}")
 
     @property
     def isolation(self) -> dict[str, str]:
-        """What each layer came to."""
+        """Returns the state of each isolation layer."""
         held: dict[str, str] = next(iter(self.rows.values()))["isolation"]
         return held
 
     def told(self, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """What samples of some kinds say that they got, by the names they were handed in under."""
+        """Yields samples of these kinds that report a find, by submission name, and the message."""
         for name, row in self.of(kinds):
             for test in row["tests"]:
                 message = test["message"] or ""
@@ -77,7 +77,7 @@ class Outcome:
                     yield name, message
 
     def of(self, kinds: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The samples of some kinds and their rows, by the names they were handed in under."""
+        """Yields the rows of the samples of these kinds, by submission name."""
         known = expectations()
         for name, sample in self.stage.samples.items():
             if sample in known and known[sample].kind in kinds and name in self.rows:
@@ -85,7 +85,7 @@ class Outcome:
 
 
 def graded(root: Path, tiny: Path, rank: Rank) -> Outcome:
-    """Grades all samples that this rank wants, below `root`, by the tiny assignment."""
+    """Grades the samples that `rank` selects, below `root`, with the tiny assignment."""
     stage = lay_out(root, tiny, rank.wanted)
     with (
         Listener(stage.listener, f"{stage.marker}-line") as listener,
@@ -133,7 +133,7 @@ def graded(root: Path, tiny: Path, rank: Rank) -> Outcome:
 
 
 def _quiet_day(stage: Stage, rank: Rank) -> dict[str, dict[str, Any]]:
-    """The rows of the honest submissions, graded by themselves."""
+    """Returns the rows of the honest submissions, graded without the hostile ones."""
     honest = stage.root / "honest"
     for name, sample in stage.samples.items():
         if sample in RIGHT or sample in WRONG:
@@ -145,7 +145,7 @@ def _quiet_day(stage: Stage, rank: Rank) -> dict[str, dict[str, Any]]:
 
 
 def _run(stage: Stage, folder: Path, out: Path, rank: Rank) -> tuple[int, str]:
-    """Runs `grader batch`; its exit code, and all that it printed."""
+    """Runs `grader batch`; returns its exit code and its output."""
     command = [
         *(*rank.prefix, sys.executable, "-m", "grader", "batch", str(folder), "--out", str(out)),
         *("--assignment", str(stage.assignment), "--jobs", str(JOBS), "--timeout", str(TIMEOUT)),
@@ -175,7 +175,7 @@ def _run(stage: Stage, folder: Path, out: Path, rank: Rank) -> tuple[int, str]:
 
 
 def _processor_seconds() -> float:
-    """Returns what the ended children of this process computed, with theirs."""
+    """Returns the CPU seconds of this process's ended descendants."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -197,7 +197,7 @@ def _canaries_in(stage: Stage, output: str) -> Iterator[str]:
 
 
 def _give(root: Path, rank: Rank) -> None:
-    """Makes everything the user's who will grade."""
+    """Gives all files to the user who grades."""
     if rank.owner is not None:
         for path in [root, *root.rglob("*")]:
             os.lchown(path, rank.owner, rank.owner)

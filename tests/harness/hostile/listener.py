@@ -1,4 +1,4 @@
-"""Listens on loopback in every way that a submission may try to talk."""
+"""Listens on loopback for every kind of connection that a submission may try."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import TracebackType
 
 
 class Listener:
-    """TCP, UDP and unix sockets (a path's, an abstract name's) that note who knocks."""
+    """TCP, UDP and Unix sockets (one with a path, one abstract) that record each contact."""
 
     def __init__(self, path: Path, abstract: str) -> None:
         self.heard: list[str] = []
@@ -26,7 +26,7 @@ class Listener:
         self._thread = threading.Thread(target=self._listen)
 
     def port(self, kind: str) -> int:
-        """The port of `tcp` or `udp`."""
+        """Returns the port of `tcp` or `udp`."""
         port: int = self._sockets[kind].getsockname()[1]
         return port
 

@@ -1,6 +1,6 @@
-"""Bad objects and values: what a function does instead of what is right.
+"""Bad objects and values that a function returns instead of the right result.
 
-`right` is what it would have returned. Each must fail its own exercise, and nothing else.
+`right` is the right result. Each object must fail its own exercise, and nothing else.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def gone(error):
 WALK = "import gc\n    for own in gc.get_objects():"
 DEEP = "deep = []\n    for _ in range(100_000): deep = [deep]\n    "
 
-# What spoils the process for all that comes after.
+# Objects that spoil the process for all later exercises.
 SPOILERS = ("patches_carrying_out", "step_spoils_later")
 OBJECTS = {
     # Methods and attributes

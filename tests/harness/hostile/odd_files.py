@@ -1,4 +1,4 @@
-"""Makes submissions whose files are odd: archives, links, pipes, and files that shadow others."""
+"""Makes submissions with odd files: archives, links, pipes, and files that shadow others."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ py-modules = ["/etc/passwd"]
 
 
 def make(submission: Path, kind: str, secret: Path, marker: str) -> None:
-    """Makes the odd submission called `kind` at `submission`, or beside it with a suffix.
+    """Makes the odd submission `kind` at `submission`, or beside it with a suffix.
 
-    Links point at `secret`, and files that should not come to be are named after `marker`.
+    Links point at `secret`. Files that must never be created are named after `marker`.
     """
     KINDS[kind](submission, secret, marker)
 
@@ -232,7 +232,7 @@ def _dotted_keys(place: Path, _secret: Path, _marker: str) -> None:
 
 
 def _notebook_of_many_old_cells(place: Path, _secret: Path, _marker: str) -> None:
-    """Cells in a worksheet, as version 3 of nbformat has them."""
+    """Writes a notebook with cells in a worksheet, as in version 3 of nbformat."""
     right = json.dumps({"cell_type": "code", "input": RIGHT, "language": "python"})
     cells = ",".join([right, *['{"cell_type":"code"}'] * 300_000])
     text = f'{{"worksheets":[{{"cells":[{cells}]}}],"metadata":{{}},"nbformat":3}}'
@@ -290,12 +290,12 @@ class _Zeros(io.RawIOBase):
 
 
 def _code_in_a_comment(place: Path, _secret: Path, _marker: str) -> None:
-    """Hides its code from whoever reads it: utf-7 writes a line end in letters."""
+    """Hides code from readers: utf-7 can encode a line end in letters."""
     _files(place, hidden="# coding: utf-7\n# nothing+AAo-SHOWN = False\n")
 
 
 def _archive_of_odd_names(place: Path, _secret: Path, _marker: str) -> None:
-    """A right one, beside names that no shell and no other system likes."""
+    """Writes right adapters beside names that shells and other systems cannot handle."""
     names = (
         *("\n", "a\tb", "\x1b[2J.py", "'; rm -rf x", "$(id).py", "-rf", "...", "CON", "a" * 250),
         *(
@@ -315,7 +315,7 @@ def _archive_of_odd_names(place: Path, _secret: Path, _marker: str) -> None:
 
 
 def _archive_of_overlaps(place: Path, _secret: Path, _marker: str) -> None:
-    """Many members have the bytes of one in common: unpacked they are a thousand times as many."""
+    """Writes a zip whose members share the same bytes, and unpack to a thousand times its size."""
     with zipfile.ZipFile(f"{place}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("adapters.py", WRONG)
         archive.writestr("model.py", bytes(1 << 20))
@@ -333,7 +333,7 @@ def _times_beyond_reason(place: Path, _secret: Path, _marker: str) -> None:
 
 
 def _pipes_inside(place: Path, _secret: Path, _marker: str) -> None:
-    """A right one, among what is no file."""
+    """Writes right adapters among pipes, folders and circular links."""
     _files(place)
     for number in range(50):
         os.mkfifo(place / f"model{number}.py")
@@ -344,7 +344,7 @@ def _pipes_inside(place: Path, _secret: Path, _marker: str) -> None:
 
 
 def _literals_huge(place: Path, _secret: Path, _marker: str) -> None:
-    """A right one, whose constants take long to read and long to show."""
+    """Writes right adapters with constants that take long to read and to show."""
     lines = (
         f"HEX = 0x{'f' * 1_000_000}",
         f"{'n' * 200_000} = 1e{'9' * 4000}",

@@ -1,4 +1,4 @@
-"""Grades random programs with jobs of their own, and says which of these ended."""
+"""Grades random programs with its own jobs, and reports which judges ended."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _MEMORY_MB = 1024
 
 @dataclass(frozen=True)
 class Graded:
-    """What became of one program: its grade, or why its judge ended; and why words are missing.
+    """The grade of one program, or the reason why its judge ended.
 
-    `seconds` are those of the judge, `explaining` those of the explainer.
+    `seconds` is the judge's time and `explaining` the explainer's. `missing` says why there are no
+    explanations.
     """
 
     number: int
@@ -35,12 +36,12 @@ class Graded:
 
     @property
     def is_fault(self) -> bool:
-        """Whether a judge ended, or something was not graded: the grader's own fault."""
+        """Returns whether the judge ended or the program was not graded: an error of the grader."""
         return self.grade is None or self.grade.status is GradeStatus.NOT_GRADED
 
 
 class _Jobs:
-    """A judge, and an explainer for what it has graded."""
+    """A judge, and an explainer for its grades."""
 
     def __init__(self, judge: JobClient, explainer: JobClient) -> None:
         self._judge, self._explainer = judge, explainer
@@ -74,7 +75,7 @@ def graded(
     folder: Path,
     exercises: Sequence[str] = (),
 ) -> Iterator[Graded]:
-    """The programs of some numbers, each once, with a judge and an explainer for each job."""
+    """Yields each program graded once; each job has a judge and an explainer."""
     settings = Settings(
         *(str(ROOT), 1, tuple(exercises), "adapters.py", timeout, _MEMORY_MB, "random"),
         explain_seconds=timeout,

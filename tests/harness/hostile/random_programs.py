@@ -1,8 +1,8 @@
-"""Programs that nobody would write: random ones over the adapters, the same for the same seed.
+"""Random programs that nobody would write; a seed always gives the same program.
 
-Each is a right program (`inner.py`) behind adapters that go wrong in a way of their own: an odd
-answer, an odd exception, steps that are slow to explain, deep structures; around them stands code
-with odd scopes and names. Whatever they do, a judge goes on, and they get their grade.
+Each is a right program (`inner.py`) behind adapters that fail in odd ways: strange answers,
+strange exceptions, slow steps, deep structures. Code around them has odd scopes and names. The
+judge must survive each program, and grade it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def written(name, mode=0o600):
     except (OSError, ValueError):
         pass
 """
-# What an adapter gives back in the place of `r`, the right result; `t` is a tensor in any case.
+# Expressions that an adapter returns instead of `r`, the right result; `t` is always a tensor.
 ANSWERS = (
     *(f"t.to(torch.{dtype})" for dtype in (
         "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
@@ -115,7 +115,7 @@ ANSWERS = (
     "t.float().clone().set_()",
     "torch.tensor([], dtype=torch.int64).reshape(0, 3, 0)", "inner", "__builtins__", "globals()",
 )  # fmt: skip
-# What it raises.
+# Expressions that an adapter raises.
 RAISED = (
     "ValueError()", "ValueError('x' * 10**7)", "ValueError('\\udcff\\x00\\x1b[2J' * 50)",
     "KeyError(t)", "KeyError(Rude())", "ValueError(Rude())", "OSError(28, 'No space left')",
@@ -144,7 +144,7 @@ RAISED = (
     "RuntimeError('The size of tensor a (3) must match the size of tensor b (99999999) at')",
     "TypeError('f() got an unexpected keyword argument ' + repr('k' * 10**4))",
 )  # fmt: skip
-# What it does before, on its way to an answer.
+# Statements that an adapter runs before it answers.
 DONE = (
     "deep(900)", "try:\n    deep(10**6)\nexcept RecursionError:\n    pass", "folders(300)",
     "folders(40, 'd' * 200)", "folders(1500)", "written('grader-99999999999999999999-x/')",
@@ -163,7 +163,7 @@ DONE = (
     "x = nested(10**5)",
     "import gc; gc.disable(); x = [[]]; x[0].append(x)", "sys.path[:] = []", "os.environ.clear()",
 )  # fmt: skip
-# What is slow to explain: many records, many axes, the right numbers in wrong places.
+# Steps that are slow to explain: many records, many axes, right numbers in wrong places.
 SLOW = (
     "flood(t.float(), 1900)",
     "flood(inner.run_softmax(in_features=torch.randn(2, 3, 4, 5, 6), dim=-1), 1000)",
@@ -218,7 +218,7 @@ FILES = (
 
 
 def program(seed: int) -> dict[str, str]:
-    """The files of the program of a seed, by their names."""
+    """Returns the files of a seed's program by name."""
     chance = random.Random(f"random program {seed}")
     adapters = [PREAMBLE, *(_oddity(chance) for _ in range(chance.choice([0, 1, 2, 4])))]
     rate = chance.choice([0.15, 0.5, 0.9])
@@ -234,7 +234,7 @@ def program(seed: int) -> dict[str, str]:
 
 
 def write(folder: Path, seed: int) -> Path:
-    """Writes the program of a seed into a new folder."""
+    """Writes a seed's program into a new folder."""
     for name, text in program(seed).items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -247,7 +247,7 @@ def _right(_chance: random.Random, name: str) -> str:
 
 
 def _adapter(chance: random.Random, name: str) -> str:
-    """An adapter that goes wrong, at every call or at some."""
+    """Returns an adapter that fails at every call, or at some."""
     body = [f"r = inner.{name}(**a)", "t = r if isinstance(r, torch.Tensor) else torch.tensor(r)"]
     kind = chance.randrange(10)
     if kind in (0, 1):
@@ -267,7 +267,7 @@ def _adapter(chance: random.Random, name: str) -> str:
 
 
 def _oddity(chance: random.Random) -> str:
-    """Code without a purpose."""
+    """Returns code without a purpose."""
     kinds: Sequence[Callable[[random.Random], str]] = (
         _scopes, _scopes, _scopes, _dotted, _lambdas, _chained, _names, _deep_text, _forbidden
     )  # fmt: skip
@@ -275,7 +275,7 @@ def _oddity(chance: random.Random) -> str:
 
 
 def _scopes(chance: random.Random) -> str:
-    """Scopes inside one another; what of it raises is caught."""
+    """Returns nested scopes in a `try` statement that catches their exceptions."""
     lines = _block(chance, chance.choice([3, 6, 12, 17]))
     return "try:\n" + textwrap.indent(lines, " ") + "\nexcept Exception:\n pass"
 

@@ -1,4 +1,4 @@
-"""As whom the corpus is graded: root, an ordinary user, root of a container without rights."""
+"""The ranks at which the corpus is graded: root, an ordinary user, root in a container."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.harness.hostile.staging import ENGINE, expectations
 
 NOBODY = 65534
-# Of another user's run, what depends on whose processes and files they are.
+# Nuisances whose effect depends on the owner of processes and files.
 DEPENDS_ON_USER = (
     *("kill", "stop", "signal", "limits", "fork", "orphan", "thread_bomb", "memory_in_shm"),
     *("priority", "memory_shared_and_forgotten", "memory_of_page_tables", "disk_in_closed"),
@@ -24,20 +24,20 @@ ABOUT_LIMITS = (
     *("memory", "disk", "folders", "thread", "priority", "limits", "descriptor", "output"),
     *("loop_in_many", "loop_sleeping", "signal_of_death", "fork_bomb", "locks", "watches"),
 )
-# What Docker leaves to root in a container.
+# The capabilities that Docker leaves to root in a container.
 _LEFT = (
     "chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap,net_bind_service,net_raw,"
     "sys_chroot,mknod,audit_write,setfcap"
 )
-# Where control groups could be found, or somebody who makes them.
+# Folders of control groups, and of services that create them.
 _HIDDEN = ("/sys/fs/cgroup", "/run/systemd", "/run/dbus", "/run/user")
 
 
 @dataclass(frozen=True)
 class Rank:
-    """What a command is run by, who then owns the files, and which samples are handed in.
+    """How a command is run, which user owns the files, and which samples are handed in.
 
-    They are explained, too, unless it does `without_words`.
+    `without_words` runs the batch without explanations.
     """
 
     prefix: Sequence[str]
@@ -47,9 +47,9 @@ class Rank:
 
 
 def rank(name: str, root: Path, user: int = NOBODY) -> Rank:
-    """The rank that is called so; skips the test where this machine does not have it.
+    """Returns the rank of that name, or skips the test if this machine does not allow it.
 
-    Mount points that it needs are made below `root`. As root, `user` is the ordinary one.
+    Mount points are made below `root`. If this process is root, `user` is the ordinary user.
     """
     superuser = os.geteuid() == 0
     if name == "an ordinary user":
@@ -70,12 +70,12 @@ def _tells_users_apart(sample: str) -> bool:
     if kind == "nuisances":
         return sample.startswith(DEPENDS_ON_USER)
     if kind == "forgeries" and len(sample) % 2:
-        return True  # somewhere they have to be explained
+        return True  # some forgeries need explanations, too
     return kind == "spies" or sample.startswith(("search", "frames_on", "link", "unreadable"))
 
 
 def _in_a_container() -> list[str]:
-    """What runs a command as root without what containers take: namespaces, mounts, groups."""
+    """Returns a prefix that runs a command as root without namespaces, mounts and groups."""
     steps = ["set -e"]
     for place in filter(os.path.isdir, _HIDDEN):
         steps += [f"mount -t tmpfs -o mode=755 none {place}"]
@@ -87,9 +87,9 @@ def _in_a_container() -> list[str]:
 
 
 def _as_user(root: Path, user: int) -> list[str]:
-    """What runs a command as an ordinary user, who sees the interpreter and the engine.
+    """Returns a prefix that runs a command as a user who can read interpreter and engine.
 
-    Where these lie in folders of root's own, they are shown in a mount namespace, and only there.
+    If they are in folders that only root may enter, a mount namespace shows them to the command.
     """
     shown = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve(), ENGINE.resolve()}
     shown = {path for path in shown if not shown & set(path.parents)}
@@ -121,7 +121,7 @@ def _tried(prefix: list[str]) -> list[str]:
 
 
 def _closed(path: Path) -> Path | None:
-    """The topmost folder above a path that others may not pass."""
+    """Returns the topmost folder on a path that other users may not enter."""
     for folder in [*reversed(path.parents), path]:
         if folder.stat().st_mode & 0o005 != 0o005:
             return folder

@@ -1,4 +1,4 @@
-"""Runs a command to which namespaces and mounts are refused, as the filter of a container does.
+"""Runs a command without namespaces and mounts, which a filter refuses as in a container.
 
 python refusing.py COMMAND...
 """
@@ -19,7 +19,7 @@ NAMESPACES = (1 << 17, 1 << 25, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30)  # 
 
 
 def main() -> None:
-    """Installs the filter, which whatever is run inherits."""
+    """Installs the filter, which the command inherits."""
     rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     for name in REFUSED.split():
         rules.add_rule(pyseccomp.ERRNO(errno.EPERM), name)

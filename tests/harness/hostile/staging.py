@@ -1,4 +1,4 @@
-"""Lays out hostile and honest submissions, and the secrets that none of them may find."""
+"""Lays out hostile and honest submissions, and the secrets that no submission may find."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 ENGINE = HERE.parents[2]
 MEMORY = 512 << 20
 ALLOWED = Allowance(MEMORY)
-# Samples that are handed in several times, and told which copy they are.
+# Samples that are handed in several times, with the number of copies. Each copy gets its index.
 COPIES = {
     "forbidden_operation": 24,
     "frames_lying_exception": 2,
@@ -33,10 +33,10 @@ COPIES = {
     "note_in_modules": 3,
 }
 
-# It looks like the folder of a judge, whose process has a number that none can have.
+# Looks like a judge's folder, but no process can have this id.
 NO_JUDGES = "grader-99999999999999999999-x"
-# What costs nothing has the sources and calls of all looked at; the rest costs all points of an
-# exercise.
+# The name with cost 0 makes the grader examine all sources and calls. The others cost all points
+# of an exercise.
 FORBIDDEN = """
 [tool.grader.forbidden]
 "torch.nn.functional.scaled_dot_product_attention" = 0
@@ -70,7 +70,7 @@ COUNT = "\ndef run_count(x):\n    return x.numel()\n"
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a sample must get: its status, its points, and how its tests may end."""
+    """The expected status and points of a sample, and the statuses that its tests may have."""
 
     kind: str
     status: frozenset[str]
@@ -81,7 +81,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where everything lies. `canaries` are the secrets, by where they are hidden."""
+    """The places of all files; `canaries` holds the secrets by hiding place."""
 
     root: Path
     marker: str
@@ -127,7 +127,7 @@ class Stage:
 
 
 def expectations() -> dict[str, Expectation]:
-    """What `expected.toml` says of every sample, by its name."""
+    """Returns the expectations in `expected.toml`, by sample name."""
     kinds = tomllib.loads((HERE / "expected.toml").read_text())
     return {
         name: Expectation(
@@ -143,13 +143,13 @@ def expectations() -> dict[str, Expectation]:
 
 
 def sample_files() -> dict[str, Path]:
-    """The files of the samples, by their names."""
+    """Returns the files of the samples, by name."""
     folders = ("forgeries", "nuisances", "spies")
     return {path.stem: path for folder in folders for path in sorted((HERE / folder).glob("*.py"))}
 
 
 def lay_out(root: Path, assignment: Path, wanted: Callable[[str], bool]) -> Stage:
-    """Stages the samples that are `wanted`, among honest submissions, with canaries about them."""
+    """Stages the samples that `wanted` accepts, among honest ones, and hides the canaries."""
     samples = [name for name in [*sample_files(), *odd_files.KINDS] if wanted(name)]
     stage = Stage(root, f"hostile-{secrets.token_hex(6)}", _canaries(), _numbered(_spread(samples)))
     shutil.copytree(assignment, stage.assignment, ignore=shutil.ignore_patterns("__pycache__"))
@@ -164,9 +164,9 @@ def lay_out(root: Path, assignment: Path, wanted: Callable[[str], bool]) -> Stag
 
 
 def hand_in(stage: Stage, told: dict[str, Any]) -> None:
-    """Writes the submissions; the samples are told where the secrets lie, and what is `told`.
+    """Writes the submissions, and hints for the samples: the places of the secrets, and `told`.
 
-    That is who listens, or another measure of what is too much.
+    `told` holds the listener's addresses, or other limits of what is too much.
     """
     hints = {
         "marker": stage.marker,
@@ -207,7 +207,7 @@ def hand_in(stage: Stage, told: dict[str, Any]) -> None:
 
 
 def disguises(canary: str) -> Iterable[bytes]:
-    """A canary, and how it would look in other clothes."""
+    """Yields a canary as text, reversed, in hex, in base64, and as a number."""
     text = canary.encode()
     yield from (text, text[::-1], text.hex().encode(), base64.b64encode(text)[:20])
     yield str(int(canary[7:21], 16)).encode()
@@ -219,9 +219,10 @@ def _canaries() -> dict[str, str]:
 
 
 def _spread(samples: Sequence[str]) -> list[str]:
-    """The samples in an order of no meaning, honest ones among them, notes first and last.
+    """Returns the samples in an arbitrary fixed order, with honest ones among them.
 
-    Those that talk to one another while they live are graded at the same time.
+    Notes are left first and found last. Samples that communicate are neighbours, so that they are
+    graded at the same time.
     """
     copies = [name for name in samples for _ in range(COPIES.get(name, 1))]
     order = random.Random(7).sample(copies, len(copies))

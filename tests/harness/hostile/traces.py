@@ -1,4 +1,4 @@
-"""Finds what a batch left behind: processes, files, and things that only the kernel knows."""
+"""Finds what a batch leaves behind: processes, files, and objects inside the kernel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GROUP = re.compile(r"grader-([0-9]{1,9})\b")
 
 @contextmanager
 def adopting_orphans() -> Iterator[list[str]]:
-    """Whatever outlives its parent inside becomes this process's child, is listed and ended."""
+    """Adopts processes that outlive their parents; lists and kills those that still run."""
     libc, before, left = ctypes.CDLL(None), set(_children()), list[str]()
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
@@ -39,7 +39,7 @@ def adopting_orphans() -> Iterator[list[str]]:
 
 
 def processes_of(folder: Path) -> list[str]:
-    """The processes that work in a folder or were told of it."""
+    """Returns the processes that work in a folder, or have its path in arguments or environment."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -53,7 +53,7 @@ def processes_of(folder: Path) -> list[str]:
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes below a process, parents first."""
+    """Returns the descendants of a process, parents first."""
     found = [pid]
     for parent in found:
         with contextlib.suppress(OSError):
@@ -63,7 +63,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def files_named(marker: str, *folders: Path) -> list[str]:
-    """The files whose names hold `marker`, in these folders and where anybody may leave some."""
+    """Returns files with `marker` in their names, in these folders and in common places."""
     common = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/run/lock", "/"]
     places = {*common, *site.getsitepackages(), *filter(os.path.isdir, sys.path), sys.prefix}
     places |= {str(Path.home()), tempfile.gettempdir(), *map(str, folders)}
@@ -75,7 +75,7 @@ def files_named(marker: str, *folders: Path) -> list[str]:
 
 
 def kernel_objects(marker: str) -> list[str]:
-    """Abstract sockets and System V objects that bear the marker, or the key made of it."""
+    """Returns abstract sockets with the marker's name, and System V objects with its key."""
     key, found = int(marker[-7:], 16), []
     with contextlib.suppress(OSError):
         for line in Path("/proc/net/unix").read_text().splitlines():
@@ -90,7 +90,7 @@ def kernel_objects(marker: str) -> list[str]:
 
 
 def mounts_of(folder: Path) -> list[str]:
-    """The mounts on or from anything below a folder, in any process's mount namespace."""
+    """Returns the mounts on or from anything below a folder, in any mount namespace."""
     found = dict[str, str]()
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -104,7 +104,7 @@ def mounts_of(folder: Path) -> list[str]:
 
 
 def groups_of(pids: Collection[int]) -> list[str]:
-    """The control groups that are named after one of these processes."""
+    """Returns the control groups that are named after one of these processes."""
     found = []
     for place, folders, _ in os.walk("/sys/fs/cgroup", onerror=None):
         for name in folders:
@@ -115,7 +115,7 @@ def groups_of(pids: Collection[int]) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """What every file below a folder is: its kind and rights, and its size or content."""
+    """Returns mode and content of each file below a folder; of large files the size and time."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if "__pycache__" in path.parts:
