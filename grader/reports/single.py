@@ -52,8 +52,8 @@ def carried_in_words(carried: Carried, tests: Iterable[Verdict]) -> str:
 def credited_tests(grade: Grade) -> tuple[Verdict, ...]:
     """Returns the tests, with carried points added where an exercise's tests lost points.
 
-    Tests that count less because of the exercise's values get theirs first, and no longer say so. The
-    rest goes to tests that did not pass.
+    Tests that count less because of the exercise's values get theirs first, and no longer say so.
+    The rest goes to tests that did not pass.
     """
     tests = list(grade.tests)
     for one in grade.carried:
