@@ -1,4 +1,4 @@
-"""Similarity: what a copy looks like however it is disguised, and what is no sign of copying."""
+"""Similarity: disguised copies are found, and shared stubs are no sign of copying."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compared(source: str) -> list[str]:
 
 
 def graded(folder: Path, out: Path) -> Path:
-    """Results that say that the submissions in a folder were graded."""
+    """Writes results that say that the submissions in a folder were graded."""
     with Store.open(out, ASSIGNMENT.name) as store:
         for place, entry in enumerate(discover([folder]).entries):
             grade = Grade(entry.name, GradeStatus.GRADED, 1, 2, 7, "h", "s", 0.1, None, {}, ())
@@ -56,7 +56,7 @@ def graded(folder: Path, out: Path) -> Path:
 
 @pytest.mark.unit
 def test_renaming_comments_annotations_and_layout_change_no_token():
-    """These are what is changed first by whoever hides a copy."""
+    """These are the first things that a copier changes."""
     one = "import torch\ndef f(q, k):\n    s = torch.matmul(q, k)  # scores\n    return s\n"
     other = (
         "from torch import matmul\n\ndef attend(a: int,\n    b: int = 3) -> int:\n"
@@ -67,21 +67,24 @@ def test_renaming_comments_annotations_and_layout_change_no_token():
 
 @pytest.mark.unit
 def test_what_a_library_calls_its_own_is_kept():
-    """Right programs of one shape differ in what they call: that no copy can rename."""
+    """A copy cannot rename the library's functions, and different programs call different ones."""
     assert compared("y = torch.tril(x)") != compared("y = torch.triu(x)")
     assert compared("y = x.softmax(-1)") != compared("y = x.sum(-1)")
 
 
 @pytest.mark.unit
 def test_code_that_does_not_parse_is_compared_as_well():
-    """A broken copy is a copy, and a submission that cannot be graded may be one."""
+    """A broken copy is still a copy, and an ungradable submission may be one too."""
     whole = compared("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1)\n")
     broken = compared("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1) )\n")
     assert set(whole) <= set(broken)
 
 
 def test_copies_in_disguise_come_first(tmp_path: Path):
-    """Renamed, reordered, commented, partly einsum, in two files; among programs that are not."""
+    """A copy is renamed, reordered, commented, partly einsum or split into two files.
+
+    It comes before all pairs of independent programs.
+    """
     people = [*by_hand()]
     programs = independent(len(people) + 20)
     copied = ["two_files", people[0], "student-0003", "student-0015"]
@@ -95,7 +98,10 @@ def test_copies_in_disguise_come_first(tmp_path: Path):
 
 
 def test_each_submission_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """However many pairs it is in: reading costs most, and strangers can make it dear."""
+    """Each submission is read once for all its pairs.
+
+    Reading costs most, and a hostile submission can make it slow.
+    """
     texts = [*independent(3).values()][:2]
     programs = {f"copy-{number}": texts[number % 2] for number in range(6)}
     entries = discover([laid_out(tmp_path, programs)]).entries
@@ -115,7 +121,7 @@ def test_each_submission_is_read_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.unit
 def test_one_line_again_and_again_takes_time_by_its_number():
-    """Each place is looked at once: by the square of so many, it would take minutes."""
+    """The search looks at each place once; a quadratic search would take minutes here."""
     many = 60_000
     one, other = (_of_prints(numbers) for numbers in ([7, 9] * (many // 2), [7] * many))
     before = time.process_time()
@@ -129,7 +135,7 @@ def _of_prints(numbers: list[int]) -> ComparedSources:
 
 
 def test_what_the_course_handed_out_is_not_alike(tmp_path: Path):
-    """All begin with the same stubs, and hand in the public tests with their code."""
+    """All submissions begin with the same stubs, and contain the public tests and their code."""
     files = [ROOT / "adapters.py", *sorted((ROOT / "assignment").glob("*.py"))]
     stubs = {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files}
     programs = {"ann": stubs, "bob": stubs | {"own.py": "answer = 42\n"}}
@@ -137,7 +143,10 @@ def test_what_the_course_handed_out_is_not_alike(tmp_path: Path):
 
 
 def test_another_class_and_a_repository_are_compared_with(tmp_path: Path):
-    """A copy may be of last year's, or of what is found on the net; those are not each other's."""
+    """A copy may come from last year's class or a public repository.
+
+    Those two are not compared with each other.
+    """
     programs = independent(45)
     mine = {name: programs[name] for name in [*programs][:6]}
     first, second = [*mine][1], [*mine][2]
@@ -155,7 +164,7 @@ def test_another_class_and_a_repository_are_compared_with(tmp_path: Path):
 
 
 def test_a_class_that_is_gone_is_said_in_one_sentence(tmp_path: Path):
-    """An earlier class's folder may have been moved: this class is compared all the same."""
+    """An earlier class's folder may have been moved: the present class is still compared."""
     programs = {name: files for name, files in [*independent(4).items()][:3]}
     results = graded(laid_out(tmp_path / "class", programs), tmp_path / "results")
     gone = graded(
@@ -183,7 +192,7 @@ def test_a_class_that_is_gone_is_said_in_one_sentence(tmp_path: Path):
     ids=["nested", "long line", "too much", "open text", "no text"],
 )
 def test_hostile_sources_cost_their_bounds(tmp_path: Path, text: str):
-    """They are strangers': what is too much is left out or ends a process that knows nothing."""
+    """Too much source is left out, or ends a process that holds nothing secret."""
     entry = single(laid_out(tmp_path, {"one": {"adapters.py": text, "b.py": "y = f(3, 4) + 5"}}))
     (tmp_path / "into").mkdir()
     with SourcesClient() as client, contextlib.suppress(Unreadable):
@@ -191,7 +200,7 @@ def test_hostile_sources_cost_their_bounds(tmp_path: Path, text: str):
 
 
 def test_the_pages_show_both_sides_and_no_markup_of_theirs(tmp_path: Path):
-    """Sources are strangers' text: they are escaped, and nothing on a page is fetched."""
+    """Hostile source text is escaped, and a page fetches nothing."""
     programs = independent(3)
     name = next(iter(programs))
     programs["copy"] = disguised(programs[name], 0)

@@ -22,7 +22,7 @@ FIELDS = {
 
 
 def read(grade: Grade) -> dict[str, Any]:
-    """The result from a step's output, held against what the reporter expects."""
+    """Returns the result from a step's output, checked against what the reporter expects."""
     result = json.loads(base64.b64decode(encoded(classroom_result(grade)), validate=True))
     assert set(result) == {"version", "status", "max_score", "tests"}
     assert result["version"] == 3
@@ -39,12 +39,12 @@ def read(grade: Grade) -> dict[str, Any]:
 
 
 def received(result: dict[str, Any]) -> float:
-    """What Classroom receives."""
+    """Returns the points that Classroom receives."""
     return sum(test["score"] for test in result["tests"])
 
 
 def printed(result: dict[str, Any]) -> float:
-    """What the reporter's table shows."""
+    """Returns the points that the reporter's table shows."""
     tests = result["tests"]
     return sum(test["status"] == "pass" for test in tests) / len(tests) * result["max_score"]
 
@@ -69,7 +69,10 @@ def scored(*shares: float, points: tuple[float, ...] = (10, 6, 12, 3, 4)) -> Gra
     ],
 )
 def test_both_totals_agree(shares: tuple[float, ...]) -> None:
-    """The sum is exact; the table, which counts tests, is off by less than the exercises' last."""
+    """The sum of the scores is exact.
+
+    The table counts passed tests: it is off by at most one test of each unfinished exercise.
+    """
     grade = scored(*shares)
     result = read(grade)
     assert received(result) == pytest.approx(grade.score)
@@ -79,7 +82,7 @@ def test_both_totals_agree(shares: tuple[float, ...]) -> None:
 
 
 def test_an_exercise_is_as_many_tests_as_it_has_points() -> None:
-    """So that each weighs the same; the first point that is lacking says why."""
+    """Each test then weighs the same. The first point that was lost gives the reason."""
     result = read(mixed_grade())
     found = [(t["name"], t["status"], t["score"]) for t in result["tests"]]
     assert found == [
@@ -101,13 +104,13 @@ def test_an_exercise_is_as_many_tests_as_it_has_points() -> None:
 
 
 def test_what_is_not_done_never_passes_whole() -> None:
-    """9.9 of 10 points are not ten passed tests."""
+    """9.9 of 10 points must not show as ten passed tests."""
     statuses = [test["status"] for test in read(scored(0.99, points=(10,)))["tests"]]
     assert statuses == ["pass"] * 9 + ["fail"]
 
 
 def test_hundreds_of_points_are_a_hundred_tests() -> None:
-    """A log that nobody can read helps nobody."""
+    """More tests would make the log too long to read."""
     result = read(scored(0.5, 1, points=(600, 400)))
     assert len(result["tests"]) == 100
     assert received(result) == pytest.approx(700)
@@ -115,21 +118,21 @@ def test_hundreds_of_points_are_a_hundred_tests() -> None:
 
 
 def test_points_stored_with_rounding_errors_are_the_points() -> None:
-    """A hundredth of a thousandth is not another test."""
+    """A hundredth of a thousandth of a point does not add a test."""
     result = read(scored(1, 1, points=(10.000003, 5.999998)))
     assert len(result["tests"]) == 16
     assert result["status"] == "pass"
 
 
 def test_what_was_not_graded_is_an_error_and_costs_no_points() -> None:
-    """Of no points at all Classroom keeps what it had."""
+    """If a result has no points, Classroom keeps the earlier ones."""
     result = read(not_graded("bob"))
     assert (result["status"], result["max_score"]) == ("error", 0)
     assert "not graded" in result["tests"][0]["message"]
 
 
 def test_what_cannot_be_read_says_so_at_every_exercise() -> None:
-    """A syntax error, with its line."""
+    """The message is the syntax error with its line."""
     message = "SyntaxError: '(' was never closed"
     broken = a_verdict("run_rope", 0.0, message=message, where=Where("adapters.py", 3))
     grade = a_grade("bob", broken, status=unreadable("bob").status, message=message)
@@ -138,6 +141,6 @@ def test_what_cannot_be_read_says_so_at_every_exercise() -> None:
 
 
 def test_nothing_a_submission_says_is_a_command_for_the_reporter_s_runner() -> None:
-    """`read` looks at every text; all of it stays far below what an output may hold."""
+    """`read` checks every text; the result also stays far below the limit for a step's output."""
     assert len(encoded(classroom_result(hostile_grade()))) < 1 << 20
     read(hostile_grade())

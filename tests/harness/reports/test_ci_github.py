@@ -1,4 +1,4 @@
-"""What GitHub's runner makes of a grade, by a runner written from its documentation."""
+"""GitHub's annotations and summary of a grade, read by a runner written from its documentation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def unescaped(text: str) -> str:
 
 
 def a_runner_obeys(output: str) -> list[Obeyed]:
-    """The commands in a step's output, in both of the syntaxes that runners take."""
+    """Returns the commands in a step's output, in both syntaxes that runners accept."""
     obeyed, stopped_until = [], None
     for line in re.split("\r\n|\r|\n", output):
         new = re.match(r"\s*::([\w-]+)(?: (.*?))?::(.*)", line, re.DOTALL)
@@ -69,7 +69,7 @@ def sources(repository: Path, submission: str = "submission") -> SourcePaths:
 
 
 def test_a_failure_is_an_annotation_at_the_student_s_line(repository: Path) -> None:
-    """With the file's path as the repository has it: GitHub shows it in the code."""
+    """The path is the repository's own, so that GitHub shows the annotation in the code."""
     wrong = a_verdict("run_rope", 0.0, message="wrong", where=Where("model/attention.py", 1))
     (said,) = annotated(a_grade("alice", wrong), sources(repository))
     (obeyed,) = a_runner_obeys(said.command)
@@ -85,7 +85,7 @@ def test_a_failure_is_an_annotation_at_the_student_s_line(repository: Path) -> N
 
 
 def test_where_no_line_is_known_it_is_the_adapter_s(repository: Path) -> None:
-    """The function that the tests called is where a student starts to look."""
+    """A student starts to look at the function that the tests called."""
     found = annotated(mixed_grade(), sources(repository))
     rope = next(said for said in found if "rope-half-split" in said.title)
     assert (rope.file, rope.line) == ("submission/adapters.py", 4)
@@ -93,7 +93,7 @@ def test_where_no_line_is_known_it_is_the_adapter_s(repository: Path) -> None:
 
 
 def test_right_values_are_a_warning_and_what_is_missing_is_not_pointed_at(repository: Path) -> None:
-    """Red is for what is wrong; what is not written yet has no line."""
+    """Red marks wrong values; a function that is not written yet has no line."""
     found = annotated(mixed_grade(), sources(repository))
     assert [(said.kind, said.title) for said in found] == [
         ("error", "run_rope: halves are paired [rope-half-split] (-2 points)"),
@@ -102,7 +102,7 @@ def test_right_values_are_a_warning_and_what_is_missing_is_not_pointed_at(reposi
 
 
 def test_a_mistake_in_several_exercises_is_said_once(repository: Path) -> None:
-    """Ten annotations are all that there are."""
+    """GitHub shows only ten annotations of a kind."""
     both = [a_verdict(name, 0.0, diagnosis=DIAGNOSIS) for name in ("run_rope", "run_mha")]
     (said,) = annotated(a_grade("alice", *both), sources(repository))
     assert said.title == "run_rope: halves are paired [rope-half-split] (-8 points)"
@@ -110,7 +110,10 @@ def test_a_mistake_in_several_exercises_is_said_once(repository: Path) -> None:
 
 
 def test_of_each_kind_the_ten_that_help_most_are_kept(repository: Path) -> None:
-    """GitHub drops what is more: lines first, then known mistakes, then what costs most."""
+    """GitHub drops annotations beyond ten.
+
+    Those with a line come first, then known mistakes, then the most expensive failures.
+    """
     general = {"aspect": Aspect.GENERALITY}
     tests = [a_verdict(f"run_{n}", 0.0, n, message=f"e{n}") for n in range(1, 31)]
     tests += [a_verdict(f"run_{n}", 0.0, n, message=f"w{n}", **general) for n in range(40, 60)]
@@ -141,7 +144,7 @@ def test_of_each_kind_the_ten_that_help_most_are_kept(repository: Path) -> None:
     ],
 )
 def test_a_place_that_is_not_in_the_repository_is_none(repository: Path, file: str) -> None:
-    """The name comes from a worker's traceback."""
+    """The file name comes from a worker's traceback and is not trusted."""
     (repository / "secret.py").write_text("x = 1\n")
     (repository / "submission" / "linked.py").symlink_to("/etc/passwd")
     for name in (file, "linked.py"):
@@ -149,7 +152,7 @@ def test_a_place_that_is_not_in_the_repository_is_none(repository: Path, file: s
 
 
 def test_a_place_is_found_in_every_shape_of_submission(repository: Path) -> None:
-    """A single file, a notebook with its cells, a folder in a folder."""
+    """The submission may be a single file, a notebook with cells, or a folder in a folder."""
     write_files(repository, {"one.py": "x = 1\n", "two.ipynb": "{}", "zipped/in/adapters.py": ""})
     place = Where("adapters.py", 1)
     assert sources(repository, "one.py").place(place, "run_rope") == ("one.py", 1)
@@ -159,7 +162,7 @@ def test_a_place_is_found_in_every_shape_of_submission(repository: Path) -> None
 
 
 def test_awkward_names_of_files_survive_the_escapes(repository: Path) -> None:
-    """Commas and colons end properties, percent signs are escapes."""
+    """Commas and colons end a property, and percent signs begin an escape."""
     wrong = a_verdict("run_rope", 0.0, message="100 % wrong", where=Where("a, b:%.py", 1))
     (said,) = annotated(a_grade("alice", wrong), sources(repository))
     (obeyed,) = a_runner_obeys(said.command)
@@ -168,7 +171,7 @@ def test_awkward_names_of_files_survive_the_escapes(repository: Path) -> None:
 
 
 def test_an_annotation_is_one_command_whatever_it_holds(repository: Path) -> None:
-    """A second line would be a second command."""
+    """A line break in an annotation would start a second command."""
     for said in annotated(hostile_grade(), sources(repository)):
         assert len(said.command) < 70_000
         (obeyed,) = a_runner_obeys(said.command)
@@ -177,7 +180,7 @@ def test_an_annotation_is_one_command_whatever_it_holds(repository: Path) -> Non
 
 
 def test_what_cannot_be_read_and_what_was_not_graded_say_so(repository: Path) -> None:
-    """One annotation for the whole."""
+    """One annotation stands for the whole submission."""
     (said,) = annotated(unreadable("bob"), sources(repository))
     assert said == Annotation("error", "nothing could be graded", "the zip is empty")
     (said,) = annotated(not_graded("bob"), sources(repository))
@@ -185,7 +188,7 @@ def test_what_cannot_be_read_and_what_was_not_graded_say_so(repository: Path) ->
 
 
 def test_the_summary_has_a_paragraph_for_each_cause_and_a_table() -> None:
-    """In GitHub's Markdown: a sentence of ours is a heading, one that was raised is code."""
+    """A sentence of the grader is a heading in GitHub's Markdown; a raised message is code."""
     text = step_summary(mixed_grade())
     assert text.startswith("## alice: 5 of 10 points\n")
     assert r"| run\_mha | 3 / 4.5 | 1 of 2 | values passed; generality failed |" in text
@@ -198,7 +201,7 @@ def test_the_summary_has_a_paragraph_for_each_cause_and_a_table() -> None:
 
 
 def outside_of_code(markdown: str) -> str:
-    """What of a text is read as Markdown: all but blocks of code, by CommonMark's rule."""
+    """Returns the part of a text outside blocks of code, by CommonMark's rule."""
     kept, fence = [], None
     for line in markdown.split("\n"):
         if fence is None and (opened := re.match("(`{3,})", line)):
@@ -213,14 +216,14 @@ def outside_of_code(markdown: str) -> str:
 
 
 def test_the_summary_takes_nothing_of_a_submission_for_markdown() -> None:
-    """Not its name, not its messages, not what they have of fences."""
+    """Its name, its messages and its own code fences all stay plain text."""
     read = outside_of_code(step_summary(hostile_grade()))
     assert not re.search(r"(?<!\\)[<\[`]", read)
     assert "javascript" not in re.sub(r"\\.", "", read.split("\n", 1)[1])
 
 
 def test_a_summary_is_never_larger_than_github_shows() -> None:
-    """A larger one would be dropped whole."""
+    """GitHub would drop a larger summary whole."""
     tests = [
         a_verdict(f"run_{n}", 0.0, message=f"{m} " + "😀" * 5000)
         for n in range(80)
@@ -252,7 +255,7 @@ def run_count(x):
 def test_a_step_tells_the_runner_all_and_the_submission_nothing(
     grader, tiny, tmp_path, monkeypatch
 ):
-    """The real command on a submission that prints and raises workflow commands."""
+    """The real command runs on a submission that prints and raises workflow commands."""
     submission = write_files(tmp_path / "::error::name", {"adapters.py": HOSTILE_ADAPTERS})
     files = {name: tmp_path / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
     for name, file in files.items():
@@ -277,7 +280,7 @@ def test_a_step_tells_the_runner_all_and_the_submission_nothing(
 
 @pytest.mark.process
 def test_annotations_cannot_go_to_a_file(grader, tiny, tmp_path):
-    """A runner reads them from the output; a file of them would be silence."""
+    """A runner reads annotations from the output only and would ignore a file."""
     done = grader("run", tmp_path, "--format", "github", "--out", tmp_path / "x", cwd=tiny)
     assert done.returncode == 2
     assert "leave --out away" in done.stderr

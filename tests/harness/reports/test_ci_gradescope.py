@@ -39,7 +39,7 @@ TEST = {
 
 
 def read(found: dict[str, Any]) -> dict[str, Any]:
-    """The results as Gradescope reads them, held against every rule of its documentation."""
+    """Returns the results as Gradescope reads them, checked against its documentation's rules."""
     text = json.dumps(found, allow_nan=False)
     read = json.loads(text.encode("utf-8"))
     assert set(read) <= TOP
@@ -64,12 +64,12 @@ def read(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_texts(found: dict[str, Any]) -> list[str]:
-    """Every text that a student reads."""
+    """Returns every text that a student reads."""
     return [found["output"], *(t[part] for t in found["tests"] for part in ("name", "output"))]
 
 
 def test_an_exercise_is_one_entry_in_the_order_of_the_assignment() -> None:
-    """Nobody reads three hundred entries."""
+    """Three hundred entries would be too many to read."""
     found = read(results(mixed_grade(), Display()))
     assert [(t["number"], t["name"], t["score"], t["max_score"]) for t in found["tests"]] == [
         ("1", "run_softmax", 2.0, 2.0),
@@ -86,7 +86,7 @@ def test_an_exercise_is_one_entry_in_the_order_of_the_assignment() -> None:
 
 
 def test_what_follows_from_another_exercise_is_told_there() -> None:
-    """Its own entry names the cause, and where to look."""
+    """The entry of the second exercise names the first, which has the cause, and its line."""
     where = Where("attention.py", 12)
     wrong = {"diagnosis": DIAGNOSIS, "where": where, "message": "4 of 6 numbers are wrong"}
     tests = [a_verdict(name, 0.0, 2.0, **wrong) for name in ("run_rope", "run_mha")]
@@ -99,7 +99,7 @@ def test_what_follows_from_another_exercise_is_told_there() -> None:
 
 
 def test_an_entry_says_what_is_wrong_and_what_is_right() -> None:
-    """The message, the line, the mistake and its hint; not just that something failed."""
+    """An entry has the message, the line, the mistake and its hint, not just the failure."""
     _, mha, rope, mask = read(results(mixed_grade(), Display()))["tests"]
     assert mha["output"] == (
         "run_mha: 2 axes were wanted\n  at attention.py:12\n  1 test of run_mha (-1.5 points)\n\n"
@@ -122,7 +122,7 @@ def test_students_see_a_total_because_nothing_is_hidden() -> None:
     "shown", [VisibleWhen.HIDDEN, VisibleWhen.AFTER_DUE_DATE, VisibleWhen.AFTER_PUBLISHED]
 )
 def test_what_hidden_tests_found_can_be_kept_from_students(shown: VisibleWhen) -> None:
-    """Then the visible entries and the text above them tell of the public tests only."""
+    """The visible entries and the text above them then concern the public tests only."""
     found = read(results(mixed_grade(), Display(hidden_tests=shown)))
     by_visibility = {v: [t for t in found["tests"] if t["visibility"] == v] for v in VISIBILITIES}
     visible = by_visibility["visible"]
@@ -139,13 +139,13 @@ def test_what_hidden_tests_found_can_be_kept_from_students(shown: VisibleWhen) -
 
 
 def test_no_entry_names_a_hidden_test() -> None:
-    """What a test is called tells what it asks."""
+    """The name of a test gives away its question."""
     texts = shown_texts(read(results(mixed_grade(), Display())))
     assert not [text for text in texts if "tests/hidden" in text or "test_deeper" in text]
 
 
 def test_points_are_scaled_to_those_of_the_gradescope_assignment() -> None:
-    """An instructor may have made it one of 20 points, or of 1."""
+    """The instructor may give the Gradescope assignment 20 points, or 1."""
     found = read(results(mixed_grade(), Display(total=20.0)))
     assert found["score"] == 10.0
     assert sum(test["max_score"] for test in found["tests"]) == 20.0
@@ -153,7 +153,7 @@ def test_points_are_scaled_to_those_of_the_gradescope_assignment() -> None:
 
 
 def test_scaled_points_add_up_and_what_is_right_is_worth_the_same_to_all() -> None:
-    """Thirds of points are nobody's."""
+    """Thirds are rounded, in the same way for every submission."""
     for got in range(5):
         tests = [a_verdict(f"run_{n}", float(got >= n), 1.0) for n in range(3)]
         found = read(results(a_grade("alice", *tests), Display(total=10.0)))
@@ -162,7 +162,10 @@ def test_scaled_points_add_up_and_what_is_right_is_worth_the_same_to_all() -> No
 
 
 def test_visible_points_tell_nothing_of_hidden_values() -> None:
-    """How much the other aspects count depends on all values: that is told with the hidden ones."""
+    """The weight of the other aspects depends on all values.
+
+    That weight is shown only with the hidden tests.
+    """
     seen = []
     for right in (True, False):
         values = a_verdict("run_rope", 2.0, 2.0, visibility=Visibility.PUBLIC)
@@ -177,7 +180,10 @@ def test_visible_points_tell_nothing_of_hidden_values() -> None:
 
 
 def test_visible_words_tell_nothing_of_hidden_values() -> None:
-    """Not what is at the root of hidden tests alone, nor what wrong values cost other tests."""
+    """Visible entries mention no cause that only hidden tests found.
+
+    They also do not say what wrong values cost the other tests.
+    """
     seen = []
     for right in (True, False):
         hidden = a_verdict("run_rope", 2.0 * right, 2.0, diagnosis=None if right else DIAGNOSIS)
@@ -210,7 +216,7 @@ def test_visible_words_tell_nothing_of_hidden_values() -> None:
     ],
 )
 def test_a_total_is_taken_only_where_there_is_one(metadata: str, total: float | None) -> None:
-    """Points that nobody asked for would be worse than the assignment's own."""
+    """The assignment's own total is better than an invented one."""
     assert total_points(metadata) == total
 
 
@@ -222,7 +228,7 @@ def test_the_leaderboard_is_off_unless_asked_for() -> None:
 
 
 def test_what_cannot_be_read_gets_a_reason_and_no_list_of_failures() -> None:
-    """Fifteen entries that all say the same would hide it."""
+    """Fifteen entries with the same message would hide the reason."""
     found = read(results(unreadable("bob"), Display(total=20.0)))
     assert found["score"] == 0.0
     assert found["output"] == "Nothing could be graded: the zip is empty"
@@ -230,7 +236,7 @@ def test_what_cannot_be_read_gets_a_reason_and_no_list_of_failures() -> None:
 
 
 def test_a_fault_of_the_grader_s_is_never_a_zero_without_words() -> None:
-    """Gradescope wants a score; the text says that it is none."""
+    """Gradescope requires a score; the text says that this one is not a grade."""
     for found in (results(a_grade_that_is_none("bob"), Display()), not_graded("it was lost")):
         assert "NOT GRADED" in read(found)["output"]
         assert "not by yours" in found["output"]
@@ -239,7 +245,7 @@ def test_a_fault_of_the_grader_s_is_never_a_zero_without_words() -> None:
 
 
 def test_a_test_that_was_not_judged_makes_the_whole_no_grade() -> None:
-    """The points of the others are shown, and called what they are."""
+    """The points of the other tests are shown, and named as incomplete."""
     lost = a_verdict("run_rope", 0.0, status=Status.NOT_GRADED, message="the judge's own fault")
     found = read(results(a_grade("bob", a_verdict("run_mha"), lost), Display()))
     assert found["score"] == 4.0
@@ -247,7 +253,7 @@ def test_a_test_that_was_not_judged_makes_the_whole_no_grade() -> None:
 
 
 def test_nothing_a_submission_says_gets_through_unbounded_or_unseen() -> None:
-    """Control characters, directions of writing and a million letters stay outside."""
+    """Control characters, text direction marks and a million letters are removed."""
     found = read(results(hostile_grade(), Display()))
     for text in shown_texts(found):
         assert len(text) < 20_000
@@ -268,7 +274,7 @@ def test_results_before_the_first_test_say_that_there_is_no_grade() -> None:
 
 
 def test_results_on_the_way_hold_what_was_reached() -> None:
-    """A kill loses nothing that was known."""
+    """If the autograder is killed, the verdicts so far are kept."""
     grade = mixed_grade()
     found = read(progress(WORTH, grade.tests[:2], Display()))
     assert found["score"] == 5.0
@@ -277,7 +283,7 @@ def test_results_on_the_way_hold_what_was_reached() -> None:
 
 
 def test_results_on_the_way_hide_what_the_final_ones_would() -> None:
-    """They mix public and hidden tests, so they are shown when the hidden ones are."""
+    """Early results mix public and hidden tests. They appear when the hidden ones do."""
     found = read(progress(WORTH, mixed_grade().tests, Display(hidden_tests=VisibleWhen.HIDDEN)))
     assert {test["visibility"] for test in found["tests"]} == {"hidden"}
 

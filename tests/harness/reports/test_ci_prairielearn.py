@@ -1,4 +1,4 @@
-"""PrairieLearn's results, held against its documentation."""
+"""PrairieLearn's results, checked against its documentation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read(grade: Grade) -> dict[str, Any]:
 
 
 def test_the_score_is_a_share_and_each_exercise_a_test() -> None:
-    """PrairieLearn multiplies by the question's points."""
+    """PrairieLearn multiplies the score by the question's points."""
     found = read(mixed_grade())
     assert found["score"] == 0.5
     assert [(t["name"], t["points"], t["max_points"]) for t in found["tests"]] == [
@@ -45,13 +45,13 @@ def test_the_score_is_a_share_and_each_exercise_a_test() -> None:
 
 
 def test_what_cannot_be_read_is_a_format_error() -> None:
-    """Which costs a student no attempt."""
+    """A format error costs a student no attempt."""
     found = read(unreadable("bob"))
     assert found == {"gradable": False, "format_errors": ["the zip is empty"]}
 
 
 def test_what_was_not_graded_is_not_gradable() -> None:
-    """Nor does the grader's fault."""
+    """A fault of the grader is not gradable either."""
     found = read(not_graded("bob"))
     assert found["gradable"] is False
     assert "the grader's: the judge was lost twice" in found["message"]
@@ -59,13 +59,13 @@ def test_what_was_not_graded_is_not_gradable() -> None:
 
 @pytest.mark.parametrize("text", ["😀" * 5000, '"' * 5000, "é" * 5000])
 def test_the_file_is_never_larger_than_it_may_be(text: str) -> None:
-    """Larger, it would not be read at all."""
+    """PrairieLearn would not read a larger file at all."""
     tests = [a_verdict(f"run_{n}", 0.0, message=f"{m}{text}") for n in range(60) for m in "abcdef"]
     assert len(read(a_grade("alice", *tests))["tests"]) == 60
 
 
 def test_hostile_text_is_shortened_plain_text() -> None:
-    """Nothing of it is markup to PrairieLearn, which escapes; the rest is length and control."""
+    """PrairieLearn escapes markup; the grader limits the length and removes control characters."""
     for test in read(hostile_grade())["tests"]:
         assert "\x1b" not in test["output"]
         assert "\x00" not in test["output"]

@@ -1,4 +1,4 @@
-"""What reports show beside the verdicts is kept with the grade, and nowhere else."""
+"""The evidence that reports show beside the verdicts is kept with the grade, and nowhere else."""
 
 import json
 import math
@@ -32,24 +32,24 @@ EVIDENCE = Evidence(
 
 
 def grade(name: str, evidence: Evidence) -> Grade:
-    """A grade without verdicts."""
+    """Returns a grade without verdicts."""
     return Grade(
         name, GradeStatus.GRADED, 0.0, 0.0, 1, "hash", "suite", 0.1, None, {}, (), (), evidence
     )
 
 
 def test_evidence_is_the_same_after_packing():
-    """Infinities included, which JSON does not know."""
+    """Infinities survive too, although JSON has none."""
     assert Evidence.unpacked(EVIDENCE.packed()) == EVIDENCE
 
 
 def test_numbers_of_pictures_have_six_digits():
-    """More are not looked at, and would be most of what a grade takes in the store."""
+    """More digits are never looked at, and would be most of a grade's size in the store."""
     assert in_six_digits((2 / 3, -123456789.0, math.inf)) == (0.666667, -123457000.0, math.inf)
 
 
 def test_evidence_is_kept_with_its_grade(tmp_path):
-    """A new grade replaces it; results.jsonl, whose form is fixed, holds none of it."""
+    """A new grade replaces it. `results.jsonl`, whose form is fixed, holds none of it."""
     with Store.open(tmp_path, "x") as store:
         add(store, grade("ann", EVIDENCE), "key", 0)
         add(store, grade("bob", Evidence()), "key", 1)
@@ -66,7 +66,7 @@ def test_evidence_is_kept_with_its_grade(tmp_path):
 
 @pytest.mark.process
 def test_a_public_failure_is_kept_as_a_picture(grade):
-    """What was expected beside what came; of hidden tests nothing."""
+    """It shows the expected values beside the student's, and nothing of hidden tests."""
     evidence = grade("def run_double(x):\n    return 3 * x\n").grade.evidence
     (picture,) = evidence.pictures
     assert picture.test == "tests/public/test_tiny.py::test_doubles"
@@ -80,7 +80,7 @@ def test_a_public_failure_is_kept_as_a_picture(grade):
 
 @pytest.mark.process
 def test_lines_around_a_place_are_kept(grade):
-    """As they are in the submission."""
+    """They are the lines as the submission has them."""
     text = "\n" * 9 + "def run_double(x):\n    return x.nothing\n# <i>the end</i>\n"
     (excerpt,) = grade(text).grade.evidence.excerpts
     assert (excerpt.file, excerpt.first) == ("adapters.py", 7)
@@ -89,7 +89,7 @@ def test_lines_around_a_place_are_kept(grade):
 
 @pytest.mark.process
 def test_the_end_of_what_was_printed_is_kept(grade):
-    """Long output is cut off at its beginning, and holds no folder of this machine."""
+    """Long output loses its beginning, and all output loses this machine's folders."""
     text = """
     print("import", __file__)
     def run_double(x):

@@ -1,4 +1,4 @@
-"""A gradebook that Canvas takes: the instructor's own, in which one column is new."""
+"""A gradebook that Canvas accepts: the instructor's own file, with one column filled in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLASS = {"doejane_123": [JANE], "bob": [BOB]}
 
 
 def filled(folder: Path, gradebook: str, *grades: object, **choices: object) -> Exported:
-    """The gradebook, filled in with grades whose people `CLASS` tells."""
+    """Exports grades into the gradebook; `CLASS` says whose submissions they are."""
     template = folder / "gradebook.csv"
     template.write_text(gradebook, encoding="utf-8", newline="")
     people = {key: choices.pop(key) for key in ("absentees", "authors") if key in choices}
@@ -44,13 +44,13 @@ def filled(folder: Path, gradebook: str, *grades: object, **choices: object) -> 
 
 
 def changed_cells(before: str, after: str) -> list[tuple[str, str]]:
-    """The lines that differ; all others are the same, byte for byte."""
+    """Returns the lines that differ, before and after."""
     lines = zip(before.splitlines(keepends=True), after.splitlines(keepends=True), strict=True)
     return [(old, new) for old, new in lines if old != new]
 
 
 def test_only_the_assignments_column_is_filled_in(tmp_path: Path) -> None:
-    """Ids, other grades, quotes and blanks are the instructor's."""
+    """Ids, other grades, quotes and blanks stay as the instructor has them."""
     out = filled(tmp_path, GRADEBOOK, scored("doejane_123", 4, 3.5), scored("bob", 4, 6))
     assert changed_cells(GRADEBOOK, out.text) == [
         (
@@ -74,7 +74,7 @@ def test_only_the_assignments_column_is_filled_in(tmp_path: Path) -> None:
 def test_semicolons_decimal_commas_marks_and_line_ends_are_kept(
     tmp_path: Path, mark: str, end: str
 ) -> None:
-    """What a German Excel saved, and Canvas reads."""
+    """A German Excel saves such a file, and Canvas reads it."""
     german = GRADEBOOK.replace(",", ";").replace("; ", ", ").replace(".", ",")
     gradebook = mark + german.replace("uni,example", "uni.example").replace("\n", end)
     out = filled(tmp_path, gradebook, scored("doejane_123", 4, 3.5))
@@ -87,7 +87,7 @@ def test_semicolons_decimal_commas_marks_and_line_ends_are_kept(
 
 
 def test_the_points_row_may_stand_anywhere(tmp_path: Path) -> None:
-    """Canvas knows it by its first cell; a row on hidden grades is no student's either."""
+    """Canvas knows that row by its first cell. A row about hidden grades is no student's either."""
     header, points, *students = GRADEBOOK.splitlines(keepends=True)
     hidden = ",,,,,,Manual Posting,,\n"
     moved = "".join([header, hidden, *students, points])
@@ -97,7 +97,7 @@ def test_the_points_row_may_stand_anywhere(tmp_path: Path) -> None:
 
 
 def test_points_are_scaled_to_what_the_assignment_is_worth_there(tmp_path: Path) -> None:
-    """87 points of 10 would be believed by nobody but Canvas."""
+    """Canvas would accept 87 of 10 points without complaint."""
     gradebook = GRADEBOOK.replace(",5,10,", ",5,100,")
     grades = scored("doejane_123", 4, 1 / 3), scored("bob", 0, 0)
     out = filled(tmp_path, gradebook, *grades)
@@ -109,7 +109,7 @@ def test_points_are_scaled_to_what_the_assignment_is_worth_there(tmp_path: Path)
 
 
 def test_what_was_not_graded_keeps_its_cell_and_is_said(tmp_path: Path) -> None:
-    """Canvas takes a blank for no score: it would wipe out the one that is there."""
+    """Canvas reads a blank as no score and would delete the one that is there."""
     grades = not_graded("lara"), unreadable("bob")
     out = filled(tmp_path, GRADEBOOK, *grades, authors=CLASS | {"lara": [LARA]})
     assert out.column(COLUMN, "ID")["125"] == "6.5"
@@ -119,14 +119,14 @@ def test_what_was_not_graded_keeps_its_cell_and_is_said(tmp_path: Path) -> None:
 
 
 def test_every_member_of_a_group_gets_the_points(tmp_path: Path) -> None:
-    """Graded once, credited to all."""
+    """A group is graded once, and every member gets the points."""
     out = filled(tmp_path, GRADEBOOK, scored("g1", 4, 6), authors={"g1": [JANE, BOB, LARA]})
     cells = out.column(COLUMN, "ID")
     assert [cells[student] for student in ("123", "124", "125")] == ["10"] * 3
 
 
 def test_a_row_that_two_submissions_claim_gets_neither(tmp_path: Path) -> None:
-    """Which of them counts is the instructor's decision, the higher one or not."""
+    """The instructor decides which submission counts, even if one has more points."""
     authors = {"first": [JANE], "second": [JANE]}
     out = filled(
         tmp_path, GRADEBOOK, scored("first", 4, 6), scored("second", 0, 0), authors=authors
@@ -138,7 +138,7 @@ def test_a_row_that_two_submissions_claim_gets_neither(tmp_path: Path) -> None:
 
 
 def test_submissions_without_a_row_and_uncertain_ones_are_said(tmp_path: Path) -> None:
-    """Somebody's points are missing, and here is whose."""
+    """The message names the student whose points are missing."""
     authors = {"odd": [Author("Jane Doe", "s2")]}
     out = filled(tmp_path, GRADEBOOK, scored("zoe", 4, 6), scored("odd", 4, 6), authors=authors)
     assert out.text == GRADEBOOK
@@ -148,7 +148,7 @@ def test_submissions_without_a_row_and_uncertain_ones_are_said(tmp_path: Path) -
 
 
 def test_absentees_are_blank_or_zero_where_nothing_stands(tmp_path: Path) -> None:
-    """Whoever has points or is excused keeps what the instructor gave."""
+    """An instructor's own points or "EX" for an excused student stay."""
     gradebook = GRADEBOOK.replace(",4,-,", ",4,EX,")
     people = [Author("Jane Doe"), Author("Bob Roe"), Author("Lara Lost"), Author("Zoe Gone")]
     blank = filled(tmp_path, gradebook, absentees=people)
@@ -162,7 +162,7 @@ def test_absentees_are_blank_or_zero_where_nothing_stands(tmp_path: Path) -> Non
 
 
 def test_who_is_excused_stays_so(tmp_path: Path) -> None:
-    """The instructor said it; the grader cannot know why."""
+    """The instructor has entered it, and the grader cannot know why."""
     gradebook = GRADEBOOK.replace(",4,-,", ",4,EX,")
     out = filled(tmp_path, gradebook, scored("bob", 4, 6))
     assert out.text == gradebook
@@ -171,7 +171,7 @@ def test_who_is_excused_stays_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["Quiz 1 (12)", "quiz 1", "12"])
 def test_a_column_may_be_named_by_title_number_or_both(tmp_path: Path, name: str) -> None:
-    """As it stands in Canvas."""
+    """The title and the number are those that Canvas shows."""
     out = filled(tmp_path, GRADEBOOK, scored("doejane_123", 2, 3), column=name)
     assert out.column("Quiz 1 (12)", "ID")["123"] == "2.5"
     assert out.column(COLUMN, "ID")["123"] == ""
@@ -193,13 +193,13 @@ def test_a_column_may_be_named_by_title_number_or_both(tmp_path: Path, name: str
 def test_what_is_not_sure_is_refused(
     tmp_path: Path, header: str, column: str | None, words: str
 ) -> None:
-    """Points in the wrong column overwrite other work; computed columns Canvas never reads."""
+    """Points in a wrong column overwrite other work, and Canvas never reads computed columns."""
     with pytest.raises(ExportRefused, match=words):
         filled(tmp_path, header, scored("doejane_123", 4, 6), column=column)
 
 
 def test_the_only_assignment_is_the_one_that_is_meant(tmp_path: Path) -> None:
-    """Its title need not be the assignment's name; what was filled is said."""
+    """Its title may differ from the assignment's name; the message says which column was filled."""
     gradebook = GRADEBOOK.replace("Quiz 1 (12)", "Notes").replace("Attention (", "Homework (")
     out = filled(tmp_path, gradebook, scored("doejane_123", 4, 6))
     assert out.column("Homework (87568490)", "ID")["123"] == "10"
@@ -207,7 +207,7 @@ def test_the_only_assignment_is_the_one_that_is_meant(tmp_path: Path) -> None:
 
 
 def test_first_and_last_names_may_have_columns_of_their_own(tmp_path: Path) -> None:
-    """The other header that Canvas writes and reads."""
+    """Canvas writes and reads this header too."""
     gradebook = (
         "LastName,FirstName,ID,SIS User ID,SIS Login ID,Section,Attention (1)\n"
         "    Points Possible,,,,,,10\nDoe,Jane,,,,A,\n"
@@ -231,7 +231,7 @@ def test_each_exercise_may_be_an_assignment(tmp_path: Path) -> None:
 
 
 def test_a_formula_in_the_instructors_own_cells_stays_theirs(tmp_path: Path) -> None:
-    """Their file comes back as it was, whatever is in it."""
+    """The file comes back as it was, whatever its cells hold."""
     gradebook = GRADEBOOK.replace("Lost, Lara", "=SUM(1;2)")
     out = filled(tmp_path, gradebook, scored("doejane_123", 4, 6))
     assert out.table()[4][0] == "=SUM(1;2)"
@@ -242,7 +242,7 @@ def a_new_one(folder: Path, *grades: object, **people: object) -> Exported:
 
 
 def test_without_a_template_the_class_itself_makes_the_gradebook(tmp_path: Path) -> None:
-    """By the rules of Canvas's importer: four columns at least, Student, ID, a Section at last."""
+    """Canvas's importer needs at least four columns, among them Student, ID and Section."""
     out = a_new_one(
         tmp_path,
         scored("doejane_123", 4, 3.5),
@@ -265,14 +265,14 @@ def test_without_a_template_the_class_itself_makes_the_gradebook(tmp_path: Path)
 
 
 def test_only_a_number_of_canvas_is_given_as_canvas_id(tmp_path: Path) -> None:
-    """Another list's number would be another student's there; `octocat` is none at all."""
+    """The number of another list belongs to another student there; `octocat` is not a number."""
     authors = {"g": [Author("Ann", "123"), Author("", "octocat")], "x_7": [Author("Xu", "7")]}
     out = a_new_one(tmp_path, scored("g", 4, 6), scored("x_7", 4, 6), authors=authors)
     assert [row[1:3] for row in out.table()[2:]] == [["", "123"], ["", "octocat"], ["7", ""]]
 
 
 def test_a_person_with_two_submissions_has_one_row_and_no_points(tmp_path: Path) -> None:
-    """As in a template: neither is taken silently."""
+    """The grader chooses neither silently, as with a template."""
     authors = {"first": [JANE], "second": [JANE]}
     out = a_new_one(tmp_path, scored("first", 4, 6), scored("second", 0, 0), authors=authors)
     assert [row[-1] for row in out.table()[2:]] == [""]
@@ -281,7 +281,7 @@ def test_a_person_with_two_submissions_has_one_row_and_no_points(tmp_path: Path)
 
 
 def test_a_new_gradebook_has_a_column_for_each_exercise_if_asked(tmp_path: Path) -> None:
-    """Titles that Canvas does not know it offers as new assignments."""
+    """Canvas offers titles that it does not know as new assignments."""
     out = exported("canvas", a_batch(tmp_path, scored("bob", 4, 1.5)), by_exercise=True)
     assert [row[5:] for row in out.table()] == [["run_rope", "run_mha"], ["4", "6"], ["4", "1.5"]]
 
@@ -306,7 +306,7 @@ def test_a_title_that_canvas_would_skip_is_refused(tmp_path: Path) -> None:
 
 
 def test_strangers_names_start_no_formula_in_a_new_gradebook(tmp_path: Path) -> None:
-    """An instructor opens it in a spreadsheet before the upload."""
+    """An instructor opens the file in a spreadsheet before uploading it."""
     authors = {name: [Author(name, name, name)] for name in AWKWARD}
     out = a_new_one(tmp_path, *(scored(name, 4, 6) for name in AWKWARD), authors=authors)
     rows = out.table()[2:]

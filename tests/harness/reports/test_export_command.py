@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_canvas_gradebook_is_filled_into_another_file(grader: Command, folder: Path) -> None:
-    """The instructor's own file stays; what was done is said on standard error."""
+    """The instructor's own file stays; standard error says what was done."""
     given = ("--template", "gradebook.csv", "--out", "upload.csv")
     done = grader("export", ".", "--format", "canvas", *given, cwd=folder)
     assert (done.returncode, done.stdout) == (0, "")
@@ -48,7 +48,7 @@ def test_a_canvas_gradebook_is_filled_into_another_file(grader: Command, folder:
 
 
 def test_standard_output_holds_the_export_and_nothing_else(grader: Command, folder: Path) -> None:
-    """`--out -` and no `--out` are the same; each format is whole."""
+    """`--out -` and no `--out` give the same whole document, in each format."""
     done = grader("export", ".", "--format", "csv", "--points", "total", cwd=folder)
     header, _, row = csv.reader(io.StringIO(done.stdout))
     assert (header[7], row[1], row[7], done.stderr) == ("total", "Zoë Müller", "7.5", "")
@@ -61,7 +61,7 @@ def test_standard_output_holds_the_export_and_nothing_else(grader: Command, fold
 def test_points_that_are_missing_make_the_command_exit_with_1(
     grader: Command, tmp_path: Path
 ) -> None:
-    """A script that uploads next should stop here; all the same, the others' points are there."""
+    """A script that uploads next stops here. The export still has the other students' points."""
     a_batch(tmp_path, not_graded("lara"), scored("bob", 4, 6))
     done = grader("export", tmp_path, "--format", "csv")
     assert done.returncode == 1
@@ -85,7 +85,7 @@ def test_points_that_are_missing_make_the_command_exit_with_1(
 def test_a_refusal_is_one_sentence_and_changes_nothing(
     grader: Command, folder: Path, arguments: str, words: str
 ) -> None:
-    """Exit code 2: nothing was written, and an earlier export is still there."""
+    """The exit code is 2, nothing is written, and an earlier export remains."""
     before = {file: file.read_bytes() for file in folder.iterdir()}
     done = grader("export", ".", *arguments.split(), cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")

@@ -29,7 +29,7 @@ Participant 11,Jane Doe,Submitted for grading,,10.00,Yes,-,-,
 def test_every_export_of_the_guide_runs_and_holds_the_points(
     grader: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    """What is copied from there must work, with files called as there."""
+    """A reader who copies a command needs only files with the names in the guide."""
     a_batch(tmp_path / "results", scored("s", 4, 3.25), authors={"s": [Author("Jane Doe", "11")]})
     (tmp_path / "gradebook.csv").write_text(GRADEBOOK)
     (tmp_path / "worksheet.csv").write_text(WORKSHEET)

@@ -1,4 +1,4 @@
-"""JUnit XML is read back by an independent reader and is what CI systems expect."""
+"""JUnit XML: an independent reader reads it back, and CI systems find their fields in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def properties_of(element: ET.Element) -> dict[str, str]:
 
 
 def test_each_submission_is_a_suite_and_each_test_a_case() -> None:
-    """A class in one document; the exercise is the class name, as CI systems group by it."""
+    """One document holds the class. CI systems group tests by class name: it is the exercise."""
     document = read(scored("alice", 4, 6), scored("bob", 4, 2))
     assert (document.tag, document.attrib) == ("testsuites", {"name": "attention"})
     alice, bob = document
@@ -55,7 +55,7 @@ def test_each_submission_is_a_suite_and_each_test_a_case() -> None:
 
 
 def test_points_are_properties_of_the_suite_and_of_each_case() -> None:
-    """JUnit knows pass and fail only; points travel as pytest's `record_property` writes them."""
+    """JUnit knows only pass and fail. Points are written as pytest's `record_property` does."""
     (bob,) = read(scored("bob", 1 / 3, 6))
     found = properties_of(bob)
     assert (found["score"], found["max_score"], found["status"]) == ("6.33", "10", "graded")
@@ -80,7 +80,7 @@ def test_points_are_properties_of_the_suite_and_of_each_case() -> None:
     ],
 )
 def test_what_did_not_pass_is_a_failure_an_error_or_skipped(status: Status, tag: str) -> None:
-    """A test that the grader could not judge counts neither way."""
+    """A test that the grader could not judge is neither passed nor failed."""
     verdict = a_verdict("run_rope", 0, status=status, message="5 of 6 numbers\nare wrong")
     (suite,) = read(a_grade("bob", verdict))
     counted = {"failure": "failures", "error": "errors", "skipped": "skipped"}
@@ -94,7 +94,7 @@ def test_what_did_not_pass_is_a_failure_an_error_or_skipped(status: Status, tag:
 
 
 def test_a_failure_tells_the_line_the_mistake_and_the_hint() -> None:
-    """All that is known about it, for whoever reads only this."""
+    """Some people read nothing but this text, so that all known facts are in it."""
     diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
     where = Where("attention.py", 42, "rotated")
     verdict = a_verdict("run_rope", 0, message="wrong", diagnosis=diagnosis, where=where)
@@ -108,7 +108,7 @@ def test_a_failure_tells_the_line_the_mistake_and_the_hint() -> None:
 
 
 def test_a_failure_that_follows_from_another_says_so_and_why() -> None:
-    """Its own words would only be that it is the same mistake."""
+    """Its own message would only say that it is the same mistake."""
     root = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
     again = Diagnosis("rope-half-split", "The same mistake as in run_rope.", "Fix run_rope first.")
     tests = [
@@ -123,7 +123,7 @@ def test_a_failure_that_follows_from_another_says_so_and_why() -> None:
 
 
 def test_a_note_on_a_passed_test_is_no_failure() -> None:
-    """What costs nothing, or was deducted by rule, is told as output."""
+    """A note without cost, or a deduction by a rule, is shown as output."""
     (suite,) = read(a_grade("bob", a_verdict("run_rope", message="uses torch's own attention")))
     assert suite.attrib["failures"] == "0"
     assert suite.findtext("testcase/system-out") == "uses torch's own attention"
@@ -143,7 +143,7 @@ def test_what_has_no_tests_is_not_shown_as_sound() -> None:
 
 
 def test_what_was_graded_in_part_has_no_score() -> None:
-    """Points that may still change are nobody's points."""
+    """Points that may still change are not reported."""
     lost = a_verdict("run_mha", 0, status=Status.NOT_GRADED, message="lost")
     grade = a_grade("bob", a_verdict("run_rope"), lost, status=GradeStatus.NOT_GRADED)
     (suite,) = read(grade)
@@ -153,7 +153,7 @@ def test_what_was_graded_in_part_has_no_score() -> None:
 
 
 def test_strangers_text_neither_breaks_the_document_nor_reaches_out_of_its_element() -> None:
-    """Names and messages may hold anything; XML has no escape for control characters."""
+    """Names and messages may hold anything. XML has no escape for control characters."""
     diagnosis = Diagnosis(HOSTILE, HOSTILE, HOSTILE)
     where = Where(HOSTILE, 3, HOSTILE)
     verdict = a_verdict(HOSTILE, 0, id=HOSTILE, message=HOSTILE, diagnosis=diagnosis, where=where)
@@ -166,13 +166,13 @@ def test_strangers_text_neither_breaks_the_document_nor_reaches_out_of_its_eleme
 
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_name_comes_back_as_it_was(name: str) -> None:
-    """Whatever XML would make of it; a tab is blanks."""
+    """XML would normalise some characters; a tab becomes blanks."""
     (suite,) = read(scored(name, 4, 6))
     assert suite.attrib["name"] == name.expandtabs(4)
 
 
 def test_a_large_class_is_written_grade_by_grade() -> None:
-    """Ten thousand grades with all their messages fit in no machine's memory."""
+    """Ten thousand grades with all their messages do not fit in memory."""
 
     def grades() -> Iterator[Grade]:
         for number in range(300):

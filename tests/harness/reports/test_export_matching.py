@@ -1,4 +1,4 @@
-"""Points go to the row that is surely the person's, or to none."""
+"""Points go to the row that is certainly the person's, or to none."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def row_of(*author: str) -> int:
     ],
 )
 def test_people_are_found_by_id_login_address_or_name(author: tuple[str, ...], row: int) -> None:
-    """In the order of Canvas's own importer; names however they are written."""
+    """The order is that of Canvas's own importer; names match in any spelling."""
     assert row_of(*author) == row
 
 
@@ -66,7 +66,7 @@ def test_people_are_found_by_id_login_address_or_name(author: tuple[str, ...], r
     ],
 )
 def test_a_submissions_name_stands_for_its_author(name: str, row: int) -> None:
-    """A plain folder tells nothing else: a login, an address, a platform's name for a file."""
+    """A plain folder has no more: its name may be a login, an address or a platform's file name."""
     assert row_of(name) == row
 
 
@@ -78,14 +78,14 @@ def test_what_only_resembles_a_person_is_nobody(name: str) -> None:
 
 
 def test_a_name_that_two_have_is_told_by_the_id_or_not_at_all() -> None:
-    """The wrong Ann is worse than no Ann."""
+    """Points for the wrong Ann are worse than points for no Ann."""
     assert row_of("Ann Smith", "129") == 6
     with pytest.raises(NoRow, match="2 rows have this name"):
         row_of("Ann Smith")
 
 
 def test_what_contradicts_itself_is_uncertain() -> None:
-    """An id of one and the address of another: a slip in somebody's list."""
+    """One person's id beside another's address is a slip in a list."""
     with pytest.raises(NoRow, match="the id leads to another row than the e-mail address"):
         row_of("Jane Doe", "123", "bob@uni.example")
     with pytest.raises(NoRow, match="the id leads to another row than the name"):
@@ -93,21 +93,21 @@ def test_what_contradicts_itself_is_uncertain() -> None:
 
 
 def test_a_number_of_another_list_is_not_the_platforms() -> None:
-    """Numbers of rosters and groups are equal to Canvas's by chance: the name decides."""
+    """Numbers of rosters and groups may equal Canvas's by chance. The name decides."""
     assert row_of("Jane Doe", "127") == 1
     with pytest.raises(NoRow, match="the number 127 is there that of van der Berg, Jan-Piet"):
         row_of("Group A", "127")
 
 
 def test_a_number_counts_for_another_spelling_of_the_name() -> None:
-    """One word in common is enough, and a SIS id alone too."""
+    """One word in common with the name is enough. A SIS id needs no name."""
     assert row_of("doejane", "123") == 1
     assert row_of("Jane Doe-Smith", "123") == 1
     assert row_of("Wang Xiaoming", "s130") == 7
 
 
 def test_a_group_stands_for_all_who_are_in_it() -> None:
-    """Moodle's download names the team alone; who is in it, the worksheet says."""
+    """Moodle's download names only the team; the worksheet lists its members."""
     directory = Directory(
         PersonRow(number, f"row {number}", (str(number),), (f"Person {number}",), (group,))
         for number, group in enumerate(["Group A", "Group B", "Group A"], 1)
@@ -121,11 +121,11 @@ def test_a_group_stands_for_all_who_are_in_it() -> None:
     "author", [("Bob Roe", "", "nobody@x.example"), ("", "125", "b@x.example")]
 )
 def test_an_address_that_is_not_the_rows_speaks_against_it(author: tuple[str, ...]) -> None:
-    """Anybody may be called like somebody else."""
+    """Two people may have the same name."""
     with pytest.raises(NoRow, match="not the one of that row"):
         row_of(*author)
 
 
 def test_a_row_without_an_address_is_found_by_name() -> None:
-    """Nothing is known there that an address could speak against."""
+    """There is no address that could contradict the name."""
     assert row_of("Jane Doe", "", "jane@x.example") == 1

@@ -1,4 +1,4 @@
-"""A worksheet that Moodle takes back: the instructor's own, with grades and maybe words in it."""
+"""A worksheet that Moodle accepts: the instructor's own file with grades, and feedback if asked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CLASS = {"Jane Doe_11": [JANE], "Bob_12": [BOB], "Lara Lost_13": [LARA]}
 
 
 def filled(folder: Path, worksheet: str, *grades: Grade, **choices: Any) -> Exported:
-    """The worksheet, filled in with grades whose people `CLASS` tells."""
+    """Exports grades into the worksheet; `CLASS` says whose submissions they are."""
     template = folder / "worksheet.csv"
     template.write_text(worksheet, encoding="utf-8", newline="")
     people = {key: choices.pop(key) for key in ("absentees", "authors") if key in choices}
@@ -51,7 +51,7 @@ def filled(folder: Path, worksheet: str, *grades: Grade, **choices: Any) -> Expo
 
 
 def test_grades_are_joined_on_the_number_in_the_identifier(tmp_path: Path) -> None:
-    """It is the number in the names of Moodle's download; everything else stays as it was."""
+    """The file names in Moodle's download have the same number. All other cells stay."""
     out = filled(tmp_path, WORKSHEET, scored("Jane Doe_11", 4, 3.5), scored("Bob_12", 4, 6))
     jane, bob = (f'{who}@uni.example,"Submitted for grading",' for who in ("jane", "bob"))
     filled_in = WORKSHEET.replace(f"{jane},", f"{jane}7.5,").replace(f"{bob},", f"{bob}10,")
@@ -64,7 +64,7 @@ def test_grades_are_joined_on_the_number_in_the_identifier(tmp_path: Path) -> No
 
 
 def test_points_are_scaled_to_the_maximum_grade(tmp_path: Path) -> None:
-    """Moodle skips a grade above it in silence."""
+    """Moodle silently skips a grade above the maximum."""
     worksheet = WORKSHEET.replace("10.00", "5.00")
     out = filled(tmp_path, worksheet, scored("Jane Doe_11", 4, 6), scored("Bob_12", 1, 2))
     grades = out.column("Grade", "Identifier")
@@ -73,7 +73,7 @@ def test_points_are_scaled_to_the_maximum_grade(tmp_path: Path) -> None:
 
 
 def test_a_worksheet_in_another_language_is_filled_in_as_well(tmp_path: Path) -> None:
-    """Moodle takes back only the language that it wrote: headers stay, the comma is decimal."""
+    """Moodle accepts only the language that it wrote. Headers stay, and decimals have a comma."""
     grades = scored("Jane Doe_11", 4, 1.5), scored("Lara Lost_13", 4, 6)
     out = filled(tmp_path, GERMAN, *grades, feedback=True)
     header, jane, bob, lara = out.table()
@@ -86,7 +86,7 @@ def test_a_worksheet_in_another_language_is_filled_in_as_well(tmp_path: Path) ->
 
 
 def test_a_grade_that_cannot_be_changed_is_left_and_said(tmp_path: Path) -> None:
-    """Moodle would skip it too, and say nothing."""
+    """Moodle would skip such a grade without a message."""
     out = filled(tmp_path, GERMAN, scored("Bob_12", 4, 6))
     assert out.text == GERMAN
     assert "must not be changed, left unchanged: 1" in out.said
@@ -94,7 +94,7 @@ def test_a_grade_that_cannot_be_changed_is_left_and_said(tmp_path: Path) -> None
 
 
 def test_what_was_not_graded_keeps_its_cell_and_is_said(tmp_path: Path) -> None:
-    """An unreadable submission has its 0, by its author's doing."""
+    """An unreadable submission does get 0, because its author caused it."""
     out = filled(tmp_path, WORKSHEET, not_graded("Lara Lost_13"), unreadable("Jane Doe_11"))
     grades = out.column("Grade", "Identifier")
     assert (grades["Participant 13"], grades["Participant 11"]) == ("4.50", "0")
@@ -103,7 +103,7 @@ def test_what_was_not_graded_keeps_its_cell_and_is_said(tmp_path: Path) -> None:
 
 
 def test_feedback_is_text_and_never_replaces_the_instructors(tmp_path: Path) -> None:
-    """Moodle takes a comment for HTML, and a spreadsheet may take it for a formula."""
+    """Moodle reads a comment as HTML, and a spreadsheet may read it as a formula."""
     why = "=TypeError: <b>'<' not supported</b>"
     jane = dataclasses.replace(unreadable("Jane Doe_11"), message=why)
     grades = jane, scored("Lara Lost_13", 4, 6)
@@ -117,7 +117,7 @@ def test_feedback_is_text_and_never_replaces_the_instructors(tmp_path: Path) -> 
 
 
 def test_feedback_needs_a_column_for_it(tmp_path: Path) -> None:
-    """A date must not be overwritten by words."""
+    """Feedback must not overwrite a column of dates."""
     lines = WORKSHEET.replace('"<p>Well tried</p>"', "").splitlines()
     worksheet = "\n".join(line.rpartition(",")[0] for line in lines) + "\n"
     with pytest.raises(ExportRefused, match="no column for feedback"):
@@ -128,7 +128,7 @@ def test_feedback_needs_a_column_for_it(tmp_path: Path) -> None:
 
 
 def test_a_team_gives_its_points_to_every_member(tmp_path: Path) -> None:
-    """Moodle's download names the team and its number, which is no participant's."""
+    """Moodle's download names the team and its number, which is not a participant's number."""
     team = {"Group A_13": [Author("Group A", "13")]}
     worksheet = GERMAN.replace("Nein", "Ja")
     out = filled(tmp_path, worksheet, scored("Group A_13", 4, 6), authors=team)
@@ -136,7 +136,7 @@ def test_a_team_gives_its_points_to_every_member(tmp_path: Path) -> None:
 
 
 def test_participants_without_names_are_known_by_their_numbers(tmp_path: Path) -> None:
-    """Of a blind marking, the download and the worksheet tell nothing else."""
+    """In blind marking, the download and the worksheet hold nothing else."""
     worksheet = (
         "Identifier,Status,Grade,Maximum grade,Grade can be changed,Last modified (grade)\n"
         "Participant 11,Submitted,,10.00,Yes,-\nParticipant 12,Submitted,,10.00,Yes,-\n"
@@ -147,14 +147,14 @@ def test_participants_without_names_are_known_by_their_numbers(tmp_path: Path) -
 
 
 def test_people_of_other_platforms_are_found_by_address_and_name(tmp_path: Path) -> None:
-    """Whoever handed in elsewhere has no participant's number."""
+    """Submissions from elsewhere have no participant's number."""
     authors = {"a": [Author("J. D.", "s99", "jane@uni.example")], "Lara-Lost": []}
     out = filled(tmp_path, WORKSHEET, scored("a", 4, 6), scored("Lara-Lost", 0, 6), authors=authors)
     assert [row[4] for row in out.table()[1:]] == ["10", "", "6"]
 
 
 def test_the_maximum_is_known_under_its_older_name(tmp_path: Path) -> None:
-    """`Maximum Grade`, with workflow and marker beside it."""
+    """`Maximum Grade` is found beside the columns for workflow and marker."""
     worksheet = (
         "Identifier,Full name,Status,Marker,Grade,Maximum Grade,Marking workflow state,"
         "Grade can be changed,Last modified (submission),Last modified (grade)\n"
@@ -165,7 +165,7 @@ def test_the_maximum_is_known_under_its_older_name(tmp_path: Path) -> None:
 
 
 def test_absentees_are_blank_or_zero(tmp_path: Path) -> None:
-    """Whoever has a grade keeps it."""
+    """A grade that is there already stays."""
     people = [Author("Jane Doe", "", "jane@uni.example"), LARA]
     assert filled(tmp_path, WORKSHEET, absentees=people).text == WORKSHEET
     zero = filled(tmp_path, WORKSHEET, absentees=people, absent_zero=True)
@@ -189,13 +189,13 @@ SCALE = WORKSHEET.replace('"Maximum grade"', "Scale").replace("10.00", '"Poor, G
 def test_what_is_no_worksheet_with_points_is_refused(
     tmp_path: Path, worksheet: str, column: str | None, words: str
 ) -> None:
-    """A grade in a wrong column would be lost, or somebody's date."""
+    """A grade in a wrong column would be lost, or would overwrite a date."""
     with pytest.raises(ExportRefused, match=words):
         filled(tmp_path, worksheet, scored("Jane Doe_11", 4, 6), column=column)
 
 
 def test_the_column_of_grades_may_be_named(tmp_path: Path) -> None:
-    """Where two columns of numbers leave it open."""
+    """The option decides where a file has two columns of numbers."""
     worksheet = GERMAN.replace("Status,Gruppe", "Raum,Jahr").replace("Abgegeben", "7")
     worksheet = worksheet.replace('"Group A"', "2026").replace('"Group B"', "2026")
     with pytest.raises(ExportRefused, match="name it with --column"):
@@ -205,6 +205,6 @@ def test_the_column_of_grades_may_be_named(tmp_path: Path) -> None:
 
 
 def test_without_a_worksheet_there_is_no_export(tmp_path: Path) -> None:
-    """Moodle knows its own numbers and the language of its user; nobody else does."""
+    """Only Moodle knows its own numbers and the language of its user."""
     with pytest.raises(ExportRefused, match="download the assignment's grading worksheet"):
         exported("moodle", a_batch(tmp_path, scored("Jane Doe_11", 4, 6)))

@@ -1,4 +1,4 @@
-"""An instructor's file comes back byte for byte, but for the cells that were filled in."""
+"""An instructor's file comes back byte for byte, except for the filled cells."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ pytestmark = pytest.mark.unit
 
 
 def cells_of(text: str, separator: str) -> list[list[str]]:
-    """The cells, by an independent reader; one that knows lines without any cell."""
+    """Returns the cells as an independent reader finds them, also on lines without any cell."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     return [row or [""] for row in reader]
 
 
 def test_what_is_not_filled_in_stays_as_it_was_written() -> None:
-    """Mark of UTF-8, quotes that need not be, blanks, line ends, a last line without one."""
+    """A byte order mark, needless quotes, blanks, line ends and a missing last one all stay."""
     text = '\ufeffStudent;"ID"; note \r\n"Doe, Jane";"12";\r"a ""b"" c";;x\n;;"y"'
     sheet = Sheet(text)
     assert str(sheet) == text
@@ -35,7 +35,7 @@ def test_what_is_not_filled_in_stays_as_it_was_written() -> None:
 
 
 def test_it_reads_any_text_as_the_csv_module_does() -> None:
-    """Two readers of one format may only differ where one of them is wrong."""
+    """Two readers of one format may differ only where one of them is wrong."""
     draw = random.Random(0)
     for _ in range(20_000):
         text = "".join(draw.choice('ab,;"\n\r x') for _ in range(draw.randrange(1, 14)))
@@ -71,7 +71,7 @@ def test_the_separator_is_the_one_of_the_header() -> None:
 
 
 def test_a_quote_that_is_never_closed_is_refused(tmp_path: Path) -> None:
-    """Everything behind it would be one cell, and its students without points."""
+    """Everything after the quote would be one cell, and those students would get no points."""
     file = tmp_path / "gradebook.csv"
     file.write_text('Student,ID\n"Doe, Jane,1\nRoe,2\n')
     with pytest.raises(ExportRefused, match=r"gradebook\.csv:2: a quote .* never closed"):
@@ -79,7 +79,7 @@ def test_a_quote_that_is_never_closed_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """A spreadsheet program's own format, or an old encoding."""
+    """The file is in a spreadsheet program's own format, or in an old encoding."""
     file = tmp_path / "gradebook.csv"
     with pytest.raises(ExportRefused, match="cannot be read: No such file"):
         Sheet.read(file)
@@ -89,14 +89,14 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_numbers_are_read_as_canvas_reads_them() -> None:
-    """The last point or comma is the decimal one; words are no numbers."""
+    """The last point or comma is the decimal one, and words are not numbers."""
     read = {"10": 10.0, " 7.50 ": 7.5, "1,5": 1.5, "1,000.5": 1000.5, "1.000,5": 1000.5, "-2": -2.0}
     assert {cell: number_in(cell) for cell in read} == read
     assert [number_in(cell) for cell in ("", "-", "EX", "(read only)", "1e3", "80%")] == [None] * 6
 
 
 def test_points_have_two_decimals_at_most() -> None:
-    """As many as Canvas compares; with the comma where the file has it."""
+    """Canvas compares two decimals. The file's own decimal comma is used."""
     assert [figure(points) for points in (10.0, 1 / 3, 87.456, 0.1 + 0.2)] == [
         "10",
         "0.33",
@@ -111,11 +111,11 @@ def test_points_have_two_decimals_at_most() -> None:
     ["=1+1", "+1", "-1+1", "@sum", "\t=1", "\r=1", "\n=1", " =1", "＝1", "=\x00", "-", "+49"],
 )
 def test_no_text_starts_a_formula(text: str) -> None:
-    """A name is a stranger's word, and a spreadsheet runs what begins like this."""
+    """A spreadsheet runs any cell that begins like this, and names are untrusted."""
     assert harmless(text) == "'" + text.replace("\x00", "")
 
 
 @pytest.mark.parametrize("text", ["-5", "-0.5", "-1,5", "12", "a=1", "Jane", "O'Neil", "", "é"])
 def test_numbers_and_other_text_stay_as_they_are(text: str) -> None:
-    """A negative number is no formula."""
+    """A negative number is not a formula."""
     assert harmless(text) == text

@@ -1,4 +1,4 @@
-"""Our own CSV and JSON hold everybody with their points, and nobody's tricks."""
+"""The grader's own CSV and JSON hold everyone's points, and no harmful text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 def test_a_row_for_each_submission_and_a_column_for_each_exercise(tmp_path: Path) -> None:
-    """What an instructor opens in a spreadsheet: the first row says what is possible."""
+    """An instructor opens the table in a spreadsheet; its first row holds the possible points."""
     results = a_batch(
         tmp_path, scored("alice", 4, 1 / 3), authors={"alice": [JANE]}, late=["alice"]
     )
@@ -84,7 +84,7 @@ def test_the_total_alone_has_no_columns_of_exercises(tmp_path: Path) -> None:
 
 
 def test_each_member_of_a_group_has_a_row_with_the_groups_points(tmp_path: Path) -> None:
-    """Whoever looks for a person finds them, and the submission is named beside."""
+    """A reader finds each person by name, with the submission beside it."""
     results = a_batch(tmp_path, scored("group 1", 4, 6), authors={"group 1": [JANE, BOB]})
     _, *rows = rows_of(exported("csv", results).text)
     assert [(row["submission"], row["name"], row["total"]) for row in rows] == [
@@ -94,13 +94,13 @@ def test_each_member_of_a_group_has_a_row_with_the_groups_points(tmp_path: Path)
 
 
 def test_where_nobody_is_known_the_submissions_name_stands_for_them(tmp_path: Path) -> None:
-    """A plain folder tells no more."""
+    """A plain folder names only submissions."""
     _, row = rows_of(exported("csv", a_batch(tmp_path, scored("alice-jones", 4, 6))).text)
     assert (row["name"], row["id"]) == ("alice-jones", "")
 
 
 def test_what_was_not_graded_is_blank_and_said(tmp_path: Path) -> None:
-    """A zero that nobody deserved would be believed; an unreadable submission deserved it."""
+    """Zero would be an undeserved grade. An unreadable submission does get 0."""
     half = a_grade(
         "half", *scored("half", 4, 6).tests, status=GradeStatus.NOT_GRADED, message="lost"
     )
@@ -119,7 +119,7 @@ def test_what_was_not_graded_is_blank_and_said(tmp_path: Path) -> None:
 
 
 def test_who_handed_in_nothing_is_listed_blank_or_with_zero(tmp_path: Path) -> None:
-    """What an absence costs is the course's decision."""
+    """The course decides how many points an absent student gets."""
     results = a_batch(tmp_path, scored("alice", 4, 6), absentees=[BOB])
     blank, zero = exported("csv", results), exported("csv", results, absent_zero=True)
     *_, row = rows_of(blank.text)
@@ -133,7 +133,10 @@ def test_who_handed_in_nothing_is_listed_blank_or_with_zero(tmp_path: Path) -> N
 
 
 def test_no_cell_of_a_strangers_starts_a_formula(tmp_path: Path) -> None:
-    """Names, ids, submissions' names and messages; quoted all, as `;` separates cells elsewhere."""
+    """Names, ids, submissions' names and messages are all quoted.
+
+    The quotes matter because `;` separates cells in some countries.
+    """
     grades = [
         a_grade(name, a_verdict("run_rope", 0, status=Status.ERROR, message=name))
         for name in AWKWARD
@@ -150,7 +153,7 @@ def test_no_cell_of_a_strangers_starts_a_formula(tmp_path: Path) -> None:
 
 
 def test_names_that_could_not_be_printed_are_no_danger_on_the_terminal(tmp_path: Path) -> None:
-    """Standard error is a terminal, most of the time."""
+    """Standard error usually is a terminal."""
     hostile = "\x1b[31mred\x1b]8;;http://evil\x07link\nsecond line"
     table = exported("csv", a_batch(tmp_path, not_graded(hostile)))
     assert "\x1b" not in table.said + table.text
@@ -158,7 +161,7 @@ def test_names_that_could_not_be_printed_are_no_danger_on_the_terminal(tmp_path:
 
 
 def test_grades_of_two_versions_of_the_tests_are_not_mixed_in_silence(tmp_path: Path) -> None:
-    """A batch that was stopped after the tests had changed leaves both."""
+    """A batch that stopped after its tests changed leaves grades of both versions."""
     old = a_grade("old", a_verdict("run_rope"), suite_hash="other")
     assert (
         "2 versions of the tests" in exported("csv", a_batch(tmp_path, old, scored("a", 4, 6))).said
@@ -166,7 +169,7 @@ def test_grades_of_two_versions_of_the_tests_are_not_mixed_in_silence(tmp_path: 
 
 
 def test_the_document_holds_people_exercises_and_every_test(tmp_path: Path) -> None:
-    """One well-formed JSON document, for whatever program comes after."""
+    """It is one well-formed JSON document, for any other program."""
     results = a_batch(
         tmp_path,
         scored("group 1", 4, 2),
@@ -194,21 +197,21 @@ def test_the_document_holds_people_exercises_and_every_test(tmp_path: Path) -> N
 
 
 def test_any_name_is_the_same_in_the_document(tmp_path: Path) -> None:
-    """JSON has an escape for everything."""
+    """JSON can escape every character."""
     results = a_batch(tmp_path, *(scored(name, 4, 6) for name in AWKWARD))
     document = json.loads(exported("json", results).text)
     assert tuple(entry["submission"] for entry in document["submissions"]) == AWKWARD
 
 
 def test_an_empty_class_is_a_document_and_a_table_too(tmp_path: Path) -> None:
-    """A batch that was stopped at once."""
+    """A batch may stop before its first grade."""
     results = a_batch(tmp_path)
     assert json.loads(exported("json", results).text)["submissions"] == []
     assert len(exported("csv", results).table()) == 2
 
 
 def test_a_large_document_is_written_grade_by_grade(tmp_path: Path) -> None:
-    """Ten thousand grades with all their messages fit in no machine's memory."""
+    """Ten thousand grades with all their messages do not fit in memory."""
 
     def grades() -> Iterator[Grade]:
         for number in range(300):

@@ -1,4 +1,4 @@
-"""Feedback in bulk: under the names that platforms take back, and nobody's but one's own."""
+"""Feedback in bulk: platforms accept the file names, and each student gets only their own."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOODLE = ["Jane Doe_123_assignsubmission_file", "Zoë O'Neil_124_assignsubmissio
 
 
 def downloaded(folder: Path, names: Sequence[str]) -> Path:
-    """A download of which each file, or folder, has these names."""
+    """Writes a download whose files, or folders, have these names."""
     for name in names:
         is_folder = not Path(name).suffix
         path = folder / name / "adapters.py" if is_folder else folder / name
@@ -52,7 +52,7 @@ def downloaded(folder: Path, names: Sequence[str]) -> Path:
 
 
 def graded(folder: Path, names: Sequence[str], out: Path) -> Path:
-    """Results of a download, as a batch leaves them: its people, its names, grades of all kinds."""
+    """Writes results of a download as a batch leaves them, with people and all kinds of grades."""
     entries = discover([downloaded(folder, names)]).entries
     with Store.open(out, "attention") as store:
         for place, (entry, grade) in enumerate(zip(entries, a_class(40, seed=3), strict=False)):
@@ -76,20 +76,20 @@ def members(path: Path) -> dict[str, bytes]:
 
 
 def read_by_canvas(name: str) -> tuple[str, str]:
-    """The user and the attachment that Canvas reads off a file's name."""
+    """Returns the user and the attachment that Canvas reads from a file's name."""
     user, attachment = [part for part in name.split("_") if re.fullmatch(r"\d+", part)][:2]
     return user, attachment
 
 
 def read_by_moodle(name: str) -> tuple[str, str, str]:
-    """The participant, the plugin and the file's name that Moodle reads off a path."""
+    """Returns the participant, the plugin and the file's name that Moodle reads from a path."""
     _, participant, kind, plugin, rest = name.split("_", 4)
     assert participant.isdecimal()
     return participant, f"{kind}_{plugin}", rest
 
 
 def test_canvas_takes_files_back_under_the_names_that_it_gave(tmp_path: Path):
-    """The same names in one flat zip; each is read as the user and attachment that it was."""
+    """One flat zip has the same names, and each leads to the same user and attachment."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
     done = ran(results, "--format", "canvas")
     assert done.exit_code == 0, done.output
@@ -101,7 +101,7 @@ def test_canvas_takes_files_back_under_the_names_that_it_gave(tmp_path: Path):
 
 
 def test_a_file_holds_what_its_name_promises(tmp_path: Path):
-    """Canvas shows it as what was handed in was called: a zip must open, a notebook must load."""
+    """Canvas shows feedback in the submission's format: a zip must open, a notebook must load."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
     ran(results, "--format", "canvas")
     found = members(results / "feedback-canvas" / "canvas.zip")
@@ -115,7 +115,7 @@ def test_a_file_holds_what_its_name_promises(tmp_path: Path):
 
 
 def test_other_kinds_of_file_open_as_well_or_are_left_out_and_said(tmp_path: Path):
-    """A text that is called like a tar, a PDF or a document of Word is nothing anybody can open."""
+    """A text that is named like a tar, a PDF or a Word document cannot be opened."""
     names = ["doejane_123_4567_work.tar.gz", "roejohn_124_4568_essay.pdf", "poe_125_4569_a.docx"]
     results = graded(tmp_path / "download", names, tmp_path / "results")
     done = ran(results, "--format", "canvas")
@@ -129,7 +129,7 @@ def test_other_kinds_of_file_open_as_well_or_are_left_out_and_said(tmp_path: Pat
 
 
 def test_what_canvas_would_take_for_another_is_left_out_and_said(tmp_path: Path):
-    """Typed text has no attachment; a name with a number in it is read as somebody else's."""
+    """Typed text has no attachment. A name with a number in it would lead to another user."""
     names = ["doe_2_b_223_4567_adapters.py", "LATE_anon_aB3xY_4571_adapters.py", CANVAS[0]]
     results = graded(tmp_path / "download", names, tmp_path / "results")
     done = ran(results, "--format", "canvas")
@@ -140,7 +140,7 @@ def test_what_canvas_would_take_for_another_is_left_out_and_said(tmp_path: Path)
 
 
 def test_moodle_takes_files_back_by_the_participant_s_number(tmp_path: Path):
-    """The number is the part after the name; what follows the plugin is the file's own name."""
+    """The number is the part after the name; the file's own name follows the plugin's."""
     results = graded(tmp_path / "download", MOODLE, tmp_path / "results")
     assert ran(results, "--format", "moodle").exit_code == 0
     found = members(results / "feedback-moodle" / "moodle.zip")
@@ -153,7 +153,10 @@ def test_moodle_takes_files_back_by_the_participant_s_number(tmp_path: Path):
 
 @pytest.mark.process
 def test_gradescope_is_given_an_autograder_that_only_hands_out_results(tmp_path: Path):
-    """It takes no other feedback in bulk: run for all, each submission gets its own results."""
+    """Gradescope has no other feedback in bulk.
+
+    When the autograder runs for all submissions, each gets its own results.
+    """
     folder = downloaded(tmp_path / "download", ["submission_11", "submission_12"])
     (folder / "submission_metadata.yml").write_text("submission_11: {}\nsubmission_12: {}\n")
     results = graded(folder, ["submission_11", "submission_12"], tmp_path / "results")
@@ -178,7 +181,7 @@ def test_gradescope_is_given_an_autograder_that_only_hands_out_results(tmp_path:
 
 
 def test_a_mail_merge_s_table_has_a_row_for_each_person(tmp_path: Path):
-    """With the address and the mail; whose address nobody knows is said."""
+    """The table has the address and the mail. The command names people without an address."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
     with Store.open(results, "attention") as store:
         pair = [Author("Jane Doe", "1", "jane@x.edu"), Author("=cmd()", "2", "roe@x.edu")]
@@ -196,7 +199,7 @@ def test_a_mail_merge_s_table_has_a_row_for_each_person(tmp_path: Path):
 
 @pytest.mark.parametrize("form", ["folders", "canvas", "moodle", "mail"])
 def test_nobody_finds_anything_of_another_or_hidden(tmp_path: Path, form: str):
-    """No other name, id or address, no hidden test by name, nothing that one expects."""
+    """Feedback holds no other name, id or address, and no hidden test's name or expected value."""
     names = MOODLE if form == "moodle" else CANVAS
     results = graded(tmp_path / "download", names, tmp_path / "results")
     ran(results, "--format", form)
@@ -212,7 +215,7 @@ def test_nobody_finds_anything_of_another_or_hidden(tmp_path: Path, form: str):
 
 
 def texts_of(folder: Path, form: str, stored) -> list[tuple[str, str]]:
-    """What each submission's feedback holds, all of it, by whose it is."""
+    """Returns all texts of the feedback, by submission."""
     found: list[tuple[str, str]] = []
     if form == "folders":
         places = [path for path in folder.iterdir() if path.is_dir()]
@@ -237,7 +240,7 @@ def texts_of(folder: Path, form: str, stored) -> list[tuple[str, str]]:
 
 
 def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
-    """What was decided is told with its reason, in mails, in Canvas's files, on Gradescope."""
+    """Mails, Canvas's files and Gradescope's results give the reason of each decision."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
     (results / "decisions.toml").write_text(
         '[[points]]\nperson = "doejane_123"\nby = 2\nreason = "the docstring was wrong"\n'
@@ -258,7 +261,7 @@ def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
 
 
 def test_a_text_begins_with_what_went_wrong(tmp_path: Path):
-    """Exercises of which nothing is to be said come last, in a line, wherever they stand."""
+    """Exercises without a remark come last, in one line."""
     wrong = a_verdict("run_rope", 0.0, message="all numbers are NaN")
     grade = a_grade("jane", a_verdict("run_softmax"), wrong, a_verdict("run_mask"))
     with Store.open(tmp_path / "results", "attention") as store:
@@ -272,7 +275,7 @@ def test_a_text_begins_with_what_went_wrong(tmp_path: Path):
 
 
 def test_no_line_of_a_text_is_wider_than_a_hundred_columns(tmp_path: Path):
-    """A mail, or a platform's box, breaks longer ones where it likes."""
+    """A mail program or a platform's text box would break longer lines anywhere."""
     results = graded(tmp_path / "download", MOODLE, tmp_path / "results")
     ran(results, "--format", "folders")
     texts = [file.read_text() for file in tmp_path.glob("results/feedback*/*/feedback.txt")]
@@ -281,7 +284,7 @@ def test_no_line_of_a_text_is_wider_than_a_hundred_columns(tmp_path: Path):
 
 
 def test_nothing_is_written_for_a_platform_that_nothing_came_from(tmp_path: Path):
-    """One sentence, and no empty zip that goes up without anybody noticing."""
+    """The command says so in one sentence and writes no empty zip, which could go up unnoticed."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
     refused = CliRunner().invoke(cli, ["feedback", str(results), "--format", "moodle"])
     assert "nobody's feedback can be written for moodle: not downloaded" in str(refused.exception)
@@ -289,7 +292,7 @@ def test_nothing_is_written_for_a_platform_that_nothing_came_from(tmp_path: Path
 
 
 def test_who_is_not_graded_yet_gets_nothing(tmp_path: Path):
-    """What is the machine's fault is no feedback; the command says so."""
+    """A fault of the grader is not feedback; the command reports it instead."""
     with Store.open(tmp_path / "results", "attention") as store:
         add(store, a_grade("ann", a_verdict("run_x")), "key", 0)
         add(store, a_grade("bob", status=GradeStatus.NOT_GRADED), "key", 1)
@@ -300,7 +303,7 @@ def test_who_is_not_graded_yet_gets_nothing(tmp_path: Path):
 
 
 def test_a_folder_of_somebody_else_is_not_replaced(tmp_path: Path):
-    """Feedback is written in place of earlier feedback only."""
+    """Feedback replaces nothing but earlier feedback."""
     results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
@@ -313,7 +316,7 @@ def test_a_folder_of_somebody_else_is_not_replaced(tmp_path: Path):
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no browser to print with")
 def test_pages_are_printed_where_there_is_a_browser(tmp_path: Path):
-    """A PDF beside page and text, for who wants to keep it."""
+    """Students can keep a PDF, beside the page and the text."""
     results = graded(tmp_path / "download", MOODLE[:1], tmp_path / "results")
     assert ran(results, "--format", "moodle", "--pdf").exit_code == 0
     ((name, content),) = members(results / "feedback-moodle" / "moodle.zip").items()

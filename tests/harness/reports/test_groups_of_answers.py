@@ -1,4 +1,4 @@
-"""Wrong answers that nobody had thought of are grouped by what they answer, and can be named."""
+"""Wrong answers without a known mistake are grouped by their values, and can be named."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.process
 
 COUNT = "def run_count(x): return x.numel()\n"
 CLASS = {
-    # Three ways of writing one mistake that has no name, in other words and another order of sums.
+    # One mistake without a name, written in three ways with other words and sums in another order.
     "anna": f"def run_double(x):\n    return 2.5 * x\n{COUNT}",
     "bert": f"def run_double(x):\n    twice = x + x\n    return twice * 1.25\n{COUNT}",
     "cleo": f"def run_double(x):\n    return x / 3 + x / 3 + x / 3 + 1.5 * x\n{COUNT}",
@@ -31,19 +31,19 @@ SENTENCE, HINT = "You take half of every number too much.", "How much is twice a
 
 @pytest.fixture
 def graded(untouched, tmp_path) -> Path:
-    """The results of a small class, three of which answer alike."""
+    """The results of a small class, three of whose submissions answer alike."""
     return Path(shutil.copytree(untouched, tmp_path / "graded"))
 
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory) -> Path:
-    """The same, for tests that name nobody."""
+    """The same results, for tests that name no group."""
     return graded_in(tmp_path_factory.mktemp("untouched"))
 
 
 @pytest.fixture(scope="module")
 def named(untouched, tmp_path_factory, grader) -> Path:
-    """The same, with a name for one group, for tests that change the file of names."""
+    """The same results with one named group, for tests that change the file of names."""
     folder = Path(shutil.copytree(untouched, tmp_path_factory.mktemp("named") / "graded"))
     group, *_ = groups(folder)
     saying = ("--sentence", SENTENCE, "--hint", HINT)
@@ -61,17 +61,17 @@ def graded_in(folder: Path) -> Path:
 
 
 def batch(folder: Path) -> None:
-    """Grades the class, or what of it is new."""
+    """Grades the class, or only its new submissions."""
     grade_class(folder / "class", folder / "out", assignment=folder / "course", jobs=1)
 
 
 def groups(folder: Path) -> dict[str, list[str]]:
-    """By id, who answers alike."""
+    """Returns the members of each group, by the group's id."""
     return {one.id: one.members for one in groups_of(Store.read(folder / "out").wrong_answers())}
 
 
 def told(folder: Path) -> dict[str, set[str]]:
-    """By submission, the mistakes that its line in `results.jsonl` names."""
+    """Returns the mistakes that `results.jsonl` names for each submission."""
     lines = (folder / "out" / "results.jsonl").read_text().splitlines()
     return {
         row["submission"]: {t["diagnosis"]["mistake"] for t in row["tests"] if t["diagnosis"]}
@@ -80,12 +80,12 @@ def told(folder: Path) -> dict[str, set[str]]:
 
 
 def test_who_answers_alike_is_grouped_whatever_the_text(untouched):
-    """Nobody else is: emil's mistake has a name, fred has none, dora is alone."""
+    """All others stay apart: emil's mistake has a name, fred is right, dora is alone."""
     assert [*groups(untouched).values()] == [["anna", "bert", "cleo"], ["dora"]]
 
 
 def test_groups_are_listed_with_their_smallest_case(untouched, grader):
-    """And with what may be wrong, as a suspicion."""
+    """The group is listed with a suspected cause."""
     done = grader("mistakes", str(untouched / "out"))
     assert done.returncode == 0, done.stderr
     first, who, tests, case, *_ = done.stdout.splitlines()
@@ -98,7 +98,7 @@ def test_groups_are_listed_with_their_smallest_case(untouched, grader):
 
 
 def test_a_named_group_is_a_mistake_like_any_other_at_once(graded, grader):
-    """In the lines, in exports, and for who hands in the same later."""
+    """Result lines and exports show it, and so do later submissions with the same answers."""
     out, (group, *_) = str(graded / "out"), groups(graded)
     saying = ("--sentence", SENTENCE, "--hint", HINT)
     done = grader("mistakes", out, "name", group, "half-too-much", *saying)
@@ -115,7 +115,7 @@ def test_a_named_group_is_a_mistake_like_any_other_at_once(graded, grader):
 
 
 def test_names_are_text_that_can_be_changed_by_hand(graded, grader):
-    """What is taken out there is said no more; scores stay what they are."""
+    """A name that is removed there is no longer shown. Scores never change."""
     out, (group, *_) = graded / "out", groups(graded)
     before = [one.score for one in Store.read(out).grades()]
     grader("mistakes", str(out), "name", group, "half", "--sentence", SENTENCE, "--hint", HINT)
@@ -141,7 +141,7 @@ def test_names_are_text_that_can_be_changed_by_hand(graded, grader):
     ],
 )
 def test_a_damaged_file_of_names_is_told_by_its_line(named, grader, change, said):
-    """Nobody is told another's mistake because of a slip in it."""
+    """A slip in the file must not give a student another one's mistake."""
     out, file = named / "out", named / "out" / "mistakes.toml"
     right = file.read_text()
     try:
@@ -162,14 +162,17 @@ def test_a_damaged_file_of_names_is_told_by_its_line(named, grader, change, said
     ],
 )
 def test_a_group_is_named_by_its_id(untouched, grader, arguments, said):
-    """Or by as much of it as tells it from others."""
+    """The beginning of the id is enough where it is unique."""
     saying = ("--sentence", SENTENCE, "--hint", HINT)
     done = grader("mistakes", str(untouched / "out"), "name", *arguments, *saying)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 def test_a_named_mistake_becomes_one_of_the_assignment(graded, grader):
-    """A stub, and the class's answers as its test: `verify` is content once the stub is right."""
+    """The command writes a stub, and a test from the class's answers.
+
+    `verify` passes once the stub is right.
+    """
     out, (group, *_), course = str(graded / "out"), groups(graded), graded / "course"
     saying = ("--sentence", SENTENCE, "--hint", HINT)
     grader("mistakes", out, "name", group, "half-too-much", *saying)
@@ -188,13 +191,13 @@ def test_a_named_mistake_becomes_one_of_the_assignment(graded, grader):
 
 
 def answer(*numbers: float, test: str = "t", plain: bool = True) -> WrongAnswer:
-    """An answer to the first call of a test."""
+    """Returns an answer to the first call of a test."""
     return WrongAnswer(test, 0, plain, (len(numbers),), numbers, (1.3e-6, 1e-5), "x", 1)
 
 
 @pytest.mark.unit
 def test_rounding_does_not_split_a_group():
-    """Answers are compared within their tolerance: no grid has edges to fall on either side of."""
+    """Answers are compared within their tolerance. A grid would split values at its edges."""
     alike = [answer(0.5 + noise, 1e4 + 1e4 * noise) for noise in (0.0, 4e-7, -4e-7, 9e-7)]
     wrong = {str(one): [WrongAnswers("run", (own,))] for one, own in enumerate(alike)}
     wrong["far"] = [WrongAnswers("run", (answer(0.51, 1e4),))]
@@ -203,7 +206,7 @@ def test_rounding_does_not_split_a_group():
 
 @pytest.mark.unit
 def test_one_more_narrowness_does_not_split_a_group():
-    """Who raises on an unusual shape answers alike wherever both answer."""
+    """An exception on an unusual shape does not count: the other answers decide."""
     plain, deep = answer(1.0, 2.0), answer(3.0, test="deep", plain=False)
     one, other = WrongAnswers("run", (plain, deep)), WrongAnswers("run", (plain,))
     unlike = WrongAnswers("run", (plain, replace(deep, numbers=(4.0,))))
@@ -213,7 +216,7 @@ def test_one_more_narrowness_does_not_split_a_group():
 
 @pytest.mark.unit
 def test_a_mended_test_splits_no_group():
-    """Who was asked before and who was asked after were asked otherwise: that tells nothing."""
+    """Submissions graded before and after the fix had different inputs. That test is ignored."""
     plain, mended = answer(1.0, 2.0), answer(3.0, test="mended")
     before = WrongAnswers("run", (plain, mended))
     after = WrongAnswers("run", (plain, replace(mended, numbers=(4.0, 5.0), inputs="y")))
@@ -223,7 +226,7 @@ def test_a_mended_test_splits_no_group():
 
 
 def test_nothing_of_the_graded_draw_is_kept(tmp_path):
-    """Two batches with two seeds keep the same answers: those to the inputs of home."""
+    """Two batches with two seeds keep the same answers, those to the inputs that students have."""
     write_files(tmp_path / "course", TINY)
     write_files(tmp_path / "class" / "anna", {"adapters.py": CLASS["anna"]})
     kept = []
@@ -238,5 +241,5 @@ def test_nothing_of_the_graded_draw_is_kept(tmp_path):
 
 @pytest.mark.unit
 def test_the_root_assignment_has_nothing_seen_yet():
-    """What was seen in a class is asked of its variants by `verify`."""
+    """`verify` would compare the answers in that folder with the variants of the mistakes."""
     assert not (ROOT / "solutions" / "seen").exists()

@@ -1,4 +1,4 @@
-"""Everybody can read the pages: axe finds no serious fault in light or dark, wide or narrow."""
+"""Accessible pages: axe finds no serious fault in light or dark, wide or narrow."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The class, what changed, a submission with pictures, one that is unreadable."""
+    """The pages of a class, of changes, and of a submission with pictures and an unreadable one."""
     folder = tmp_path_factory.mktemp("accessible")
     before = Store.read(store_class(folder / "before", a_class(12)))
     after = Store.read(store_class(folder / "after", regraded(a_class(12))))
@@ -29,7 +29,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.parametrize(("scheme", "size"), LOOKS)
 def test_axe_finds_no_serious_fault(chromium: Browser, pages, scheme, size):
-    """Contrast, names, roles, order of headings, focus: with everything unfolded."""
+    """Everything is unfolded; axe checks contrast, names, roles, headings and focus."""
     for file in pages:
         with opened(chromium, file, color_scheme=scheme, viewport=size) as found:
             unfold = "for (const each of document.querySelectorAll('details')) each.open = true"

@@ -1,4 +1,4 @@
-"""The pages of a report in a real browser: they open from disk, and do what they offer."""
+"""The pages of a report in a real browser: they open from disk, and their controls work."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ COUNT = 60
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of a class after a test was mended, compared with what it was before."""
+    """The report of a class after a test was fixed, compared with the batch before."""
     folder = tmp_path_factory.mktemp("report")
     before = Store.read(store_class(folder / "before", a_class(COUNT)))
     after = Store.read(store_class(folder / "after", regraded(a_class(COUNT))))
@@ -27,19 +27,19 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_pictures(report: Path) -> Path:
-    """The page of some submission that has pictures."""
+    """Returns the page of some submission that has pictures."""
     pages = sorted((report / "submissions").iterdir())
     return next(page for page in pages if 'class="picture"' in page.read_text())
 
 
 def names(page: Page) -> list[str]:
-    """The submissions in the list, as far as they are drawn."""
+    """Returns the submissions in the list that are drawn so far."""
     return page.locator("#list tbody th a").all_inner_texts()
 
 
 @pytest.mark.parametrize("width", rest_slow(["desk", "phone"], 2))
 def test_every_page_opens_from_disk_in_silence(chromium: Browser, report: Path, width):
-    """No server, no network, nothing in the console, nothing wider than the window."""
+    """They need no server and no network, print nothing on the console, and fit the window."""
     files = [report / "index.html", report / "changes.html", with_pictures(report)]
     for file in [*files, *sorted((report / "submissions").iterdir())[:8]]:
         options = {"viewport": PHONE, "is_mobile": True} if width == "phone" else {}
@@ -61,7 +61,7 @@ def test_a_class_of_nobody_and_one_of_one_open_too(chromium: Browser, tmp_path):
 
 
 def test_a_moved_page_opens_by_itself(chromium: Browser, report: Path, tmp_path):
-    """A submission's page is sent alone: it needs nothing beside it."""
+    """A submission's page may be sent alone and needs no other file."""
     alone = tmp_path / "mail.html"
     alone.write_bytes(with_pictures(report).read_bytes())
     with opened(chromium, alone) as found:
@@ -71,7 +71,7 @@ def test_a_moved_page_opens_by_itself(chromium: Browser, report: Path, tmp_path)
 
 
 def test_the_list_is_sorted_by_its_headings(chromium: Browser, report: Path):
-    """Once upwards, once more downwards; who is not graded comes after everybody with a score."""
+    """One click sorts upwards, the next downwards. Submissions without a score come last."""
     with opened(chromium, report / "index.html") as found:
         button = found.page.get_by_role("button", name="name", exact=True)
         button.click()
@@ -87,7 +87,7 @@ def test_the_list_is_sorted_by_its_headings(chromium: Browser, report: Path):
 
 
 def test_the_list_is_searched_and_filtered(chromium: Browser, report: Path):
-    """By name or what went wrong, by status, by mistake; and it says how many are left."""
+    """The list filters by name, message, status and mistake, and counts the rows that remain."""
     with opened(chromium, report / "index.html") as found:
         page = found.page
         page.fill("#search", "mask-inverted")
@@ -103,7 +103,7 @@ def test_the_list_is_searched_and_filtered(chromium: Browser, report: Path):
 
 
 def test_a_long_list_begins_with_a_part_and_scrolls_with_the_page(chromium: Browser, report: Path):
-    """Thousands of rows are slow: the others are a button away, and none scrolls by itself."""
+    """Thousands of rows are slow: a button shows the rest, and only the page scrolls."""
     with opened(chromium, report / "index.html") as found:
         assert len(names(found.page)) < COUNT
         expect(found.page.locator("#list table")).to_have_attribute("aria-rowcount", str(COUNT + 1))
@@ -116,7 +116,7 @@ def test_a_long_list_begins_with_a_part_and_scrolls_with_the_page(chromium: Brow
 
 
 def test_what_needs_a_decision_stands_above_the_class(chromium: Browser, report: Path):
-    """Not graded, late without a rule, unreadable: each with what to do about it."""
+    """Submissions that are not graded, late without a rule or unreadable say what to do."""
     with opened(chromium, report / "index.html") as found:
         titles = found.page.locator(".needs h3").all_inner_texts()
         assert titles[0] == "1 NOT GRADED"
@@ -128,7 +128,7 @@ def test_what_needs_a_decision_stands_above_the_class(chromium: Browser, report:
 
 
 def test_unreadable_is_neither_wrong_nor_missing(chromium: Browser, tmp_path: Path):
-    """It has a column and a colour of its own."""
+    """Unreadable submissions have their own column and colour."""
     results = store_class(tmp_path / "results", a_class(80, seed=4))
     index = write_report(Store.read(results), tmp_path / "pages").index
     with opened(chromium, index) as found:
@@ -142,7 +142,7 @@ def test_unreadable_is_neither_wrong_nor_missing(chromium: Browser, tmp_path: Pa
 
 
 def test_a_mistake_tells_who_made_it(chromium: Browser, report: Path):
-    """Its names lead to the submissions, its button to the list of just those."""
+    """Its names link to the submissions, and its button filters the list by the mistake."""
     with opened(chromium, report / "index.html") as found:
         kind = found.page.locator("[data-kind]").first
         made = int(kind.locator(".count").inner_text())
@@ -153,7 +153,7 @@ def test_a_mistake_tells_who_made_it(chromium: Browser, report: Path):
 
 
 def test_links_lead_to_the_submissions_and_no_further(chromium: Browser, report: Path):
-    """From the class to each submission; a submission's page links to nothing but itself."""
+    """The class links to each submission. A submission's page links only within itself."""
     with opened(chromium, report / "index.html") as found:
         link = found.page.locator("#list tbody th a").first
         name = link.inner_text()
@@ -164,7 +164,7 @@ def test_links_lead_to_the_submissions_and_no_further(chromium: Browser, report:
 
 
 def test_a_person_has_a_line_that_opens(chromium: Browser, report: Path):
-    """All problems are below it; a line is as high as any other until then."""
+    """All problems are below it. A closed line is as high as any other."""
     with opened(chromium, report / "index.html") as found:
         rows = found.page.locator("#list tbody tr")
         heights = {round(row.bounding_box()["height"]) for row in rows.all()[:30]}
@@ -176,7 +176,7 @@ def test_a_person_has_a_line_that_opens(chromium: Browser, report: Path):
 
 
 def test_what_to_do_stands_on_the_first_screen(chromium: Browser, report: Path):
-    """For the instructor what needs a decision, for a student the first thing to fix."""
+    """An instructor first sees the needed decisions, and a student the first thing to fix."""
     for viewport in (DESK, PHONE):
         with opened(chromium, report / "index.html", viewport=viewport) as found:
             assert found.page.locator(".need h3").first.bounding_box()["y"] < 600
@@ -186,7 +186,7 @@ def test_what_to_do_stands_on_the_first_screen(chromium: Browser, report: Path):
 
 
 def test_errors_are_drawn_for_each_exercise_and_each_test(chromium: Browser, report: Path):
-    """With the numbers in a table, which changes with what is chosen."""
+    """A table has the numbers, which change with the selection."""
     with opened(chromium, report / "index.html") as found:
         rows = found.page.locator("#errors-plot tbody tr")
         expect(rows).to_have_count(15)
@@ -196,7 +196,7 @@ def test_errors_are_drawn_for_each_exercise_and_each_test(chromium: Browser, rep
 
 
 def test_a_picture_has_a_slider_and_numbers(chromium: Browser, report: Path):
-    """The slider takes another slice, arrows tell each number, and a table has them all."""
+    """The slider selects a slice, arrow keys read out each number, and a table has them all."""
     with opened(chromium, with_pictures(report)) as found:
         picture = found.page.locator("details.picture").first
         told = picture.locator(".readout")
@@ -217,7 +217,7 @@ def test_a_picture_has_a_slider_and_numbers(chromium: Browser, report: Path):
 
 
 def test_a_page_is_as_long_as_there_are_causes(chromium: Browser, tmp_path: Path):
-    """One wrong line that fails eight exercises takes one section; what it fails is folded."""
+    """One wrong line that fails eight exercises is one section, with the exercises folded."""
     results = store_class(tmp_path / "results", iter([with_a_shared_mistake()]))
     index = write_report(Store.read(results), tmp_path / "pages").index
     (page,) = (index.parent / "submissions").iterdir()
@@ -233,7 +233,7 @@ def test_a_page_is_as_long_as_there_are_causes(chromium: Browser, tmp_path: Path
 
 
 def test_what_is_no_number_is_marked(chromium: Browser, report: Path):
-    """NaN and infinities have a colour and a sign of their own, in the first slice here."""
+    """NaN and infinities have a colour and a sign of their own."""
     with opened(chromium, with_pictures(report)) as found:
         picture = found.page.locator("details.picture").first
         signs = picture.locator("figure").nth(1).locator("text.in").all_text_contents()
@@ -241,7 +241,7 @@ def test_what_is_no_number_is_marked(chromium: Browser, report: Path):
 
 
 def test_light_and_dark(chromium: Browser, report: Path):
-    """As the system has it, until the switch is used; canvases follow."""
+    """The page follows the system until the switch is used. Canvases follow it too."""
     ground = "getComputedStyle(document.body).backgroundColor"
     with opened(chromium, report / "index.html", color_scheme="dark") as found:
         dark = found.page.evaluate(ground)
@@ -254,7 +254,7 @@ def test_light_and_dark(chromium: Browser, report: Path):
 
 
 def test_what_changed_is_searched(chromium: Browser, report: Path):
-    """The difference of each submission, why, and only those that are looked for."""
+    """The page shows each change and its reason. The search leaves only the matches."""
     with opened(chromium, report / "changes.html") as found:
         changes = found.page.locator(".changes > li:visible")
         assert changes.count() > 3

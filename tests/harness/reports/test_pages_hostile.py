@@ -1,4 +1,4 @@
-"""Nothing that a submission says becomes part of a page: not markup, style, script, link, title."""
+"""No text of a submission becomes part of a page: no markup, style, script, link or title."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ ID = f"tests/public/test_x.py::test_y[{MARKUP}]"
 
 
 def a_hostile_verdict(status: Status, visibility: Visibility, exercise: str) -> Verdict:
-    """A verdict every text of which is markup."""
+    """Returns a verdict in which every text is markup."""
     return a_verdict(
         exercise,
         4.0 if status is Status.PASSED else 0.0,
@@ -45,7 +45,7 @@ def a_hostile_verdict(status: Status, visibility: Visibility, exercise: str) -> 
 
 
 def the_hostile() -> Grade:
-    """A submission that writes markup wherever it can write at all."""
+    """Returns a grade with markup in each text that a submission controls."""
     tests = [
         a_hostile_verdict(status, Visibility.PUBLIC, f"run_{status}{MARKUP}")
         for status in (Status.PASSED, Status.FAILED, Status.ERROR, Status.MISSING)
@@ -61,10 +61,10 @@ def the_hostile() -> Grade:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A class of hostile submissions, compared with one in which they were otherwise hostile."""
+    """The report of a hostile class, compared with a batch of other hostile texts."""
     folder = tmp_path_factory.mktemp("hostile")
     commands = hostile_grade()
-    # Tests have ids that the judge gave them; everything else is a submission's.
+    # The judge gives tests their ids; everything else comes from a submission.
     named = tuple(test._replace(id=f"{n}") for n, test in enumerate(commands.tests))
     grades = [
         the_hostile(),
@@ -86,7 +86,10 @@ def pages(report: Path) -> list[Path]:
 
 
 def test_markup_stays_text_in_every_page(chromium: Browser, report: Path):
-    """No dialog, no element of theirs, no handler, no title, nothing fetched; the text is shown."""
+    """No dialog, foreign element, handler or title appears, and nothing is fetched.
+
+    The text itself is shown.
+    """
     for file in pages(report):
         with opened(chromium, file) as found:
             page = found.page
@@ -110,7 +113,7 @@ def test_markup_stays_text_in_every_page(chromium: Browser, report: Path):
 
 
 def test_markup_is_read_as_it_was_written(chromium: Browser, report: Path):
-    """Escaped once: who looks at the page sees what the submission wrote."""
+    """The text is escaped once, so that the page shows exactly what the submission wrote."""
     file = next(p for p in pages(report) if p.name.startswith("script-script-document"))
     with opened(chromium, file) as found:
         shown = found.page.locator("pre.message").first
@@ -119,7 +122,7 @@ def test_markup_is_read_as_it_was_written(chromium: Browser, report: Path):
 
 
 def test_the_policy_stops_what_escaping_would_have_missed(chromium: Browser, report: Path):
-    """Were markup to slip through, the browser would still run, fetch and style nothing of it."""
+    """If markup slipped through, the browser would still run, fetch and style nothing of it."""
     for file in (report / "index.html", *list((report / "submissions").iterdir())[:1]):
         with opened(chromium, file) as found:
             found.page.evaluate(
@@ -145,5 +148,5 @@ def test_the_policy_stops_what_escaping_would_have_missed(chromium: Browser, rep
 @pytest.mark.unit
 @pytest.mark.parametrize("text", ["</script>", "<!--", "\u2028\u2029", "&lt;", "'"])
 def test_data_in_a_page_cannot_end_its_element(text):
-    """JSON in a script element is escaped beyond what JSON asks."""
+    """JSON in a script element needs more escapes than JSON itself."""
     assert not set(as_json([text])) & set("<>&'\u2028\u2029")

@@ -17,10 +17,10 @@ from tests.harness.planted import LOOKED_AT_SOONER, RIGHT, SLIPS
 
 pytestmark = pytest.mark.process
 
-# Of which the tests at home are too few to tell.
+# The tests that students have are too few to distinguish these.
 NAMED_IN_CLASS = "no known mistake"
-# Where a mask hides a whole column, its lowest number stands for infinity: the first exercise is
-# not named, and the mistake is told without its hint, for the exercises that build on it.
+# If a mask hides a whole column, its lowest number stands for infinity. The first exercise then has
+# no known mistake, and later exercises name the mistake without its hint.
 NAMED_FOR_OTHERS = "softmax-over-queries"
 DESK, TALLEST = {"width": 1280, "height": 900}, 4000
 
@@ -29,7 +29,7 @@ DESK, TALLEST = {"width": 1280, "height": 900}, 4000
 def pages(
     request: pytest.FixtureRequest, grader, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Path]:
-    """By mistake, the page of the submission that has it."""
+    """The page of the submission with each mistake, by the mistake."""
     folder = tmp_path_factory.mktemp("planted")
     names = asked_for(request, "name")
     for number, name in enumerate(names):
@@ -44,7 +44,7 @@ def pages(
 
 @pytest.mark.parametrize("name", rest_slow(SLIPS, LOOKED_AT_SOONER[1:]))
 def test_one_mistake_is_one_cause_on_a_short_page(chromium: Browser, pages, name):
-    """The sentence, the hint and the line without a click; nothing wider than the window."""
+    """The sentence, the hint and the line need no click, and the page fits the window."""
     for viewport in (DESK, PHONE):
         with opened(chromium, pages[name], viewport=viewport) as found:
             size = found.page.evaluate(

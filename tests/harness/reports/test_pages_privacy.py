@@ -1,4 +1,4 @@
-"""A submission's page is sent to whom it belongs: it gives nobody else away, and no hidden test."""
+"""A submission's page is sent to its author: it names no other submission and no hidden test."""
 
 import random
 from dataclasses import replace
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.unit
 
 
 def report_of(folder: Path, *grades: Grade) -> dict[str, str]:
-    """The pages of submissions, by the name of each."""
+    """Returns the pages of submissions, by the name of each."""
     with Store.open(folder / "results", "attention") as store:
         for place, grade in enumerate(grades):
             add(store, grade, "key", place)
@@ -37,7 +37,7 @@ def report_of(folder: Path, *grades: Grade) -> dict[str, str]:
 
 
 def test_a_page_names_nobody_else(tmp_path):
-    """No other submission, no number of the class, no way back to the page that has them."""
+    """The page has no other submission, no numbers of the class and no link to the class's page."""
     results = store_class(tmp_path / "results", a_class(30))
     index = write_report(Store.read(results), tmp_path / "pages").index
     names = [grade.submission for grade in Store.read(results).grades()]
@@ -50,7 +50,7 @@ def test_a_page_names_nobody_else(tmp_path):
 
 
 def test_what_is_said_to_instructors_is_not_on_the_page(tmp_path):
-    """Notes and addresses are on the page of the class."""
+    """Notes and addresses appear only on the page of the class."""
     grade = a_grade("ann", a_verdict("run_x"), notes=("left out: notes.pdf",))
     (page,) = report_of(tmp_path, grade).values()
     assert "notes.pdf" not in page
@@ -60,7 +60,7 @@ def test_what_is_said_to_instructors_is_not_on_the_page(tmp_path):
 
 
 def test_hidden_tests_are_counted_and_not_named(tmp_path):
-    """As in other feedback: the message is told, the test is not."""
+    """The message is shown without the name of the test, as in other feedback."""
     hidden = a_verdict("run_x", 0.0, id="tests/hidden/test_x.py::test_secret", message="was wrong")
     public = hidden._replace(id="tests/public/test_x.py::test_known", visibility=Visibility.PUBLIC)
     (page,) = report_of(tmp_path, a_grade("ann", hidden, public)).values()
@@ -70,7 +70,7 @@ def test_hidden_tests_are_counted_and_not_named(tmp_path):
 
 
 def test_pictures_are_of_public_tests_only(tmp_path):
-    """A picture holds what was expected: one of a hidden test is not shown, whoever made it."""
+    """A picture holds expected values, which for a hidden test must stay hidden."""
     rng = random.Random(0)
     grade = next(
         grade
@@ -85,7 +85,7 @@ def test_pictures_are_of_public_tests_only(tmp_path):
 
 
 def test_a_page_shows_each_line_once(tmp_path):
-    """A line is one cause, whatever it fails; the exercises lead to it."""
+    """A line is one cause, however many exercises it fails; each exercise links to it."""
     where = Where("attention.py", 3)
     verdicts = [
         a_verdict(f"run_{n}", 0.0, message=f"wrong {n}", where=where, id=f"t{n}") for n in "abc"
@@ -113,7 +113,7 @@ def test_a_page_shows_each_line_once(tmp_path):
     ids=repr,
 )
 def test_a_page_is_called_what_every_system_takes(name):
-    """Letters, digits and hyphens; short; never empty."""
+    """A page's name has only letters, digits and hyphens, is short and never empty."""
     called = page_name(a_grade(name))
     stem = called.removesuffix(".html")
     assert called.endswith(".html")
@@ -124,13 +124,13 @@ def test_a_page_is_called_what_every_system_takes(name):
 
 
 def test_names_that_look_alike_have_pages_of_their_own():
-    """On systems that ignore case too."""
+    """The names differ even on systems that ignore case."""
     names = ["Ann", "ann", "ann ", "ánn", "ann/", "ann-"]
     assert len({page_name(a_grade(name)) for name in names}) == len(names)
 
 
 def test_the_name_of_a_page_tells_nobody_elses():
-    """It depends on what was handed in: knowing a name and the own page's is not enough."""
+    """The name depends on the submission's content: a classmate's name is not enough."""
     one = page_name(a_grade("bob", submission_hash="x"))
     other = page_name(a_grade("bob", submission_hash="y"))
     assert one != other

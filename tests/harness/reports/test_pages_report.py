@@ -1,4 +1,4 @@
-"""`grader report` writes pages, replaces its own only, and says what became of what."""
+"""`grader report` writes pages, replaces only its own, and compares batches."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def stored(folder: Path, *grades: Grade) -> Path:
 
 
 def data_of(index: Path) -> dict:
-    """What the page of a class gives to its script."""
+    """Returns the data that the page of a class gives to its script."""
     found = re.search('id="data">(.*?)</script>', index.read_text(), re.DOTALL)
     return json.loads(found[1])
 
@@ -40,7 +40,7 @@ def changes_of(folder: Path, before: list[Grade], after: list[Grade]) -> Changes
 
 @pytest.mark.process
 def test_a_report_is_written_and_written_again(grader, tmp_path):
-    """Beside the results, where nothing else is touched; an earlier report is replaced whole."""
+    """The pages lie beside the results, which stay. A new report replaces the whole old one."""
     results = stored(tmp_path / "results", *a_class(3))
     before = (results / "results.sqlite").read_bytes()
     done = grader("report", results)
@@ -55,7 +55,7 @@ def test_a_report_is_written_and_written_again(grader, tmp_path):
 
 @pytest.mark.process
 def test_what_is_no_report_is_not_replaced(grader, tmp_path):
-    """Somebody's own folder stays as it is, and the refusal is one sentence."""
+    """A foreign folder stays as it is, and the refusal is one sentence."""
     results = stored(tmp_path / "results", *a_class(1))
     own = write_files(tmp_path / "own", {"index.html": "<h1>my page</h1>"})
     done = grader("report", results, "--out", own)
@@ -67,7 +67,7 @@ def test_what_is_no_report_is_not_replaced(grader, tmp_path):
 
 
 def test_where_nothing_can_be_written_is_said(tmp_path):
-    """A full or closed disk is a sentence, and leaves nothing half done."""
+    """A full or closed disk is reported in a sentence, and no file is left half written."""
     results = Store.read(stored(tmp_path / "results", *a_class(1)))
     (tmp_path / "file").write_text("")
     with pytest.raises(NotWritten, match=r"cannot be written to .*: (Not a directory|File exists)"):
@@ -76,7 +76,7 @@ def test_where_nothing_can_be_written_is_said(tmp_path):
 
 @pytest.mark.process
 def test_a_batch_ends_with_its_report(grader, tiny, tmp_path):
-    """And prints where it is."""
+    """The batch prints the report's path."""
     write_files(tmp_path / "class" / "ann", {"adapters.py": RIGHT})
     out = tmp_path / "results"
     done = grader("batch", tmp_path / "class", "--out", out, "--assignment", tiny)
@@ -87,7 +87,7 @@ def test_a_batch_ends_with_its_report(grader, tiny, tmp_path):
 
 @pytest.mark.process
 def test_a_batch_without_a_place_for_its_report_keeps_the_grades(grader, tiny, tmp_path):
-    """The grades are what was asked for: they are told, and the exit code is theirs."""
+    """The batch prints the grades, and its exit code depends on them alone."""
     write_files(tmp_path / "class" / "ann", {"adapters.py": RIGHT})
     write_files(tmp_path / "results" / "report", {"thesis.tex": "mine"})
     out = tmp_path / "results"
@@ -98,13 +98,13 @@ def test_a_batch_without_a_place_for_its_report_keeps_the_grades(grader, tiny, t
 
 
 def test_an_empty_class_has_a_page(tmp_path):
-    """A batch that was stopped before its first grade."""
+    """A batch may be stopped before its first grade."""
     index = write_report(Store.read(stored(tmp_path / "results")), tmp_path / "pages").index
     assert "0 submissions" in index.read_text()
 
 
 def test_the_class_is_counted(tmp_path):
-    """The mean is of all who have a score; who is not graded is on top, and has none."""
+    """The mean is over all who have a score. Submissions without a grade stand on top."""
     grades = (
         a_grade("ann", a_verdict("run_x")),
         a_grade("bob", a_verdict("run_x", 0.0)),
@@ -120,7 +120,7 @@ def test_the_class_is_counted(tmp_path):
 
 
 def test_mistakes_are_ranked_by_who_made_them():
-    """Once a submission, however many of its tests and exercises a mistake explains."""
+    """A submission counts once, however many tests and exercises the mistake explains."""
     half, mask = (Diagnosis(name, f"{name} explained", "hint") for name in ("half", "mask"))
     counts = MistakeCounts()
     classes = [
@@ -142,7 +142,7 @@ def test_mistakes_are_ranked_by_who_made_them():
 
 
 def test_tests_that_somebody_fails_are_counted():
-    """Of submissions that could be read and were graded; who lacks the test does not fail it."""
+    """Only graded, readable submissions count, and only those that have the test."""
     found = ClassData()
     for name, verdicts in {
         "ann": [a_verdict("run_x"), a_verdict("run_y", 0.0)],
@@ -155,7 +155,7 @@ def test_tests_that_somebody_fails_are_counted():
 
 
 def test_a_note_on_several_is_said_once(tmp_path):
-    """With the names of all whom it concerns."""
+    """The note names all submissions that it concerns."""
     note = "notes.pdf was left out"
     grades = (a_grade(name, a_verdict("run_x"), notes=(note,)) for name in ("ann", "bob"))
     text = write_report(
@@ -167,7 +167,7 @@ def test_a_note_on_several_is_said_once(tmp_path):
 
 @pytest.mark.process
 def test_two_batches_are_compared(grader, tmp_path):
-    """In a few words on the terminal, in full on a page; neither batch is changed."""
+    """The terminal gets a few words, and a page has all changes. Neither batch is changed."""
     before = stored(tmp_path / "before", *a_class(12))
     after = stored(tmp_path / "after", *regraded(a_class(12)))
     kept = [(folder / "results.sqlite").read_bytes() for folder in (before, after)]
@@ -182,7 +182,7 @@ def test_two_batches_are_compared(grader, tmp_path):
 
 
 def test_a_change_says_why(tmp_path):
-    """By exercise: the status, the mistake, what was raised, or what a test is worth."""
+    """For each exercise: the status, the mistake, the exception or the test's points."""
     mistake = Diagnosis("half", "explained", "hint")
     before = [
         a_grade("ann", a_verdict("run_x"), a_verdict("run_y", 0.0, message="4 are wrong")),
@@ -207,7 +207,7 @@ def test_a_change_says_why(tmp_path):
 
 
 def test_a_grade_that_is_none_goes_neither_up_nor_down(tmp_path):
-    """Who was not graded in one of the two batches has no score to compare."""
+    """A submission without a score in one of the two batches cannot be compared."""
     missing = not_graded("cem")
     graded = a_grade(missing.submission, a_verdict("run_x"))
     found = changes_of(tmp_path, [missing], [graded])

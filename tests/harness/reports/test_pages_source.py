@@ -1,4 +1,4 @@
-"""The lines of a submission as its page shows them: coloured, escaped, whatever they hold."""
+"""The lines of a submission on its page: coloured and escaped, whatever they hold."""
 
 import re
 
@@ -19,13 +19,13 @@ def markup(*lines: str) -> list[str]:
 
 
 def coloured(*lines: str) -> dict[str, str]:
-    """The colour of each text that has one."""
+    """Returns the colour of each text that has one."""
     found = re.findall('<i class="(.)">(.*?)</i>', "\n".join(markup(*lines)))
     return {text: colour for colour, text in found}
 
 
 def test_what_a_line_is_made_of_is_told_by_colours():
-    """Keywords, builtins, numbers, strings, comments, and what is defined."""
+    """Keywords, builtins, numbers, strings, comments and definitions have their own colours."""
     lines = ("@jaxtyped", SOURCE[0], SOURCE[5], "if len(x) > 1e-5: s = rb'a'")
     assert coloured(*lines) == {
         "@jaxtyped": "f",
@@ -42,12 +42,12 @@ def test_what_a_line_is_made_of_is_told_by_colours():
 
 
 def test_a_method_that_is_called_like_a_builtin_is_none():
-    """`scores.max()` is the submission's business."""
+    """`scores.max()` calls a method, not the builtin."""
     assert coloured("max(scores.sum(), x1)") == {"max": "b"}
 
 
 def test_a_text_over_several_lines_is_coloured_in_each():
-    """A line is an element of its own, which no other one's ends."""
+    """Each line is an element of its own and closes its own tags."""
     first, second, third = markup('x = """All', "  # of it", '""" + y')
     assert first == 'x = <i class="s">&#34;&#34;&#34;All</i>'
     assert second == '<i class="s">  # of it</i>'
@@ -65,7 +65,7 @@ def test_a_text_over_several_lines_is_coloured_in_each():
     ids=["a string not closed", "a text not closed", "no Python", "nothing"],
 )
 def test_whatever_the_lines_hold_each_is_there_and_harmless(lines):
-    """An excerpt begins and ends anywhere, and may hold what is no Python at all."""
+    """An excerpt begins and ends anywhere, and may not be Python at all."""
     shown = markup(*lines)
     assert [re.sub('<i class=".">|</i>', "", line) for line in shown] == [
         line.replace("'", "&#39;").replace('"', "&#34;").replace("<", "&lt;").replace(">", "&gt;")
@@ -74,13 +74,13 @@ def test_whatever_the_lines_hold_each_is_there_and_harmless(lines):
 
 
 def test_a_line_of_any_length_is_coloured_at_once():
-    """Each character is looked at a few times, however the line goes on."""
+    """The pattern looks at each character only a few times, even on a very long line."""
     for text in ('"', "'\\", "\\", "a.", "1_", "@a", " ", '"\\\\'):
         assert len(markup(text * 20_000)) == 1
 
 
 def test_lines_below_a_docstring_that_began_above_are_code(tmp_path):
-    """The whole file tells what is a string: its lines are coloured as they are there."""
+    """The excerpt begins inside a string, and the whole file says so."""
     text = [
         *("# it's", "s = '''", "a", "'''", "def f():", '    r"""Adds', "    what isn't"),
         *"bcd",
@@ -98,7 +98,7 @@ def test_lines_below_a_docstring_that_began_above_are_code(tmp_path):
 
 @pytest.mark.parametrize("char", ["\f", "\x85", "\u2028", "\v"])
 def test_a_line_ends_where_python_ends_it(tmp_path, char):
-    """Form feeds and Unicode's separators stand within a line, and move no other one."""
+    """Form feeds and Unicode's separators do not end a line, so that line numbers stay right."""
     (tmp_path / "mine.py").write_text(f"a = '{char}'\nb = 2\r\nc = 3\n", "utf-8")
     (excerpt,) = excerpts(tmp_path, [Where("mine.py", 3)])
     assert excerpt.lines == ("a = ' '", "b = 2", "c = 3")

@@ -44,7 +44,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def writing(results: Path, tmp_path: Path) -> Callable[[int], psutil.Popen]:
-    """Starts a process that writes the report, no file of it beyond a size."""
+    """A function that starts a process that writes the report, with a limit on a file's size."""
 
     def start(largest_file: int = 0) -> psutil.Popen:
         arguments = (str(results), str(tmp_path / "pages"), str(largest_file))
@@ -59,7 +59,7 @@ def writing(results: Path, tmp_path: Path) -> Callable[[int], psutil.Popen]:
 
 
 def test_a_disk_that_refuses_is_one_sentence(writing, tmp_path):
-    """What was written until then is gone."""
+    """The files that were already written are removed."""
     running = writing(largest_file=12_000)
     _, told = running.communicate()
     assert told == f"the report cannot be written to {tmp_path}/pages: File too large\n"
@@ -68,7 +68,7 @@ def test_a_disk_that_refuses_is_one_sentence(writing, tmp_path):
 
 @pytest.mark.unit
 def test_results_that_cannot_be_read_are_one_sentence(tmp_path):
-    """The file is damaged where only the pages of submissions look."""
+    """The damage lies where only the pages of submissions read."""
     results = store_class(tmp_path / "results", a_class(3))
     with sqlite3.connect(results / "results.sqlite") as database:
         database.execute("DROP TABLE verdict")
@@ -78,7 +78,7 @@ def test_results_that_cannot_be_read_are_one_sentence(tmp_path):
 
 
 def test_ctrl_c_leaves_nothing_behind(writing, tmp_path):
-    """No page of half a report."""
+    """Not even one page of a half-written report remains."""
     running = writing()
     until(lambda: [*tmp_path.glob("**/submissions/*")], "pages are written", pause=0.005)
     running.send_signal(signal.SIGINT)

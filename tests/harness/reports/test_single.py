@@ -1,4 +1,4 @@
-"""What `grader run` prints of one submission: each thing at length once."""
+"""The output of `grader run` for one submission: each detail appears at length once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def printed(tests: Sequence[Verdict]) -> str:
 
 
 def test_a_mistake_is_told_at_length_where_it_is_found_first():
-    """Nobody reads the same table for each of ten exercises that build on one line."""
+    """Ten exercises that use one wrong line would otherwise repeat the same table."""
     once = failed("run_one", Aspect.VALUES, MISTAKE)
     text = printed([once, failed("run_two", Aspect.VALUES, AGAIN)])
     assert text.count("index  expected") == 1
@@ -52,14 +52,14 @@ def test_a_mistake_is_told_at_length_where_it_is_found_first():
 
 
 def test_gradients_of_wrong_results_are_counted_with_them():
-    """They cannot be right before what they are of is."""
+    """The gradients of wrong values cannot be right."""
     wrong = [failed("run_one", Aspect.VALUES), failed("run_one", Aspect.GRADIENTS)]
     assert printed(wrong).count("index  expected") == 1
     assert "2 tests of run_one" in printed(wrong)
 
 
 def test_several_causes_are_counted_before_the_first():
-    """Whoever sees one screen knows that there is more."""
+    """A reader of the first screen sees that more follows."""
     other = Diagnosis("kv-swapped", "Keys are taken for values.", "Which is which?")
     text = printed([failed("run_one", Aspect.VALUES, each) for each in (MISTAKE, other)])
     first, second = "run_one: your scores are not scaled", "run_one: keys are taken for values"
@@ -67,7 +67,7 @@ def test_several_causes_are_counted_before_the_first():
 
 
 def test_what_other_tests_count_less_is_lost_by_what_makes_the_values_wrong():
-    """All points that are lost are lost by something that can be mended."""
+    """Every lost point is explained by a failure that the student can fix."""
     passed = failed("run_one", Aspect.GENERALITY)._replace(
         status=Status.PASSED, message=f"earns none of its points, because none {OF_THE_VALUES}"
     )
@@ -77,5 +77,5 @@ def test_what_other_tests_count_less_is_lost_by_what_makes_the_values_wrong():
 
 
 def test_gradients_that_alone_are_wrong_are_told_at_length():
-    """They are what the student has to look at."""
+    """The student has nothing else to fix."""
     assert "index  expected" in printed([failed("run_one", Aspect.GRADIENTS)])

@@ -1,4 +1,4 @@
-"""What a batch and a run print says in words what went wrong, and lets nobody else write."""
+"""The text that a batch and a run print about failures, safe from hostile text."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def a_grade(*tests: Verdict, name: str = "alice", **changes: Any) -> Grade:
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Stored:
-    """Stores a class of these grades, as a batch does."""
+    """A function that stores a class of these grades, as a batch does."""
 
     def store(*grades: Grade) -> Results:
         folder = tmp_path / str(len([*tmp_path.iterdir()]))
@@ -92,7 +92,7 @@ def stored(tmp_path: Path) -> Stored:
 
 
 def printed(what: Any, *subjects: Any, width: int = 100, **options: Any) -> str:
-    """What is printed to a file, which is no terminal."""
+    """Returns the text that is printed to a file, which is not a terminal."""
     file = io.StringIO()
     what(*subjects, Console(file=file, width=width), **options)
     return file.getvalue()
@@ -118,7 +118,7 @@ def printed(what: Any, *subjects: Any, width: int = 100, **options: Any) -> str:
 def test_the_values_decide_how_an_exercise_stands(
     tests: list[tuple[Status, Aspect]], standing: Standing
 ) -> None:
-    """Right values with something else amiss is another thing than wrong values."""
+    """Right values with another failure are better than wrong values."""
     (found,) = standings(a_grade(*(a_verdict("run_rope", *test) for test in tests)))
     assert found.standing is standing
     assert (found.telling is None) == (standing is Standing.FULL)
@@ -141,7 +141,7 @@ def test_a_partial_standing_says_which_aspects_are_not_there_yet() -> None:
 
 
 def test_what_makes_plain_answers_wrong_comes_first() -> None:
-    """The instructor reads one line for each student; what is missing is counted."""
+    """The instructor reads one line for each student; missing exercises are only counted."""
     place = {"message": "ValueError: 3 axes (a.py:7)", "where": Where("a.py", 7)}
     words = complaints(
         a_grade(
@@ -164,7 +164,7 @@ def test_what_makes_plain_answers_wrong_comes_first() -> None:
 
 
 def test_values_are_right_only_where_no_other_cause_has_them_wrong() -> None:
-    """What fails in general beside wrong values is no small matter left over."""
+    """A failure beside wrong values is not described as a remaining detail."""
     place = {"message": "ValueError: 3 axes (a.py:7)"}
     words = complaints(
         a_grade(
@@ -176,7 +176,7 @@ def test_values_are_right_only_where_no_other_cause_has_them_wrong() -> None:
 
 
 def test_what_is_beyond_three_causes_is_counted() -> None:
-    """A row that fills the screen is read by nobody."""
+    """A line that fills the screen would be too long to read."""
     tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is wrong") for n in range(5)]
     assert complaints(a_grade(*tests)) == (
         "run_0: a is wrong; run_1: b is wrong; run_2: c is wrong; and 2 more causes"
@@ -184,7 +184,7 @@ def test_what_is_beyond_three_causes_is_counted() -> None:
 
 
 def test_the_same_slip_at_two_lines_is_one_fault() -> None:
-    """An error is told once, with the exercises that it hit, and without its place."""
+    """The error appears once with its exercises, and without its place."""
     raised = "ModuleNotFoundError: No module named 'einx'"
     tests = [
         a_verdict(
@@ -200,7 +200,7 @@ def test_the_same_slip_at_two_lines_is_one_fault() -> None:
 
 
 def test_a_known_mistake_is_a_sentence_with_its_id_beside_it() -> None:
-    """An id alone says nothing to a student."""
+    """A student cannot read anything from an id alone."""
     diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
     tests = (a_verdict("run_rope", FAILED), a_verdict("run_rope", FAILED, diagnosis=diagnosis))
     assert complaints(a_grade(*tests, a_verdict("run_softmax"))) == (
@@ -218,14 +218,14 @@ def test_what_has_no_verdicts_worth_reading_says_why(status: GradeStatus) -> Non
 
 
 def test_a_right_submission_has_no_complaint() -> None:
-    """The perfect row must read as such."""
+    """A perfect row must be recognisable."""
     assert complaints(a_grade(a_verdict("run_rope"))) == "everything right"
     noted = a_verdict("run_rope", message="uses torch.rot90")
     assert complaints(a_grade(noted)) == "every test passed, see the note"
 
 
 def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) -> None:
-    """Mean and median are what an instructor looks at first."""
+    """An instructor looks at mean and median first."""
     grades = [
         a_grade(a_verdict("run_rope"), a_verdict("run_softmax"), name="alice"),
         a_grade(
@@ -250,7 +250,7 @@ def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) ->
 
 
 def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored) -> None:
-    """Our fault costs nobody points, and nobody may overlook it."""
+    """A fault of the grader costs no points, and must not be overlooked."""
     fault = a_verdict("run_rope", Status.NOT_GRADED, message="wrong")
     grades = [
         a_grade(a_verdict("run_rope"), name="alice"),
@@ -267,7 +267,7 @@ def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored
 
 
 def test_the_points_are_final_where_something_was_decided(stored: Stored) -> None:
-    """What is carried or decided stands in the table and in its mean, and the table says so."""
+    """The table and its mean include carried and decided points, and the table says so."""
     results = stored(
         a_grade(a_verdict("run_rope", FAILED, message="wrong"), name="alice"),
         a_grade(a_verdict("run_rope"), name="bob"),
@@ -286,14 +286,14 @@ def test_the_points_are_final_where_something_was_decided(stored: Stored) -> Non
 
 
 def test_an_empty_class_is_counted_too(stored: Stored) -> None:
-    """Nothing to divide by."""
+    """The empty class has no mean."""
     assert printed(print_summary, stored()).strip() == (
         "0 submissions: 0 graded, 0 unreadable, 0 not graded"
     )
 
 
 def test_a_class_of_thousands_is_not_listed_row_by_row(stored: Stored) -> None:
-    """The counts are of all of them; the rest is in the results."""
+    """The counts include everyone; the rows are in the results."""
     grades = (a_grade(a_verdict("run_rope"), name=f"s{number}") for number in range(50))
     output = printed(print_summary, stored(*grades), rows=10)
     assert "s9 " in output
@@ -320,7 +320,7 @@ def hostile_grade(status: GradeStatus = GradeStatus.GRADED) -> Grade:
 def test_what_a_submission_wrote_is_shown_and_never_obeyed(
     status: GradeStatus, terminal: bool, stored: Stored
 ) -> None:
-    """Markup, colours, links, cleared screens, reversed text, emoji codes: all just text."""
+    """Markup, colours, links, cleared screens, reversed text and emoji codes stay plain text."""
     file = io.StringIO()
     console = Console(
         file=file, width=120, force_terminal=terminal, color_system=None, no_color=True
@@ -337,7 +337,7 @@ def test_what_a_submission_wrote_is_shown_and_never_obeyed(
 def test_no_line_is_wider_than_the_terminal_and_details_are_not_cut_off(
     width: int, stored: Stored
 ) -> None:
-    """Long and wide names, ids and messages are folded; in short, a person has one line."""
+    """Long names, ids and messages are folded. The short form has one line per person."""
     name = "名" * 60
     message = "word " * 30 + "x" * 300
     grade = a_grade(
@@ -384,7 +384,7 @@ def test_colours_are_for_terminals_without_no_color(
 
 
 def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
-    """What failed alike is told once; what is missing takes one line in the table."""
+    """A shared cause is shown once, and a missing exercise takes one line in the table."""
     why = "3 of 6 values in the result are wrong"
     diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
     output = printed(
@@ -423,7 +423,7 @@ def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
 
 
 def test_what_stopped_every_test_is_told_once_at_the_top() -> None:
-    """An import that fails would otherwise be told as often as there are exercises."""
+    """A failed import would otherwise appear once for each exercise."""
     why = "ModuleNotFoundError: No module named 'einx' (adapters.py:1: import einx)"
     tests = [a_verdict(f"run_{number}", ERROR, message=why) for number in range(4)]
     assert printed(print_grade, a_grade(*tests, message=why)).count("einx'") == 1
@@ -432,7 +432,7 @@ def test_what_stopped_every_test_is_told_once_at_the_top() -> None:
 
 
 def test_a_grade_that_is_none_says_whose_fault_that_is() -> None:
-    """A student who reads 0 points would be wrongly alarmed."""
+    """0 points would wrongly alarm the student."""
     lost = a_grade(status=GradeStatus.NOT_GRADED, message="the judge was lost")
     assert printed(print_grade, lost) == (
         "alice: NOT GRADED, by the machine's fault or the grader's\nthe judge was lost\n"
@@ -440,7 +440,7 @@ def test_a_grade_that_is_none_says_whose_fault_that_is() -> None:
 
 
 def test_plain_text_keeps_its_lines_and_loses_its_tricks() -> None:
-    """A message may have several lines, and nothing that a terminal obeys."""
+    """A message may have several lines, but no terminal commands."""
     assert plain("a\tb\r\nc\u2028d") == "a   b\nc\nd"
     assert plain("\x1b[1;31mred\x1b[0m \x1b(B\x1b7\x1bPq#0\x1b\\ok\x1b") == "red ok"
     assert (
@@ -457,14 +457,14 @@ def test_plain_text_keeps_its_lines_and_loses_its_tricks() -> None:
 
 
 def test_a_place_that_the_sentence_names_is_told_once():
-    """What still ran is told with its line."""
+    """Exercises that still ran appear with that line."""
     said = "after 10 s still running a.py:3\n    while True:"
     hung = a_verdict("run_rope", Status.TIMEOUT, message=said, where=Where("a.py", 3))
     assert complaints(a_grade(hung)) == "run_rope: after 10 s still running a.py:3"
 
 
 def test_a_line_on_a_person_says_where_and_what_and_how_much_more() -> None:
-    """It is cut after a word, and what follows is counted."""
+    """The line is cut after a word, and the rest is counted."""
     tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is all wrong") for n in range(5)]
     assert complaint(a_grade(*tests), 60) == "run_0: a is all wrong (+4 more)"
     assert complaint(a_grade(*tests), 26) == "run_0: a is all… (+4 more)"
@@ -475,7 +475,7 @@ def test_a_line_on_a_person_says_where_and_what_and_how_much_more() -> None:
 
 
 def test_a_class_of_seventeen_leaves_room_on_a_screen_of_forty_lines(stored: Stored) -> None:
-    """However much went wrong: nobody scrolls back to find a person."""
+    """An instructor sees every person without scrolling, however much went wrong."""
     wrong = [a_verdict(f"run_{n}", FAILED, message="it is wrong " * 20) for n in range(9)]
     grades = [a_grade(*wrong, name=f"student-{number}") for number in range(17)]
     assert len(printed(print_summary, stored(*grades), width=80).splitlines()) <= 17 + 4

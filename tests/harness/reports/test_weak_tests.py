@@ -1,4 +1,4 @@
-"""Exercises that few tests grade, and tests that fail for those who are right elsewhere."""
+"""Exercises with few useful tests, and tests that fail otherwise right submissions."""
 
 import pytest
 
@@ -12,7 +12,7 @@ P, F, M = Status.PASSED, Status.FAILED, Status.MISSING
 
 
 def grade(name: str, *outcomes: Status, status: GradeStatus = GradeStatus.GRADED) -> Grade:
-    """A grade with these outcomes of the tests of one exercise."""
+    """Returns a grade with these outcomes of the tests of one exercise."""
     tests = tuple(
         Verdict(f"f.py::{test}", "run", Aspect.VALUES, one, 0.0, 1.0, Visibility.PUBLIC)
         for test, one in zip("abcdef", outcomes, strict=False)
@@ -21,18 +21,18 @@ def grade(name: str, *outcomes: Status, status: GradeStatus = GradeStatus.GRADED
 
 
 def said(*grades: Grade) -> list[str]:
-    """What is said of the tests, without the line that names the exercise."""
+    """Returns the remarks about the tests, without the line that names the exercise."""
     return [line.strip() for line in in_words(exercises_of(grades)) if line.startswith(" ")]
 
 
 def test_an_exercise_that_hangs_on_one_test_is_weak():
-    """All points are lost or won with it."""
+    """That test alone wins or loses all points."""
     found = said(grade("x", P, P, P), grade("y", P, F, P), grade("z", P, P, P))
     assert found == ["of its 3 tests, only b passes some submissions and fails others"]
 
 
 def test_a_test_that_fails_for_those_who_are_right_elsewhere_is_named():
-    """Either it is hard, or it is wrong."""
+    """The test is either hard or wrong."""
     wrong, narrow = grade("x", F, F, F), grade("y", P, F, P)
     assert said(wrong, narrow, grade("z", P, F, P), grade("w", P, P, P)) == [
         "b fails 2 submissions that pass all other tests of the exercise"
@@ -40,13 +40,13 @@ def test_a_test_that_fails_for_those_who_are_right_elsewhere_is_named():
 
 
 def test_a_test_that_nobody_passes_is_named():
-    """Though they pass others."""
+    """The students do pass other tests of the exercise."""
     found = said(grade("x", P, F, F), grade("y", F, F, P), grade("z", P, F, F))
     assert found == ["everyone fails b: is it right, and do students know what it asks?"]
 
 
 def test_who_did_not_try_or_was_not_graded_tells_nothing():
-    """A class of three in which two handed in nothing is a class of one."""
+    """A class of three with two missing submissions is a class of one."""
     absent = grade("y", M, M, M)
     broken = grade("z", F, F, F, status=GradeStatus.UNREADABLE)
     assert said(grade("x", P, F, P), absent, broken) == []
@@ -54,7 +54,7 @@ def test_who_did_not_try_or_was_not_graded_tells_nothing():
 
 
 def test_a_sound_suite_is_told_in_one_sentence():
-    """To say nothing would look like an error."""
+    """Empty output would look like an error."""
     grades = [grade("x", F, F, P), grade("y", P, P, P)]
     sentence = "Every exercise has several tests that some submissions pass and others fail."
     assert [*in_words(exercises_of(grades))] == [sentence]
@@ -62,7 +62,7 @@ def test_a_sound_suite_is_told_in_one_sentence():
 
 @pytest.mark.process
 def test_the_command_reads_a_folder_of_results(tmp_path, grader):
-    """After a batch, before the grades go out."""
+    """An instructor reads it after a batch, before publishing grades."""
     with Store.open(tmp_path, "tiny") as store:
         for place, one in enumerate([grade("x", P, P), grade("y", F, P), grade("z", F, P)]):
             store.add(one, one.submission, place)
