@@ -1,4 +1,4 @@
-"""Blind: who grades by numbers finds no name in any page, and decides about the right person."""
+"""Anonymous grading: pages show numbers in place of names, and decisions reach the right person."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ran(*arguments: object) -> Result:
 
 
 def a_talkative_class(count: int) -> Iterator[tuple[Grade, Author]]:
-    """Submissions whose names and people are said wherever a submission has a say."""
+    """Yields submissions whose names and people appear in every text that a submission controls."""
     rng, tests = random.Random(5), suite(8, 9)
     for number in range(count):
         first, last = FIRST[number % len(FIRST)], LAST[number // len(FIRST)]
@@ -69,7 +69,7 @@ def stored(folder: Path, count: int = 40) -> Path:
 
 
 def everybody(results: Results) -> set[str]:
-    """Every name, id and address, of submissions and people, as they may be written."""
+    """Returns every name, id and address of submissions and people, in all spellings."""
     people = [*(a for own in results.authors.values() for a in own), *results.absentees]
     names = {outline.submission for outline in results.outlines()}
     turned = {", ".join(reversed(person.name.split())) for person in people}
@@ -77,7 +77,7 @@ def everybody(results: Results) -> set[str]:
 
 
 def test_no_page_of_an_anonymous_report_names_anybody(tmp_path: Path):
-    """Not in texts, titles, data, names of files, sources, comments: all of it is searched."""
+    """The test searches everything: texts, titles, data, file names, sources and comments."""
     folder = stored(tmp_path / "results")
     results = Store.read(folder)
     name = next(iter(results.authors))
@@ -98,7 +98,7 @@ def test_no_page_of_an_anonymous_report_names_anybody(tmp_path: Path):
 
 
 def test_a_report_that_compares_two_batches_names_nobody(tmp_path: Path):
-    """Who is in both has one number in both; who is gone has one as well."""
+    """A submission has one number in both batches, also if it is in one only."""
     before = store_class(tmp_path / "before", a_class(12))
     after = store_class(tmp_path / "after", regraded(grade for grade in [*a_class(12)][:10]))
     ran("report", after, "--against", before, "--anonymous")
@@ -110,7 +110,10 @@ def test_a_report_that_compares_two_batches_names_nobody(tmp_path: Path):
 
 
 def test_numbers_are_kept_and_tell_nothing(tmp_path: Path):
-    """The same ones in every report; new submissions get others; their order is not the class's."""
+    """Every report has the same numbers, and new submissions get new ones.
+
+    Their order is not the order of the class.
+    """
     results = Store.read(stored(tmp_path / "results", 30))
     first = numbered(results)
     assert numbered(results) == first
@@ -126,7 +129,7 @@ def test_numbers_are_kept_and_tell_nothing(tmp_path: Path):
 
 
 def test_nobody_s_id_is_another_s_number(tmp_path: Path):
-    """Tables of times and earlier decisions speak of ids; they are to mean whom they meant."""
+    """Tables of times and earlier decisions use ids, which must keep their meaning."""
     results = Store.read(stored(tmp_path / "results", 6))
     people = {
         name: [replace(author, id=str(100 + place)) for author in own]
@@ -140,7 +143,7 @@ def test_nobody_s_id_is_another_s_number(tmp_path: Path):
 
 
 def test_points_are_the_same_with_numbers(tmp_path: Path):
-    """Decisions are found for whoever they are about, and give what they gave."""
+    """Decisions by name, by address or for everyone give the same points in an anonymous report."""
     folder = stored(tmp_path / "results", 12)
     results = Store.read(folder)
     name, other = [*results.authors][:2]
@@ -165,7 +168,7 @@ def test_points_are_the_same_with_numbers(tmp_path: Path):
 @pytest.mark.process
 @pytest.mark.parametrize("said", ["{number}", "Submission {number}", "submission {number}"])
 def test_a_decision_takes_a_number_for_a_name(tmp_path: Path, said: str):
-    """It reaches whom the number stands for, and tells no name, not even in the file."""
+    """The decision reaches the person with that number. Neither output nor file has the name."""
     folder = stored(tmp_path / "results", 12)
     results = Store.read(folder)
     name, number = next(iter(numbered(results).items()))
@@ -185,7 +188,7 @@ def test_a_decision_takes_a_number_for_a_name(tmp_path: Path, said: str):
 
 
 def test_a_number_that_is_also_an_id_is_nobody_s(tmp_path: Path):
-    """No decision goes to a stranger."""
+    """Such a decision could otherwise go to the wrong student."""
     folder = stored(tmp_path / "results", 3)
     name, number = next(iter(numbered(Store.read(folder)).items()))
     with Store.open(folder, "attention") as store:
@@ -199,7 +202,7 @@ def test_a_number_that_is_also_an_id_is_nobody_s(tmp_path: Path):
 
 @pytest.mark.process
 def test_names_come_back_at_export(tmp_path: Path):
-    """Numbers are for looking: what goes to a platform has names, and the decided points."""
+    """Numbers are for reading only: an export has names, and the decided points."""
     folder = stored(tmp_path / "results", 6)
     name, number = next(iter(numbered(Store.read(folder)).items()))
     ran("decide", folder, "points", number, "3", "--reason", "by hand")
@@ -209,7 +212,7 @@ def test_names_come_back_at_export(tmp_path: Path):
 
 
 def test_words_that_are_no_names_stay():
-    """A student called Max does not take `max` out of everybody's code; short numbers stay too."""
+    """A student called Max does not change `max` in all code, and short numbers stay too."""
     mask = Mask({"max": 100, "doe.jane": 200}, People({"max": (Author("Max", "12", "max@x.edu"),)}))
     code = "y = torch.max(x, 12)  # by doe.jane, Doe Jane and max@x.edu"
     shown = "y = torch.max(x, 12)  # by Submission 200, Submission 200 and Submission 100"
@@ -217,14 +220,14 @@ def test_words_that_are_no_names_stay():
 
 
 def test_names_that_canvas_writes_as_one_word_are_found_as_two():
-    """Canvas tells `doejane`; students sign their code with both words."""
+    """Canvas's name is `doejane`, but students sign their code with both words."""
     mask = Mask({"doejane_123": 417}, People({"doejane_123": (Author("doejane", "1230"),)}))
     assert mask.text("# (c) Jane Doe, 2026") == "# (c) Submission 417, 2026"
     assert mask.text("# Doe, Jane") == "# Submission 417"
 
 
 def test_a_file_that_is_called_as_its_author_is_called_otherwise(tmp_path: Path):
-    """Notebooks above all: their names are in every place that a report tells."""
+    """The name of a notebook appears in every place that a report shows."""
     folder = stored(tmp_path / "results", 3)
     with Store.open(folder, "attention") as store:
         name = next(iter(store.authors))
@@ -236,7 +239,7 @@ def test_a_file_that_is_called_as_its_author_is_called_otherwise(tmp_path: Path)
 
 @pytest.mark.process
 def test_similarity_speaks_of_numbers(tmp_path: Path):
-    """Nobody's name on the list or beside the code, of this class or an earlier one."""
+    """The list and the pages hold no name of this class or an earlier one."""
     from grader.intake.discovery import discover
 
     source = "import torch\n\n\ndef run_x(q, k):\n    s = q @ k.mT / q.shape[-1] ** 0.5\n"
@@ -263,7 +266,7 @@ def test_similarity_speaks_of_numbers(tmp_path: Path):
 
 
 def test_a_page_is_found_by_no_name(tmp_path: Path):
-    """The file of a page is called by the number, and by a digest that no name goes into."""
+    """The file name of a page consists of the number and a digest that uses no name."""
     blind = AnonymousResults.of(Store.read(stored(tmp_path / "results", 4)))
     for grade in blind.grades():
         page = Graded.of(grade).page

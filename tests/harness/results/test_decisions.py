@@ -1,4 +1,4 @@
-"""What an instructor decides lies in a file of its own; every line of it that is wrong is said."""
+"""Instructors' decisions lie in a file of their own, and every wrong line of it is reported."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def refusal(folder: Path, text: str) -> str:
-    """What is said of a file."""
+    """Returns the message that refuses a file."""
     with pytest.raises(BadDecisions) as refused:
         read_decisions(written(folder, text))
     return str(refused.value)
@@ -60,7 +60,7 @@ def a_class(folder: Path):
 
 
 def test_a_file_by_hand_is_read_with_the_line_of_each_decision(tmp_path: Path) -> None:
-    """Reports name the line: whoever asks why finds the decision at once."""
+    """Reports name the line, so that a reader finds the decision at once."""
     points, excused = read_decisions(written(tmp_path, HAND_WRITTEN)).all
     assert isinstance(points, PointsChanged)
     assert (points.person, points.to, points.source) == ("alice", 250, "decisions.toml:3")
@@ -69,7 +69,7 @@ def test_a_file_by_hand_is_read_with_the_line_of_each_decision(tmp_path: Path) -
 
 
 def test_no_file_is_no_decision(tmp_path: Path) -> None:
-    """Most classes need none."""
+    """Most classes need no decisions."""
     assert read_decisions(tmp_path / "decisions.toml").all == ()
 
 
@@ -104,12 +104,12 @@ def test_no_file_is_no_decision(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
-    """A decision that is not understood is never passed over: it is somebody's grade."""
+    """A misunderstood decision would change a grade: it is never skipped."""
     assert said in refusal(tmp_path, text)
 
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
-    """Nobody mends a file of forty decisions one run at a time."""
+    """One run is enough to fix a file of forty decisions."""
     text = '[[excused]]\nperson = 1\n\n[[comment]]\nperson = "a"\ntext = ""\n'
     assert [line.split(" ")[0] for line in refusal(tmp_path, text).split("\n")] == [
         "decisions.toml:2:",
@@ -128,7 +128,7 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_of_this_class_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    """A typing error must not be a decision that nobody notices is missing."""
+    """A typing error must not leave a decision without effect."""
     results = a_class(tmp_path)
     written(tmp_path, text)
     with pytest.raises(BadDecisions) as refused:
@@ -137,7 +137,7 @@ def test_what_is_not_of_this_class_is_refused(tmp_path: Path, text: str, said: s
 
 
 def test_of_two_people_of_one_name_neither_is_meant(tmp_path: Path) -> None:
-    """The id tells them apart."""
+    """Only the id distinguishes them."""
     twins = [Author("Jane Doe", "1"), Author("Jane Doe", "2")]
     results = a_batch(tmp_path, scored("g", 4, 2), authors={"g": twins})
     written(tmp_path, '[[excused]]\nperson = "jane doe"\n')
@@ -146,7 +146,7 @@ def test_of_two_people_of_one_name_neither_is_meant(tmp_path: Path) -> None:
 
 
 def test_what_is_written_is_read_whatever_it_holds(tmp_path: Path) -> None:
-    """Quotes, line breaks, backslashes, other scripts: a comment is anything."""
+    """A comment may hold quotes, line breaks, backslashes and any script."""
     file = tmp_path / "decisions.toml"
     texts = ['"', "a\nb", "\\u00e9 \\", "'''", '"""', "[[points]]", "é 名 😀", "\t\x7f", "# no"]
     lines = [append_decision(file, "comment", {"person": "a", "text": text}) for text in texts]
@@ -155,7 +155,7 @@ def test_what_is_written_is_read_whatever_it_holds(tmp_path: Path) -> None:
 
 
 def test_who_adds_or_takes_back_leaves_every_other_line_as_it_was(tmp_path: Path) -> None:
-    """The file may be under version control, and others' words in it are theirs."""
+    """The file may be under version control, and other people's lines stay theirs."""
     file = written(tmp_path, HAND_WRITTEN)
     line = append_decision(file, "comment", {"person": "a", "text": "well done"})
     assert file.read_text().startswith(HAND_WRITTEN.rstrip())
@@ -170,7 +170,7 @@ def test_who_adds_or_takes_back_leaves_every_other_line_as_it_was(tmp_path: Path
 @pytest.mark.skipif(shutil.which("git") is None, reason="git merges")
 @pytest.mark.parametrize("seed", range(40))
 def test_what_two_people_decided_is_merged_as_text(tmp_path: Path, seed: int) -> None:
-    """Both began from one file and added to its end, where git's own union keeps both sides."""
+    """Both people append to one file, and git's union merge keeps both sides."""
     rng = random.Random(seed)
     base = tmp_path / "base.toml"
     base.write_text("")
@@ -190,7 +190,7 @@ def test_what_two_people_decided_is_merged_as_text(tmp_path: Path, seed: int) ->
 
 
 def test_one_file_behind_another_is_a_file(tmp_path: Path) -> None:
-    """What whoever has no version control does."""
+    """Instructors without version control append one file to another."""
     rng = random.Random(3)
     one, other = tmp_path / "one.toml", tmp_path / "other.toml"
     for file in (one, other, one, other):
@@ -213,7 +213,7 @@ def a_decision(rng: random.Random, who: str) -> tuple[str, dict[str, object]]:
 
 
 def bare(decision) -> tuple[object, ...]:
-    """A decision without its place."""
+    """Returns the fields of a decision, without its place in the file."""
     return tuple(
         getattr(decision, name)
         for name in ("kind", "person", "who", "when", "reason", "exercise", "to", "text")
@@ -227,7 +227,7 @@ COMMAND = re.compile(r"^    \.venv/bin/grader (decide .+)$", re.MULTILINE)
 
 @pytest.mark.process
 def test_every_decision_of_the_guide_can_be_made(grader, tmp_path: Path) -> None:
-    """In the order in which it shows them; the file that they make holds each of them."""
+    """The commands run in the guide's order, and the file then holds each decision."""
     authors = {"alice": [ALICE], "bob": [BOB]}
     a_batch(tmp_path / "results", scored("alice", 1, 2), scored("bob", 4, 6), authors=authors)
     (tmp_path / "times.csv").write_text("id,submitted_at\n11,2026-10-03T12:00+02:00\n")
@@ -242,7 +242,7 @@ def test_every_decision_of_the_guide_can_be_made(grader, tmp_path: Path) -> None
 
 
 def test_the_guide_tells_of_every_kind_of_decision() -> None:
-    """What is not there is found by nobody."""
+    """An instructor cannot find a decision that the guide omits."""
     text = GUIDE.read_text(encoding="utf-8")
     assert not [kind for kind in FORMS if f"`{kind}`" not in text and f"[[{kind}]]" not in text]
 
@@ -268,7 +268,7 @@ def test_the_guide_tells_of_every_kind_of_decision() -> None:
 def test_a_decision_that_cannot_be_made_is_one_sentence_and_writes_nothing(
     grader, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    """As every refusal: no traceback, exit code 2."""
+    """The refusal has no traceback, and the exit code is 2."""
     a_class(tmp_path)
     done = grader("decide", ".", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
@@ -279,7 +279,7 @@ def test_a_decision_that_cannot_be_made_is_one_sentence_and_writes_nothing(
 
 @pytest.mark.process
 def test_a_report_is_not_written_over_decisions_that_are_wrong(grader, tmp_path: Path) -> None:
-    """It would show other points than an export that is refused."""
+    """The report would otherwise show points that differ from an export."""
     a_class(tmp_path)
     written(tmp_path, '[[excused]]\nperson = "nobody"\n')
     for command in (("report", "."), ("export", ".", "--format", "csv")):

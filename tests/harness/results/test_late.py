@@ -1,4 +1,4 @@
-"""What handing in late costs follows from the assignment's rule, and each deduction says why."""
+"""Late submissions: the assignment's rule sets each deduction, and a sentence explains it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def at(text: str) -> HandingIn:
 
 
 def cost(rule: LateRule, text: str, allowance: LateAllowance = LateAllowance()) -> int:  # noqa: B008
-    """The hundredths that 80 of 100 points lose."""
+    """Returns the hundredths of a point that a late submission with 80 of 100 points loses."""
     return lateness(rule, at(text), allowance, 8000, 10_000).cost
 
 
@@ -56,7 +56,7 @@ def cost(rule: LateRule, text: str, allowance: LateAllowance = LateAllowance()) 
     ],
 )
 def test_each_started_day_costs_its_share(when: str, lost: int) -> None:
-    """A second after the due date the first day has begun; nobody falls below nothing."""
+    """The first day begins a second after the due date. Points never fall below zero."""
     assert cost(RULE, when) == lost
 
 
@@ -76,13 +76,13 @@ def test_each_started_day_costs_its_share(when: str, lost: int) -> None:
 def test_grace_points_last_day_and_days_to_spend(
     changed: dict[str, object], when: str, lost: int
 ) -> None:
-    """Each key of the table does what it says."""
+    """Each key of the table has its own effect."""
     rule = LateRule(**{"due": DUE, "zone": "Europe/Zurich", "percent": 10.0, **changed})
     assert cost(rule, when) == lost
 
 
 def test_a_day_is_a_day_on_the_clock_when_the_clocks_change() -> None:
-    """On 25 October 2026 the night in Zurich has an hour more."""
+    """On 25 October 2026 the day in Zurich has 25 hours."""
     rule = LateRule(datetime.datetime(2026, 10, 24, 23, 59), "Europe/Zurich", percent=10)
     assert cost(rule, "2026-10-25T23:59") == 800
     assert cost(rule, "2026-10-26T00:00") == 1600
@@ -101,7 +101,7 @@ def test_the_sentence_says_when_how_late_and_what_for() -> None:
 
 
 def test_an_extension_takes_the_deduction_away() -> None:
-    """By a new date or by days; it moves the last day by as much."""
+    """An extension is a new date or more days. It moves the last day equally."""
     rule = LateRule(DUE, "Europe/Zurich", percent=10, last=datetime.datetime(2026, 10, 5, 23, 59))
     until = LateAllowance(until=datetime.datetime(2026, 10, 6, 12))
     assert cost(rule, "2026-10-06T12:00") == 8000
@@ -111,7 +111,7 @@ def test_an_extension_takes_the_deduction_away() -> None:
 
 
 def test_an_extension_never_makes_anybody_due_earlier() -> None:
-    """A date that has passed is a typing error, and costs nobody points."""
+    """An extension to an earlier date is a typing error and costs no points."""
     assert cost(RULE, "2026-10-03T12:00", LateAllowance(until=datetime.datetime(2026, 9, 1))) == 0
 
 
@@ -127,7 +127,7 @@ def test_an_extension_never_makes_anybody_due_earlier() -> None:
 def test_late_without_a_rule_or_a_time_is_for_somebody_to_decide(
     rule: LateRule | None, handing_in: HandingIn, said: str
 ) -> None:
-    """Nothing is taken off by guessing."""
+    """The grader never guesses a deduction: the instructor decides."""
     late = lateness(rule, handing_in, LateAllowance(), 8000, 10_000)
     assert said in late.undecided
     assert bool(late.undecided) == bool(said)
@@ -149,14 +149,14 @@ def test_late_without_a_rule_or_a_time_is_for_somebody_to_decide(
     ],
 )
 def test_a_rule_that_is_none_is_refused(table: dict[str, object], said: str) -> None:
-    """Before anything is graded."""
+    """The refusal comes before any grading."""
     with pytest.raises(BadRule) as refused:
         read_rule(table)
     assert said in str(refused.value)
 
 
 def test_the_rule_is_the_assignments(tmp_path: Path) -> None:
-    """Its table is read with the others, and a mistake in it names the table."""
+    """The rule is read with the assignment's other tables, and an error names its table."""
     project = tmp_path / "pyproject.toml"
     project.write_text(
         "[tool.grader.exercises]\nrun_x = 1\n[tool.grader.late]\ndue = 2026-10-03T23:59:00+02:00\n"
@@ -196,7 +196,7 @@ LATE = datetime.datetime(2026, 10, 5, 12, tzinfo=ZURICH)
 
 
 def test_the_deduction_is_a_change_of_its_own_in_what_people_get(tmp_path: Path) -> None:
-    """It comes after what was decided of exercises, and before what was decided of the whole."""
+    """It comes after decisions about exercises and before decisions about the whole."""
     results = a_late_class(tmp_path, {"alice": LATE})
     own = settled(results)["Alice Apple"]
     assert (own.machine, own.final, own.late) == (8000, 64.0, True)
@@ -215,7 +215,7 @@ def test_the_deduction_is_a_change_of_its_own_in_what_people_get(tmp_path: Path)
 
 
 def test_an_extension_of_one_member_is_the_groups_and_days_are_each_ones(tmp_path: Path) -> None:
-    """They handed in one thing; what each has left of the term's days is their own."""
+    """The group has one submission, but each member has their own remaining late days."""
     results = a_late_class(tmp_path, {"g": LATE})
     file = tmp_path / "decisions.toml"
     append_decision(file, "late_days", {"person": "Jane Doe", "left": 1})
@@ -228,7 +228,7 @@ def test_an_extension_of_one_member_is_the_groups_and_days_are_each_ones(tmp_pat
 
 
 def test_times_come_from_a_table_where_the_platform_tells_none(tmp_path: Path) -> None:
-    """Canvas's download says LATE and no more."""
+    """Canvas's download only marks a file as LATE."""
     results = a_late_class(tmp_path, {}, late=("alice", "g"))
     assert all(own.undecided for own in settled(results).values())
     assert "tells no time" in exported("csv", results).said
@@ -256,7 +256,7 @@ def test_times_come_from_a_table_where_the_platform_tells_none(tmp_path: Path) -
     ],
 )
 def test_a_table_that_is_none_is_refused(tmp_path: Path, table: str, said: str) -> None:
-    """With the line that is wrong in it."""
+    """The message names the wrong line."""
     results = a_late_class(tmp_path, {})
     (tmp_path / "times.csv").write_text(table)
     append_decision(tmp_path / "decisions.toml", "times", {"table": "times.csv"})
@@ -265,7 +265,7 @@ def test_a_table_that_is_none_is_refused(tmp_path: Path, table: str, said: str) 
 
 
 def test_gradescope_tells_when_each_handed_in(tmp_path: Path) -> None:
-    """No other download does: Canvas marks what is late, Moodle and GitHub not even that."""
+    """Canvas only marks late files, and Moodle and GitHub not even that."""
     export = tmp_path / "assignment_1_export"
     (export / "submission_7").mkdir(parents=True)
     (export / "submission_7" / "adapters.py").write_text("")

@@ -1,4 +1,4 @@
-"""What people get in the end is the machine's points and every change, summed up exactly."""
+"""Final points are the exact sum of the machine's points and every change."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def decided(folder: Path, *decisions: tuple[str, dict[str, object]]) -> None:
 
 
 def settled(results: Results) -> dict[str, Settlement]:
-    """What each person gets, by name."""
+    """Returns the settlement of each person, by name."""
     settling = open_settling(results)
     return {
         person.name: own
@@ -63,7 +63,7 @@ def a_class(folder: Path) -> Results:
 
 
 def test_without_decisions_everybody_gets_what_the_tests_gave(tmp_path: Path) -> None:
-    """And who was not graded gets nothing, which is not 0."""
+    """A submission without a grade gets nothing, which is not 0."""
     found = settled(a_class(tmp_path))
     assert {name: own.final for name, own in found.items()} == {
         "Alice Apple": 6.0,
@@ -75,7 +75,7 @@ def test_without_decisions_everybody_gets_what_the_tests_gave(tmp_path: Path) ->
 
 
 def test_points_become_a_number_or_change_by_one(tmp_path: Path) -> None:
-    """In an exercise, in a test of it, or as a whole; never below nothing."""
+    """A decision may concern an exercise, a test or the whole. Points never fall below zero."""
     results = a_class(tmp_path)
     decided(
         tmp_path,
@@ -99,7 +99,10 @@ def test_points_become_a_number_or_change_by_one(tmp_path: Path) -> None:
 
 
 def several_tests(*passed: bool) -> Grade:
-    """One exercise of 10 points: two tests of the values, of 3 each, and two of generality."""
+    """Returns a grade of one exercise with 10 points.
+
+    It has two tests of the values, worth 3 points each, and two of generality, worth 2.
+    """
     of = [("values", 3.0), ("values", 3.0), ("generality", 2.0), ("generality", 2.0)]
     right = sum(passed[:2]) / 2
     tests = [
@@ -135,7 +138,7 @@ def _test(number: int, aspect: Aspect, worth: float, passed: bool, right: float)
 def test_a_test_that_is_taken_out_is_as_if_it_had_never_been(
     tmp_path: Path, kind: str, test: str, passed: Sequence[bool], final: float
 ) -> None:
-    """The others carry its points, and values that were wrong for it alone gate nothing."""
+    """The other tests get its points. Values that failed only there no longer limit other tests."""
     results = a_batch(tmp_path, several_tests(*passed))
     decided(tmp_path, (kind, {"test": test}))
     (own,) = settled(results).values()
@@ -143,7 +146,7 @@ def test_a_test_that_is_taken_out_is_as_if_it_had_never_been(
 
 
 def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: Path) -> None:
-    """A mistake costs points once; where the exercise counts for nobody, so does what came back."""
+    """A mistake costs points once. If its exercise is taken out, the carried points go too."""
     carried = Carried("run_mha", "run_rope", "no-scale", 3.5)
     results = a_batch(tmp_path, replace(scored("s", 1, 2), carried=(carried,)))
     (own,) = settled(results).values()
@@ -159,7 +162,7 @@ def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: P
 
 
 def test_exercises_whose_only_error_is_the_same_share_a_sentence(tmp_path: Path) -> None:
-    """Nine lines that differ in a name would hide what is to be fixed."""
+    """Nine lines that differ only in a name would hide the error."""
     failed = [a_verdict("run_rope", 0, 4), a_verdict("run_mha", 0, 6), a_verdict("run_more", 0, 5)]
     carried = (Carried("run_mha", "run_rope", "x", 6), Carried("run_more", "run_rope", "x", 5))
     (own,) = settled(a_batch(tmp_path, a_grade("s", *failed, carried=carried))).values()
@@ -170,7 +173,7 @@ def test_exercises_whose_only_error_is_the_same_share_a_sentence(tmp_path: Path)
 
 
 def test_what_came_back_already_is_not_given_once_more(tmp_path: Path) -> None:
-    """A test that is set to its points lifts no exercise above its worth."""
+    """A decision about one test cannot lift an exercise above its possible points."""
     carried = Carried("run_mha", "run_rope", "no-scale", 5)
     grade = a_grade(
         "s", a_verdict("run_rope", 1, 4), a_verdict("run_mha", 1, 6), carried=(carried,)
@@ -184,7 +187,7 @@ def test_what_came_back_already_is_not_given_once_more(tmp_path: Path) -> None:
 
 
 def test_what_is_decided_beyond_an_exercise_s_worth_counts_and_is_said(tmp_path: Path) -> None:
-    """The instructor's word is the last, and everybody who reads it sees what it makes."""
+    """The instructor decides last, and the sentence shows the resulting points."""
     carried = Carried("run_mha", "run_rope", "no-scale", 3.5)
     results = a_batch(tmp_path, replace(scored("s", 1, 2), carried=(carried,)))
     decided(tmp_path, ("points", {"person": "s", "exercise": "run_mha", "by": 2}))
@@ -198,7 +201,7 @@ def test_what_is_decided_beyond_an_exercise_s_worth_counts_and_is_said(tmp_path:
 
 
 def test_a_decision_that_changes_no_points_is_traced_as_well(tmp_path: Path) -> None:
-    """A row leads to all that was decided of it, also to words and to more time."""
+    """A row names every decision about it, also comments and extensions."""
     results = a_class(tmp_path)
     decided(
         tmp_path,
@@ -215,7 +218,7 @@ def test_a_decision_that_changes_no_points_is_traced_as_well(tmp_path: Path) -> 
 
 
 def test_an_exercise_that_is_taken_out_or_a_bonus_is_asked_of_nobody(tmp_path: Path) -> None:
-    """Its points are not among the possible ones; as a bonus they stay with who has them."""
+    """Its points are no longer possible points. Students keep the points of a bonus exercise."""
     results = a_class(tmp_path)
     decided(tmp_path, ("bonus", {"exercise": "run_rope"}))
     found = settled(results)
@@ -226,7 +229,7 @@ def test_an_exercise_that_is_taken_out_or_a_bonus_is_asked_of_nobody(tmp_path: P
 
 
 def test_who_is_excused_from_an_exercise_has_the_share_of_the_others(tmp_path: Path) -> None:
-    """The possible points are everybody's, and nobody gains or loses by being ill."""
+    """Everyone has the same possible points, and an excused student neither gains nor loses."""
     results = a_class(tmp_path)
     decided(tmp_path, ("excused", {"person": "alice", "exercise": "run_rope"}))
     own = settled(results)["Alice Apple"]
@@ -234,7 +237,7 @@ def test_who_is_excused_from_an_exercise_has_the_share_of_the_others(tmp_path: P
 
 
 def test_who_is_excused_from_everything_has_neither_points_nor_a_zero(tmp_path: Path) -> None:
-    """Canvas knows a mark for it; who handed in nothing may be excused as well."""
+    """Canvas has a mark for it. An absent student may be excused too."""
     results = a_class(tmp_path)
     decided(tmp_path, ("excused", {"person": "bea"}), ("excused", {"person": "Wanda Absent"}))
     out = exported("canvas", results, absent_zero=True)
@@ -247,7 +250,7 @@ def test_who_is_excused_from_everything_has_neither_points_nor_a_zero(tmp_path: 
 
 
 def test_of_two_submissions_the_one_counts_that_was_chosen(tmp_path: Path) -> None:
-    """Otherwise neither is put down, as nobody knows which."""
+    """Without a choice neither submission counts."""
     results = a_batch(
         tmp_path, scored("one", 4, 6), scored("two", 1, 1), authors={"one": [ALICE], "two": [ALICE]}
     )
@@ -258,7 +261,7 @@ def test_of_two_submissions_the_one_counts_that_was_chosen(tmp_path: Path) -> No
 
 
 def test_members_of_a_group_may_get_different_points(tmp_path: Path) -> None:
-    """In every format each has their own."""
+    """Every format has one entry per member."""
     results = a_class(tmp_path)
     decided(tmp_path, ("points", {"person": "Jane Doe", "by": 1}))
     totals = exported("csv", results).column("total", "name")
@@ -281,7 +284,7 @@ def test_members_of_a_group_may_get_different_points(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_a_spreadsheet_comes_to_the_same_sum(tmp_path: Path, seed: int) -> None:
-    """Machine's points and changes add up to the total, and exercises to the machine's points."""
+    """The total is the machine's points plus changes, and exercises sum to the machine's points."""
     rng = random.Random(seed)
     results = a_random_class(tmp_path, rng)
     for _ in range(rng.randint(1, 12)):
@@ -300,7 +303,7 @@ def test_a_spreadsheet_comes_to_the_same_sum(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_each_change_leads_to_its_decision_and_back(tmp_path: Path, seed: int) -> None:
-    """Every change names a line of the file, and every decision says whom it changed."""
+    """Every change names a line of the file. Every decision lists the people that it changed."""
     rng = random.Random(seed)
     results = a_random_class(tmp_path, rng)
     for _ in range(rng.randint(1, 12)):
@@ -318,7 +321,7 @@ def test_each_change_leads_to_its_decision_and_back(tmp_path: Path, seed: int) -
 
 @pytest.mark.parametrize("seed", range(10))
 def test_columns_of_exercises_add_up_to_the_total(tmp_path: Path, seed: int) -> None:
-    """Where a platform has a column for each exercise, what is of the whole is shared out."""
+    """If a platform has a column per exercise, changes of the whole are divided among them."""
     rng = random.Random(seed)
     results = a_random_class(tmp_path, rng)
     decided(tmp_path, *(a_random_decision(rng) for _ in range(rng.randint(1, 8))))
@@ -327,7 +330,7 @@ def test_columns_of_exercises_add_up_to_the_total(tmp_path: Path, seed: int) -> 
 
 
 def test_grading_again_leaves_decisions_as_they_are(tmp_path: Path) -> None:
-    """They are of persons and exercises, and what the machine says now is what they change."""
+    """Decisions concern people and exercises, and apply to the new points."""
     a_class(tmp_path)
     decided(tmp_path, ("points", {"person": "alice", "by": 1}))
     before = (tmp_path / "decisions.toml").read_bytes()

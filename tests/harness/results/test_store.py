@@ -1,4 +1,4 @@
-"""The store keeps every grade that it took, whatever happens to the process that took it."""
+"""The store keeps every grade that it accepted, whatever happens to its process."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def a_grade(name: str, *tests: Verdict, **changes: Any) -> Grade:
 
 @contextlib.contextmanager
 def another_process(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Python code in a process of its own, which is gone afterwards."""
+    """Runs Python code in another process, which then ends."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True, env=environment
@@ -105,7 +105,7 @@ def lines_of(file: Path) -> list[dict[str, Any]]:
 
 
 def test_a_grade_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    """Reports are derived from the store alone, so nothing may be lost in it."""
+    """Reports read only the store, which therefore loses nothing of a grade."""
     grade = a_grade("alice", RIGHT, WRONG, message="left out: data.bin")
     with Store.open(tmp_path, "attention") as store:
         add(store, grade, "key", 0)
@@ -114,7 +114,7 @@ def test_a_grade_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_an_infinite_error_is_null_in_json_and_infinite_again_after_it() -> None:
-    """JSON has no infinity; the judge's answer and `results.jsonl` are strict JSON."""
+    """JSON has no infinity, and the judge's answer and `results.jsonl` are strict JSON."""
     row = json.loads(json.dumps(WRONG.as_json(), allow_nan=False))
     assert row["max_abs_error"] is None
     assert row["rtol"] == pytest.approx(1.3e-6)
@@ -124,12 +124,12 @@ def test_an_infinite_error_is_null_in_json_and_infinite_again_after_it() -> None
 
 
 def test_results_jsonl_holds_the_agreed_fields_alone() -> None:
-    """What the store holds beyond them travels to it from the judge, and stays there."""
+    """The judge sends further fields to the store, which keeps them to itself."""
     assert set(WRONG.as_whole_json()) - set(WRONG.as_json()) == {"spread"}
 
 
 def test_a_regrade_replaces_every_verdict_of_the_earlier_grade(tmp_path: Path) -> None:
-    """A verdict of a test that is gone must not linger in the sum."""
+    """Verdicts of removed tests must not stay in the sum."""
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("alice", RIGHT, WRONG), "old", 0)
         add(store, a_grade("bob", RIGHT), "b", 1)
@@ -142,7 +142,7 @@ def test_a_regrade_replaces_every_verdict_of_the_earlier_grade(tmp_path: Path) -
 
 
 def test_what_was_not_graded_is_not_finished(tmp_path: Path) -> None:
-    """The next run must take it up again."""
+    """The next run must grade such a submission."""
     fault = RIGHT._replace(status=Status.NOT_GRADED, score=0.0)
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("lost", status=GradeStatus.NOT_GRADED, message="gone"), "k", 0)
@@ -152,7 +152,7 @@ def test_what_was_not_graded_is_not_finished(tmp_path: Path) -> None:
 
 
 def test_the_class_as_it_is_now_decides_who_is_kept_and_in_which_order(tmp_path: Path) -> None:
-    """A newcomer at the front moves the others; what was withdrawn goes with its verdicts."""
+    """A new first submission moves the others; a withdrawn one goes with its verdicts."""
     with Store.open(tmp_path, "attention") as store:
         for position, name in enumerate(["bob", "carol", "dan"]):
             add(store, a_grade(name, RIGHT), name, position)
@@ -163,7 +163,7 @@ def test_the_class_as_it_is_now_decides_who_is_kept_and_in_which_order(tmp_path:
 
 
 def test_a_fresh_start_forgets_grades_and_options(tmp_path: Path) -> None:
-    """`--fresh` over a folder must be as good as a new folder."""
+    """`--fresh` makes an old folder as good as a new one."""
     with Store.open(tmp_path, "attention") as store:
         assert store.options() is None
         store.set_options({"seed": 7})
@@ -176,7 +176,7 @@ def test_a_fresh_start_forgets_grades_and_options(tmp_path: Path) -> None:
 
 
 def test_the_jsonl_has_exactly_the_fields_that_are_promised(tmp_path: Path) -> None:
-    """Programs outside read these names."""
+    """Other programs read these names."""
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("bob", RIGHT), "k", 1)
         add(store, a_grade("alice", WRONG), "k", 0)
@@ -198,7 +198,7 @@ def test_the_jsonl_has_exactly_the_fields_that_are_promised(tmp_path: Path) -> N
 
 
 def test_text_that_no_encoding_holds_does_not_stop_the_batch(tmp_path: Path) -> None:
-    """Names and messages are strangers': half a surrogate pair, NUL, every kind of line break."""
+    """Names and messages are untrusted: half a surrogate pair, NUL, every kind of line break."""
     hostile = "\ud83d \udc80 \x00 \x85 \u2028 \u2029 \r\n \x1b[31m ' \" \\ é"
     verdict = WRONG._replace(message=hostile, where=Where(hostile, 1, hostile))
     with Store.open(tmp_path, "attention") as store:
@@ -213,7 +213,7 @@ def test_text_that_no_encoding_holds_does_not_stop_the_batch(tmp_path: Path) -> 
 
 
 def test_a_line_is_the_json_of_its_grade_whoever_had_its_verdicts_before(tmp_path: Path) -> None:
-    """What verdicts have in common is written once; what they have of their own is the duration."""
+    """The store writes a verdict's shared part once, and only its duration for each grade."""
     odd = WRONG._replace(id="odd", message='"duration_s": 0.0, "duration_s": 0.1')
     tests = [RIGHT, WRONG, odd]
     grades = [
@@ -231,7 +231,7 @@ def test_a_line_is_the_json_of_its_grade_whoever_had_its_verdicts_before(tmp_pat
 
 
 def test_a_jsonl_that_fails_leaves_the_earlier_one_whole(tmp_path: Path) -> None:
-    """Whoever reads it meets all of it, old or new."""
+    """A reader always meets a complete file, old or new."""
     file = tmp_path / "results.jsonl"
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("alice", RIGHT), "k", 0)
@@ -266,7 +266,7 @@ with Store.open(Path(sys.argv[1]), "attention") as store:
 def test_a_kill_loses_no_grade_that_was_taken_and_leaves_none_by_half(
     tmp_path: Path, grades: int
 ) -> None:
-    """SIGKILL in the middle of a write; the folder can be read, and taken up, at once."""
+    """After SIGKILL in the middle of a write the folder can be read, and resumed, at once."""
     with another_process(KILLED_WHILE_WRITING, str(tmp_path)) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -302,7 +302,7 @@ with Store.open(Path(sys.argv[1]), "attention"):
 def test_a_second_batch_over_the_same_folder_is_refused_until_the_first_is_gone(
     tmp_path: Path,
 ) -> None:
-    """Two writers would grade everything twice; a lock that outlives a kill would need a hand."""
+    """Two writers would grade everything twice. The lock ends with its process, even by a kill."""
     with another_process(HOLDS_THE_STORE, str(tmp_path)) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n"
@@ -318,7 +318,7 @@ def test_a_second_batch_over_the_same_folder_is_refused_until_the_first_is_gone(
 
 
 def test_threads_may_add_at_the_same_time(tmp_path: Path) -> None:
-    """The coordinator has several, and reports may read meanwhile."""
+    """The coordinator adds from several threads, while reports may read."""
     with Store.open(tmp_path, "attention") as store:
 
         def add_many(thread: int) -> None:
@@ -339,7 +339,7 @@ def test_threads_may_add_at_the_same_time(tmp_path: Path) -> None:
 
 
 def test_a_grade_that_cannot_be_written_leaves_the_earlier_one(tmp_path: Path) -> None:
-    """One transaction: no verdict of the new grade, none of the old one lost."""
+    """One transaction holds a grade: no new verdict appears, and no old one is lost."""
     strange = WRONG._replace(id="never seen before", duration_s=object())
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("alice", RIGHT), "k", 0)
@@ -352,7 +352,7 @@ def test_a_grade_that_cannot_be_written_leaves_the_earlier_one(tmp_path: Path) -
 
 
 def test_results_of_another_assignment_are_refused(tmp_path: Path) -> None:
-    """An `--out` typed wrong must not mix two assignments' grades, nor lose the other's."""
+    """A mistyped `--out` must not mix two assignments' grades, or delete the other's."""
     with Store.open(tmp_path, "layers") as store:
         add(store, a_grade("alice", RIGHT), "k", 0)
     with pytest.raises(
@@ -365,7 +365,7 @@ def test_results_of_another_assignment_are_refused(tmp_path: Path) -> None:
 
 
 def test_results_of_another_schema_are_refused(tmp_path: Path) -> None:
-    """A newer grader's file may mean something else by the same columns."""
+    """The same columns may have another meaning in a newer grader's file."""
     Store.open(tmp_path, "attention").__exit__()
     with contextlib.closing(sqlite3.connect(tmp_path / "results.sqlite")) as database:
         database.execute("UPDATE batch SET value = '99' WHERE key = 'schema'")
@@ -377,7 +377,7 @@ def test_results_of_another_schema_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_a_folder_of_an_earlier_grader_is_refused_in_one_sentence(grader, tiny, tmp_path) -> None:
-    """Its tables lack what is asked of them now: no traceback, and nothing in it is touched."""
+    """Its tables have too few columns. The refusal has no traceback and changes nothing."""
     Store.open(tmp_path, "tiny").__exit__()
     file = tmp_path / "results.sqlite"
     with contextlib.closing(sqlite3.connect(file)) as database:
@@ -398,7 +398,7 @@ def test_a_folder_of_an_earlier_grader_is_refused_in_one_sentence(grader, tiny, 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(
     tmp_path: Path, content: bytes
 ) -> None:
-    """It may be somebody's work."""
+    """The file may be someone's work."""
     file = tmp_path / "results.sqlite"
     file.write_bytes(content)
     for opened in (Store.read, lambda folder: Store.open(folder, "attention")):
@@ -408,7 +408,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(
 
 
 def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    """Opening it must not so much as change its journal's kind."""
+    """Opening it must not change anything, not even its journal mode."""
     file = tmp_path / "results.sqlite"
     with contextlib.closing(sqlite3.connect(file)) as database:
         database.execute("CREATE TABLE songs (title)")
@@ -429,7 +429,7 @@ def test_a_file_that_a_kill_left_empty_is_begun_anew(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Path) -> None:
-    """The instructor's slip, not a traceback."""
+    """It is the instructor's slip and needs no traceback."""
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(StoreError, match=r"results cannot be written to .*--out"):
@@ -442,7 +442,7 @@ def test_a_folder_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Path) -
 
 
 def test_a_folder_without_results_is_said_in_a_sentence(tmp_path: Path) -> None:
-    """`grader report` on the wrong folder; reading must not make a store there."""
+    """`grader report` may meet the wrong folder; reading must not create a store there."""
     with pytest.raises(StoreError, match=r"holds no results\.sqlite"):
         Store.read(tmp_path)
     assert not [*tmp_path.iterdir()]
@@ -460,7 +460,7 @@ def test_a_closed_store_is_one_file_beside_its_lock(tmp_path: Path) -> None:
 
 
 def test_reading_and_writing_out_need_no_more_memory_for_a_larger_class(tmp_path: Path) -> None:
-    """Ten thousand submissions must not be held at once."""
+    """Ten thousand submissions do not fit in memory at once."""
     tests = tuple(WRONG._replace(id=f"test {number}") for number in range(100))
     with Store.open(tmp_path, "attention") as store:
         for number in range(60):
@@ -477,7 +477,7 @@ def test_reading_and_writing_out_need_no_more_memory_for_a_larger_class(tmp_path
 
 @pytest.mark.process
 def test_what_a_killed_writer_left_half_made_is_undone_by_who_reads_next(tmp_path):
-    """A file whose last change has to be undone cannot be read by who may not write."""
+    """A user who may not write cannot open a file whose last change must be undone."""
     file = tmp_path / "half.sqlite"
     script = textwrap.dedent("""
         import os, signal, sqlite3, sys

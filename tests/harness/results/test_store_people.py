@@ -1,4 +1,4 @@
-"""The store knows who handed in what, and what an instructor should know of a submission."""
+"""The store knows the authors of each submission, and the notes for instructors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def a_grade(name: str, *notes: str) -> Grade:
 
 
 def test_people_come_back_in_the_order_in_which_they_were_written(tmp_path: Path) -> None:
-    """Exports credit every member of a group, and leave blank who is not known."""
+    """Exports credit every member of a group, and leave unknown people blank."""
     with Store.open(tmp_path, "attention") as store:
         store.set_people({"g1": [JANE, JOHN], "g2": []}, ["g2", "g1"], [JANE])
         assert store.authors["g1"][0] == JANE
@@ -34,7 +34,7 @@ def test_people_come_back_in_the_order_in_which_they_were_written(tmp_path: Path
 
 
 def test_the_class_as_it_is_now_replaces_who_was_known(tmp_path: Path) -> None:
-    """Who has handed in by now is no absentee any more."""
+    """A person who has handed in is no longer an absentee."""
     with Store.open(tmp_path, "attention") as store:
         store.set_people({"alice": [JANE]}, ["alice"], [JOHN])
         store.set_people({"alice": [JANE]})
@@ -42,7 +42,7 @@ def test_the_class_as_it_is_now_replaces_who_was_known(tmp_path: Path) -> None:
 
 
 def test_notes_stay_with_their_grade_and_out_of_the_results(tmp_path: Path) -> None:
-    """The fields of `results.jsonl` are fixed; a regrade has notes of its own."""
+    """The fields of `results.jsonl` are fixed, and a new grade has new notes."""
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("alice", "Left out: data.bin.", "Of two one was taken."), "k", 0)
         add(store, a_grade("bob", "Left out: old.bin."), "k", 1)

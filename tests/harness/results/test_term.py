@@ -1,7 +1,7 @@
-"""A term's story: from a download to grades that a spreadsheet adds up, undisturbed and killed.
+"""A term's story, from a download to grades that a spreadsheet sums up.
 
-It is told twice with the same class: once as it should go, and once with `kill -9` in the middle
-of every step, each of which is then run again. Both must end alike.
+The story runs twice with the same class: once undisturbed, and once with `kill -9` in the middle of
+every step. Each killed step then runs again. Both runs must end alike.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def zipped(path: Path, files: Mapping[str, str]) -> Path:
 
 
 def tell(folder: Path, step: Run) -> Path:
-    """The whole story below a folder, each command of which is run by `step`."""
+    """Runs the whole story below a folder; `step` runs each command."""
     course, out = folder / "course", folder / "out"
     write_files(course, TINY | {"tests/conftest.py": CONFTEST})
     tests = course / "tests/hidden/test_tiny.py"
@@ -140,14 +140,14 @@ def checked(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProce
 
 @pytest.fixture(scope="module")
 def told(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The story as it should go."""
+    """The folder of an undisturbed story."""
     return tell(
         tmp_path_factory.mktemp("told"), lambda *words, cwd: checked(grader(*words, cwd=cwd))
     )
 
 
-# A command is killed from within, before it does what a function does for the so manieth time: so
-# it is in the middle of its work whatever the machine is busy with.
+# The command kills itself just before the n-th call of a function. It is then in the middle of its
+# work, however busy the machine is.
 KILLER = """
 import functools, importlib, os, signal, sys
 place, times, *words = sys.argv[1:]
@@ -170,7 +170,7 @@ main()
 """
 GRADED, SAID = "grader.results.store:Store.add", "grader.results.store:Store.add_words"
 IN_PLACE, FOLDER_IN_PLACE = "pathlib:Path.replace", "pathlib:Path.rename"
-# Where each command is killed, one time after the other, before it may end.
+# The places where each command is killed, in turn, before it may end.
 KILLS = {
     "batch": [(GRADED, 2), (SAID, 2), (FOLDER_IN_PLACE, 1)],
     "regrade": [(GRADED, 4)],
@@ -187,7 +187,7 @@ KILLS = {
 
 @pytest.fixture(scope="module")
 def disturbed(grader: Run, warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The story with every step killed in the middle of its work, and run again."""
+    """The folder of a story in which every step is killed in the middle and runs again."""
     place = tmp_path_factory.mktemp("disturbed")
 
     def step(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -201,7 +201,7 @@ def disturbed(grader: Run, warm: Warm, tmp_path_factory: pytest.TempPathFactory)
 
 
 def called(words: tuple[object, ...]) -> str:
-    """Which step of the story a command is."""
+    """Returns the name of a command's step in the story."""
     if words[0] == "mistakes" and words[1] in ("name", "add"):
         return f"mistakes {words[1]}"
     if words[0] != "batch":
@@ -211,14 +211,14 @@ def called(words: tuple[object, ...]) -> str:
 
 
 def killed(warm: Warm, where: str, times: int, words: tuple[object, ...], cwd: Path) -> None:
-    """Runs a command that is killed before it does something for the so manieth time."""
+    """Runs a command that is killed before the n-th call of a function."""
     command = ["-c", KILLER, where, times, *words]
     done = warm.run(command, cwd, os.environ, start_new_session=True)
     assert done.returncode == -signal.SIGKILL, f"{words}, {where}: {done.stdout}{done.stderr}"
 
 
 def assert_in_the_middle(place: Path, stored: int, words: tuple[object, ...]) -> None:
-    """So many grades of this command are there, and others are not."""
+    """Asserts that this command has stored exactly this number of grades, and not all of them."""
     seen = Store.read(place / "out")
     suites = {name: grade.suite_hash for grade in seen.grades() for name in [grade.submission]}
     if called(words) == "batch":
@@ -235,13 +235,13 @@ def written(folder: Path, name: str) -> str:
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
-    """The people in the exported table, without the line of what is possible."""
+    """Returns the people in the exported table, without the line of possible points."""
     with (folder / "grades.csv").open(newline="") as file:
         return [row for row in csv.DictReader(file) if row["submission"] != "Points Possible"]
 
 
 def graded(folder: Path) -> dict[str, Any]:
-    """The lines of results, without what no two gradings share."""
+    """Returns the lines of results by submission, without their durations."""
     lines = (folder / "out" / "results.jsonl").read_text()
     found = [json.loads(re.sub(r'"duration_s": ?[\d.e-]+', '"_": 0', one)) for one in
              lines.splitlines()]  # fmt: skip
@@ -256,7 +256,7 @@ def settlements(folder: Path) -> Iterator[Settlement]:
 
 
 def timeless(text: str) -> dict[str, Any]:
-    """The tables of a file, without the moment at which each was written."""
+    """Returns the tables of a file, without their times of writing."""
     tables = tomllib.loads(text)
     for table in (table for tables_of_kind in tables.values() for table in tables_of_kind):
         table.pop("when", None)
@@ -273,14 +273,14 @@ def feedback(folder: Path) -> dict[str, bytes]:
 
 
 def solutions(folder: Path) -> dict[str, str]:
-    """What the course holds of mistakes, with the stub that came of the group."""
+    """Returns the files of the course's mistakes, including the stub made from the group."""
     place = folder / "course" / "solutions"
     return {file.name: file.read_text() for file in place.rglob("*") if file.suffix != ".pyc"
             and file.is_file()}  # fmt: skip
 
 
 def test_everybody_of_both_downloads_is_there_once(told: Path) -> None:
-    """The later submission counts, and who cannot be read is told from who is wrong."""
+    """The later submission counts. Unreadable submissions are distinct from wrong ones."""
     found = graded(told)
     assert len(found) == 12
     assert (found["deandora_104"]["score"], found["jonesjo_110"]["score"]) == (5.0, 5.0)
@@ -290,12 +290,12 @@ def test_everybody_of_both_downloads_is_there_once(told: Path) -> None:
 
 
 def test_after_a_test_was_mended_that_test_alone_was_run(told: Path) -> None:
-    """It was wrong for everybody at first, and then for nobody who counts rightly."""
+    """The test first failed everyone, and after the fix no correct submission."""
     assert set((told / "after_mending.log").read_text().split()) == {"test_counts_a_row"}
 
 
 def test_the_named_group_is_told_its_mistake(told: Path) -> None:
-    """Its name outlives the second download."""
+    """The name survives the second download."""
     assert {
         name
         for name, row in graded(told).items()
@@ -305,7 +305,7 @@ def test_the_named_group_is_told_its_mistake(told: Path) -> None:
 
 
 def test_a_spreadsheet_adds_up_the_same_points(told: Path) -> None:
-    """The machine's points and the columns of changes come to the total, to the last digit."""
+    """The machine's points and the columns of changes sum to the total, to the last digit."""
     table = rows(told)
     assert len(table) == 13
     for row in table:
@@ -318,7 +318,7 @@ def test_a_spreadsheet_adds_up_the_same_points(told: Path) -> None:
 
 
 def test_each_change_is_traced_to_a_rule_or_a_decision_and_back(told: Path) -> None:
-    """Nobody's points change without a source, and no decision is without effect unnoticed."""
+    """Every change of points has a source, and every decision has an effect."""
     lines = {one.source for one in read_decisions(told / "out" / "decisions.toml").all}
     assert len(lines) == 3
     named = set()
@@ -333,7 +333,7 @@ def test_each_change_is_traced_to_a_rule_or_a_decision_and_back(told: Path) -> N
 
 
 def test_canvas_takes_the_feedback_back_under_its_own_names(told: Path) -> None:
-    """User and attachment are those of the submission that counts."""
+    """The user and the attachment are those of the submission that counts."""
     names = {tuple(re.findall(r"_(\d+)", name)[:2]) for name in feedback(told)}
     assert {("110", "610"), ("112", "612"), ("104", "504")} <= names
     assert ("110", "510") not in names
@@ -341,7 +341,7 @@ def test_canvas_takes_the_feedback_back_under_its_own_names(told: Path) -> None:
 
 
 def test_moodle_takes_the_feedback_back_by_its_numbers(grader: Run, told: Path, tmp_path: Path):
-    """The participant's number stands first after the name, as in its own download."""
+    """The participant's number follows the name, as in Moodle's own download."""
     download = zipped(
         tmp_path / "work.zip",
         {f"{who}_assignsubmission_file/adapters.py": RIGHT for who in ("Jo Roe_7", "Al Poe_8")},
@@ -369,7 +369,7 @@ def test_whatever_step_was_killed_the_story_ends_alike(told: Path, disturbed: Pa
 def test_what_two_instructors_decided_is_merged_as_text(
     grader: Run, told: Path, tmp_path: Path
 ) -> None:
-    """Both began from one file; the merged one has every decision of both, and it is applied."""
+    """The merged file has every decision of both sides, and all of them apply."""
     place = Path(shutil.copytree(told, tmp_path / "told"))
     base = Path(shutil.copy(place / "out" / "decisions.toml", tmp_path / "base.toml"))
     sides = []

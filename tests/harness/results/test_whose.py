@@ -1,4 +1,4 @@
-"""An instructor says whose a submission is; before that its points go to nobody."""
+"""Submissions of unknown authors: no one gets their points until the instructor decides."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHY = "handed in under a name that is another's"
 
 
 def a_class(folder: Path) -> Results:
-    """Alice has 10 points; a submission with 4 is nobody's for sure."""
+    """Returns a class: Alice has 10 points, and a submission with 4 has no certain author."""
     with Store.open(folder, "Attention") as store:
         people = {"s_1": [ALICE], "s_1-2": [STRANGER]}
         store.set_people(people, absentees=[WANDA], unsure={"s_1-2": WHY})
@@ -53,7 +53,7 @@ def points(results: Results) -> dict[str, str]:
 
 
 def test_what_is_unsure_is_nobodys_until_it_is_decided(tmp_path: Path) -> None:
-    """A comment to its author decides nothing of that."""
+    """A comment to the author does not decide who the author is."""
     results = a_class(tmp_path)
     decided(results, "comment", person="s_1-2", text="Come and see me.")
     assert points(results)["7"] == "10"
@@ -63,7 +63,10 @@ def test_what_is_unsure_is_nobodys_until_it_is_decided(tmp_path: Path) -> None:
 
 
 def test_whose_it_is_goes_before_who_seems_to_have_handed_it_in(tmp_path: Path) -> None:
-    """The others have it no more; who has another one besides is still to be decided."""
+    """The decided author replaces the assumed ones.
+
+    An author of two submissions still needs a decision between them.
+    """
     results = a_class(tmp_path)
     decided(results, "whose", submission="s_1-2", person="9")
     settling = open_settling(results)
@@ -75,7 +78,7 @@ def test_whose_it_is_goes_before_who_seems_to_have_handed_it_in(tmp_path: Path) 
 
 
 def test_a_submission_may_be_whose_it_seems(tmp_path: Path) -> None:
-    """Named by itself: the instructor has asked."""
+    """The decision names the submission itself: the instructor has asked its author."""
     results = a_class(tmp_path)
     decided(results, "whose", submission="s_1-2", person="s_1-2")
     settling = open_settling(results)
@@ -83,7 +86,7 @@ def test_a_submission_may_be_whose_it_seems(tmp_path: Path) -> None:
 
 
 def test_who_decides_by_numbers_is_told_no_name(tmp_path: Path) -> None:
-    """Neither in why it is unsure nor in what came of it."""
+    """Neither the reason for the uncertainty nor the decision's effect has a name."""
     results = AnonymousResults.of(a_class(tmp_path))
     assert [*open_settling(results).unsure] == [results.mask.labels["s_1-2"]]
     decided(results.named, "whose", submission="s_1-2", person="9")
@@ -95,7 +98,7 @@ def test_who_decides_by_numbers_is_told_no_name(tmp_path: Path) -> None:
 
 
 def test_mails_go_to_nobody_who_is_not_certain(tmp_path: Path) -> None:
-    """A letter that goes to somebody else cannot be taken back."""
+    """A mail to the wrong person cannot be recalled."""
     results = a_class(tmp_path / "results")
     bundle = write_feedback(results, open_settling(results), "mail", tmp_path / "mail")
     assert "m@elsewhere.example" not in (tmp_path / "mail" / "mail.csv").read_text()
@@ -104,7 +107,7 @@ def test_mails_go_to_nobody_who_is_not_certain(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_every_export_says_what_is_unsure(tmp_path: Path, form: str) -> None:
-    """Also one that has a row for each submission."""
+    """Formats with one row per submission say so too."""
     results = a_class(tmp_path)
     assert WHY in exported(form, results).said
     decided(results, "whose", submission="s_1-2", person="9")
@@ -112,7 +115,7 @@ def test_every_export_says_what_is_unsure(tmp_path: Path, form: str) -> None:
 
 
 def test_the_report_asks_whose_it_is_until_it_is_decided(tmp_path: Path) -> None:
-    """With the command that says it."""
+    """The report shows the command for the decision."""
     results = a_class(tmp_path / "results")
     decided(results, "comment", person="s_1-2", text="Come and see me.")
     write_report(results, tmp_path / "report")
