@@ -28,7 +28,7 @@ def a_class(tmp_path) -> Path:
 
 @pytest.mark.process
 def test_one_submission_gets_a_grade(tiny, a_class):
-    """As `grader run` gives it, with every verdict."""
+    """The grade is that of `grader run`, with every verdict."""
     grade = package.grade(a_class / "bob.py", assignment=tiny, seed=1)
     assert isinstance(grade, package.Grade)
     assert grade.status is package.GradeStatus.GRADED
@@ -39,16 +39,16 @@ def test_one_submission_gets_a_grade(tiny, a_class):
 
 
 def outcome(grade: package.Grade) -> tuple[object, ...]:
-    """What the judge said of a submission."""
+    """Returns the parts of a grade that the judge sets."""
     tests = [(test.id, test.status, test.score, test.duration_s) for test in grade.tests]
     return grade.submission, grade.status, grade.score, grade.duration_s, tests
 
 
 @pytest.mark.process
 def test_a_class_gets_results_and_each_grade_is_told_as_it_arrives(tiny, a_class, tmp_path):
-    """Paths may be strings; over the same folder again, nothing is graded twice.
+    """Paths may be strings, and a second batch over the same folder grades nothing twice.
 
-    Words come later than the grades that are told.
+    A grade reaches the caller before its explanations.
     """
     told, out = [], str(tmp_path / "out")
     results = package.batch(str(a_class), out, assignment=tiny, jobs=1, on_grade=told.append)
@@ -64,7 +64,7 @@ def test_a_class_gets_results_and_each_grade_is_told_as_it_arrives(tiny, a_class
 
 @pytest.mark.process
 def test_what_the_caller_raises_stops_the_batch_and_keeps_the_grade(tiny, a_class, tmp_path):
-    """A callback that fails is the caller's own fault, and loses nothing."""
+    """An exception of the callback reaches the caller, and no grade is lost."""
 
     def fail(_grade: package.Grade) -> None:
         raise ZeroDivisionError
@@ -85,14 +85,14 @@ def test_what_the_caller_raises_stops_the_batch_and_keeps_the_grade(tiny, a_clas
 def test_a_mistake_of_the_caller_is_an_exception_with_one_sentence(
     tiny, a_class, problem, arguments
 ):
-    """The same sentences that the commands print."""
+    """The sentences are those of the commands."""
     with pytest.raises(problem) as raised:
         package.grade(**({"submission": a_class / "alice.py", "assignment": tiny} | arguments))
     assert len(str(raised.value).splitlines()) == 1
 
 
 def test_there_is_no_verb_but_those():
-    """An unknown name is an AttributeError, as in every module."""
+    """An unknown name raises AttributeError, as in every module."""
     assert {"batch", "grade"} <= set(dir(package))
     assert all(hasattr(package, name) for name in package.__all__)
     with pytest.raises(AttributeError, match="nothing_of_this_name"):
@@ -101,7 +101,7 @@ def test_there_is_no_verb_but_those():
 
 @pytest.mark.slow
 def test_type_checkers_see_the_verbs(tmp_path):
-    """A program of somebody else is checked; what `make types` left is used again."""
+    """A user's program is checked. The cache of `make types` is used again."""
     if shutil.which("mypy", path=Path(sys.executable).parent) is None:
         pytest.skip("mypy is not installed")
     program = tmp_path / "program.py"

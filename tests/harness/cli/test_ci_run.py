@@ -1,4 +1,4 @@
-"""`grader run` for programs: its formats, where they go, and what its exit code means."""
+"""`grader run` for programs: its formats, their files and its exit codes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def half(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def written(grader, tiny, tmp_path_factory) -> Path:
-    """What each format wrote of that submission, into folders that were not there.
+    """The folder of that submission's outputs, one in each format; it did not exist before.
 
-    The bar is just reached by one of them, and just missed by the others.
+    One of them reaches its `--fail-under` exactly, and the others just miss it.
     """
     folder = tmp_path_factory.mktemp("formats")
     submission = write_files(folder / "half", {"adapters.py": HALF})
@@ -46,7 +46,7 @@ def written(grader, tiny, tmp_path_factory) -> Path:
 
 
 def test_a_score_below_the_bar_exits_with_one(grader, tiny, half, written):
-    """A bar that is just reached is reached; the grade is printed all the same."""
+    """Reaching the bar exactly is enough. The grade is printed in any case."""
     assert "half: 4 of 5 points" in (written / "text").read_text()
     done = grader("run", half, "--fail-under", 81, cwd=tiny)
     assert done.returncode == 1
@@ -57,12 +57,12 @@ def test_a_score_below_the_bar_exits_with_one(grader, tiny, half, written):
     "arguments", [["--fail-under", "101"], ["--format", "html"], ["--exercise", "run_nothing"]]
 )
 def test_a_wrong_argument_exits_with_two(grader, tiny, half, arguments):
-    """So that a script can tell it from a grade."""
+    """A script can tell a wrong argument from a grade."""
     assert grader("run", half, *arguments, cwd=tiny).returncode == 2
 
 
 def test_what_cannot_be_read_is_graded_with_no_points(grader, tiny, tmp_path):
-    """It is the submission's doing, so the command did what it should."""
+    """The submission caused it, and the command did its work."""
     empty = tmp_path / "empty"
     empty.mkdir()
     assert grader("run", empty, cwd=tiny).returncode == 0
@@ -71,7 +71,7 @@ def test_what_cannot_be_read_is_graded_with_no_points(grader, tiny, tmp_path):
 
 @pytest.fixture
 def broken(tiny, tmp_path) -> Path:
-    """An assignment with a test that is itself wrong: nobody can be graded on it."""
+    """An assignment with a wrong test, which makes every submission ungradable."""
     course = Path(shutil.copytree(tiny, tmp_path / "course"))
     wrong = "\n@exercise('run_count')\ndef test_wrong(student, draw):\n    student(draw(1)) / 0\n"
     with (course / "tests" / "hidden" / "test_tiny.py").open("a") as tests:
@@ -80,7 +80,7 @@ def broken(tiny, tmp_path) -> Path:
 
 
 def test_what_was_not_graded_exits_with_one(grader, broken, tmp_path):
-    """By the grader's fault, which no platform may take for a grade."""
+    """It is the grader's fault, which no platform may take for a grade."""
     right = write_files(
         tmp_path / "right", {"adapters.py": HALF + "\ndef run_count(x):\n    return x.numel()\n"}
     )
@@ -93,7 +93,7 @@ def test_what_was_not_graded_exits_with_one(grader, broken, tmp_path):
 
 
 def test_each_format_goes_to_a_file_whole(written):
-    """Folders on the way are made, and nothing else is left beside the file."""
+    """Missing folders are made, and no other file is left beside the output."""
     assert sorted(file.name for file in written.iterdir()) == [
         "gradescope", "json", "junit", "prairielearn", "text",
     ]  # fmt: skip
@@ -106,7 +106,7 @@ def test_each_format_goes_to_a_file_whole(written):
 
 @pytest.mark.parametrize("form", ["text", "gradescope"])
 def test_a_file_that_cannot_be_written_is_one_sentence(grader, tiny, half, tmp_path, form):
-    """What, why and what to do; no traceback."""
+    """The sentence says the file, the reason and the remedy, without a traceback."""
     (tmp_path / "file").write_text("")
     output = tmp_path / "file" / "results"
     done = grader("run", half, "--format", form, "--out", output, cwd=tiny)
@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(grader, tiny, half, tmp_p
 
 
 def test_results_are_there_before_the_first_test_and_on_the_way(tiny, tmp_path):
-    """Whatever ends the process, the file holds what was reached, and says that it is no grade."""
+    """If the process is killed, the file has the points so far and says that it is not a grade."""
     endless = HALF + "\ndef run_count(x):\n    while True: pass\n"
     submission = write_files(tmp_path / "endless", {"adapters.py": endless})
     output = tmp_path / "results.json"
@@ -142,7 +142,7 @@ def test_results_are_there_before_the_first_test_and_on_the_way(tiny, tmp_path):
 
 
 def test_an_assignment_that_cannot_be_used_is_no_zero_for_the_student(grader, tiny, tmp_path):
-    """The instructor reads why; the student reads that it is not their fault, and no more."""
+    """The instructor reads the reason. The student reads only that it is not their fault."""
     course = Path(shutil.copytree(tiny, tmp_path / "course"))
     (course / "tests" / "hidden" / "test_secret_name.py").write_text("import nothing_like_it\n")
     output = tmp_path / "results.json"
@@ -156,7 +156,7 @@ def test_an_assignment_that_cannot_be_used_is_no_zero_for_the_student(grader, ti
 
 
 def test_points_follow_gradescope_s_metadata(grader, tiny, half, written, tmp_path):
-    """A file that tells no total is said and changes nothing: the grade is not lost for it."""
+    """Metadata without a total are reported, and the grade stays as it is."""
     assert json.loads((written / "gradescope").read_text())["score"] == 40.0
     metadata, output = tmp_path / "metadata.json", tmp_path / "results.json"
     metadata.write_bytes(b"\xff")
@@ -168,7 +168,7 @@ def test_points_follow_gradescope_s_metadata(grader, tiny, half, written, tmp_pa
 
 
 def test_the_command_s_own_process_loads_no_torch():
-    """A container of 768 MB has no room for it a third time."""
+    """A container of 768 MB has no room for a third process with torch."""
     script = "import grader.cli, sys; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr

@@ -1,4 +1,4 @@
-"""What commands have in common: help with examples, a sentence for a mistake, colours, Tab."""
+"""Properties of all commands: help with examples, a sentence for an error, colours, Tab."""
 
 import os
 import pty
@@ -21,7 +21,7 @@ RIGHT = "def run_double(x):\n    return 2 * x\n\ndef run_count(x):\n    return x
 
 
 def all_commands() -> list[tuple[str, ...]]:
-    """Each command, and below `decide` and `mistakes` each of theirs, as it is typed."""
+    """Yields each command as it is typed, with the subcommands of `decide` and `mistakes`."""
     found: list[tuple[str, ...]] = [(name,) for name in COMMANDS]
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
@@ -33,7 +33,7 @@ def all_commands() -> list[tuple[str, ...]]:
 @pytest.mark.unit
 @pytest.mark.parametrize("words", all_commands(), ids=" ".join)
 def test_help_shows_an_example_before_it_explains(words):
-    """A sentence, then what can be typed: nobody reads explanations or a list of options first."""
+    """A sentence and an example come first: few users read explanations or options before."""
     printed = CliRunner().invoke(cli, [*words, "--help"], prog_name="grader").output
     _usage, _sentence, examples = printed.split("\n\n")[:3]
     assert examples.strip().startswith("Example")
@@ -42,7 +42,7 @@ def test_help_shows_an_example_before_it_explains(words):
 
 @pytest.mark.unit
 def test_commands_stand_in_groups():
-    """In the order in which an instructor comes to need them."""
+    """The groups follow the order in which an instructor needs them."""
     printed = CliRunner().invoke(cli, ["--help"]).output
     titles = [line for line in printed.splitlines() if line[:1].isalpha() and line.endswith(":")]
     assert titles[1:] == [f"{title}:" for title in GROUPS]
@@ -68,7 +68,7 @@ def test_commands_stand_in_groups():
     ],
 )
 def test_a_spelling_of_the_version_before_works_and_says_the_new_one(before, now):
-    """One line tells what to type from now on."""
+    """One line shows the new spelling."""
     words, said = respelled(before.split())
     assert words == now.split()
     assert said is not None
@@ -77,7 +77,7 @@ def test_a_spelling_of_the_version_before_works_and_says_the_new_one(before, now
 
 
 def test_the_line_about_an_old_spelling_is_on_stderr(grader, tmp_path):
-    """Programs that read the output find what they always found."""
+    """Programs that read the output find the same as before."""
     done = grader("export", tmp_path, "--format", "csv", "--output", "-", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "`grader export … --output` is now `grader export … --out`" in done.stderr
@@ -86,7 +86,7 @@ def test_the_line_about_an_old_spelling_is_on_stderr(grader, tmp_path):
 @pytest.mark.unit
 @pytest.mark.parametrize("name", [name for group in GROUPS.values() for name in group])
 def test_the_list_of_commands_says_each_in_full(name):
-    """A summary that ends in dots tells nothing."""
+    """A summary that ends in dots has no use."""
     (line,) = [
         line
         for line in CliRunner().invoke(cli, ["--help"]).output.splitlines()
@@ -96,19 +96,19 @@ def test_the_list_of_commands_says_each_in_full(name):
 
 
 def test_the_command_alone_shows_what_there_is(grader):
-    """And that is no mistake."""
+    """Calling it so is not an error."""
     done = grader()
     assert done.returncode == 0
     assert "Grade a class:" in done.stdout
 
 
 def test_it_says_its_version(grader):
-    """As every program does."""
+    """The option is `--version`, as in other programs."""
     assert grader("--version").stdout.startswith("grader, version ")
 
 
 def test_commands_that_need_no_torch_do_not_load_it():
-    """Help, completion and handing out work are a matter of a tenth of a second, not of two."""
+    """Help, completion and handing out work take a tenth of a second, not two."""
     script = "import sys, grader.cli.main, grader.cli.api; print('torch' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
@@ -159,7 +159,7 @@ def test_commands_that_need_no_torch_do_not_load_it():
     ],
 )
 def test_a_mistake_gets_one_sentence_that_says_what_to_do(grader, tiny, tmp_path, arguments, said):
-    """Exit code 2, no traceback, and nothing is written."""
+    """The exit code is 2; no traceback is shown, and nothing is written."""
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "alice.py").write_text(RIGHT)
     (tmp_path / "empty").mkdir()
@@ -193,7 +193,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("file", "text", "said"), BROKEN)
 def test_a_broken_assignment_gets_one_sentence(grader, tiny, tmp_path, file, text, said):
-    """It is the author's to mend: no grade is made, no traceback shown."""
+    """The author must fix it: no grade is made, and no traceback shown."""
     assignment = Path(shutil.copytree(tiny, tmp_path / "assignment"))
     (assignment / file).write_text(text)
     done = grader("verify", "--assignment", assignment, cwd=assignment)
@@ -245,7 +245,7 @@ def graded(grader, tiny, tmp_path_factory) -> list[str]:
 
 
 def on_a_terminal(command: list[str], cwd: Path, **environment: str) -> str:
-    """What a command prints to a terminal."""
+    """Returns the output of a command on a terminal."""
     ours, theirs = pty.openpty()
     env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     with subprocess.Popen(
@@ -261,7 +261,7 @@ def on_a_terminal(command: list[str], cwd: Path, **environment: str) -> str:
         try:
             while data := os.read(ours, 1 << 16):
                 printed += data
-        except OSError:  # how Linux says that nobody holds the other end any more
+        except OSError:  # Linux reports so that the other end is closed.
             pass
     os.close(ours)
     return printed.decode()
@@ -275,7 +275,7 @@ def test_colours_are_for_terminals(grader, tiny, graded):
 
 
 def test_no_color_is_obeyed(tiny, graded):
-    """As https://no-color.org asks: whatever its value, if it is not empty."""
+    """Any value of it that is not empty counts, as https://no-color.org asks."""
     printed = on_a_terminal(graded, tiny, NO_COLOR="1")
     assert "everything right" in printed
     assert "\x1b[3" not in printed
@@ -285,7 +285,7 @@ def test_no_color_is_obeyed(tiny, graded):
 
 
 def completed(grader_words: str, cwd: Path) -> list[str]:
-    """What bash is told that the last of the words may become."""
+    """Returns the completions of the last word that bash gets."""
     env = {"COMP_WORDS": grader_words, "COMP_CWORD": str(len(grader_words.split()) - 1)}
     done = subprocess.run(
         [sys.executable, "-m", "grader"],
@@ -313,14 +313,14 @@ def test_the_tab_key_completes_commands_options_and_exercises(tiny, words, becom
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_for_a_shell_is_printed(grader, shell):
-    """One line in the shell's own settings reads it."""
+    """One line in the shell's own settings loads the script."""
     done = grader("completion", shell)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"_GRADER_COMPLETE={shell}_complete" in done.stdout
 
 
 def test_bash_takes_its_script():
-    """It is what bash itself calls when Tab is pressed."""
+    """Bash calls the function of the script when Tab is pressed."""
     bash, installed = shutil.which("bash"), Path(sys.executable).with_name("grader")
     if bash is None or not installed.exists():
         pytest.skip("bash and an installed grader are needed")

@@ -1,8 +1,8 @@
-"""The pages tell the truth: their commands run and print what is shown, and their places exist.
+"""The documentation is right: its commands print what it shows, and its paths and links exist.
 
-A block of type `console` is run: its lines after a `$` are commands, one after another in one
-shell for the whole page, in a fresh copy of the assignment. What is shown below a command must be
-printed, line by line; a command that shows something may fail, one that shows nothing may not.
+The test runs the blocks of type `console`. Their lines after a `$` are commands, which run in one
+shell for the whole page, in a fresh copy of the assignment. The lines below a command must be in
+its output, in that order. A command with such lines may fail; one without them may not.
 """
 
 import os
@@ -33,14 +33,14 @@ COURSE += ("tests/hidden", "pyproject.toml", "constraints.txt")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a page, and the lines that it is shown to print."""
+    """A command of a page, and the lines of output that the page shows."""
 
     line: str
     shown: tuple[str, ...]
 
 
 def commands_of(page: Path) -> list[Command]:
-    """The commands in a page's `console` blocks."""
+    """Returns the commands in a page's `console` blocks."""
     found: list[Command] = []
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         assert block.startswith("$ "), f"{page.name}: a console block begins with a command"
@@ -51,7 +51,7 @@ def commands_of(page: Path) -> list[Command]:
 
 
 def simple(line: str) -> str:
-    """A line without the widths of columns."""
+    """Returns a line with single blanks, so that column widths do not matter."""
     return " ".join(line.split())
 
 
@@ -60,7 +60,7 @@ RUN_PAGES = [page for page in PAGES if commands_of(page)]
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A folder with the assignment and the examples in it, and nothing made by tools."""
+    """A folder with the assignment and the examples, without files that tools made."""
     folder = tmp_path / "copy"
     for name in COURSE:
         source, target = ROOT / name, folder / name
@@ -75,7 +75,7 @@ def copy(tmp_path: Path) -> Path:
 def printed_by(
     commands: list[Command], folder: Path, programs: Path, warm: Warm
 ) -> list[tuple[int, list[str]]]:
-    """The exit code and the lines of each command, run by one shell."""
+    """Returns the exit code and the lines of each command, run by one shell."""
     programs.mkdir()
     (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     for name in ("grader", "pytest"):
@@ -107,12 +107,12 @@ def printed_by(
 @pytest.mark.process
 @pytest.mark.parametrize(
     "page",
-    # What an author runs takes half a minute.
+    # The commands of authors take half a minute.
     rest_slow(RUN_PAGES, [page for page in RUN_PAGES if page.name != "authors.md"]),
     ids=lambda page: page.name,
 )
 def test_what_a_page_says_to_run_runs_and_prints_what_is_shown(page, copy, tmp_path, warm):
-    """Also the numbers that it shows are those of today."""
+    """Even the numbers on the page are those of the present version."""
     commands = commands_of(page)
     printed = printed_by(commands, copy, tmp_path / "programs", warm)
     for command, (code, lines) in zip(commands, printed, strict=True):
@@ -131,13 +131,13 @@ def test_every_link_of_a_page_leads_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_part_of_the_engine_that_a_page_names_is_there(page):
-    """A page that leads to a place which was renamed is worse than none."""
+    """A page must not name a path that was renamed."""
     for place in PLACE.findall(page.read_text(encoding="utf-8")):
         assert (ROOT / place).exists(), place
 
 
 def test_what_pages_decide_about_are_exercises_of_the_assignment():
-    """Whoever tries the command as it stands is not told that there is no such exercise."""
+    """A reader can type the command as it stands."""
     known = find_assignment(ROOT).points
     decided = [name for page in PAGES for name in DECIDED.findall(page.read_text("utf-8"))]
     assert decided

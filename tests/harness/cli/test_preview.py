@@ -1,4 +1,4 @@
-"""What was found is said on stderr before anything is graded: stdout is for results."""
+"""The preview of a batch goes to stderr before any grading: stdout is for results."""
 
 import pytest
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.unit
 
 
 def test_who_handed_in_is_said_on_stderr(tmp_path, capsys):
-    """How many of the roster, who did not, and what belongs to nobody."""
+    """The message counts the people on the roster, and names absentees and unknown submissions."""
     found = discover([write_files(tmp_path, {"ann/adapters.py": "", "bo/adapters.py": ""})])
     say_who_handed_in(Attribution(found.entries, 2, (Author("Poe, Cy", "3"),), ("bo",)))
     said = capsys.readouterr()
@@ -25,7 +25,7 @@ def test_who_handed_in_is_said_on_stderr(tmp_path, capsys):
 
 
 def test_a_roster_of_other_people_is_asked_about_on_stderr(tmp_path, capsys):
-    """As where its column of names is another one."""
+    """This also happens if the roster's names are in another column."""
     found = discover([write_files(tmp_path, {"ann/adapters.py": ""})])
     say_who_handed_in(Attribution(found.entries, 3, strangers=("ann",)))
     said = capsys.readouterr()
@@ -34,7 +34,7 @@ def test_a_roster_of_other_people_is_asked_about_on_stderr(tmp_path, capsys):
 
 
 def test_what_is_skipped_is_said_on_stderr(tmp_path, capsys):
-    """Each with its name and why."""
+    """Each skipped file is named with its reason."""
     write_files(tmp_path, {"ann/adapters.py": "", "notes.txt": "hello"})
     say_what_was_found(discover([tmp_path]))
     said = capsys.readouterr()

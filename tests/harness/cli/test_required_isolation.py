@@ -1,4 +1,4 @@
-"""`--require-isolation` refuses to grade where a layer does not hold, and only if it is given."""
+"""`--require-isolation` refuses to grade if a layer does not hold; without it, grading goes on."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform != "linux", reason="Landlock is Linux's"),
 ]
-# A container whose filter knows no Landlock.
+# A container whose filter does not know Landlock.
 WITHOUT_LANDLOCK = """
 import errno, sys
 import pyseccomp
@@ -33,7 +33,7 @@ main()
     ids=["required", "not required"],
 )
 def test_a_machine_without_a_layer_is_refused_if_isolation_is_required(tmp_path, options, said):
-    """Before anything else is looked at: here there is not even an assignment."""
+    """The refusal precedes all other checks: there is not even an assignment here."""
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_LANDLOCK, "run", "alice.py", *options],
         cwd=tmp_path,
