@@ -1,4 +1,4 @@
-"""The layout's promises: who may import whom, and what a worker can reach."""
+"""The layout's rules: which room may import which, and the modules within a worker's reach."""
 
 import ast
 import functools
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[3]
 ENGINE = ROOT / "grader"
-# Everything of the engine that is ever loaded in a worker's process. A new name here is a decision.
+# All modules of the engine that are ever loaded in a worker's process. Adding one is a decision.
 LOADED_IN_WORKERS = {
     "grader",
     "grader.core",
@@ -67,7 +67,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.zygote",
 }
 EXPLAINING = ("grader.explain", "grader.home")
-# Plain data and its codec: all that trusted and untrusted code share.
+# Plain data and its codec are all that trusted and untrusted code share.
 SHARED = ("grader.core.wire", "grader.core.names", "grader.core.processes")
 COURSE = {"adapters", "assignment", "solutions", "tests"}
 # Arrows only run down: a room may import those below it in this list, and itself.
@@ -91,9 +91,9 @@ ROOMS = [
 
 @functools.cache
 def imports_of(file: Path) -> set[str]:
-    """The modules that a file imports anywhere in it, functions included.
+    """Returns the modules that a file imports anywhere in it, functions included.
 
-    What is under `if TYPE_CHECKING:` is for type checkers, and never imported.
+    Imports under `if TYPE_CHECKING:` are for type checkers only and do not count.
     """
     found = set()
     for node in ast.walk(RunTimeOnly().visit(ast.parse(file.read_text()))):
@@ -105,7 +105,7 @@ def imports_of(file: Path) -> set[str]:
 
 
 class RunTimeOnly(ast.NodeTransformer):
-    """Leaves out what only type checkers read."""
+    """A transformer that removes the code for type checkers."""
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         only_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
@@ -121,13 +121,13 @@ def floor_of(room: str) -> int | None:
 
 
 def is_below(module: str, *packages: str) -> bool:
-    """Whether a module is one of these, or in one of them."""
+    """Returns whether a module is one of these packages, or inside one."""
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
 @functools.cache
 def modules_of_the_engine() -> dict[str, set[str]]:
-    """Every module of the engine, and what it imports."""
+    """Returns the imports of every module of the engine."""
     return {
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): (
             imports_of(file)
@@ -143,7 +143,7 @@ def test_the_engine_imports_nothing_of_an_assignment():
 
 
 def test_arrows_between_the_rooms_only_run_down():
-    """The tree reads as a submission's way; nothing below knows what is above it."""
+    """The tree reads as a submission's way, and a lower room never imports a higher one."""
     for module, imported in modules_of_the_engine().items():
         here = floor_of(room_of(module))
         assert here is not None, f"{module} is in no room"
@@ -153,7 +153,7 @@ def test_arrows_between_the_rooms_only_run_down():
 
 
 def test_who_reaches_verdicts_holds_nothing_that_explains_them():
-    """A judge that were rich in words would die of what strangers hand in."""
+    """A hostile submission could crash a judge that also explains."""
     for module, imported in modules_of_the_engine().items():
         if is_below(module, "grader.grading.judge"):
             assert not {name for name in imported if is_below(name, *EXPLAINING)}, module
@@ -162,7 +162,8 @@ def test_who_reaches_verdicts_holds_nothing_that_explains_them():
 def test_the_untrusted_side_imports_nothing_of_the_trusted_side():
     """Trusted and untrusted code share plain data only.
 
-    What clears up when all others are gone runs nothing of a submission, and loads it only then.
+    The process that removes scratch folders is an exception. It never runs a submission, and loads
+    that module only at the very end.
     """
     all_modules = {it for it in modules_of_the_engine() if it.count(".") > 1}
     for file in (ENGINE / "worker").rglob("*.py"):
@@ -174,7 +175,7 @@ def test_the_untrusted_side_imports_nothing_of_the_trusted_side():
 
 @pytest.mark.process
 def test_importing_the_package_loads_none_of_its_modules():
-    """The Python verbs are found when they are used: `import grader` is free, in workers too."""
+    """The Python verbs load when they are used, so that `import grader` costs nothing."""
     script = "import grader, sys; print([m for m in sys.modules if m.startswith('grader.')])"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
@@ -192,7 +193,7 @@ def test_importing_the_package_loads_none_of_its_modules():
     ids=["job", "zygote", "intake", "commands"],
 )
 def test_torch_is_not_loaded_before_it_is_needed(modules):
-    """Whoever starts the others first has two processes load torch side by side, or none."""
+    """Children start first: two processes then load torch at the same time, or none does."""
     script = f"import sys, {', '.join(modules)}; print('torch' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
@@ -231,7 +232,7 @@ print(json.dumps({"loaded": loaded, "imported": imported}))
 
 
 def in_a_worker(submission: Path, modules: list[str]) -> dict[str, list[str]]:
-    """What of the engine is loaded in a worker, and which of `modules` it can import."""
+    """Returns the engine's loaded modules in a worker, and which of `modules` it can import."""
     (submission / "adapters.py").write_text("def run_softmax(in_features, dim): ...\n")
     done = subprocess.run(
         [sys.executable, "-I", "-c", SCRIPT, str(ROOT), str(submission), *modules],
@@ -246,7 +247,7 @@ def in_a_worker(submission: Path, modules: list[str]) -> dict[str, list[str]]:
 
 @pytest.mark.process
 def test_a_worker_holds_few_modules_and_reaches_no_other(tmp_path):
-    """What is not loaded cannot be found by searching memory.
+    """A submission cannot search memory for a module that is not loaded.
 
     The grader is often installed in place, from the folder that also holds the references.
     """
@@ -257,6 +258,6 @@ def test_a_worker_holds_few_modules_and_reaches_no_other(tmp_path):
 
 @pytest.mark.process
 def test_a_submission_may_have_a_grader_of_its_own(tmp_path):
-    """A module that happens to be called like the engine is the submission's own business."""
+    """A submission's own module may have the engine's name."""
     (tmp_path / "grader.py").write_text("name = 'mine'\n")
     assert in_a_worker(tmp_path, ["grader"])["imported"] == ["grader"]

@@ -1,7 +1,7 @@
-"""No test asserts on a wall clock: that would fail on a busy machine.
+"""No test asserts on a wall clock: such a test would fail on a busy machine.
 
-Assert on an event, or on processor time (`time.process_time`, `resource.getrusage`). What takes how
-long on the wall is a figure, and `benchmarks/` prints it.
+Assert on an event, or on processor time (`time.process_time`, `resource.getrusage`). Wall times are
+figures, which `benchmarks/` prints.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.unit
 
 PLACES = ("tests/**/*.py", "examples/*/tests/**/*.py")
 CLOCKS = {"monotonic", "perf_counter", "time_ns", "monotonic_ns", "perf_counter_ns"}
-# Seconds that the grader or another part of the tests measured on the wall.
+# Seconds that the grader or another part of the tests measured with a wall clock.
 MEASURED = {"duration_s", "seconds"}
 ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def clocks_asserted(source: str) -> Iterator[int]:
-    """Yields the lines of the assertions that bound what a wall clock told."""
+    """Yields the lines of assertions that compare a wall clock's time."""
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef):
             told = _told(function)
@@ -33,7 +33,7 @@ def clocks_asserted(source: str) -> Iterator[int]:
 
 
 def _told(function: ast.FunctionDef) -> set[str]:
-    """Returns the variables of a function that hold what a clock told."""
+    """Returns the variables of a function that hold a wall clock's time."""
     told: set[str] = set()
     values = [
         (one.targets if isinstance(one, ast.Assign) else [one.target], one.value)
@@ -41,7 +41,7 @@ def _told(function: ast.FunctionDef) -> set[str]:
         if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)
     ]
     known = -1
-    while len(told) > known:  # each round finds what is made of the variables of the round before
+    while len(told) > known:  # each round follows assignments one step further
         known = len(told)
         for targets, value in values:
             if value is not None and _is_told(value, told):
@@ -50,7 +50,7 @@ def _told(function: ast.FunctionDef) -> set[str]:
 
 
 def _bounds_any(test: ast.expr, told: Container[str]) -> bool:
-    """Tells whether a measured time is compared; to be more than nothing, it needs no luck."""
+    """Returns whether a measured time is compared with anything but zero."""
     for one in ast.walk(test):
         if isinstance(one, ast.Compare) and any(isinstance(by, ORDERS) for by in one.ops):
             sides = [one.left, *one.comparators]
@@ -61,7 +61,7 @@ def _bounds_any(test: ast.expr, told: Container[str]) -> bool:
 
 
 def _is_told(value: ast.expr, told: Container[str]) -> bool:
-    """Tells whether what a clock told is in an expression."""
+    """Returns whether an expression contains a wall clock's time."""
     for one in ast.walk(value):
         match one:
             case ast.Name(id=name) if name in told or name in CLOCKS:
@@ -77,7 +77,7 @@ def _is_told(value: ast.expr, told: Container[str]) -> bool:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_test_asserts_on_a_wall_clock(place):
-    """Events and processor time are the same on a busy machine."""
+    """Events and processor time do not depend on other processes."""
     found = [
         f"{file.relative_to(ROOT)}:{line}"
         for file in sorted(ROOT.glob(place))
@@ -98,7 +98,7 @@ def test_no_test_asserts_on_a_wall_clock(place):
     ],
 )
 def test_a_wall_clock_is_found_in_an_assertion(body):
-    """Directly, through variables, or as it was measured elsewhere."""
+    """The time may stand there directly, come through variables, or be measured elsewhere."""
     assert [*clocks_asserted(f"def test():\n    {body}\n")] == [2]
 
 
@@ -114,5 +114,5 @@ def test_a_wall_clock_is_found_in_an_assertion(body):
     ],
 )
 def test_what_a_busy_machine_does_not_change_may_be_asserted(body):
-    """Processor time, deadlines that end a broken test, and that something was measured."""
+    """Processor time, deadlines that end a broken test, and a comparison with zero are fine."""
     assert not [*clocks_asserted(f"def test():\n    {body}\n")]

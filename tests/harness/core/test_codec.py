@@ -1,4 +1,4 @@
-"""Dataclasses cross as plain data, and come back as their annotations say, whatever was sent."""
+"""The codec: dataclasses cross as plain data and match their annotations, whatever was sent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """All that an annotation may say."""
+    """A dataclass with every kind of annotation."""
 
     parts: Annotated[tuple[Part, ...], AtMost(2)]
     last: Annotated[tuple[int, ...], AtMost(2, last=True)] = ()
@@ -53,19 +53,19 @@ REPORT = ImportReport(
 
 @pytest.mark.parametrize("value", [RAISED, REPORT, Whole((Part("a", 9),), maybe=Part("b"))])
 def test_what_crosses_comes_back_as_it_was(value: Any) -> None:
-    """Through JSON, as it does between processes."""
+    """The value passes through JSON, as it does between processes."""
     assert from_plain(type(value), json.loads(json.dumps(as_plain(value)))) == value
 
 
 def test_texts_and_lists_are_cut_at_their_bounds() -> None:
-    """Of some lists the end stays; what is cut may be anything."""
+    """Some lists keep their end. The part that is cut off may hold anything."""
     parts = [["abcdef", 1], ["b", 2], "nonsense"]
     whole = from_plain(Whole, [parts, ["nonsense", 2, 3], ["x", 1.0], True, None])
     assert whole == Whole((Part("abc", 1), Part("b", 2)), (2, 3), ("x", 1.0), True)
 
 
 def test_a_field_that_is_the_receivers_own_does_not_cross() -> None:
-    """A sender who sends it all the same is refused."""
+    """A sender that includes such a field is refused."""
     plain = as_plain(dataclasses.replace(RAISED, headline="passed", printed="passed"))
     assert from_plain(Raised, plain) == RAISED
     with pytest.raises(BadFrame, match="entries"):
@@ -80,13 +80,13 @@ def test_a_field_that_is_the_receivers_own_does_not_cross() -> None:
     ],
 )
 def test_anything_else_is_refused(entry: object) -> None:
-    """Numbers out of range, other types, and lists of other lengths."""
+    """Refused are numbers out of range, other types, and lists of other lengths."""
     with pytest.raises(BadFrame):
         from_plain(Part, entry)
 
 
 def test_however_an_entry_is_changed_it_is_refused_or_within_its_bounds() -> None:
-    """Ten thousand changes at one place each, by lot."""
+    """The test makes ten thousand random changes, each at one place."""
     drawn = random.Random(5)
     odd = [None, True, -1, 1 << 40, 10**300, 0.5, float("nan"), "x" * 10_000, [], [[]] * 5000, {}]
     read, taken = reader(ImportReport), 0

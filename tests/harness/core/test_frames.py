@@ -1,4 +1,4 @@
-"""What crosses the border between judge and worker arrives as it was, and a lie is refused."""
+"""Frames between judge and worker: a value arrives unchanged, and a forged frame is refused."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ pytestmark = pytest.mark.unit
 
 
 def received(frame: bytes) -> Received:
-    """A frame, as it comes out of a channel."""
+    """Returns a frame as it is read from a channel."""
     stream = io.BytesIO(frame)
     return receive(lambda size: bytearray(stream.read(size)))
 
 
 def sent(value: Value, trusted: bool = False) -> Value:
-    """What becomes of a value on its way."""
+    """Returns a value after its way through a frame."""
     return decode(received(encode({}, {"value": value})), trusted)[1]["value"]
 
 
 def forged(described: Any, payload: bytes = b"") -> Received:
-    """A frame with this description of its one value."""
+    """Returns a frame with this description of its one value."""
     text = json.dumps({"value": described}).encode()
     sizes = 2, len(text), len(payload)
     return received(struct.pack(">4sIIQ", b"GRDR", *sizes) + b"{}" + text + payload)
@@ -47,7 +47,7 @@ def forged(described: Any, payload: bytes = b"") -> Received:
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)], ids=str)
 def test_tensors_arrive_as_they_were(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
-    """Of every dtype that may cross, scalars and empty ones too."""
+    """Every dtype that may cross is tried, with scalars and empty tensors."""
     tensor = torch.randint(0, 2, shape).to(dtype)
     arrived = sent(tensor)
     assert isinstance(arrived, torch.Tensor)
@@ -56,7 +56,7 @@ def test_tensors_arrive_as_they_were(dtype: torch.dtype, shape: tuple[int, ...])
 
 
 def test_strides_survive_from_judge_to_worker() -> None:
-    """A test that hands over a transposed matrix tests with one."""
+    """A test that passes a transposed matrix really tests with one."""
     tensor = torch.arange(6.0).view(2, 3).mT
     arrived = sent(tensor, trusted=True)
     assert isinstance(arrived, torch.Tensor)
@@ -70,7 +70,7 @@ def test_strides_survive_from_judge_to_worker() -> None:
     ids=repr,
 )
 def test_plain_values_and_descriptions_arrive_as_they_were(value: Value) -> None:
-    """Numbers stay numbers of their kind; of what cannot cross its description does."""
+    """Numbers keep their type; a foreign object is replaced by its description."""
     arrived = sent(value)
     assert arrived == value
     assert type(arrived) is type(value)
@@ -96,7 +96,7 @@ NESTED = [
 
 @pytest.mark.parametrize("value", NESTED, ids=lambda value: repr(value)[:40])
 def test_nested_values_arrive_as_they_were(value: Value) -> None:
-    """Lists stay lists and tuples tuples, keys keep their type, and many numbers their order."""
+    """Lists stay lists and tuples tuples, keys keep their type, and numbers their order."""
     arrived = sent(value)
     assert arrived == value
     assert repr(arrived) == repr(value)
@@ -104,7 +104,7 @@ def test_nested_values_arrive_as_they_were(value: Value) -> None:
 
 @pytest.mark.parametrize("dtype", sorted(ARRAY_DTYPES))
 def test_arrays_arrive_as_they_were(dtype: str) -> None:
-    """Of numpy's numbers, also those that torch has no dtype for, in a dict with tensors."""
+    """All of numpy's dtypes cross, even those that torch does not have, in a dict with tensors."""
     array = numpy.arange(6).reshape(2, 3).astype(dtype)
     arrived = sent({"array": array, "tensor": torch.ones(2)})
     assert isinstance(arrived, dict)
@@ -114,7 +114,7 @@ def test_arrays_arrive_as_they_were(dtype: str) -> None:
 
 
 def test_what_is_too_deep_is_neither_sent_nor_read() -> None:
-    """A list that holds itself, and one that a stranger nested by hand."""
+    """One list contains itself, and another is a forgery with many levels."""
     endless: list[Value] = []
     endless.append(endless)
     with pytest.raises(BadFrame, match="parts or levels"):
@@ -127,7 +127,7 @@ def test_what_is_too_deep_is_neither_sent_nor_read() -> None:
 
 
 def test_tensors_share_no_memory() -> None:
-    """A submission that writes into one argument changes no other."""
+    """A submission that writes into one argument does not change another."""
     both = encode({}, {"one": torch.zeros(4), "other": torch.zeros(4)})
     values = decode(received(both))[1]
     one, other = values["one"], values["other"]
@@ -175,7 +175,7 @@ def test_tensors_share_no_memory() -> None:
     ],
 )
 def test_a_lie_is_refused(described: Any, payload: bytes, says: str) -> None:
-    """Before anything is made of it: no memory is taken that the bytes do not fill."""
+    """The refusal comes first: no memory is taken that the bytes do not fill."""
     with pytest.raises(BadFrame, match=says):
         decode(forged(described, payload))
 
@@ -184,14 +184,14 @@ def test_a_lie_is_refused(described: Any, payload: bytes, says: str) -> None:
     "sizes", [((256 << 10) + 1, 2, 0), (2, (4 << 20) + 1, 0), (2, 2, 66 << 20)]
 )
 def test_an_answer_that_is_larger_than_any_needs_to_be_is_not_read(sizes: tuple[int, ...]) -> None:
-    """No memory is taken for what is only announced."""
+    """An announced size alone takes no memory."""
     read = [bytearray(struct.pack(">4sIIQ", b"GRDR", *sizes))]
     with pytest.raises(BadFrame, match="larger than any answer"):
         receive(lambda _: read.pop(), ANSWER)
 
 
 def test_equal_digests_are_equal_frames() -> None:
-    """Header and payload are one stretch of bytes: where one ends belongs to the digest."""
+    """The digest also covers the border between header and payload."""
     one = Received(struct.pack(">4sIIQ", b"GRDR", 2, 0, 6), bytearray(8))
     other = Received(struct.pack(">4sIIQ", b"GRDR", 6, 0, 2), bytearray(8))
     assert one.digest != other.digest
@@ -199,7 +199,7 @@ def test_equal_digests_are_equal_frames() -> None:
 
 
 def test_a_long_text_crosses_to_a_worker_and_not_back() -> None:
-    """A course may have one read; an answer of so many characters is refused where it is made."""
+    """A course may pass a long text to a submission. The worker refuses so long an answer."""
     text = "a" * (MAX_TEXT + 1)
     assert sent(text, trusted=True) == text
     with pytest.raises(BadFrame, match="larger than allowed"):

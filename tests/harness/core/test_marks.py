@@ -1,4 +1,4 @@
-"""A test without a mark is refused, one with a false mark fails, and a kind is run alone."""
+"""Marks of tests: a missing or wrong mark is an error, and a kind can run alone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BROKEN = "import pytest\npytestmark = pytest.mark.process\nraise ValueError"
 
 @pytest.fixture
 def printed(warm, tmp_path: Path) -> Callable[..., str]:
-    """What pytest prints of some modules, with what holds tests to their marks."""
+    """A function that runs modules with the plugin for marks and returns pytest's output."""
 
     def run(*options: str, **modules: str) -> str:
         files = {f"{name}.py": text for name, text in modules.items()}
@@ -59,14 +59,14 @@ def printed(warm, tmp_path: Path) -> Callable[..., str]:
 
 
 def test_true_marks_pass_and_a_kind_is_run_alone(printed):
-    """Modules that have none of that kind are not even imported."""
+    """Modules without a test of that kind are not even imported."""
     assert "3 passed" in printed(test_marked=MARKED)
     said = printed("--kind", "unit", test_marked=MARKED, test_broken=BROKEN)
     assert "1 passed, 2 deselected" in said
 
 
 def test_a_false_mark_fails(printed):
-    """Either way: a unit that starts a process, and a test of processes without one."""
+    """A unit test may not start a process, and a process test must start one."""
     said = printed(test_false=FALSE)
     assert "2 failed" in said
     assert re.search(r"it is marked unit and starts a process: subprocess\.Popen", said)
@@ -75,11 +75,11 @@ def test_a_false_mark_fails(printed):
 
 @pytest.mark.parametrize("options", [(), ("--kind", "unit")], ids=["all", "units"])
 def test_a_test_without_a_mark_is_refused(printed, options):
-    """Whichever kinds are wanted."""
+    """The selected kind does not matter."""
     said = printed(*options, test_unmarked=UNMARKED, test_marked=MARKED)
     assert "mark the tests of test_unmarked.py: process, slow, unit" in said
 
 
 def test_a_sweep_whose_claim_no_quicker_test_makes_is_refused(printed):
-    """Nobody would see it fail in time."""
+    """Slow tests run too rarely to show a fault in time."""
     assert "test_slow.py has slow tests only" in printed(test_slow=SLOW_ALONE)

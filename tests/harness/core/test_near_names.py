@@ -1,4 +1,4 @@
-"""A misspelt name finds the one that was meant, and never an unlike one."""
+"""A misspelt name finds the intended one, and never an unlike one."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ EXERCISES = (
     ],
 )
 def test_the_name_that_takes_the_fewest_slips_is_meant(name, known, found):
-    """A beginning that all names share makes no two of them alike."""
+    """A common prefix of all names does not make two of them alike."""
     assert nearest(name, known) == found

@@ -1,4 +1,4 @@
-"""Cleaning up after strangers: it never raises, never recurses, never depends on what was left."""
+"""Cleaning up after submissions: it never raises and never recurses, whatever they left."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOBODY = 65534
 
 
 def in_closed_folders(folder: Path) -> None:
-    """As an ordinary user, makes folders that nobody may list, enter or write to."""
+    """Makes folders, as an ordinary user, that cannot be listed, entered or written to."""
     child = os.fork()
     if child == 0:
         try:
@@ -39,7 +39,7 @@ def in_closed_folders(folder: Path) -> None:
 
 
 def for_everybody(tmp_path: Path) -> Path:
-    """A folder that anybody may write into."""
+    """Returns a folder in which any user may write."""
     left = tmp_path / "left"
     left.mkdir()
     left.chmod(0o777)
@@ -50,7 +50,7 @@ def for_everybody(tmp_path: Path) -> Path:
 
 
 def nested(folder: Path, depth: int, name: str = "d") -> None:
-    """Folders inside one another, deeper than any path can be long; a file in each."""
+    """Makes nested folders, deeper than the longest path, with a file in each."""
     before = os.open(".", os.O_RDONLY)
     try:
         os.chdir(folder)
@@ -65,7 +65,7 @@ def nested(folder: Path, depth: int, name: str = "d") -> None:
 
 @pytest.mark.parametrize(("depth", "name"), [(1500, "d"), (100, "d" * 255)])
 def test_folders_inside_one_another_are_removed_however_deep(tmp_path, depth, name):
-    """Neither the stack, nor the length of a path, nor the number of open files bounds it."""
+    """Neither the stack, nor the length of a path, nor the limit on open files matters."""
     folder = tmp_path / "left"
     folder.mkdir()
     nested(folder, depth, name)
@@ -81,7 +81,7 @@ def test_folders_inside_one_another_are_removed_however_deep(tmp_path, depth, na
 
 
 def test_a_tree_that_is_wide_and_deep_is_removed(tmp_path):
-    """Folders that are moved up meet others of the same name."""
+    """Removal moves folders up, where they meet others of the same name."""
     folder = tmp_path / "left"
     for way in ("a/a/a/a", "a/a/b", "b/a/a", "b/b", "a/b/a/b"):
         (folder / way).mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def test_a_tree_that_is_wide_and_deep_is_removed(tmp_path):
 
 
 def test_what_links_point_at_stays(tmp_path):
-    """A stranger's link leads anywhere."""
+    """A submission's link may lead anywhere."""
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").touch()
@@ -119,7 +119,7 @@ def test_folders_that_are_closed_are_removed_by_their_owner(tmp_path):
 
 
 def test_what_cannot_be_removed_is_said_and_nothing_is_raised(tmp_path):
-    """Whoever cleans up goes on."""
+    """The process that cleans up continues."""
     assert remove(tmp_path / "not there")
     assert not remove(Path("/proc/self"))
     assert not remove(Path("nul\0"))
@@ -130,7 +130,7 @@ def test_what_cannot_be_removed_is_said_and_nothing_is_raised(tmp_path):
 
 
 def test_a_scratch_folder_that_is_too_deep_does_not_fit(tmp_path):
-    """Below the longest path nobody can count, and counting along long paths takes for ever."""
+    """Paths beyond the limit cannot be counted, and counting along long paths takes too long."""
     nested(tmp_path, 20)
     assert fits(tmp_path, Room(1 << 30, 1000))
     nested(tmp_path / "d" / "d", 120, "e")
@@ -138,7 +138,7 @@ def test_a_scratch_folder_that_is_too_deep_does_not_fit(tmp_path):
 
 
 def test_what_lies_at_the_end_of_paths_that_are_too_long_is_counted(tmp_path):
-    """It would be nobody's otherwise."""
+    """Such files would otherwise not count against the limit."""
     nested(tmp_path, 30, "d" * 255)
     assert fits(tmp_path, Room(1 << 30, 60))
     assert not fits(tmp_path, Room(1 << 30, 59))
@@ -146,7 +146,7 @@ def test_what_lies_at_the_end_of_paths_that_are_too_long_is_counted(tmp_path):
 
 @pytest.mark.process
 def test_what_lies_in_closed_folders_is_counted(tmp_path):
-    """Whoever can write into a folder that cannot be listed would have the disk for free."""
+    """Otherwise a submission could fill the disk from a folder that cannot be listed."""
     left = for_everybody(tmp_path)
     in_closed_folders(left)
     assert fits(left, Room(1 << 30, 12))
@@ -154,7 +154,7 @@ def test_what_lies_in_closed_folders_is_counted(tmp_path):
 
 
 def test_a_file_of_many_names_has_room_once_and_a_name_each_time(tmp_path):
-    """Names take room of the file system as well, whatever they stand for."""
+    """Every name also takes space in the file system, even for the same file."""
     (tmp_path / "first").write_bytes(bytes(1 << 20))
     for number in range(9):
         (tmp_path / str(number)).hardlink_to(tmp_path / "first")
@@ -182,7 +182,7 @@ print(told.value, room.files)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process has open")
 @pytest.mark.parametrize("user", [0, NOBODY])
 def test_who_looks_as_another_user_still_ends_with_its_parent(user):
-    """The kernel forgets that signal with each change of user: a judge would outlive its job."""
+    """A change of user drops the parent-death signal: the judge would outlive its job."""
     if os.geteuid() != 0:
         pytest.skip("only root looks as another user")
     done = subprocess.run(
@@ -195,5 +195,5 @@ def test_who_looks_as_another_user_still_ends_with_its_parent(user):
 
 
 def test_what_is_gone_while_it_is_counted_takes_no_room(tmp_path):
-    """Workers remove what they wrote, too."""
+    """Workers also remove their own files."""
     assert fits(tmp_path / "gone", Room(0, 0))

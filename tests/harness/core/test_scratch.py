@@ -1,4 +1,4 @@
-"""Scratch folders: what the grader made and left is removed, and nothing else ever is."""
+"""Scratch folders: the grader removes those that a grader made and left, and nothing else."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SAID_BY_NAME = ["grader-2026-fall", "grader-1-x", "grader-999999999-notes", "gra
 
 @contextmanager
 def another_grader(temporary: Path, holder: str = "itself") -> Iterator[tuple[Path, int]]:
-    """A process that keeps a scratch folder, and the process id of whoever holds it."""
+    """Yields a process's scratch folder, and the id of the process that holds it."""
     command = [sys.executable, "-c", HOLDS, temporary, holder]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -52,11 +52,11 @@ def _kill(pid: int, process: subprocess.Popen[str]) -> None:
         return
     process.wait()
     assert process.stdout is not None
-    assert process.stdout.read() == ""  # who held it is gone
+    assert process.stdout.read() == ""  # the holder is gone
 
 
 def test_folders_of_the_users_stay_whatever_they_are_called(tmp_path):
-    """Nothing is removed by its name: beside the grader's own folder, and within it."""
+    """No name leads to removal, neither beside the grader's own folder nor within it."""
     with new_scratch(tmp_path) as first:
         house = first.parent.parent
         for place in (tmp_path, house):
@@ -73,7 +73,7 @@ def test_folders_of_the_users_stay_whatever_they_are_called(tmp_path):
 
 
 def test_a_copy_of_a_scratch_folder_stays(tmp_path):
-    """The mark in it names another folder."""
+    """The mark in the copy names another folder."""
     with new_scratch(tmp_path) as kept:
         entry = kept.parent
         (kept / "grades.csv").touch()
@@ -84,7 +84,7 @@ def test_a_copy_of_a_scratch_folder_stays(tmp_path):
 
 
 def test_nothing_is_left_of_a_scratch_folder_that_is_removed(tmp_path):
-    """The grader's own folder goes with the last one."""
+    """The grader's own folder goes with the last scratch folder."""
     with new_scratch(tmp_path), new_scratch(tmp_path):
         assert len(list(tmp_path.iterdir())) == 1
     assert not list(tmp_path.iterdir())
@@ -92,7 +92,7 @@ def test_nothing_is_left_of_a_scratch_folder_that_is_removed(tmp_path):
 
 @pytest.mark.process
 def test_what_a_killed_grader_left_is_removed_by_the_next(tmp_path):
-    """The kernel lets go of its lock, however it ended."""
+    """The kernel releases its lock, however the grader ended."""
     with another_grader(tmp_path) as (left, pid):
         with new_scratch(tmp_path):
             assert (left / "deep").exists()
@@ -103,7 +103,7 @@ def test_what_a_killed_grader_left_is_removed_by_the_next(tmp_path):
 
 @pytest.mark.process
 def test_a_scratch_folder_is_kept_while_anybody_holds_it(tmp_path):
-    """Process numbers prove nothing: its maker is gone, and containers see other ones."""
+    """Process ids prove nothing: the maker may be gone, and containers have other ids."""
     with another_grader(tmp_path, "child") as (held, _), new_scratch(tmp_path):
         assert (held / "deep").exists()
     with new_scratch(tmp_path):
@@ -112,7 +112,7 @@ def test_a_scratch_folder_is_kept_while_anybody_holds_it(tmp_path):
 
 @pytest.mark.process
 def test_what_another_machine_holds_is_kept_for_a_week(tmp_path, monkeypatch):
-    """Its locks may be invisible here; nobody grades for a week."""
+    """Its locks may be invisible here, but no batch takes a week."""
     with another_grader(tmp_path) as (left, _):
         pass
     lock = left.with_name("lock")
@@ -126,7 +126,7 @@ def test_what_another_machine_holds_is_kept_for_a_week(tmp_path, monkeypatch):
 
 
 def test_another_users_folder_of_that_name_is_not_used(tmp_path):
-    """Nor is a link to somewhere, or a file: the grader makes one that nobody knows."""
+    """A link or a file of that name is not used either: the grader makes a folder of its own."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     house = tmp_path / f"grader-scratch-{os.geteuid()}"
@@ -138,7 +138,7 @@ def test_another_users_folder_of_that_name_is_not_used(tmp_path):
 
 
 def test_a_scratch_folder_is_made_where_folders_may_not_be_listed(tmp_path, monkeypatch):
-    """Others' folders are no business of a judge, nor is what it may not see."""
+    """A judge needs no access to other folders, even where it may not list them."""
 
     def refused(_path):
         raise PermissionError

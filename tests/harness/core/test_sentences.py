@@ -1,4 +1,4 @@
-"""The catalogue of all that users read: every sentence keeps the rules of docs/style.md."""
+"""The catalogue of all sentences for users: each follows the rules of docs/style.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def sentences() -> Sequence[Sentence]:
 
 
 def test_every_sentence_keeps_the_rules(sentences):
-    """Short, begun well, in the field's words; a new message is read by somebody or fails here."""
+    """A sentence is short, begins well and uses the field's words.
+
+    A new message is checked from its first day.
+    """
     wrong = [
         f"{one.path}:{one.line}: {fault}: {one.text}" for one in sentences for fault in one.faults()
     ]
@@ -39,7 +42,7 @@ def test_every_sentence_keeps_the_rules(sentences):
 
 
 def test_the_catalogue_holds_messages_and_pages(sentences):
-    """A rule that reads nothing holds nothing."""
+    """A catalogue without files would pass every check."""
     paths = {one.path for one in sentences}
     assert {
         "solutions/mistakes/rope.py",
@@ -76,12 +79,12 @@ def test_the_catalogue_holds_messages_and_pages(sentences):
     ],
 )
 def test_a_sentence_against_the_rules_is_named(text, fault):
-    """With what to say instead."""
+    """The fault says which word to use instead."""
     assert [*Sentence("a.py", 1, text).faults()] == [fault]
 
 
 def test_texts_are_split_into_sentences_with_gaps_for_what_is_filled_in(tmp_path):
-    """Docstrings are not among them: users do not read those."""
+    """Docstrings are left out, because users do not read them."""
     file = tmp_path / "words.py"
     file.write_text(
         '"""A docstring that nobody but an author reads."""\n'
@@ -94,7 +97,7 @@ def test_texts_are_split_into_sentences_with_gaps_for_what_is_filled_in(tmp_path
 
 
 def test_a_sentence_is_shown_as_a_text_has_it_filled_in():
-    """Its gaps are filled; the text that only holds the gaps is no example."""
+    """An example has its gaps filled; a text with the gaps themselves does not count."""
     sentence = Sentence("a.py", 1, "The axis {} is wrong, not {}.")
     texts = ["The axis {} is wrong, not {}.", "so: The axis -2 is wrong, not -1. Look"]
     assert example(sentence, texts) == "The axis -2 is wrong, not -1."
@@ -102,13 +105,13 @@ def test_a_sentence_is_shown_as_a_text_has_it_filled_in():
 
 
 def test_docs_style_has_every_word_that_is_ruled_out():
-    """The page and the list are one."""
+    """The page and the list of words agree."""
     page = (ROOT / "docs" / "style.md").read_text("utf-8")
     assert [said for said in RULED_OUT.values() if said.split()[0] not in page] == []
 
 
 def test_a_template_is_read_without_its_markup(tmp_path):
-    """Each element is a text of its own; what is filled in is a gap."""
+    """Each element is a text of its own, and each filled-in value is a gap."""
     file = tmp_path / "page.html.jinja"
     file.write_text(
         '{% if x %}<p class="a b c d">Fix the {{ name }} of <b>your</b> mask.</p>{% endif %}\n'
@@ -122,7 +125,7 @@ def test_a_template_is_read_without_its_markup(tmp_path):
 
 
 def test_a_page_is_read_without_its_code(tmp_path):
-    """Entries of lists and cells of tables are texts of their own; a heading is none."""
+    """List entries and table cells are texts of their own, and headings are left out."""
     file = tmp_path / "page.md"
     file.write_text(
         "# The title of this page\n\nRun `pytest` in this\nfolder first.\n\n"
@@ -137,14 +140,14 @@ def test_a_page_is_read_without_its_code(tmp_path):
 
 
 def test_a_table_of_toml_is_read_by_its_texts(tmp_path):
-    """Keys and short words are none."""
+    """Keys and short words are left out."""
     file = tmp_path / "slips.toml"
     file.write_text('subject = "the place of the rotation"\ncost = 1\nkind = "tensor"\n')
     assert [one.text for one in sentences_of_table(file, tmp_path)] == ["the place of the rotation"]
 
 
 def test_a_script_is_read_by_its_texts(tmp_path):
-    """Names of elements and single words are none."""
+    """Names of elements and single words are left out."""
     file = tmp_path / "page.js"
     file.write_text(
         'show("th", `Half took at most ${seconds} seconds`, "The values as a table");\n'

@@ -1,4 +1,4 @@
-"""What the grader writes as TOML is what it reads."""
+"""TOML that the grader writes is read back unchanged."""
 
 import datetime
 import tomllib
@@ -19,5 +19,5 @@ LISTS = [[], [1.5, 2.0], ["a", 'b"'], [[1, 2], []]]
     "value", [*TEXTS, *NUMBERS, MOMENT, MOMENT.replace(tzinfo=None), *LISTS], ids=repr
 )
 def test_a_value_is_read_back_as_it_was(value: Value) -> None:
-    """Characters that end a text, that no text may hold as they are, and whole lists."""
+    """The values have quotes, characters that a TOML text must escape, and whole lists."""
     assert tomllib.loads(f"key = {toml_value(value)}\n") == {"key": value}
