@@ -1,4 +1,4 @@
-"""The types at the boundary: every right call gets through, and what is wrong does not."""
+"""The types of the adapters: every right call passes, and a wrong call or result is refused."""
 
 import importlib.util
 from pathlib import Path
@@ -87,7 +87,7 @@ def checked_adapters() -> ModuleType:
 
 @pytest.mark.parametrize(("name", "arguments"), RIGHT_CALLS)
 def test_a_right_call_reaches_the_stub(checked_adapters, name, arguments):
-    """No annotation stands in the way of a right call; the stub says what is missing."""
+    """No annotation refuses a right call; the stub raises that it is not written yet."""
     with pytest.raises(NotImplementedError, match="is not written yet"):
         getattr(checked_adapters, name)(**arguments)
 
@@ -100,7 +100,7 @@ def test_a_wrong_call_stops_at_the_door(checked_adapters, name, arguments):
 
 
 def test_a_wrong_result_stops_at_the_door(checked_adapters, monkeypatch):
-    """What comes back is checked as well: two heads of three features are six wide."""
+    """Results are checked too: two heads of three features are six wide."""
     arguments = W_STACKED | {"in_features": x(4, 5, 6)}
     stacked = "multihead_attention_stacked"
     monkeypatch.setattr(checked_adapters.attention, stacked, lambda *_: x(4, 5, 6))

@@ -1,4 +1,4 @@
-"""What docs/ci.md and the workflows tell people to run, runs."""
+"""The commands in docs/ci.md and in the workflows run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORKFLOWS = sorted((ROOT / "examples" / "ci").glob("*.yml"))
 
 @pytest.fixture
 def at_home(tmp_path: Path) -> Path:
-    """A folder from which the page's commands find what they name, and in which they may write."""
+    """A folder in which the page's commands find their files and may write."""
     for name in (".venv", "examples", "adapters.py", "assignment", "solutions", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     for name in ("pyproject.toml", "constraints.txt"):
@@ -37,7 +37,7 @@ def at_home(tmp_path: Path) -> Path:
 @pytest.mark.process
 @pytest.mark.parametrize("command", rest_slow(COMMANDS, 3))
 def test_each_command_of_the_page_runs(grader, at_home, command):
-    """And ends as the page says: graded, or below the bar that it sets."""
+    """The exit code is the page's: 0 for a grade, 1 below the bar that the command sets."""
     words = shlex.split(command)[1:]
     few = ["--exercise", "run_softmax", "--exercise", "run_multihead_self_attention"]
     done = grader(*words, *few, cwd=at_home)
@@ -48,7 +48,7 @@ def test_each_command_of_the_page_runs(grader, at_home, command):
 
 @pytest.mark.process
 def test_the_autograder_can_be_tried_at_home(grader, at_home):
-    """The lines of the page, in the shell, with this environment's Python."""
+    """The page's lines run in the shell, with this environment's Python."""
     assert grader("gradescope-zip", "autograder.zip", cwd=at_home).returncode == 0
     script = TRIAL.replace("GRADER_PYTHON=$PWD/.venv/bin/python", f"GRADER_PYTHON={sys.executable}")
     done = subprocess.run(
@@ -60,7 +60,7 @@ def test_the_autograder_can_be_tried_at_home(grader, at_home):
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda file: file.name)
 def test_a_workflow_s_grading_command_is_one_that_there_is(workflow):
-    """Its options are parsed by the command itself."""
+    """The command itself parses the options."""
     (line,) = re.findall(r"run: grader (.*)$", workflow.read_text(), re.MULTILINE)
     verb, *arguments = line.replace("submission", ".").replace("course", ".").split()
     command = cli.get_command(click.Context(cli), verb)
@@ -69,7 +69,7 @@ def test_a_workflow_s_grading_command_is_one_that_there_is(workflow):
 
 
 def test_a_classroom_s_reporter_gets_the_result_of_the_grading_step():
-    """By the variable that it reads: the step's id in capitals, then _RESULTS."""
+    """The reporter reads the variable `ID_RESULTS`, where ID is the step's id in capitals."""
     text = (ROOT / "examples" / "ci" / "classroom.yml").read_text()
     (step,) = re.findall(r"- id: (\w+)", text)
     assert f"{step.upper()}_RESULTS: ${{{{ steps.{step}.outputs.result }}}}" in text
@@ -77,7 +77,7 @@ def test_a_classroom_s_reporter_gets_the_result_of_the_grading_step():
 
 
 def test_students_workflow_installs_the_handout_for_cpus_and_runs_pytest():
-    """GitHub's machines have no GPU; and no step has a right to change anything."""
+    """GitHub's machines have no GPU, and no step may change anything."""
     assert re.findall(r"- run: (.*)", WORKFLOW) == [
         "pip install uv",
         "uv pip install --system --torch-backend cpu -r requirements.txt",

@@ -1,4 +1,4 @@
-"""Before anything is graded, it is said what a class needs that is not installed."""
+"""A class's packages that are not installed are reported before any grading."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DECLARED = {
 
 
 def test_imports_are_followed_from_the_adapters(tmp_path):
-    """What no adapter comes to import, or does without, is no need of a class."""
+    """Code that no adapter imports does not count, nor does an optional import."""
     write_files(tmp_path / "class" / "one", FILES | DECLARED)
     needs = survey(discover([tmp_path / "class"], "tests/adapters.py").entries, "tests/adapters.py")
     assert {*needs.imported} == {"torch", "sklearn", "yaml", "regex", "einx"}
@@ -69,7 +69,7 @@ def test_imports_are_followed_from_the_adapters(tmp_path):
 @pytest.mark.parametrize("file", ["pyproject.toml", "uv.lock", "requirements.txt", "adapters.py"])
 @pytest.mark.parametrize("text", ["[" * 100_000, "\0", "a." * 100_000 + "b = 1\n", "x = [1]\n" * 9])
 def test_what_cannot_be_read_declares_nothing(tmp_path, file, text):
-    """Strangers wrote these files; a class is surveyed all the same."""
+    """An untrusted file may be malformed; the rest of the class is surveyed all the same."""
     write_files(tmp_path / "class" / "odd", {"adapters.py": RIGHT} | {file: text})
     write_files(tmp_path / "class" / "right", {"adapters.py": f"import regex\n{RIGHT}"})
     assert survey(discover([tmp_path / "class"], "adapters.py").entries, "adapters.py") == (
@@ -79,7 +79,7 @@ def test_what_cannot_be_read_declares_nothing(tmp_path, file, text):
 
 @pytest.mark.unit
 def test_one_command_installs_what_is_known():
-    """A name in a stranger's file is no reason to install whatever is called so."""
+    """A name in an untrusted file is no reason to install the package of that name."""
     imported = {"sklearn": 3, "cv2": 1, "tqdm": 2, "json_tools": 1, "torch": 3, "adapters": 1}
     needs = ClassNeeds(imported, {"scikit-learn": 1, "opencv-python": 0})
     said = list(needs_in_words(needs_of(needs, ["adapters"], lambda name: name == "torch")))
@@ -96,7 +96,7 @@ def test_one_command_installs_what_is_known():
 
 
 def test_doctor_looks_at_a_class(tmp_path):
-    """All that ten repositories import, and what to do about it."""
+    """The command lists the imports of ten repositories and the remedy."""
     for name in REPOSITORIES:
         build(name, tmp_path / "class")
     looked = CliRunner().invoke(
@@ -110,7 +110,7 @@ def test_doctor_looks_at_a_class(tmp_path):
 
 
 def test_a_batch_says_it_before_it_grades(tmp_path, tiny):
-    """Who reads it can still stop, install, and begin again."""
+    """The instructor can still stop, install the packages, and begin again."""
     write_files(tmp_path / "class" / "one", {"adapters.py": f"import einx\n{RIGHT}"})
     command = ["batch", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--jobs", "1"]
     graded = CliRunner().invoke(cli, [*command, "--assignment", str(tiny)])

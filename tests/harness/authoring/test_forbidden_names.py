@@ -1,4 +1,4 @@
-"""A forbidden name that nothing has is told to the author: it would never be noticed."""
+"""A forbidden name that does not exist is reported to the author: it would have no effect."""
 
 import pytest
 
@@ -17,13 +17,13 @@ from tests.harness.conftest import TINY, write_files
     ],
 )
 def test_a_misspelt_name_is_told_with_a_near_one(name, near):
-    """Of an operation as well as of a function or a class."""
+    """The name may be an operation, a function or a class."""
     assert list(unknown_names([name])) == [(name, near)]
 
 
 @pytest.mark.unit
 def test_a_name_that_exists_is_not_told():
-    """Nor one of a package that is not installed here: it may be elsewhere."""
+    """A name from a package that is not installed here may exist elsewhere."""
     names = (
         *("aten::softmax", "aten::cumsum", "torch.nn.Linear", "builtins.str.join"),
         *("torch.nn.attention.flex_attention.flex_attention", "not_installed_anywhere.name"),
@@ -33,7 +33,7 @@ def test_a_name_that_exists_is_not_told():
 
 @pytest.mark.process
 def test_verify_tells_a_misspelt_name(grader, tmp_path):
-    """And fails by it."""
+    """The exit code is then 1."""
     project = TINY["pyproject.toml"]
     forbidden = '[tool.grader.forbidden]\n        "aten::softmx" = 50\n        '
     files = TINY | {"pyproject.toml": project.replace("[tool.pytest", f"{forbidden}[tool.pytest")}

@@ -1,4 +1,4 @@
-"""The autograder's zip, in a copy of Gradescope's folders, with a virtual environment at hand."""
+"""The autograder's zip in a copy of Gradescope's folders, with this virtual environment."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class Container:
         )
 
     def results(self) -> dict[str, Any]:
-        """What Gradescope finds."""
+        """Returns the results that Gradescope finds."""
         found: dict[str, Any] = json.loads((self.root / "results" / "results.json").read_text())
         return found
 
     def graded(self, environment: Mapping[str, str] = {}) -> dict[str, Any]:
-        """The results of a run to the end; its exit code is 0 whatever happens."""
+        """Returns the results of a complete run, whose exit code is always 0."""
         assert self.start(environment).wait(PATIENCE) == 0
         return self.results()
 
@@ -87,7 +87,7 @@ def container(packed, tmp_path) -> Container:
 
 
 def test_the_zip_has_its_files_at_the_root_and_scripts_that_run(packed):
-    """Not in a folder, which Gradescope would not find."""
+    """Gradescope would not find the files in a folder of the zip."""
     with zipfile.ZipFile(packed) as archive:
         modes = {info.filename: info.external_attr >> 16 for info in archive.infolist()}
         assert archive.read("run_autograder").startswith(b"#!")
@@ -110,7 +110,7 @@ def test_scripts_are_valid_for_the_shell(packed, tmp_path):
 
 
 def test_the_same_assignment_makes_the_same_bytes(grader, tiny, packed, tmp_path):
-    """Whoever compares two zips sees whether something changed."""
+    """A comparison of two zips shows whether the assignment changed."""
     copy = tmp_path / "tiny"
     shutil.copytree(tiny, copy, copy_function=shutil.copy)  # other times, same content
     again = tmp_path / "again.zip"
@@ -119,7 +119,7 @@ def test_the_same_assignment_makes_the_same_bytes(grader, tiny, packed, tmp_path
 
 
 def test_pip_is_asked_for_torch_without_cuda(grader, tmp_path):
-    """In the version that the assignment pins; the index is the instructor's to name."""
+    """The assignment pins the version of torch, and the instructor may name the index."""
     file = tmp_path / "autograder.zip"
     index = "file:///somewhere/with/cpu/wheels"
     done = grader("gradescope-zip", file, "--torch-index", index)
@@ -136,14 +136,17 @@ def test_pip_is_asked_for_torch_without_cuda(grader, tmp_path):
 
 
 def test_an_index_that_is_no_address_is_refused(grader, tmp_path):
-    """A second line in requirements.txt would be another requirement."""
+    """A second line in requirements.txt would be a second requirement."""
     done = grader("gradescope-zip", tmp_path / "a.zip", "--torch-index", "x\n--pre")
     assert done.returncode == 2
     assert not (tmp_path / "a.zip").exists()
 
 
 def test_what_an_instructor_chooses_is_what_runs(grader, tiny, tmp_path):
-    """Hidden tests after the due date, a leaderboard, one exercise, a fixed seed."""
+    """The instructor chooses hidden tests after the due date, a leaderboard and one exercise.
+
+    The seed is fixed too.
+    """
     file = tmp_path / "autograder.zip"
     options = ["--hidden-tests", "after_due_date", "--leaderboard", "--seed", 5]
     options += ["--exercise", "run_double", "--adapters", "src/my adapters.py"]
@@ -157,7 +160,7 @@ def test_what_an_instructor_chooses_is_what_runs(grader, tiny, tmp_path):
 
 
 def test_a_right_submission_gets_the_points_of_the_gradescope_assignment(container):
-    """And nobody but root can look into the tests, the solutions and the students' names."""
+    """Only root can read the tests, the solutions and the students' names."""
     write_files(container.root / "submission", {"adapters.py": RIGHT})
     found = container.graded()
     assert found["score"] == 50.0
@@ -167,7 +170,7 @@ def test_a_right_submission_gets_the_points_of_the_gradescope_assignment(contain
 
 
 def test_a_submission_cannot_read_the_tests_and_solutions(container):
-    """What it finds would be in the message of what it raises."""
+    """The submission would put the file's text into the message of an exception."""
     if sys.platform != "linux":
         pytest.skip("files are confined on Linux")
     spy = f"""
@@ -179,7 +182,7 @@ def test_a_submission_cannot_read_the_tests_and_solutions(container):
     write_files(container.root / "submission", {"adapters.py": spy})
     found = container.graded()
     assert found["score"] == 0.0
-    # In a file tree of its own there is no such file.
+    # The worker may have a file tree of its own, in which the file does not exist.
     said = found["tests"][0]["output"]
     assert "PermissionError" in said or "FileNotFoundError" in said
     assert "return 2 * x" not in json.dumps(found)
@@ -187,7 +190,7 @@ def test_a_submission_cannot_read_the_tests_and_solutions(container):
 
 @pytest.mark.slow
 def test_no_submission_at_all_is_said(container):
-    """The folder is there and empty: students upload odd things."""
+    """The folder is there but empty, as students may upload anything."""
     found = container.graded()
     assert found["score"] == 0.0
     assert found["output"].startswith("Nothing could be graded: it is empty")
@@ -195,7 +198,7 @@ def test_no_submission_at_all_is_said(container):
 
 @pytest.mark.slow
 def test_an_unreadable_submission_is_told_why(container):
-    """In one sentence, with the line."""
+    """One sentence gives the reason and the line."""
     write_files(container.root / "submission", {"adapters.py": "def run_double(x:\n"})
     found = container.graded()
     assert "SyntaxError" in found["output"]
@@ -203,7 +206,7 @@ def test_an_unreadable_submission_is_told_why(container):
 
 
 def test_a_grader_that_does_not_start_is_no_zero_without_words(container):
-    """The results that were there before it stay."""
+    """The earlier results stay in place."""
     write_files(container.root / "submission", {"adapters.py": RIGHT})
     found = container.graded({"GRADER_PYTHON": "/nowhere/python"})
     assert "NOT GRADED" in found["output"]
@@ -212,17 +215,17 @@ def test_a_grader_that_does_not_start_is_no_zero_without_words(container):
 
 @pytest.mark.slow
 def test_an_endless_loop_costs_its_own_exercise(container):
-    """The others keep their points."""
+    """The other exercises keep their points."""
     endless = RIGHT + "\ndef run_count(x):\n    while True: pass\n"
     write_files(container.root / "submission", {"adapters.py": endless})
     found = container.graded()
     assert [test["score"] for test in found["tests"]] == [40.0, 0.0]
-    running = r"after (2|6) s still running adapters\.py:"  # 6 where the machine is busy
+    running = r"after (2|6) s still running adapters\.py:"  # 6 on a busy machine
     assert re.search(running, found["tests"][1]["output"])
 
 
 def test_killed_half_way_it_leaves_what_was_reached(container):
-    """As when a container is stopped from outside."""
+    """Gradescope may stop a container at any time."""
     endless = RIGHT + "\ndef run_count(x):\n    while True: pass\n"
     write_files(container.root / "submission", {"adapters.py": endless})
     process = container.start()
@@ -242,7 +245,7 @@ def test_killed_half_way_it_leaves_what_was_reached(container):
 
 
 def reached_in(container: Container) -> list[dict[str, Any]]:
-    """The tests in the results so far; none before there are any."""
+    """Returns the tests in the results so far, or none."""
     with contextlib.suppress(FileNotFoundError):
         return list(container.results()["tests"])
     return []
@@ -265,9 +268,9 @@ def run_parameter_count(d_in, d_out, qkv_bias, out_bias):
     ids=["right", "greedy"],
 )
 def test_all_processes_fit_into_the_smallest_container(grader, tmp_path, greedy):
-    """The attention assignment, with a submission that is right, and one that takes what it can.
+    """A right submission and one that takes all memory run in the attention assignment.
 
-    Measured as what the processes hold together: shared memory is counted once.
+    The measure is the memory of all processes together, in which shared memory counts once.
     """
     if not Path("/proc/self/smaps_rollup").exists():
         pytest.skip("this system does not tell how much memory processes share")
@@ -289,7 +292,7 @@ def test_all_processes_fit_into_the_smallest_container(grader, tmp_path, greedy)
 
 
 def megabytes_until_it_ends(process: subprocess.Popen[bytes]) -> Iterator[float]:
-    """What a process and its descendants hold, again and again."""
+    """Yields the memory of a process and its descendants again and again, in megabytes."""
     while process.poll() is None:
         yield sum(proportional_kilobytes(pid) for pid in descendants(process.pid)) / 1024
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -297,7 +300,7 @@ def megabytes_until_it_ends(process: subprocess.Popen[bytes]) -> Iterator[float]
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes below one."""
+    """Returns the descendants of a process."""
     found, waiting = [], [pid]
     while waiting:
         parent = waiting.pop()
@@ -310,7 +313,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def proportional_kilobytes(pid: int) -> int:
-    """A process's memory, of what it shares its part."""
+    """Returns a process's memory with its proportional part of shared memory."""
     with contextlib.suppress(OSError):
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
         return int(re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)[1])

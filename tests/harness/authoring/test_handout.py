@@ -1,4 +1,4 @@
-"""What students get, and what they see in it."""
+"""The handout: its files, and the output that students see."""
 
 import json
 import re
@@ -30,13 +30,13 @@ def handout(attention_handout, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def mine(handout, tmp_path) -> Path:
-    """A student's own copy of it."""
+    """A student's own copy of the handout."""
     return Path(shutil.copytree(handout, tmp_path / "mine"))
 
 
 @pytest.fixture(scope="module")
 def pytest_in(home_pytest) -> Callable[..., str]:
-    """All that `pytest` prints in a folder."""
+    """A function that runs `pytest` in a folder and returns its output."""
 
     def run(folder: Path, *arguments: str) -> str:
         done = home_pytest(folder, *arguments)
@@ -46,7 +46,7 @@ def pytest_in(home_pytest) -> Callable[..., str]:
 
 
 def names_of_hidden_tests() -> set[str]:
-    """The functions in tests/hidden that no public test is called like."""
+    """Returns the functions in tests/hidden whose names no public test has."""
     found = {
         part: set(re.findall(r"def (test_\w+)", "".join(f.read_text() for f in files)))
         for part in ("public", "hidden")
@@ -56,7 +56,7 @@ def names_of_hidden_tests() -> set[str]:
 
 
 def texts_in(handout: Path) -> Iterator[tuple[str, str]]:
-    """Every file of the handout, and those inside its wheel."""
+    """Yields the name and text of every file in the handout and in its wheel."""
     for file in handout.rglob("*"):
         if file.suffix == ".whl":
             with ZipFile(file) as wheel:
@@ -67,7 +67,7 @@ def texts_in(handout: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_the_handout_holds_no_solution_and_no_hidden_test(handout):
-    """Not even a name of one."""
+    """The handout does not even have a hidden test's name."""
     (wheel,) = handout.glob("*.whl")
     assert {path.name for path in handout.iterdir()} == {
         ".github", ".gitignore", "README.md", "adapters.py", "assignment", "conftest.py",
@@ -91,7 +91,7 @@ def test_the_handout_holds_no_solution_and_no_hidden_test(handout):
 
 
 def test_an_untouched_handout_is_not_implemented_yet_without_a_traceback(mine, pytest_in):
-    """One quiet line per exercise, and the command works at once."""
+    """The command works at once and prints one quiet line per exercise."""
     printed = pytest_in(mine)
     assert printed.count("not implemented yet") == 15
     assert printed.index("run_softmax ") < printed.index("run_rope "), "easy ones first"
@@ -100,7 +100,7 @@ def test_an_untouched_handout_is_not_implemented_yet_without_a_traceback(mine, p
 
 
 def test_right_code_passes_on_the_frozen_fixture_tensors(mine, pytest_in):
-    """The expected values were made from the references, which are not there."""
+    """The expected values come from the references, which are not in the handout."""
     shutil.copytree(ROOT / "solutions", mine / "assignment" / "model_answers")
     for part in ("warmup", "attention", "positions"):
         stubs = mine / "assignment" / f"{part}.py"
@@ -113,7 +113,7 @@ def test_right_code_passes_on_the_frozen_fixture_tensors(mine, pytest_in):
 
 
 def test_a_failure_reads_as_a_short_paragraph(mine, pytest_in):
-    """What the test is about and what was wrong; no page of traceback."""
+    """The paragraph says what the test is about and what was wrong, without a traceback."""
     stub = mine / "assignment" / "warmup.py"
     text = stub.read_text()
     stub.write_text(
@@ -127,7 +127,7 @@ def test_a_failure_reads_as_a_short_paragraph(mine, pytest_in):
 
 
 def test_an_import_that_fails_says_what_and_where(mine, pytest_in):
-    """A syntax error is one sentence, for every test the same."""
+    """A syntax error is one sentence, the same for every test."""
     (mine / "assignment" / "warmup.py").write_text("def softmax(:\n")
     printed = pytest_in(mine, "-k", "softmax")
     assert "SyntaxError" in printed
@@ -137,7 +137,7 @@ def test_an_import_that_fails_says_what_and_where(mine, pytest_in):
 
 @pytest.mark.slow
 def test_home_and_class_give_the_same_verdicts(mine, grader, pytest_in):
-    """A pass at home is a pass in class, test by test, for code that is right only in part."""
+    """Code that is only partly right passes the same tests at home and in class."""
     shutil.copytree(ROOT / "examples" / "class" / "hugo-martin", mine, dirs_exist_ok=True)
     printed = pytest_in(mine, "-rA", "-q")
     line = re.compile(r"^(PASSED|FAILED) (tests/public/\S+\.py::.+?)(?: - .*)?$", re.MULTILINE)
@@ -152,14 +152,14 @@ def test_home_and_class_give_the_same_verdicts(mine, grader, pytest_in):
 
 
 def test_the_committed_fixtures_are_those_that_the_references_make(handout):
-    """`grader freeze` was run after the last change of a public test, reference or mistake."""
+    """An author runs `grader freeze` after each change of a public test, reference or mistake."""
     committed = ROOT / "tests" / "public" / "fixtures"
     assert differences(handout / "tests" / "public" / "fixtures", committed) == []
 
 
 @pytest.mark.unit
 def test_only_files_that_were_frozen_are_replaced(tmp_path):
-    """An author's own tensors beside them stay, and so does what is no file of tensors."""
+    """An author's own tensors stay, and so does a file that holds no tensors."""
     freeze(tmp_path / "test_old.safetensors", FrozenModule({}))
     save_file({"weights": torch.ones(2)}, tmp_path / "weights.safetensors")
     save_file({"x": torch.ones(2)}, tmp_path / "own.safetensors", metadata={"module": "[1]"})
@@ -170,7 +170,7 @@ def test_only_files_that_were_frozen_are_replaced(tmp_path):
 
 
 def test_a_handout_never_overwrites_what_is_there(grader, tmp_path):
-    """A folder with something in it is refused."""
+    """The command refuses a folder that is not empty."""
     (tmp_path / "mine.txt").write_text("precious")
     done = grader("handout", tmp_path)
     assert done.returncode == 2
@@ -179,7 +179,7 @@ def test_a_handout_never_overwrites_what_is_there(grader, tmp_path):
 
 
 def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
-    """Once for an exercise, below the table of the tests that they ran."""
+    """The note appears once per exercise, below the table of tests."""
     by_torch = "torch.nn.functional.scaled_dot_product_attention"
     call = f"    return {by_torch}(Q, K, V, attn_mask=mask)"
     written = f"\n\ndef scaled_dot_product_attention(Q, K, V, mask=None):\n{call}\n"
@@ -195,12 +195,12 @@ def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
 
 
 def test_a_handout_is_no_more_than_a_student_can_overlook(handout):
-    """The engine, which they do not read, is one of its files."""
+    """The whole engine, which students do not read, is a single file."""
     assert len([path for path in handout.rglob("*") if path.is_file()]) <= 60
 
 
 def test_every_folder_can_be_read_by_whom_the_umask_lets(handout):
-    """What was made in a folder that is nobody else's is handed out like the rest."""
+    """Folders that come from a private folder get the same mode as the rest."""
     folders = {path.relative_to(handout): path for path in handout.rglob("*") if path.is_dir()}
     assert {oct(path.stat().st_mode & 0o777) for path in folders.values()} == {
         oct(handout.stat().st_mode & 0o777)
@@ -208,7 +208,7 @@ def test_every_folder_can_be_read_by_whom_the_umask_lets(handout):
 
 
 def test_whoever_has_written_nothing_reads_where_to_begin(mine, pytest_in):
-    """The first run ends with the first exercise: its file, its line, its tests."""
+    """The first run ends with the first exercise: its file, its line and its tests."""
     stub = (mine / "assignment" / "warmup.py").read_text().splitlines()
     line = next(number for number, text in enumerate(stub, 1) if "NotImplementedError" in text)
     *_, place, command, _ = pytest_in(mine).splitlines()
@@ -219,7 +219,7 @@ def test_whoever_has_written_nothing_reads_where_to_begin(mine, pytest_in):
 
 
 def test_whoever_has_it_right_so_far_reads_what_is_next(mine, pytest_in):
-    """Also where several processes run the tests; and nobody is sent on who has a failure."""
+    """It also works with several test processes. A student with a failure gets no next exercise."""
     warmup = mine / "assignment" / "warmup.py"
     begun = warmup.read_text()
     right = begun.replace(
@@ -245,7 +245,7 @@ def test_whoever_has_it_right_so_far_reads_what_is_next(mine, pytest_in):
     ],
 )
 def test_the_readme_says_how_to_hand_in_where_the_course_wants_it(platform, button):
-    """On that platform alone, and which files."""
+    """The text names the files, and no other platform."""
     text = section(Platform(platform))
     assert "`adapters.py` and the folder `assignment/`" in text
     assert button in text
@@ -254,7 +254,7 @@ def test_the_readme_says_how_to_hand_in_where_the_course_wants_it(platform, butt
 
 
 def test_a_platform_that_is_not_known_is_refused_with_those_that_are(grader, tmp_path):
-    """Before anything is written."""
+    """The refusal comes before any writing."""
     done = grader("handout", tmp_path / "new", "--platform", "blackboard")
     assert done.returncode == 2
     assert "'canvas', 'github', 'gradescope', 'moodle'" in done.stderr

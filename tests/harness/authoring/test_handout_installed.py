@@ -1,4 +1,4 @@
-"""What of the engine students get, and that it installs and suffices."""
+"""The wheel with a part of the engine: it installs, and the handout needs no more."""
 
 import re
 import shutil
@@ -22,7 +22,7 @@ from tests.harness.core.test_borders import imports_of
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
-# What a student's machine has no use for.
+# A student's machine has no use for these modules.
 TEACHERS = (
     *("grader.cli", "grader.authoring", "grader.grading", "grader.reports", "grader.sandbox"),
     *("grader.explain.explainer", "grader.intake", "grader.results"),
@@ -41,7 +41,7 @@ def handout(attention_handout, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(handout) -> Path:
-    """The part of the engine in it."""
+    """The wheel in the handout, which has a part of the engine."""
     (file,) = handout.glob("*.whl")
     return file
 
@@ -56,15 +56,15 @@ def modules(wheel) -> set[str]:
 
 
 def file_of(module: str) -> Path | None:
-    """The file of a module of the engine, if it is one."""
+    """Returns the file of a module of the engine, or None."""
     place = ROOT.joinpath(*module.split("."))
     return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file()), None)
 
 
 def test_the_wheel_holds_what_the_tests_lead_to_and_nothing_else(modules):
-    """The imports are followed here a second time, by other code."""
+    """Other code follows the imports a second time here."""
     found: set[str] = set()
-    # The plugin imports that of students' machines by its name, since a judge has none.
+    # The plugin imports the students' plugin by name only, since a judge does not have it.
     waiting = ["grader.testing.plugin", "grader.home.plugin"]
     while waiting:
         module = waiting.pop()
@@ -76,13 +76,13 @@ def test_the_wheel_holds_what_the_tests_lead_to_and_nothing_else(modules):
 
 
 def test_the_wheel_holds_nothing_for_teachers(modules):
-    """Neither the judge nor what comes before and after it."""
+    """The judge is missing, with all modules before and after it."""
     assert not [module for module in modules if module.startswith(TEACHERS)]
 
 
 @pytest.mark.unit
 def test_imports_are_found_wherever_they_stand(tmp_path):
-    """In functions, in strings that name a module; not those for type checkers."""
+    """Imports in functions and module names in strings count; those for type checkers do not."""
     files = {
         "pack/__init__.py": "",
         "pack/first.py": """
@@ -108,7 +108,7 @@ def test_imports_are_found_wherever_they_stand(tmp_path):
 
 
 def test_another_engine_has_another_version_and_the_same_one_the_same_bytes(wheel, tmp_path):
-    """Else pip would keep the old one of whoever gets a new handout."""
+    """Otherwise pip would keep the old engine when a student gets a new handout."""
     tests = [*(ROOT / "tests" / "public").glob("*.py"), ROOT / "tests" / "conftest.py"]
     assert write_wheel(tests, tmp_path) == wheel.name
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
@@ -117,7 +117,7 @@ def test_another_engine_has_another_version_and_the_same_one_the_same_bytes(whee
 
 
 def test_what_the_wheel_asks_for_is_what_it_and_students_import(wheel, modules):
-    """With the bounds of the project itself, and nothing that only teachers need."""
+    """The bounds are those of the project itself, and packages for teachers only are left out."""
     with ZipFile(wheel) as opened:
         (name,) = [one for one in opened.namelist() if one.endswith("METADATA")]
         metadata = Parser().parsestr(opened.read(name).decode())
@@ -139,7 +139,7 @@ def test_what_the_wheel_asks_for_is_what_it_and_students_import(wheel, modules):
 
 
 def test_conda_installs_the_same(handout, wheel):
-    """From its own channel all but the engine, so that pip has nothing else to fetch."""
+    """Everything but the engine comes from conda's own channel: pip fetches nothing else."""
     environment = yaml.safe_load((handout / "environment.yml").read_text(encoding="utf-8"))
     python, *packages, _, pip = environment["dependencies"]
     assert environment["name"] == "attention"
@@ -150,10 +150,10 @@ def test_conda_installs_the_same(handout, wheel):
 
 @pytest.fixture(scope="module")
 def student(handout, tmp_path_factory) -> Student:
-    """A student's Python, in an unpacked handout, installed by the line of its README for pip.
+    """A student's Python in an unpacked handout, installed by the pip line of its README.
 
-    What the engine needs is taken from this environment, whose own engine is out of reach: lines
-    that a .pth file of another folder holds are not followed.
+    The engine's packages come from this environment, but the engine itself does not. Lines in a
+    .pth file of another folder are not followed.
     """
     folder = Path(shutil.copytree(handout, tmp_path_factory.mktemp("student") / "attention"))
     block = re.search(r"\*\*pip\*\*\n\n((?:    .*\n)+)", (folder / "README.md").read_text())
@@ -180,7 +180,7 @@ def student(handout, tmp_path_factory) -> Student:
 
 
 def test_one_command_installs_the_handout_and_pytest_runs(student):
-    """Without the engine that this project itself runs on."""
+    """The project's own engine is not used."""
     printed = student("-m", "pytest").stdout
     assert printed.count("not implemented yet") == 15
     assert "Start with run_softmax" in printed
@@ -188,7 +188,7 @@ def test_one_command_installs_the_handout_and_pytest_runs(student):
 
 
 def test_what_was_installed_explains_and_mends(student):
-    """What is loaded only for a failure is in the wheel as well."""
+    """The wheel also has the modules that load only after a failure."""
     folder = Path(student("-c", "import os; print(os.getcwd())").stdout.strip())
     shutil.copytree(ROOT / "examples" / "class" / "mei-tanaka", folder, dirs_exist_ok=True)
     done = student("-m", "pytest", "--locate", "-k", "attention_dropout")

@@ -21,7 +21,7 @@ RIGHT = ("ada-berg",)
 ALSO_RIGHT = ("bo-castro", "chidi-dahl", "dara-evans")
 OTHERS = ("fay-gupta", "gil-haas")
 
-# The functions of the stubs, and the references that do what is asked of them.
+# The functions of the stubs, and the references that fulfil them.
 FILLED_IN = {
     "layers": ("linear", "embedding", "silu", "swiglu", "rmsnorm", "softmax"),
     "attention": (
@@ -38,7 +38,7 @@ FILLED_IN = {
     "checkpoint": ("save_checkpoint", "load_checkpoint"),
     "tokenizer_training": ("train_bpe",),
 }
-# Saves nothing, and loads what was left in the process that was to save it.
+# Saves nothing, and loads values that it kept in its own process.
 KEPT = """
 KEPT = {}
 
@@ -62,7 +62,7 @@ CLASSES = {"optimizer": "AdamW", "tokenizer": "Tokenizer"}
 
 @pytest.fixture(scope="module")
 def results(grader, tmp_path_factory) -> Path:
-    """The results of some of the class, and of one who keeps all in memory."""
+    """The results of part of the class, and of a submission that keeps everything in memory."""
     folder = tmp_path_factory.mktemp("class")
     for name in (*RIGHT, *OTHERS):
         shutil.copytree(ASSIGNMENT / "class" / name, folder / name)
@@ -81,7 +81,7 @@ def results(grader, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def handout(grader, tmp_path_factory) -> Path:
-    """What students get."""
+    """The handout for students."""
     folder = tmp_path_factory.mktemp("handout") / "language-model"
     done = grader("handout", folder, cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stderr
@@ -89,7 +89,7 @@ def handout(grader, tmp_path_factory) -> Path:
 
 
 def test_right_repositories_get_full_marks(results):
-    """As they are: a package under its own name, and adapters in `tests/adapters.py`."""
+    """They run unchanged: a package under its own name, and adapters in `tests/adapters.py`."""
     grades = {grade.submission: grade for grade in Store.read(results).grades()}
     for name in RIGHT:
         assert_all_right(grades[name])
@@ -99,7 +99,7 @@ def test_right_repositories_get_full_marks(results):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALSO_RIGHT)
 def test_a_right_repository_of_another_style_gets_full_marks(grader, tmp_path, name):
-    """With other names of modules, classes and files."""
+    """Its modules, classes and files have other names."""
     (tmp_path / "class").mkdir()
     shutil.copytree(ASSIGNMENT / "class" / name, tmp_path / "class" / name)
     options = ("--adapters", "tests/adapters.py", "--no-explain", "--out", tmp_path / "results")
@@ -110,13 +110,13 @@ def test_a_right_repository_of_another_style_gets_full_marks(grader, tmp_path, n
 
 
 def assert_all_right(grade: Grade) -> None:
-    """Fails unless all tests passed, and all points are there."""
+    """Asserts that all tests passed with all points."""
     wrong = [test.id for test in grade.tests if test.status != "passed"]
     assert (grade.score, wrong) == (sum(POINTS.values()), []), grade.submission
 
 
 def test_checkpoints_are_loaded_where_nothing_but_the_file_is_left(results):
-    """In a worker of its own: all that was kept in the first one is gone."""
+    """A new worker loads the checkpoint and has nothing from the first one but the file."""
     grades = {grade.submission: grade for grade in Store.read(results).grades()}
     lost = {test.exercise for test in grades["keeps-all"].tests if test.status != "passed"}
     assert lost == {"run_save_checkpoint", "run_load_checkpoint"}
@@ -138,7 +138,7 @@ def test_checkpoints_are_loaded_where_nothing_but_the_file_is_left(results):
     ],
 )
 def test_one_fault_between_saving_and_loading_is_deducted_once(grader, tmp_path, right, wrong):
-    """Each of the two is seen through the other only."""
+    """Each of the two functions is tested only through the other."""
     mine = Path(shutil.copytree(ASSIGNMENT / "class" / "ada-berg", tmp_path / "mine"))
     training = mine / "lm" / "training.py"
     before, after = training.read_text().split("def save_checkpoint")
@@ -151,7 +151,7 @@ def test_one_fault_between_saving_and_loading_is_deducted_once(grader, tmp_path,
 
 
 def test_weights_that_are_never_loaded_are_told(results):
-    """`load_state_dict(..., strict=False)` hides that no name fits."""
+    """`load_state_dict(..., strict=False)` hides that no name matches."""
     grades = {grade.submission: grade for grade in Store.read(results).grades()}
     named = {
         test.exercise: test.diagnosis.mistake
@@ -167,28 +167,28 @@ def test_weights_that_are_never_loaded_are_told(results):
 
 @pytest.mark.parametrize("format_", ["csv", "json", "junit"])
 def test_results_are_exported(grader, results, format_):
-    """As those of the bundled assignment are."""
+    """The export is like that of the bundled assignment."""
     done = grader("export", results, "--format", format_, cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in (*RIGHT, *OTHERS))
 
 
 def test_the_report_is_written(results):
-    """The summary of the class, with its exercises."""
+    """It is the summary of the class, with its exercises."""
     page = (results / "report" / "index.html").read_text(encoding="utf-8")
     assert all(exercise in page for exercise in POINTS)
 
 
 @pytest.mark.slow
 def test_the_handout_is_ready_to_be_filled_in(handout, home_pytest):
-    """Nothing of the solutions is in it, and `pytest` says what is to be done."""
+    """It contains no solutions, and `pytest` shows what to do."""
     assert not list(handout.rglob("solutions")) + list(handout.rglob("hidden"))
     assert home_pytest(handout).stdout.count("not implemented yet") == len(POINTS)
 
 
 @pytest.mark.slow
 def test_right_code_passes_at_home(handout, home_pytest, tmp_path):
-    """On fixture tensors, without the references beside the tests."""
+    """The handout has fixture tensors, without the references."""
     mine = shutil.copytree(handout, tmp_path / "mine")
     shutil.copytree(ASSIGNMENT / "solutions", mine / "answers")
     for module, names in FILLED_IN.items():
@@ -204,7 +204,7 @@ def test_right_code_passes_at_home(handout, home_pytest, tmp_path):
 
 
 def test_worked_examples_of_the_stubs_are_right():
-    """What a docstring computes by hand is what the references compute."""
+    """The references compute the same values as the docstrings."""
     script = (
         "import doctest, importlib, inspect, solutions\n"
         f"modules = {sorted({*FILLED_IN, *CLASSES})}\n"
@@ -226,7 +226,7 @@ def test_worked_examples_of_the_stubs_are_right():
 
 
 def test_adapters_are_called_as_those_of_the_public_assignment():
-    """By the same names, with the same parameters in the same order, and the same defaults."""
+    """Names, order of parameters and defaults are the same."""
     script = (
         "import inspect, adapters\n"
         "for name, function in vars(adapters).items():\n"

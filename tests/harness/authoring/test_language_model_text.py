@@ -1,7 +1,7 @@
-"""Training and text in the language-model course: right in any style, and wrong with the reason.
+"""Training and text in the language-model course: any right style passes; wrong code gets a reason.
 
-Three programs in the shape of real repositories: a naive one, one with a heap, one with a pool of
-processes. What is wrong with a program is an edit of one of them.
+Three programs look like real repositories: one is naive, one uses a heap, and one a pool of
+processes. Each wrong program is an edit of one of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXERCISES = (
     *("run_save_checkpoint", "run_load_checkpoint", "get_tokenizer", "run_train_bpe"),
 )
 
-# A program, its file, what is replaced there by what; the exercise, and what is said of it.
+# The program, its file, the replacements in it, the exercise, and the expected diagnosis.
 WRONG = {
     "coupled": (
         *("naive", "basics/optim.py", {"g = p.grad.data": "g = p.grad.data + 0.2 * p.data"}),
@@ -104,7 +104,7 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def grades(request, tmp_path_factory) -> dict[str, Grade]:
-    """The grades of the programs and edits that tests look at, by name."""
+    """The grades of the programs and edits of the selected tests, by name."""
     folder = tmp_path_factory.mktemp("text")
     for style in asked_for(request, "style"):
         shutil.copytree(PROGRAMS / style, folder / "class" / style)
@@ -132,7 +132,7 @@ def grades(request, tmp_path_factory) -> dict[str, Grade]:
 @pytest.mark.slow
 @pytest.mark.parametrize("style", ["heap", "pool"])
 def test_a_right_program_gets_full_marks_in_any_style(grades, style):
-    """Pools of processes, heaps, absent packages, decay first or last: all are right."""
+    """Pools of processes, heaps, missing packages and decay first or last are all right."""
     wrong = {test.id: test.message for test in grades[style].tests if test.status != Status.PASSED}
     assert wrong == {}
 
@@ -140,16 +140,16 @@ def test_a_right_program_gets_full_marks_in_any_style(grades, style):
 @pytest.mark.slow
 @pytest.mark.parametrize("style", ["naive"])
 def test_a_training_that_counts_all_words_after_each_merge_loses_efficiency_alone(grades, style):
-    """The numbers are right, and most of them are the same as before."""
+    """The numbers are right, but most of them do not change with a merge."""
     wrong = [test for test in grades[style].tests if test.status != Status.PASSED]
     assert [(test.exercise, test.aspect) for test in wrong] == [("run_train_bpe", "efficiency")]
 
 
 @pytest.mark.parametrize("name", rest_slow(WRONG, ["ties"]))
 def test_a_wrong_program_hears_why(grades, name):
-    """The mistake by its name, or the first step, merge or number that is another one."""
+    """The reason is a known mistake, or the first step, merge or number that differs."""
     exercise, says = WRONG[name][3:]
-    # The naive program loses efficiency in any case.
+    # The naive program always loses efficiency.
     failed = [
         test
         for test in grades[name].tests

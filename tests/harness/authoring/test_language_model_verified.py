@@ -1,4 +1,4 @@
-"""Every known mistake of `examples/language_model` is caught, and none is taken for another."""
+"""Verification of `examples/language_model`: every known mistake is caught under its own name."""
 
 import re
 import shutil
@@ -16,7 +16,7 @@ SOME = ("run_silu", "run_cross_entropy")
 
 @pytest.fixture
 def some_exercises(tmp_path) -> Path:
-    """A copy of the course that has two exercises, and tests of these alone."""
+    """A copy of the course with two exercises and the tests of these alone."""
     copy = Path(shutil.copytree(ASSIGNMENT, tmp_path / "course"))
     project = copy / "pyproject.toml"
     exercises = r"^((?:run|get)_\w+) = \d+\n"
@@ -43,7 +43,7 @@ def some_exercises(tmp_path) -> Path:
 
 
 def test_tests_of_some_exercises_catch_their_known_mistakes(grader, some_exercises):
-    """Mistakes of the other exercises, which nothing tests here, pass."""
+    """Mistakes of the other exercises pass, because nothing tests them here."""
     done = grader("verify", cwd=some_exercises)
     missed = set(re.findall(r"in (\w+) passes every test", done.stdout))
     assert missed
@@ -55,7 +55,7 @@ def test_tests_of_some_exercises_catch_their_known_mistakes(grader, some_exercis
 
 @pytest.mark.slow
 def test_its_tests_catch_every_known_mistake_and_only_those(grader):
-    """More than sixty mistakes, most of them in every exercise that builds on what is wrong."""
+    """There are more than sixty mistakes, most of them in every exercise that builds on them."""
     done = grader("verify", cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stdout + done.stderr
     wrong, caught, named, misnamed, habits, caught_of_them = numbers(done.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""The catalogue of known mistakes: each is caught, tells itself from the others, and reads well."""
+"""The catalogue of known mistakes: each is caught, differs from the others, and reads well."""
 
 from __future__ import annotations
 
@@ -52,11 +52,12 @@ AGREED = {
     *("positional-frequency", "positional-sin-cos-swapped"),
     *("dropout-unscaled", "dropout-in-eval"),
 }
-# Scores depend on differences of angles alone: minus the angle, or what is left of a right angle.
+# Scores depend only on differences of angles. Negative angles and 90 degrees minus the angles
+# therefore give equal scores.
 ALIKE = {
     ("run_multihead_self_attention_with_rope", "rope-reversed", "rope-cos-sin-swapped"),
 }
-# What the other exercises are made of, so that most mistakes can be made in one of these.
+# Other exercises consist of these, so that most mistakes can be made in one of them.
 SOONER = {"run_attention_weights", "run_scaled_dot_product_attention", "run_rope"}
 BY_ID = {mistake.id: mistake for mistake in MISTAKES}
 Function = Callable[..., object]
@@ -65,7 +66,7 @@ Outputs = Sequence[torch.Tensor | None]
 
 @dataclass(frozen=True)
 class Variant:
-    """One function that makes a mistake, in one exercise."""
+    """A function that makes a mistake, in one exercise."""
 
     exercise: str
     mistake: str
@@ -87,7 +88,7 @@ def variants_of(catalogue: Sequence) -> list[Variant]:
 
 
 class Examinee:
-    """Answers the tests' calls with given functions, until their exercise is known to fail."""
+    """A substitute for a worker: it answers with given functions until their exercise fails."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self._functions = dict(functions)
@@ -105,7 +106,7 @@ class Examinee:
 
 
 def rounds(variants: Sequence[Variant]) -> Iterator[dict[str, Variant]]:
-    """Sets of variants with no two of the same exercise, which can be examined side by side."""
+    """Yields sets of variants that can be examined together: each is of another exercise."""
     waiting: dict[str, list[Variant]] = defaultdict(list)
     for variant in variants:
         waiting[variant.exercise].append(variant)
@@ -115,7 +116,7 @@ def rounds(variants: Sequence[Variant]) -> Iterator[dict[str, Variant]]:
 
 @pytest.fixture(scope="module")
 def asked() -> Mapping[str, Sequence[Call]]:
-    """The plain calls that the assignment's tests make of right functions, by exercise."""
+    """The plain calls of the assignment's tests to right functions, by exercise."""
     right = Examinee({name: getattr(solutions, name) for name in solutions.__all__})
 
     def examine(judge: Judge) -> None:
@@ -130,7 +131,7 @@ def asked() -> Mapping[str, Sequence[Call]]:
 
 
 def outputs(function: Function, calls: Sequence[Call]) -> Outputs:
-    """What a function returns to calls, in float64; None where it raises."""
+    """Returns a function's results for calls in float64, with None for each exception."""
     found: list[torch.Tensor | None] = []
     for call in calls:
         torch.manual_seed(call.seed)
@@ -143,7 +144,7 @@ def outputs(function: Function, calls: Sequence[Call]) -> Outputs:
 
 
 def differ(first: Outputs, second: Outputs) -> bool:
-    """Whether some pair of outputs is of other shapes, or farther apart than tests allow."""
+    """Returns whether any two outputs differ in shape, or by more than tests allow."""
     for one, other in zip(first, second, strict=True):
         if one is None or other is None:
             if one is not other:
@@ -153,7 +154,7 @@ def differ(first: Outputs, second: Outputs) -> bool:
     return False
 
 
-# --- What is in it ------------------------------------------------------------------------------
+# --- Its entries --------------------------------------------------------------------------------
 
 
 def test_the_agreed_ids_are_all_there():
@@ -162,13 +163,13 @@ def test_the_agreed_ids_are_all_there():
 
 
 def test_no_id_is_given_twice():
-    """Among mistakes and habits together."""
+    """Mistakes and habits share one set of ids."""
     ids = [entry.id for entry in (*MISTAKES, *HABITS)]
     assert len(ids) == len(set(ids))
 
 
 def test_every_mistake_can_be_made():
-    """In some exercise, so that the tests can be tried on it."""
+    """Every mistake has a variant in some exercise, on which the tests can be tried."""
     assert [mistake.id for mistake in MISTAKES if not mistake.variants] == []
 
 
@@ -185,7 +186,7 @@ def test_only_a_mistake_whose_numbers_are_a_matter_of_chance_is_known_by_what_it
 
 @pytest.mark.parametrize("entry", [*MISTAKES, *HABITS], ids=lambda entry: entry.id)
 def test_explanation_and_hint_are_one_sentence_each(entry):
-    """The hint leads without solving: it has no line of code, no operator and no name of torch."""
+    """The hint gives no solution: no line of code, no operator and no name from torch."""
     for text in (entry.explanation, entry.hint):
         assert re.fullmatch(r"[A-Z][^\n]*[.?]", text), text
         assert not re.search(r"[.?!] +[A-Z]", text), text
@@ -195,18 +196,18 @@ def test_explanation_and_hint_are_one_sentence_each(entry):
 
 
 def test_a_variant_takes_the_adapter_s_keywords():
-    """It stands in for a student's function."""
+    """A variant replaces a student's function."""
     for variant in variants_of((*MISTAKES, *HABITS)):
         wanted = inspect.signature(getattr(adapters, variant.exercise)).parameters
         inspect.signature(variant.function).bind(**dict.fromkeys(wanted))
 
 
-# --- What comes of it ---------------------------------------------------------------------------
+# --- Its effects --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("part", rest_slow(range(16), 16))
 def test_every_variant_is_caught(part):
-    """By at least one test, public or hidden, of the exercise that it makes wrong."""
+    """At least one test of the same exercise catches it, public or hidden."""
     variants = variants_of((*MISTAKES, *HABITS))[part::16]
     caught: set[str] = set()
 
@@ -224,7 +225,10 @@ def test_every_variant_is_caught(part):
 
 @pytest.mark.parametrize("exercise", rest_slow(solutions.__all__, SOONER))
 def test_mistakes_tell_themselves_from_each_other(asked, exercise):
-    """On the inputs that the tests draw, and from the right answer; none raises on all of them."""
+    """On the tests' inputs, the answers differ from each other and from the right ones.
+
+    No variant raises on all inputs.
+    """
     calls = asked[exercise]
     mine = [variant for variant in variants_of(MISTAKES) if variant.exercise == exercise]
     found = {variant: outputs(variant.function, calls) for variant in mine}
@@ -240,7 +244,7 @@ def test_mistakes_tell_themselves_from_each_other(asked, exercise):
 
 
 def test_an_echo_is_like_another_mistake(asked):
-    """Which is named instead, unless the one that echoes was found elsewhere."""
+    """The other mistake is named instead, unless the echo was found in another exercise."""
     alike = {"mask-ignored": "causal-missing", "rope-positions-ignored": "mha-positions-ignored"}
     assert {mistake.id for mistake in MISTAKES if mistake.echoes} == alike.keys()
     for echoing, named in alike.items():
@@ -253,7 +257,7 @@ def test_an_echo_is_like_another_mistake(asked):
 
 
 def test_two_mistakes_together_are_neither_of_them(asked):
-    """No scale and no causal mask is a third result."""
+    """A missing scale with a missing causal mask gives a third result."""
     exercise = "run_multihead_self_attention"
     calls = asked[exercise]
     one, other = BY_ID["no-scale"], BY_ID["causal-missing"]
@@ -264,13 +268,13 @@ def test_two_mistakes_together_are_neither_of_them(asked):
 
 
 def test_two_mistakes_in_the_same_part_cannot_be_made_together():
-    """A scale is either missing or inverted."""
+    """A scale is either missing or inverted, never both."""
     assert combined(BY_ID["no-scale"], BY_ID["scale-inverted"]) == {}
     assert combined(BY_ID["no-scale"], BY_ID["dropout-unscaled"]) == {}
 
 
 def test_a_rare_mistake_is_not_looked_for_in_company():
-    """The pairs stay few enough to be frozen for students."""
+    """The number of pairs must stay small, because handouts contain them."""
     assert combined(BY_ID["rope-degrees"], BY_ID["no-scale"]) == {}
 
 
@@ -278,7 +282,7 @@ def test_a_rare_mistake_is_not_looked_for_in_company():
 
 
 def steps_of(exercise: str, call: Call, mistake: str | None = None) -> dict[str, Outputs]:
-    """The steps of a reference, or of the plainest variant of a mistake."""
+    """Returns the steps of a reference, or of the plainest variant of a mistake."""
     function = getattr(solutions, exercise)
     if mistake is not None:
         function = BY_ID[mistake].variants[exercise][0]
@@ -286,7 +290,7 @@ def steps_of(exercise: str, call: Call, mistake: str | None = None) -> dict[str,
 
 
 def test_the_steps_of_multihead_attention_with_rope_are_seen_by_name(asked):
-    """In the order in which they are computed."""
+    """The names come in the order of computation."""
     exercise = "run_multihead_self_attention_with_rope"
     assert list(steps_of(exercise, asked[exercise][0])) == [
         *("queries", "query heads", "keys", "key heads", "values", "value heads"),
@@ -297,7 +301,7 @@ def test_the_steps_of_multihead_attention_with_rope_are_seen_by_name(asked):
 
 @pytest.mark.parametrize("parts", ["cosines and sines", "even and odd features", "halves"])
 def test_a_step_that_is_kept_in_parts_is_right_when_all_of_them_are(asked, parts):
-    """People keep the cosines of angles and their sines; one of the two may have a wrong sign."""
+    """Programs may keep cosines and sines apart, and only one of them may be wrong."""
     steps = steps_of("run_rope", asked["run_rope"][0])
     angles, turned = steps["angles"][0], steps["rotated"][0]
     name, kept = {
@@ -325,7 +329,7 @@ def test_a_step_that_is_kept_in_parts_is_right_when_all_of_them_are(asked, parts
     ],
 )
 def test_a_mistake_shows_first_in_its_own_step(asked, mistake, step):
-    """What comes before is right, so that the step can be named."""
+    """All earlier steps are right, so that the step can be named."""
     exercise = "run_multihead_self_attention_with_rope"
     call = asked[exercise][0]
     right, wrong = steps_of(exercise, call), steps_of(exercise, call, mistake)
@@ -334,7 +338,7 @@ def test_a_mistake_shows_first_in_its_own_step(asked, mistake, step):
 
 
 def test_two_mistakes_are_not_named_where_a_step_of_one_was_seen_right(asked):
-    """Who scales the scores has not forgotten to, whatever else would give the same answers."""
+    """A right scaled step excludes a missing scale, even if the answers would fit."""
     exercise, test = "run_scaled_dot_product_attention", "test_it.py::test_it"
     references = {name: value for name, value in vars(solutions).items() if is_adapter(name)}
     known = load_mistakes(ROOT, references)
@@ -346,5 +350,5 @@ def test_two_mistakes_are_not_named_where_a_step_of_one_was_seen_right(asked):
     way = StepComparison(walk, None, nothing, nothing, observed=seen)
     assert way.contradicts(known, "no-scale + kv-swapped")
     assert not way.contradicts(known, "softmax-over-queries + mask-ignored")
-    # One mistake alone gives every answer: no other explanation is left.
+    # A single mistake that gives every answer stays: no other explanation is left.
     assert not way.contradicts(known, "no-scale")

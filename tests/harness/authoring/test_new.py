@@ -1,4 +1,4 @@
-"""`grader new`: a fresh assignment, taken from its first test to its first grades."""
+"""`grader new`: a fresh assignment, from its first test to its first grades."""
 
 import os
 import shutil
@@ -38,14 +38,14 @@ def run(*arguments: object, cwd: Path, **environment: str) -> subprocess.Complet
 
 
 def test_it_passes_its_own_tests_at_once(fresh, home_pytest):
-    """Which grade a right and a wrong submission, and verify the tests."""
+    """They grade a right and a wrong submission, and verify the tests."""
     done = home_pytest(fresh)
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
 
 
 def test_students_see_what_is_to_be_done(fresh, grader, home_pytest, tmp_path):
-    """Its handout is one of any assignment."""
+    """Its handout works as that of any assignment."""
     handout = tmp_path / "handout"
     done = grader("handout", handout, cwd=fresh)
     assert done.returncode == 0, done.stderr
@@ -57,7 +57,7 @@ def test_students_see_what_is_to_be_done(fresh, grader, home_pytest, tmp_path):
 
 
 def test_a_class_is_graded(fresh, grader, tmp_path):
-    """Right code gets all points; a known mistake is named."""
+    """Right code gets all points, and a known mistake is named."""
     done = grader("batch", "examples", "--out", tmp_path / "out", cwd=fresh)
     assert done.returncode == 0, done.stderr
     assert "everything right" in done.stdout
@@ -65,13 +65,13 @@ def test_a_class_is_graded(fresh, grader, tmp_path):
 
 
 def test_it_says_what_to_do_next(grader, tmp_path):
-    """Two commands, as they are to be typed."""
+    """It prints two commands, ready to type."""
     done = grader("new", "a b", cwd=tmp_path)
     assert [line.strip() for line in done.stdout.splitlines()[-2:]] == ["cd 'a b'", "pytest"]
 
 
 def test_its_name_may_hold_whatever_prints(grader, tmp_path):
-    """Quotes are no end of a string, and the handout still has a name that pip takes."""
+    """Quotes do not end a string, and pip accepts the handout's name."""
     name = 'Ünit "vectors"'
     assert grader("new", "it", "--name", name, cwd=tmp_path).returncode == 0
     project = tomllib.loads((tmp_path / "it" / "pyproject.toml").read_text(encoding="utf-8"))
@@ -83,7 +83,7 @@ def test_its_name_may_hold_whatever_prints(grader, tmp_path):
 
 
 def test_a_folder_in_use_is_left_alone(grader, tmp_path):
-    """One sentence, and nothing is written; a new repository is as good as empty."""
+    """The refusal is one sentence, and nothing is written. A new git repository counts as empty."""
     (tmp_path / "mine.txt").write_text("precious")
     done = grader("new", ".", cwd=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
@@ -95,7 +95,7 @@ def test_a_folder_in_use_is_left_alone(grader, tmp_path):
 
 @pytest.mark.parametrize("name", ["", " ", "two\nlines"])
 def test_a_name_that_does_not_print_is_refused(grader, tmp_path, name):
-    """It would stand in every report."""
+    """The name appears in every report."""
     done = grader("new", "it", "--name", name, cwd=tmp_path)
     assert done.returncode == 2
     assert "is not a name for an assignment" in done.stderr
@@ -103,7 +103,7 @@ def test_a_name_that_does_not_print_is_refused(grader, tmp_path, name):
 
 
 def test_a_fresh_assignment_is_formatted_and_has_no_lint(fresh):
-    """By this project's own rules: it is code that authors copy."""
+    """This project's own rules apply, because authors copy the code."""
     pytest.importorskip("ruff")
     config = ROOT / "pyproject.toml"
     for command in (["check"], ["format", "--check"]):
@@ -112,7 +112,7 @@ def test_a_fresh_assignment_is_formatted_and_has_no_lint(fresh):
 
 
 def test_the_template_is_in_the_wheel(tmp_path):
-    """What is no module of Python is easily left out of a package."""
+    """Packaging easily leaves out files that are not Python modules."""
     pytest.importorskip("setuptools", minversion="77")
     source = tmp_path / "source"
     shutil.copytree(ROOT / "grader", source / "grader")

@@ -1,4 +1,4 @@
-"""The references against what nobody here wrote: torch's own attention, and published figures."""
+"""The references agree with outside sources: torch's own attention, and published figures."""
 
 import doctest
 import inspect
@@ -64,7 +64,7 @@ def projections(d_model: int) -> dict[str, torch.Tensor]:
 
 
 def torch_multihead(num_heads: int, weights: dict[str, torch.Tensor]) -> nn.MultiheadAttention:
-    """torch's own module, holding the given weights."""
+    """Returns torch's own module with the given weights."""
     d_model = len(weights["q_proj_weight"])
     module = nn.MultiheadAttention(
         d_model, num_heads, bias=False, batch_first=True, dtype=torch.float64
@@ -79,7 +79,7 @@ def close(actual: torch.Tensor, expected: torch.Tensor) -> None:
 
 
 def rounded(actual: torch.Tensor, expected: list) -> None:
-    """Equal to figures that were published with four decimals."""
+    """Asserts equality with figures that were published with four decimals."""
     wanted = torch.tensor(expected, dtype=actual.dtype)
     torch.testing.assert_close(actual, wanted, rtol=0, atol=5.1e-5)
 
@@ -89,7 +89,7 @@ def rounded(actual: torch.Tensor, expected: list) -> None:
 
 @pytest.mark.parametrize("module", [adapters, solutions], ids=lambda module: module.__name__)
 def test_adapters_and_references_are_the_fifteen_of_the_contract(module):
-    """Their names and parameters are what the tests and other people's submissions rely on."""
+    """The tests and other people's submissions rely on these names and parameters."""
     found = {name: f for name, f in vars(module).items() if name.startswith("run_")}
     parameters = {name: tuple(inspect.signature(f).parameters) for name, f in found.items()}
     assert parameters == PARAMETERS
@@ -97,7 +97,7 @@ def test_adapters_and_references_are_the_fifteen_of_the_contract(module):
 
 @pytest.mark.parametrize("stubs", STUBS, ids=lambda module: module.__name__)
 def test_worked_examples_of_the_stubs_are_right(stubs):
-    """The examples that students read come out as printed when the right functions run them."""
+    """The right functions reproduce the examples that students read."""
     tried = 0
     answers = {name.removeprefix("run_"): getattr(solutions, name) for name in solutions.__all__}
     for example in doctest.DocTestFinder().find(stubs, globs=answers):
@@ -112,7 +112,7 @@ def test_worked_examples_of_the_stubs_are_right(stubs):
 
 @pytest.mark.parametrize(("shape", "dim"), [((5,), 0), ((3, 4), -1), ((2, 3, 4), 1)], ids=str)
 def test_softmax_is_that_of_torch(shape, dim):
-    """Along any axis."""
+    """The axis may be any."""
     x = 30 * normal(*shape)
     close(solutions.run_softmax(x, dim), functional.softmax(x, dim))
 
@@ -137,13 +137,13 @@ def test_self_attention_has_the_published_contexts():
 
 
 def test_causal_mask_is_the_lower_triangle():
-    """Diagonal included."""
+    """The diagonal is included."""
     expected = torch.ones(7, 7, dtype=torch.bool).tril()
     assert torch.equal(solutions.run_causal_mask(7), expected)
 
 
 def test_dropout_keeps_the_average_and_scales_what_it_keeps():
-    """As torch's own does, whose random numbers are others."""
+    """torch's own dropout does the same with other random numbers."""
     torch.manual_seed(0)
     weights = torch.rand(200, 200, dtype=torch.float64) + 0.1
     dropped = solutions.run_attention_dropout(weights, p=0.2, training=True)
@@ -159,7 +159,7 @@ def test_dropout_keeps_the_average_and_scales_what_it_keeps():
 @pytest.mark.parametrize("lead", [(), (2,), (2, 3)], ids=str)
 @pytest.mark.parametrize("masked", [False, True])
 def test_scaled_dot_product_attention_is_that_of_torch(lead, masked):
-    """With any leading axes, other numbers of keys than queries, and masks."""
+    """The inputs have any leading axes, fewer or more keys than queries, and masks."""
     Q, K, V = normal(*lead, 5, 8), normal(*lead, 7, 8, seed=1), normal(*lead, 7, 6, seed=2)
     mask = (normal(*lead, 5, 7, seed=3) > 0) | torch.eye(5, 7, dtype=torch.bool)
     mask = mask if masked else None
@@ -168,7 +168,7 @@ def test_scaled_dot_product_attention_is_that_of_torch(lead, masked):
 
 
 def test_causal_and_stacked_heads_have_the_published_contexts():
-    """The book's worked example, with its seed; its layers keep their weights transposed."""
+    """The book's worked example, with its seed. Its layers keep their weights transposed."""
     torch.manual_seed(123)
     layers = [nn.Linear(3, 2, bias=False) for _ in range(6)]
     weights = torch.stack([layer.weight.detach().T for layer in layers]).unflatten(0, (2, 3))
@@ -182,7 +182,7 @@ def test_causal_and_stacked_heads_have_the_published_contexts():
 
 @pytest.mark.parametrize("num_heads", [1, 2, 4])
 def test_multihead_self_attention_is_that_of_torch(num_heads):
-    """Causal, as torch's module is under a causal mask."""
+    """The comparison gives torch's module a causal mask."""
     weights, x = projections(8), normal(3, 6, 8, seed=9)
     hidden = torch.ones(6, 6, dtype=torch.bool).triu(1)
     expected, _ = torch_multihead(num_heads, weights)(x, x, x, attn_mask=hidden)
@@ -190,7 +190,7 @@ def test_multihead_self_attention_is_that_of_torch(num_heads):
 
 
 def test_multihead_self_attention_without_a_batch_is_a_row_of_a_batch():
-    """torch's module knows no deeper inputs, so they are compared with their own slices."""
+    """torch's module takes no deeper inputs, so that each slice is compared by itself."""
     weights, x = projections(8), normal(2, 3, 6, 8, seed=9)
     whole = solutions.run_multihead_self_attention(8, 2, *weights.values(), x)
     part = solutions.run_multihead_self_attention(8, 2, *weights.values(), x[1, 2])
@@ -199,7 +199,7 @@ def test_multihead_self_attention_without_a_batch_is_a_row_of_a_batch():
 
 @pytest.mark.parametrize("keys", [3, 6, 9])
 def test_multihead_cross_attention_is_that_of_torch(keys):
-    """With fewer, as many and more keys than queries."""
+    """The keys are fewer than, as many as, or more than the queries."""
     weights = projections(8)
     query, key, value = normal(3, 6, 8), normal(3, keys, 8, seed=1), normal(3, keys, 8, seed=2)
     expected, _ = torch_multihead(2, weights)(query, key, value)
@@ -212,14 +212,14 @@ def test_multihead_cross_attention_is_that_of_torch(keys):
 @pytest.mark.parametrize("qkv_bias", [False, True])
 @pytest.mark.parametrize("out_bias", [False, True])
 def test_parameter_count_is_what_torch_allocates(qkv_bias, out_bias):
-    """Counted over real layers."""
+    """The test counts the parameters of real layers."""
     layers = [nn.Linear(5, 3, bias=qkv_bias) for _ in range(3)] + [nn.Linear(3, 3, bias=out_bias)]
     allocated = sum(p.numel() for layer in layers for p in layer.parameters())
     assert solutions.run_parameter_count(5, 3, qkv_bias, out_bias) == allocated
 
 
 def test_parameter_count_is_the_published_one():
-    """768 to 768 features with a bias in the output projection only."""
+    """The layer has 768 to 768 features, with a bias only in the output projection."""
     assert solutions.run_parameter_count(768, 768, False, True) == 2_360_064
 
 
@@ -227,7 +227,7 @@ def test_parameter_count_is_the_published_one():
 
 
 def test_sinusoidal_encoding_follows_the_paper():
-    """Number by number, from the formula of Vaswani et al. 2017, section 3.5."""
+    """Each number follows from the formula of Vaswani et al. 2017, section 3.5."""
     encoding = solutions.run_sinusoidal_positional_encoding(9, 6)
     for position in range(9):
         for i in range(3):
@@ -238,7 +238,7 @@ def test_sinusoidal_encoding_follows_the_paper():
 
 @pytest.mark.parametrize("theta", [10.0, 10_000.0])
 def test_rope_multiplies_complex_numbers(theta):
-    """A rotation of a pair is the product of complex numbers, which torch has."""
+    """A rotation of a pair is a product of complex numbers, which torch supports."""
     x, positions = normal(2, 3, 5, 8), torch.tensor([7, 0, 31, 2, 2])
     frequencies = theta ** (-torch.arange(0, 8, 2, dtype=torch.float64) / 8)
     turns = torch.polar(torch.ones(5, 4, dtype=torch.float64), torch.outer(positions, frequencies))
@@ -247,7 +247,7 @@ def test_rope_multiplies_complex_numbers(theta):
 
 
 def test_rope_scores_depend_on_the_distance_alone():
-    """The property that Su et al. 2021, section 3.2.1, ask for."""
+    """Su et al. 2021, section 3.2.1, require this property."""
     q, k = normal(8), normal(8, seed=1)
 
     def score(query_at: int, key_at: int) -> torch.Tensor:
@@ -260,7 +260,7 @@ def test_rope_scores_depend_on_the_distance_alone():
 
 
 def test_multihead_attention_with_rope_attends_as_torch_to_rotated_heads():
-    """torch's attention on queries and keys that were turned as complex numbers."""
+    """torch's attention gets queries and keys that were rotated as complex numbers."""
     weights, x = projections(12), normal(2, 5, 12, seed=9)
     positions = torch.tensor([[4, 0, 9, 1, 1], [0, 1, 2, 3, 4]])
     q, k, v = (
@@ -282,7 +282,7 @@ def test_multihead_attention_with_rope_attends_as_torch_to_rotated_heads():
 
 
 def test_positions_default_to_the_order_of_the_tokens():
-    """No positions are 0, 1, 2, ..."""
+    """The default positions are 0, 1, 2, ..."""
     weights, x = projections(8), normal(2, 5, 8, seed=9)
     arguments = (8, 2, 5, 10_000.0, *weights.values(), x)
     close(

@@ -1,4 +1,4 @@
-"""Another assignment in the same engine: `examples/feed_forward`, from verifying to handing out."""
+"""A second assignment in the same engine: `examples/feed_forward`, from verification to handout."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ ASSIGNMENT = Path(__file__).parents[3] / "examples" / "feed_forward"
 
 @pytest.fixture(scope="module")
 def handout(grader, tmp_path_factory) -> Path:
-    """What students get."""
+    """The handout for students."""
     folder = tmp_path_factory.mktemp("handout") / "feed-forward"
     done = grader("handout", folder, cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stderr
@@ -28,7 +28,7 @@ def handout(grader, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def pytest_in(home_pytest) -> Callable[[Path], str]:
-    """All that `pytest` prints in a folder."""
+    """A function that runs `pytest` in a folder and returns its output."""
 
     def run(folder: Path) -> str:
         done = home_pytest(folder)
@@ -39,13 +39,13 @@ def pytest_in(home_pytest) -> Callable[[Path], str]:
 
 @pytest.mark.slow
 def test_its_own_tests_pass(pytest_in):
-    """Its class of nine gets what it deserves: right in two styles, wrong, missing, raising."""
+    """Its class of nine has right code in two styles, wrong code, missing code and exceptions."""
     printed = pytest_in(ASSIGNMENT)
     assert re.search(r"\b10 passed", printed), printed
 
 
 def test_the_references_get_full_marks_and_the_stubs_none(grader, tmp_path):
-    """Nothing is asked that the references do not do; what students start from is missing."""
+    """The references fulfil every test, and all exercises of the stubs are missing."""
     handed_in, out = tmp_path / "handed-in", tmp_path / "out"
     shutil.copytree(ASSIGNMENT / "solutions", handed_in / "references" / "model_answers")
     (handed_in / "references" / "adapters.py").write_text("from model_answers import *\n")
@@ -60,7 +60,7 @@ def test_the_references_get_full_marks_and_the_stubs_none(grader, tmp_path):
 
 @pytest.mark.slow
 def test_its_tests_catch_every_known_mistake_and_only_those(grader):
-    """And every mistake that gives other numbers is named in every way of making it."""
+    """Each variant of a mistake that changes numbers is also named."""
     done = grader("verify", cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
@@ -72,7 +72,7 @@ def test_its_tests_catch_every_known_mistake_and_only_those(grader):
 
 
 def test_the_handout_is_ready_to_be_filled_in(handout, pytest_in):
-    """Nothing of the solutions is in it, and `pytest` says what is to be done."""
+    """It contains no solutions, and `pytest` shows what to do."""
     (wheel,) = handout.glob("*.whl")
     assert {path.name for path in handout.iterdir()} == {
         ".github", ".gitignore", "README.md", "adapters.py", "assignment", "conftest.py",
@@ -84,7 +84,7 @@ def test_the_handout_is_ready_to_be_filled_in(handout, pytest_in):
 
 
 def test_right_code_passes_at_home_and_a_mistake_is_named(handout, pytest_in, tmp_path):
-    """On fixture tensors, without the references."""
+    """The handout has fixture tensors, without the references."""
     mine = shutil.copytree(handout, tmp_path / "mine")
     shutil.copytree(ASSIGNMENT / "class" / "ada-lindgren", mine, dirs_exist_ok=True)
     assert "failed" not in pytest_in(mine)
@@ -93,13 +93,13 @@ def test_right_code_passes_at_home_and_a_mistake_is_named(handout, pytest_in, tm
 
 
 def test_the_committed_fixtures_are_those_that_the_references_make(handout):
-    """`grader freeze` was run after the last change of a public test, reference or mistake."""
+    """An author runs `grader freeze` after each change of a public test, reference or mistake."""
     committed = ASSIGNMENT / "tests" / "public" / "fixtures"
     assert differences(handout / "tests" / "public" / "fixtures", committed) == []
 
 
 def test_worked_examples_of_the_stubs_are_right():
-    """What a docstring computes by hand is what the references compute."""
+    """The references compute the same values as the docstrings."""
     script = (
         "import doctest, sys, solutions\n"
         "from assignment import feed_forward, norms\n"

@@ -1,4 +1,4 @@
-"""`grader verify --seeds`: no score of a known function hangs on what is drawn."""
+"""`grader verify --seeds`: no score of a known function depends on the seed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ SEEDS = 6
 FEED_FORWARD, LANGUAGE_MODEL = (
     ROOT / "examples" / name for name in ("feed_forward", "language_model")
 )
-# All of an assignment that is graded quickly; two exercises of another; then each by itself.
+# All exercises of a quick assignment, two of another one, then each exercise by itself.
 EXERCISES = [
     (FEED_FORWARD, (*find_assignment(FEED_FORWARD).points,)),
     (ROOT, ("run_softmax", "run_rope")),
     *((ROOT, (name,)) for name in find_assignment(ROOT).points),
     *((LANGUAGE_MODEL, (name,)) for name in find_assignment(LANGUAGE_MODEL).points),
 ]
-# Right for the numbers that are not negative: one drawn number is so with some seeds only.
+# This function is right for numbers that are not negative, which one draw gives with some seeds
+# only.
 UNSIGNED = """
 MISTAKES = (
     *MISTAKES,
@@ -58,7 +59,7 @@ def unsteady(tmp_path) -> Path:
 
 
 def test_where_nothing_hangs_on_the_seed_it_says_so(grader, tiny):
-    """References pass and mistakes are caught, with one score under all seeds."""
+    """References pass and mistakes are caught, with the same score under all seeds."""
     done = grader("verify", "--seeds", SEEDS, "--assignment", tiny)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{SEEDS} seeds: " in done.stdout
@@ -67,7 +68,7 @@ def test_where_nothing_hangs_on_the_seed_it_says_so(grader, tiny):
 
 
 def test_what_only_some_seeds_catch_is_told_with_their_share(grader, unsteady):
-    """The mistake, the exercise, the test, and with how many seeds."""
+    """The output has the mistake, the exercise, the test and the number of seeds."""
     done = grader("verify", "--seeds", SEEDS, "--assignment", unsteady)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "unsigned, way 1, in run_double passes every test with " in done.stdout
@@ -77,7 +78,7 @@ def test_what_only_some_seeds_catch_is_told_with_their_share(grader, unsteady):
 
 
 def test_seeds_and_edits_are_not_tried_together(grader, tiny):
-    """Each is a question of its own."""
+    """The two options answer different questions."""
     done = grader("verify", "--seeds", SEEDS, "--edits", "--assignment", tiny)
     assert done.returncode == 2
     assert "give one of them" in done.stderr
@@ -89,7 +90,7 @@ def test_seeds_and_edits_are_not_tried_together(grader, tiny):
     ids=lambda value: value.name if isinstance(value, Path) else value[0],
 )
 def test_no_score_hangs_on_the_seed(grader, assignment, exercises):
-    """Right functions pass; a wrong one gets the same points under two fixed seeds."""
+    """Right functions pass, and a wrong one gets the same points under two fixed seeds."""
     asked = (word for name in exercises for word in ("--exercise", name))
     done = grader("verify", "--seeds", 2, "--jobs", 2, *asked, "--assignment", assignment)
     assert done.returncode == 0, done.stdout + done.stderr

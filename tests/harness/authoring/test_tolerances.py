@@ -1,4 +1,4 @@
-"""`grader tolerances`: whether right and wrong answers are far apart."""
+"""`grader tolerances`: the distance between right and wrong answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.unit
 
 
 def a_grade(name: str, error: float, status: Status | None = None, test: str = "t") -> Grade:
-    """A submission with one verdict, whose error is so many times what is allowed."""
+    """Returns a grade with one verdict, whose error is a multiple of the tolerance."""
     verdict = Verdict(
         id=f"tests/public/test_x.py::{test}",
         exercise="run_x",
@@ -33,14 +33,14 @@ def a_grade(name: str, error: float, status: Status | None = None, test: str = "
 
 
 def printed(*grades: Grade) -> str:
-    """What is printed of a class."""
+    """Returns the output for a class."""
     text = io.StringIO()
     print_tolerances(grades, Console(file=text, width=200))
     return text.getvalue()
 
 
 def test_the_worst_right_and_the_nearest_wrong_answer_bound_the_gap():
-    """Everything between them could be a tolerance."""
+    """Every value between them could be the tolerance."""
     (spread,) = spreads([a_grade("a", 0.002), a_grade("b", 0.01), a_grade("c", 500.0)])
     assert (spread.right, spread.wrong, spread.doubts) == (0.01, 500.0, [])
     assert "5e+04" in printed(a_grade("b", 0.01), a_grade("c", 500.0))
@@ -54,33 +54,33 @@ def test_the_worst_right_and_the_nearest_wrong_answer_bound_the_gap():
     ],
 )
 def test_a_narrow_gap_is_in_doubt(errors, doubt):
-    """A right answer near the tolerance, or a wrong one."""
+    """Either a right or a wrong answer is near the tolerance."""
     text = printed(*(a_grade(str(error), error) for error in errors))
     assert "0 of 1 tests have a sound tolerance" in text
     assert f"in doubt: tests/public/test_x.py::t: {doubt}" in text
 
 
 def test_an_answer_that_failed_for_another_reason_counts_for_neither():
-    """Its numbers were right, its dtype was not: that says nothing of the tolerance."""
+    """The numbers were right and the dtype wrong, which does not concern the tolerance."""
     (spread,) = spreads([a_grade("a", 0.5, Status.FAILED)])
     assert (spread.right, spread.wrong) == (None, None)
 
 
 def test_a_histogram_has_a_line_at_what_is_allowed():
-    """Right answers stand before it, wrong ones after; NaN is farthest off."""
+    """Right answers stand before the line and wrong ones after it; NaN is farthest off."""
     (spread,) = spreads([a_grade(str(e), e) for e in (0.0, 0.02, 0.9, 1.0, 1.5, 1e9, math.inf)])
     assert sum(spread.counts) == 7
     assert histogram(spread.counts) == "▄  ▄█|▄   █"
 
 
 def test_no_comparison_is_no_error():
-    """A class that handed in nothing that runs."""
+    """In such a class no submission runs."""
     assert "no test of these results has compared numbers" in printed()
 
 
 @pytest.mark.process
 def test_the_command_reads_a_batch_s_store(grader, tmp_path: Path):
-    """Everything comes from the store; nothing is graded again."""
+    """All numbers come from the store, and nothing is graded again."""
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("alice", 0.01), "a", 0)
         add(store, a_grade("bob", 1e4), "b", 1)
@@ -91,7 +91,7 @@ def test_the_command_reads_a_batch_s_store(grader, tmp_path: Path):
 
 @pytest.mark.process
 def test_a_terminal_without_blocks_gets_bars_of_ascii(grader, tmp_path: Path, monkeypatch):
-    """What cannot be printed must stop no command."""
+    """A character that cannot be printed must not stop the command."""
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade("alice", 0.01), "a", 0)
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
@@ -103,7 +103,7 @@ def test_a_terminal_without_blocks_gets_bars_of_ascii(grader, tmp_path: Path, mo
 
 @pytest.mark.process
 def test_a_folder_without_results_is_refused_in_a_sentence(grader, tmp_path: Path):
-    """As every command that reads a batch does."""
+    """Every command that reads a batch refuses it in this way."""
     done = grader("tolerances", tmp_path)
     assert done.returncode == 2
     assert "holds no results.sqlite" in done.stderr

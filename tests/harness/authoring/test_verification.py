@@ -1,4 +1,4 @@
-"""The bundled assignment: its tests are worth what they cost."""
+"""The bundled assignment's tests: they catch mistakes and edits, and pass right code."""
 
 import os
 import re
@@ -19,7 +19,7 @@ FEED_FORWARD = Path(__file__).parents[3] / "examples" / "feed_forward"
 
 @pytest.mark.slow
 def test_the_bundled_tests_catch_every_known_mistake_and_let_right_code_pass(grader, capsys):
-    """And none is taken for another; the table tells which, for whoever changes tests."""
+    """Each mistake is also named right. The printed table helps authors who change tests."""
     done = grader("verify")
     with capsys.disabled():
         print(f"\n{done.stdout.splitlines()[-1]}")
@@ -36,7 +36,7 @@ def test_the_bundled_tests_catch_every_known_mistake_and_let_right_code_pass(gra
     "exercise", rest_slow(["run_silu", "run_rms_norm", "run_layer_norm", "run_swiglu"], 4)
 )
 def test_the_second_assignments_tests_catch_every_small_edit(grader, capsys, exercise):
-    """Known mistakes are those that someone thought of; edits are all that are near."""
+    """Known mistakes are only those that people thought of; edits cover all nearby programs."""
     only = ("--exercise", exercise)
     done = grader("verify", "--edits", "--jobs", "2", *only, "--assignment", FEED_FORWARD)
     with capsys.disabled():
@@ -68,13 +68,13 @@ WEAK = """
 
 @pytest.fixture
 def weakly_tested(tmp_path):
-    """An assignment that lets pass what is not quite right."""
+    """An assignment with a tolerance that is much too large."""
     files = {name: text for name, text in TINY.items() if "hidden" not in name}
     return write_files(tmp_path / "weak", {**files, "tests/public/test_tiny.py": WEAK})
 
 
 def test_an_edit_that_no_test_catches_is_shown_as_a_difference(grader, weakly_tested):
-    """Whoever adds a test for it wants to see one line, and where it stands."""
+    """An author who writes a test for it needs the one line and its place."""
     done = grader("verify", "--edits", "--jobs", "2", "--assignment", weakly_tested)
     assert done.returncode == 1
     assert "solutions/__init__.py:3\n- return 2 * x\n+ return 3 * x\n" in done.stdout
@@ -83,7 +83,7 @@ def test_an_edit_that_no_test_catches_is_shown_as_a_difference(grader, weakly_te
 
 
 def test_an_edit_may_be_argued_away(grader, weakly_tested):
-    """Some differences are nobody's business: the file says which, and why."""
+    """Some differences do not matter: the file lists each with a reason."""
     grown = (
         'file = "solutions/__init__.py"\nbefore = "return 2 * x"\nafter = "return {}"\nwhy = "?"\n'
     )
@@ -104,7 +104,7 @@ def test_an_edit_may_be_argued_away(grader, weakly_tested):
 
 
 def test_a_slip_whose_example_does_not_work_is_told_at_once(grader, weakly_tested):
-    """Its author reads which row it is, and waits for no test."""
+    """The message names the row, before any test runs."""
     (weakly_tested / "solutions/slips.toml").write_text(
         '[[slip]]\nsubject = "a factor"\nbefore = "3 * $x"\nafter = "2 * $x"\n'
         'example = ["return 4 * x", "return 2 * y"]\n'
@@ -115,7 +115,7 @@ def test_a_slip_whose_example_does_not_work_is_told_at_once(grader, weakly_teste
 
 
 def test_an_edit_without_effect_is_told_from_one_that_is_missed(grader, tmp_path):
-    """Nobody is to write a test for `x` in the place of `x.clone()`."""
+    """No author needs to write a test for `x` in the place of `x.clone()`."""
     files = {**TINY, "solutions/__init__.py": WITHOUT_EFFECT}
     done = grader("verify", "--edits", "--assignment", write_files(tmp_path / "tiny", files))
     assert done.returncode == 0, done.stdout
@@ -163,7 +163,7 @@ def _own(number: int) -> tuple[int, int]:
 
 
 def test_work_that_asks_for_all_memory_fails_and_leaves_others_theirs():
-    """`torch.zeros(n ** n)` is an edit, too; what it got would be the machine's."""
+    """`torch.zeros(n ** n)` is an edit too, and would take the machine's memory."""
     assert dict(Children(_greedy, jobs=1, seconds=PATIENCE).done([0, 64])) == {
         0: "0 bytes",
         1: "too much",
@@ -171,26 +171,26 @@ def test_work_that_asks_for_all_memory_fails_and_leaves_others_theirs():
 
 
 def test_who_has_done_much_makes_room_for_another():
-    """Thousands of programs that are loaded one after another leave some of themselves behind."""
+    """A child that loaded hundreds of programs keeps parts of them: a new child replaces it."""
     came = dict(Children(_own, jobs=1, seconds=PATIENCE).done(list(range(600))))
     assert [came[number][0] for number in range(600)] == list(range(600))
     assert len({process for _, process in came.values()}) == 3
 
 
 def test_work_that_never_ends_is_ended_and_the_rest_is_done():
-    """`while i < n: i -= 1` is an edit, too."""
+    """`while i < n: i -= 1` is an edit too."""
     came = dict(Children(_slow, jobs=2, seconds=8.0).done([0.0, 600.0, 0.1, 600.0, 0.0]))
     assert came == {0: 0.0, 1: ENDED, 2: 0.1, 3: ENDED, 4: 0.0}
 
 
 def test_what_is_endless_is_ended_by_what_it_takes_of_a_processor():
-    """Long before whoever only waits, and however busy the machine is."""
+    """Processor time ends it long before the wall time, however busy the machine is."""
     came = dict(Children(_endless, jobs=1, seconds=600.0, may_take=lambda _: 0.2).done([1, 0, 1]))
     assert came == {0: ENDED, 1: 0, 2: ENDED}
 
 
 def test_work_that_kills_its_process_costs_nobody_else_anything():
-    """An edit may ask for more memory than there is."""
+    """An edit may need more memory than the machine has."""
     assert dict(Children(_deadly, jobs=2, seconds=PATIENCE).done([0, 1, 2])) == {
         0: 0,
         1: DIED,
@@ -199,7 +199,7 @@ def test_work_that_kills_its_process_costs_nobody_else_anything():
 
 
 def test_a_fault_of_the_work_itself_is_not_taken_for_an_edit_that_is_caught():
-    """What cannot be tried was not caught."""
+    """An edit that could not be tried was not caught."""
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         dict(Children(lambda number: 1 // number, jobs=1, seconds=PATIENCE).done([1, 0]))
 
