@@ -1,4 +1,4 @@
-"""Grades as hostile as a submission can make them, for the tests of what platforms read."""
+"""Grades as hostile as a submission can make them, for the tests of platforms' formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIAGNOSIS = Diagnosis("rope-half-split", "Halves are paired.", "Which pairs turn
 
 
 def hostile_grade() -> Grade:
-    """Every text that a submission can influence is one of `HOSTILE`."""
+    """Returns a grade in which every text that a submission can influence is from `HOSTILE`."""
     tests = [
         a_verdict(
             f"run_{number}",
@@ -38,7 +38,10 @@ def hostile_grade() -> Grade:
 
 
 def mixed_grade() -> Grade:
-    """One exercise right, one right in its values only, one with a known mistake, one missing."""
+    """Returns a grade with four exercises.
+
+    One is right, one is right only in its values, one has a known mistake, and one is missing.
+    """
     general = {"aspect": Aspect.GENERALITY, "id": "tests/hidden/test_run_mha.py::test_deeper"}
     where = Where("attention.py", 12)
     tests = (

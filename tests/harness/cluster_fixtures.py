@@ -16,7 +16,7 @@ import psutil
 from tests.harness.waiting import PATIENCE, until
 
 _SECONDS_TO_END = 60.0
-# Nothing in these tests takes long; a process that outlives its test is ended by the system.
+# No test here takes long. The system ends a process that outlives its test.
 _LIFE = "3600"
 
 
@@ -46,13 +46,13 @@ class Cluster:
         return worker
 
     def address_of(self, name: str) -> str:
-        """Where a worker listens, as its log says once the scheduler knows it."""
+        """Returns a worker's address from its log, once the scheduler knows the worker."""
         log = (self._folder / f"{name}.log").read_text()
         address = re.search(r"Start worker at: *(\S+)", log)
         return address[1] if address and "Registered to" in log else ""
 
     def files_of(self, name: str) -> list[Path]:
-        """What of an assignment or a submission lies on a worker's disk."""
+        """Returns the adapters of assignments and submissions on a worker's disk."""
         return [*(self._folder / f"disk-{name}").rglob("adapters.py")]
 
     def end(self) -> None:
@@ -84,7 +84,7 @@ class Cluster:
 
 
 def _wait_for(process: psutil.Popen) -> None:
-    """Waits until a process has ended; one that does not is killed with what it started."""
+    """Waits until a process has ended; kills it with its descendants if it does not."""
     try:
         process.wait(timeout=_SECONDS_TO_END)
     except psutil.TimeoutExpired:
@@ -96,7 +96,7 @@ def _wait_for(process: psutil.Popen) -> None:
 
 @contextlib.contextmanager
 def running_cluster(folder: Path) -> Iterator[Cluster]:
-    """A cluster without workers."""
+    """Yields a cluster without workers."""
     cluster = Cluster(folder)
     try:
         yield cluster
@@ -105,7 +105,7 @@ def running_cluster(folder: Path) -> Iterator[Cluster]:
 
 
 def jobs_of(worker: psutil.Process) -> list[psutil.Process]:
-    """The processes that jobs of a worker were forked from; these end with them."""
+    """Returns the parent processes of a worker's jobs, which end with their jobs."""
     try:
         found = [child for child in worker.children(recursive=True) if _is_job(child)]
     except psutil.NoSuchProcess:

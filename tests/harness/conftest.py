@@ -1,4 +1,4 @@
-"""A tiny assignment of its own for the engine's tests, and a judge that is started once."""
+"""A tiny assignment for the engine's tests, and fixtures that start expensive things once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.harness.waiting import PATIENCE
 from tests.harness.warm import Warm
 
 ROOT = Path(__file__).parents[2]
-# What takes longest is begun first, so that no processor waits for another one at the end.
+# The longest files come first, so that no processor waits for another one at the end.
 LONGEST = (
     *("test_hostile.py", "test_corpus.py", "test_cluster.py", "test_verification.py"),
     *("test_language_model_verified.py", "test_language_model.py"),
@@ -37,7 +37,7 @@ LONGEST = (
     *("test_ci_run.py", "test_gradescope_zip.py", "test_cache_by_test.py", "test_new.py"),
 )
 MOST_PROCESSES = 4
-# An assignment of its own.
+# This folder is an assignment of its own.
 collect_ignore = ["kinds_of_values"]
 
 TINY = {
@@ -194,7 +194,7 @@ TINY = {
         """,
 }
 
-# A shell that starts something in the background lets it ignore Ctrl-C, and all that it starts.
+# A shell makes its background programs, and all their children, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -208,27 +208,30 @@ def run_count(x):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Which tests are wanted, and when a sweep begins no other test."""
+    """Adds the options for kinds of tests and for a sweep's budget."""
     parser.addoption("--kind", action="append", choices=KINDS, help="tests of this kind")
     parser.addoption("--budget", type=float, help="seconds after which no test is begun")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Holds every test to its mark, and a sweep to its budget."""
+    """Registers the plugin for marks, and the one for a sweep's budget."""
     config.pluginmanager.register(Marks())
     if (seconds := config.getoption("--budget")) is not None:
-        # The same for all processes of a run, so that they collect in one order.
+        # All processes of a run have the same draw, so that they collect in one order.
         draw = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
         config.pluginmanager.register(Budget(seconds, draw))
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than processors: tests wait at times. Each needs a gigabyte of memory."""
+    """Returns one more than the processors, because tests wait at times.
+
+    Each process needs a gigabyte of memory.
+    """
     return min(processors() + 1, MOST_PROCESSES)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files come first, the others as they are."""
+    """Sorts the longest files to the front, and leaves the order of the others."""
     rank = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
 
@@ -250,7 +253,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Graded:
-    """A grade, with its verdicts by the tests' names."""
+    """A grade, whose verdicts are found by the tests' names."""
 
     grade: Grade
 
@@ -259,13 +262,13 @@ class Graded:
         return verdict
 
     def statuses(self, exercise: str) -> set[str]:
-        """How the tests of an exercise ended."""
+        """Returns the statuses of an exercise's tests."""
         return {str(v.status) for v in self.grade.tests if v.exercise == exercise}
 
 
 @pytest.fixture(scope="session")
 def hasty(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny assignment, whose calls may take one second: endless ones end soon."""
+    """The tiny assignment with calls of at most one second, so that endless ones end soon."""
     folder = Path(shutil.copytree(tiny, tmp_path_factory.mktemp("hasty") / "tiny"))
     settings = folder / "pyproject.toml"
     settings.write_text(settings.read_text().replace("call_timeout = 2", "call_timeout = 1"))
@@ -274,7 +277,7 @@ def hasty(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def judge(hasty: Path) -> Iterator[GradingJob]:
-    """A judge of the hasty assignment: 5 seconds a submission, 512 MB."""
+    """A judge of the hasty assignment, with 5 seconds and 512 MB per submission."""
     settings = Settings(str(hasty), 1, (), "adapters.py", 5.0, 512, "suite")
     client = GradingJob(settings)
     yield client
@@ -283,7 +286,7 @@ def judge(hasty: Path) -> Iterator[GradingJob]:
 
 @pytest.fixture
 def grade(judge: GradingJob, tmp_path: Path) -> Callable[..., Graded]:
-    """Grades a submission: the text of its adapters, and further files."""
+    """A function that grades a submission from the text of its adapters and further files."""
 
     def grade_submission(adapters: str = RIGHT, **files: str) -> Graded:
         folder = tmp_path / "submission"
@@ -296,7 +299,7 @@ def grade(judge: GradingJob, tmp_path: Path) -> Callable[..., Graded]:
 
 @pytest.fixture(scope="session", autouse=True)
 def warm() -> Iterator[Warm]:
-    """What commands, jobs and zygotes are forked from, once one is wanted."""
+    """The templates from which commands, jobs and zygotes are forked; the first use starts them."""
     with Warm() as templates:
         templates.serve_this_process()
         yield templates
@@ -307,7 +310,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def attention_handout(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The handout of the attention assignment, made once for all processes of a run: copy it."""
+    """The handout of the attention assignment, for copying; all processes of a run share it."""
     shared = tmp_path_factory.getbasetemp()
     folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "attention"
     sys.audit("tests.forked", "grader handout")
@@ -320,10 +323,10 @@ def attention_handout(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def grader(warm: Warm) -> Run:
-    """Runs the command `grader` in a folder, and returns what it printed.
+    """A function that runs the command `grader` in a folder and returns its output.
 
-    A class of two or three is graded by one judge, unless a test says otherwise: starting another
-    one takes longer than all of them. A busy machine has the time to explain all of it.
+    One judge grades a class of two or three, unless a test says otherwise, because starting another
+    judge takes longer. Explanations get enough time even on a busy machine.
     """
 
     def run(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -342,9 +345,9 @@ def grader(warm: Warm) -> Run:
 
 @pytest.fixture(scope="session")
 def home_pytest(warm: Warm) -> Run:
-    """Runs `pytest` in a student's folder, without the engine of this checkout in reach.
+    """A function that runs `pytest` in a student's folder, without the engine of this checkout.
 
-    The terminal is so wide that no sentence is broken.
+    The terminal is so wide that it breaks no sentence.
     """
     without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     without |= {"COLUMNS": "999"}

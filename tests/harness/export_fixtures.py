@@ -20,7 +20,7 @@ from grader.results.store import Store
 from tests.harness.storing import add
 
 WORTH = {"run_rope": 4.0, "run_mha": 6.0}
-# What a person may be called, and what spreadsheets, XML and terminals would make of it.
+# Possible names of people, some of which mean something to spreadsheets, XML or terminals.
 AWKWARD = (
     'O\'Neil, "Zoë"',
     "Nguyễn Thị\nÁnh",
@@ -36,7 +36,7 @@ AWKWARD = (
 
 
 def a_verdict(exercise: str, score: float = 4.0, max_score: float = 4.0, **fields: Any) -> Verdict:
-    """A verdict; one that has all its points passed."""
+    """Returns a verdict, which is a pass if it has all its points."""
     status = Status.PASSED if score == max_score else Status.FAILED
     return Verdict(
         **{
@@ -54,7 +54,7 @@ def a_verdict(exercise: str, score: float = 4.0, max_score: float = 4.0, **field
 
 
 def a_grade(submission: str, *tests: Verdict, **fields: Any) -> Grade:
-    """A grade whose points are those of its tests."""
+    """Returns a grade with the sum of its tests' points."""
     return Grade(
         **{
             "submission": submission,
@@ -74,7 +74,7 @@ def a_grade(submission: str, *tests: Verdict, **fields: Any) -> Grade:
 
 
 def scored(submission: str, *scores: float) -> Grade:
-    """A grade with so many of 4 points in `run_rope`, then of 6 in `run_mha`."""
+    """Returns a grade with these points: of 4 in `run_rope`, then of 6 in `run_mha`."""
     tests = [
         a_verdict(exercise, score, max_score)
         for (exercise, max_score), score in zip(WORTH.items(), scores, strict=True)
@@ -83,12 +83,12 @@ def scored(submission: str, *scores: float) -> Grade:
 
 
 def not_graded(submission: str) -> Grade:
-    """A grade that the machine's fault prevented."""
+    """Returns the grade of a submission that the machine failed to grade."""
     return a_grade(submission, status=GradeStatus.NOT_GRADED, message="the judge was lost twice")
 
 
 def unreadable(submission: str) -> Grade:
-    """The grade of a submission with nothing to grade in it."""
+    """Returns the grade of an empty submission."""
     why = "the zip is empty"
     tests = [
         a_verdict(exercise, 0.0, max_score, status=Status.MISSING, message=why)
@@ -104,7 +104,7 @@ def a_batch(
     late: Sequence[str] = (),
     absentees: Sequence[Author] = (),
 ) -> Results:
-    """What a batch leaves in a folder."""
+    """Returns the results of a batch, after storing them in a folder."""
     with Store.open(folder, "Attention") as store:
         store.set_people(authors or {}, late, absentees)
         for position, grade in enumerate(grades):
@@ -114,7 +114,7 @@ def a_batch(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export wrote, and what it said."""
+    """The text of an export, and its remarks."""
 
     text: str
     remarks: Sequence[Remark]
@@ -126,23 +126,23 @@ class Exported:
 
     @property
     def loses(self) -> bool:
-        """Whether somebody's points are not in it."""
+        """Whether the export leaves out someone's points."""
         return any(remark.lost for remark in self.remarks)
 
     def table(self, separator: str = ",") -> list[list[str]]:
-        """The cells, by an independent reader."""
+        """Returns the cells as an independent reader finds them."""
         text = self.text.removeprefix("\ufeff")
         return [*csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)]
 
     def column(self, title: str, key: str, separator: str = ",") -> dict[str, str]:
-        """The cells of a column, by those of another one."""
+        """Returns the cells of one column by those of another."""
         header, *rows = self.table(separator)
         key_at, at = header.index(key), header.index(title)
         return {row[key_at]: row[at] for row in rows}
 
 
 def exported(form: str, results: Results, template: Path | None = None, **choices: Any) -> Exported:
-    """An export in a format."""
+    """Returns an export in a format."""
     file = io.StringIO(newline="")
     remarks = write_export(
         form, results, open_settling(results), template, Choices(**choices), file

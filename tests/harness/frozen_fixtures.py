@@ -1,4 +1,4 @@
-"""Compares fixture tensors that were frozen on two machines, each by what it is."""
+"""A comparison of fixture tensors that were frozen on two machines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from safetensors import safe_open
 from grader.explain.mistakes.diagnosis import LENIENCY
 from grader.testing.comparison import FLOAT32, Tolerance, all_within
 
-# Processors add up in another order: float64 then differs far behind what float32 holds.
+# Processors add up in different orders: float64 then differs far beyond float32's digits.
 _COMPUTED = {torch.float64: Tolerance(1e-9, 1e-9), torch.float32: Tolerance(2.4e-7, 1e-7)}
 _EXACT = Tolerance(0, 0)
 
 
 def differences(fresh: Path, committed: Path) -> list[str]:
-    """What two folders of fixture tensors do not have in common: files, metadata, tensors."""
+    """Returns the differences of two folders of fixture tensors: files, metadata and tensors."""
     names = {file.name for folder in (fresh, committed) for file in folder.iterdir()}
     return [one for name in sorted(names) for one in _in_file(fresh / name, committed / name)]
 
@@ -39,10 +39,10 @@ def _in_file(fresh: Path, committed: Path) -> list[str]:
 
 
 def same(key: str, new: torch.Tensor, old: torch.Tensor) -> bool:
-    """Whether two tensors under one key are the same: draws to the bit, what is computed nearly.
+    """Returns whether two tensors under one key agree: draws exactly, computed ones nearly.
 
-    Beside the numbers of an answer stands how far rounding moves them. That is each processor's
-    own, and the same as long as either row recognises an answer which is off by the other's.
+    An answer's row also says how far rounding moves the answer. That distance differs between
+    processors. Two rows agree if each recognises an answer that is off by the other's distance.
     """
     if new.shape != old.shape or new.dtype != old.dtype:
         return False
@@ -57,5 +57,5 @@ def same(key: str, new: torch.Tensor, old: torch.Tensor) -> bool:
 
 
 def _recognised(strayed: float, leeway: float) -> bool:
-    """Whether an answer that rounding moved as far is still known by a row with some leeway."""
+    """Returns whether a row with this leeway recognises an answer that rounding moved so far."""
     return strayed <= LENIENCY * (FLOAT32.atol + leeway)

@@ -14,10 +14,10 @@ from tests.harness.waiting import PATIENCE
 
 
 class GradingJob:
-    """Grades of one submission after another, with their words.
+    """A pair of jobs, a judge and an explainer, that grade and explain submissions in turn.
 
-    One job is the judge and another the explainer: nothing that either remembers is lost between.
-    A busy machine is given the time to explain all that an idle one does.
+    The two jobs stay the same, so that they keep what they remember. Explanations get enough time
+    even on a busy machine.
     """
 
     def __init__(self, settings: Settings, jobs: Sequence[JobClient] = ()) -> None:
@@ -25,7 +25,7 @@ class GradingJob:
 
     @classmethod
     def several(cls, settings: Settings, count: int) -> list[GradingJob]:
-        """Starts so many, which share one collection of tests."""
+        """Starts this number of pairs, which share one collection of tests."""
         jobs = _patient(settings, 2 * count)
         return [cls(settings, jobs[2 * place : 2 * place + 2]) for place in range(count)]
 
@@ -36,7 +36,7 @@ class GradingJob:
         follow: Follow | None = None,
         kept: Sequence[Verdict] = (),
     ) -> Grade:
-        """The grade of a submission, with the words for it."""
+        """Returns the grade of a submission with its explanations."""
         grade = self.judge.grade(entry, submission_hash, follow, kept)
         return explained(grade, self.explainer.explain(entry, grade))
 

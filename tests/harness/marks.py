@@ -1,7 +1,8 @@
 """The marks of this project's own tests, and the check that each of them is true.
 
-Each test has one: on itself or on its module, and the nearest counts; `slow` on a parameter wins.
-`--kind unit` runs the tests of one kind; `-m unit` would run those that differ from their module.
+Each test has one mark, on itself or on its module. The nearest counts, and `slow` on a parameter
+always wins. `--kind unit` runs the tests of one kind. `-m unit` would also run tests whose own mark
+differs from their module's.
 
 - `unit`: starts no process. `make quick` runs these.
 - `process`: starts processes, or looks at what they left. `make test` runs these and the units.
@@ -25,14 +26,14 @@ KINDS = {
     "process": "starts processes, or looks at what they left",
     "slow": "claims over all of a kind what another test of its module claims over some",
 }
-# A module with a test of a kind says one of these.
+# A module with a test of a kind contains one of these texts.
 _SAID = {kind: (f"mark.{kind}",) for kind in KINDS} | {"slow": ("mark.slow", "rest_slow")}
-# `warm.py` raises the last one: a process that is forked elsewhere is a process as well.
+# `warm.py` raises the last event, because a forked process counts too.
 _STARTS = ("os.fork", "os.posix_spawn", "subprocess.Popen", "tests.forked")
 
 
 def kind_of(item: pytest.Item) -> str | None:
-    """Returns the one of the three marks of a test that counts."""
+    """Returns the one mark of a test that counts."""
     names = [mark.name for mark in item.iter_markers() if mark.name in KINDS]
     return "slow" if "slow" in names else next(iter(names), None)
 
@@ -40,9 +41,10 @@ def kind_of(item: pytest.Item) -> str | None:
 def rest_slow(
     values: Iterable[Any], sooner: int | Collection[Any], *, rows: bool = False
 ) -> list[Any]:
-    """Marks parameters as slow, except some values, or except the first of each so many.
+    """Marks parameters as slow, except those that `sooner` keeps quick.
 
-    Values that are `rows` hold one value for each of several parameters.
+    `sooner` holds these values, or is a number n that keeps the first of every n values. If the
+    values are `rows`, each holds one value per parameter.
     """
     return [
         value
@@ -53,7 +55,7 @@ def rest_slow(
 
 
 def asked_for(request: pytest.FixtureRequest, name: str) -> list[Any]:
-    """Returns the values of a parameter that those tests of this module have which are to run."""
+    """Returns the values of a parameter in those tests of this module that will run."""
     chosen = [
         item.callspec.params[name]
         for item in request.session.items
@@ -81,7 +83,7 @@ class Marks:
             config.addinivalue_line("markers", f"{name}: {meaning}")
 
     def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
-        """Imports no module whose marks are all of kinds that nobody asked for."""
+        """Skips the import of modules whose kinds were all deselected."""
         wanted = config.getoption("--kind")
         if not wanted or collection_path.suffix != ".py":
             return None
@@ -93,9 +95,9 @@ class Marks:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Refuses tests without a mark, and sweeps whose claim no quicker test makes.
+        """Refuses tests without a mark, and modules with slow tests only.
 
-        Leaves out the kinds that nobody asked for.
+        Deselects the kinds that were not asked for.
         """
         unmarked = {item.path.name for item in items if kind_of(item) is None}
         if unmarked:
@@ -113,7 +115,7 @@ class Marks:
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any]
     ) -> Generator[None, object, object]:
-        """Remembers fixtures that start a process: whatever uses one does as well."""
+        """Remembers fixtures that start a process: a test that uses one counts as starting it."""
         before = len(self._starts)
         try:
             return (yield)
@@ -123,14 +125,14 @@ class Marks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        """Counts from here."""
+        """Remembers the number of processes before a test."""
         self._before = len(self._starts)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Fails a test that went well and has a false mark."""
+        """Fails a passed test if its mark is false."""
         report = yield
         if call.when == "call" and report.passed and (why := self._false(item)):
             report.outcome, report.longrepr = "failed", why
@@ -138,7 +140,7 @@ class Marks:
 
     def _false(self, item: pytest.Item) -> str | None:
         started = self._starts[self._before :]
-        # Those that were asked for by name in the midst of a test are there as well.
+        # This includes fixtures that the test requested by name while it ran.
         active = getattr(item, "_request")._fixture_defs.values()  # noqa: B009 (pytest's own)
         used = [one.argname for one in active if one in self._starting]
         kind = kind_of(item)
@@ -154,7 +156,7 @@ class Marks:
 
 
 class Budget:
-    """A plugin that begins no test once its seconds are over, in an order that each run draws."""
+    """A plugin that starts no test after its budget of seconds, and shuffles the modules."""
 
     def __init__(self, seconds: float, draw: str) -> None:
         self._end = time.monotonic() + seconds
@@ -162,14 +164,14 @@ class Budget:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Shuffles modules: over many runs, each gets its turn."""
+        """Shuffles modules, so that each gets its turn over many runs."""
         paths = sorted({item.path for item in items})
         random.Random(self._draw).shuffle(paths)
         items.sort(key=lambda item: paths.index(item.path))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        """Skips what is left."""
+        """Skips the remaining tests."""
         if time.monotonic() > self._end:
             pytest.skip("the budget of seconds is spent")
 

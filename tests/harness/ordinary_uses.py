@@ -1,8 +1,8 @@
-"""What ordinary code does with Python, torch and the packages of classes: a submission.
+"""A submission that uses Python, torch and the packages of classes as ordinary code does.
 
-As a program it prints what came of the functions that begin with its argument. Each answers with
-words of what came of it, the same on every run. A package that is not installed is missing inside
-as outside.
+As a program it prints the results of the functions whose names begin with its argument. Each result
+is a text that is the same on every run. A package that is not installed is missing both inside a
+worker and outside.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ def folder():
 
 
 def told(outcome):
-    """The words of an outcome, as an answer can have them."""
+    """Returns the text of an outcome as a tensor, which an answer can hold."""
     return torch.tensor(list(str(outcome).encode()), dtype=torch.uint8)
 
 
@@ -115,7 +115,7 @@ def run_data_loader():
 
 
 def get_compiled():
-    """It needs a compiler, which nobody may start."""
+    """Compiles a function, for which no compiler may be started."""
     try:
         return told(torch.compile(lambda x: torch.sin(x) + 1)(torch.zeros(3)).tolist())
     except Exception as error:
@@ -393,7 +393,7 @@ def run_garbage():
 
 
 def run_other_programs():
-    """Python says which way the refusal is: no program is started."""
+    """Returns the refusals to start another program, as Python reports them."""
     said = []
     for start in (lambda: subprocess.run(["true"]), fork, lambda: os.system("true")):
         try:
@@ -488,7 +488,7 @@ def have(package):
 
 
 def outcome(name):
-    """What came of one of them; an exception by its kind."""
+    """Returns the result of a function, or its exception with the type."""
     try:
         return bytes(globals()[name]().tolist()).decode()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Debian's Chromium, which opens pages from disk and tells what they did."""
+"""Debian's Chromium, which opens pages from disk and records what they do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLAGS = [
 ]
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1440, "height": 900}
-# What pages look like to different people; a sweep looks at all of them.
+# Colours and sizes of a page for different people; a sweep tries all of them.
 LOOKS = [
     pytest.param("light", DESK, id="light-desk"),
     pytest.param("light", PHONE, id="light-phone", marks=pytest.mark.slow),
@@ -34,14 +34,14 @@ LOOKS = [
 
 
 def chromium_executable() -> str | None:
-    """Where the machine's own Chromium is; Playwright's is never downloaded."""
+    """Returns the path of the machine's own Chromium; Playwright's is never downloaded."""
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((path for name in names if (path := shutil.which(name))), None)
 
 
 @contextlib.contextmanager
 def running_chromium(executable: str) -> Iterator[Browser]:
-    """A browser that is closed afterwards."""
+    """Yields a browser, and closes it afterwards."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield browser
@@ -50,7 +50,7 @@ def running_chromium(executable: str) -> Iterator[Browser]:
 
 @dataclass(slots=True)
 class Opened:
-    """A page, and what happened in it that must not: complaints, dialogs, requests elsewhere."""
+    """A page, with forbidden events: complaints, dialogs and requests elsewhere."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
@@ -58,13 +58,13 @@ class Opened:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing of that happened."""
+        """Whether no forbidden event happened."""
         return not self.complaints and not self.elsewhere
 
 
 @contextlib.contextmanager
 def opened(browser: Browser, file: Path, **options: Any) -> Iterator[Opened]:
-    """A page that was opened from disk, with the options of a context of Playwright."""
+    """Yields a page that was opened from disk, with the options of a Playwright context."""
     context = browser.new_context(**{"viewport": DESK} | options)
     page = context.new_page()
     found = Opened(page)

@@ -1,7 +1,7 @@
-"""Classes of any size, as a batch would have stored them, for the tests of what is shown of them.
+"""Classes of any size, as a batch stores them, for the tests of pages and reports.
 
-What goes wrong is made up from a seed, in the proportions of a real class: most are right in most,
-mistakes come in several exercises at once, a few submissions cannot be read.
+A seed makes up the failures in a real class's proportions. Most submissions are right in most
+exercises, mistakes appear in several exercises at once, and a few submissions are unreadable.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SOURCE = (
     "    weights = softmax(scores, dim=-1)  # over the keys",
     "    return weights @ v",
 )
-# Id, explanation, hint, and the share of a class that makes it.
+# Id, explanation, hint, and the share of a class that makes the mistake.
 MISTAKES = (
     (
         "mask-inverted",
@@ -94,7 +94,7 @@ class ATest:
 
 
 def suite(exercises: int = 15, tests: int = 17) -> list[ATest]:
-    """An assignment with as many exercises, each with as many tests, a third of them public."""
+    """Returns an assignment with this number of exercises and tests, a third of them public."""
     found = []
     for number in range(exercises):
         for place in range(tests):
@@ -114,16 +114,16 @@ def suite(exercises: int = 15, tests: int = 17) -> list[ATest]:
 
 
 def a_class(count: int, seed: int = 1) -> Iterator[Grade]:
-    """The grades of a class, with what there is to see of them."""
+    """Yields the grades of a class, with their evidence."""
     tests = suite()
     for number in range(count):
         yield a_submission(tests, number, random.Random(f"{seed}-{number}"))
 
 
 def regraded(grades: Iterator[Grade]) -> Iterator[Grade]:
-    """The class after a test was mended: the first exercise is right for whoever had it wrong.
+    """Yields the class after a fix of a test: its first exercise is now right for everyone.
 
-    Every fifth of the others now fails the second exercise; one submission is not graded.
+    Every fifth submission now fails the second exercise. One submission is not graded.
     """
     for number, grade in enumerate(grades):
         if number == 1:
@@ -158,7 +158,7 @@ def store_class(folder: Path, grades: Iterator[Grade], with_people: bool = True)
 
 
 def a_submission(tests: list[ATest], number: int, rng: random.Random) -> Grade:
-    """One of the class."""
+    """Returns the grade of one submission of the class."""
     first, last = rng.choice(FIRST), rng.choice(LAST)
     name = f"{last}-{first}-{number:05d}".lower()
     graded = Grade(
@@ -183,7 +183,7 @@ def a_submission(tests: list[ATest], number: int, rng: random.Random) -> Grade:
 
 
 def with_a_shared_mistake(exercises: int = 8) -> Grade:
-    """A submission whose one wrong line fails as many exercises, with all that there is to see."""
+    """Returns a grade in which one wrong line fails all exercises, with all kinds of evidence."""
     tests, rng = suite(exercises), random.Random(5)
     verdicts = tuple(_planned(test, "mask-inverted", rng) for test in tests)
     grade = a_submission(tests, 0, rng)
@@ -213,7 +213,7 @@ def _unreadable(grade: Grade, tests: list[ATest]) -> Grade:
 
 
 def _judged(tests: list[ATest], rng: random.Random) -> tuple[tuple[Verdict, ...], Evidence]:
-    """Verdicts by what goes wrong in each exercise; a mistake spreads to others."""
+    """Returns verdicts and evidence by each exercise's failure; a mistake spreads to others."""
     exercises = list(dict.fromkeys(test.exercise for test in tests))
     plans = {exercise: "right" for exercise in exercises}
     for place, (mistake, _, _, share) in enumerate(MISTAKES):
@@ -280,12 +280,12 @@ def _evidence(verdicts: tuple[Verdict, ...], rng: random.Random) -> Evidence:
 
 
 def an_excerpt(own: float) -> Excerpt:
-    """Lines of a file that are no two submissions' the same."""
+    """Returns lines of a file that differ between submissions."""
     return Excerpt("attention.py", 1, (*SOURCE, f"EPSILON = {own}"))
 
 
 def a_walk(verdict: Verdict) -> StepWalk:
-    """A walk that goes astray at its second step."""
+    """Returns a step comparison whose second step is wrong."""
     steps = (
         StepSeen("scores", (2, 3, 5, 7), (6, 5, 7), True),
         StepSeen("masked", (2, 3, 5, 7), (6, 5, 7), False),
@@ -295,7 +295,7 @@ def a_walk(verdict: Verdict) -> StepWalk:
 
 
 def a_picture(test: str, rng: random.Random) -> Picture:
-    """Attention weights of two sequences and three heads, some of them not numbers."""
+    """Returns attention weights of two sequences and three heads; some values are not numbers."""
     shape = (2, 3, 5, 7)
     expected = [rng.random() for _ in range(math.prod(shape))]
     got = [1 - number for number in expected]

@@ -1,4 +1,4 @@
-"""Ten mistakes, each planted in one line of a right submission, and what a student is told."""
+"""Ten mistakes, each planted in one line of a right submission, with the expected explanation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ HEADS, WARMUP = "assignment/heads.py", "assignment/warmup.py"
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """One line of a right submission made wrong, and what a student is told, wherever it is seen.
+    """A wrong line for a right submission, and its explanation in every output.
 
-    `test` is one of those that fail, and far from the root.
+    `test` is one of the failing tests, and far from the root.
     """
 
     file: str
@@ -26,11 +26,11 @@ class Slip:
     test: str
 
     def told(self) -> list[str]:
-        """The sentence, the hint and the line."""
+        """Returns the sentence, the hint and the line."""
         return [self.sentence, self.hint, f"{self.file}:"]
 
     def plant(self, folder: Path) -> None:
-        """Makes the line of a right submission wrong."""
+        """Puts the wrong line into a right submission."""
         text = (folder / self.file).read_text("utf-8")
         assert self.right in text
         (folder / self.file).write_text(text.replace(self.right, self.wrong, 1), "utf-8")
@@ -121,7 +121,7 @@ SLIPS = {
         "tests/public/test_softmax.py::test_softmax_along_any_axis[(3, 4, 2)--2]",
     ),
 }
-# A sweep looks at all of them.
+# A sweep tries all of them.
 LOOKED_AT_SOONER = ("mask-inverted", "an exception", "no known mistake")
 # All but these fail most exercises.
 OF_ONE_EXERCISE = ("dropout-unscaled", "no known mistake")

@@ -1,4 +1,4 @@
-"""Submissions that sit in a worker, and are asked without a judge."""
+"""Submissions with a worker, which tests call without a judge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from grader.sandbox.session import SessionLimits
 def prepared(
     assignment: Assignment, folder: Path, limits: SessionLimits
 ) -> Iterator[PreparedSubmission]:
-    """The submission in a folder, with a worker of its own."""
+    """Yields the submission in a folder, with a worker of its own."""
     with (
         new_scratch() as scratch,
         warm_zygote() as zygote,

@@ -1,4 +1,4 @@
-"""Collects the sentences that users read from where they are written, and names what is wrong."""
+"""The catalogue of sentences for users, collected from the sources, with their faults."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RULED_OUT = {
     r"\bbusiness\b": "for",
     r"\b(seat|errand|parcel|luggage|sitting)s?\b": "session",
 }
-# The files that say something to users: what a student meets first comes first.
+# The files with sentences for users, in the order in which a student meets them.
 _WRITTEN_IN = (
     "solutions/mistakes/*.py",
     "examples/*/solutions/**/*.py",
@@ -50,9 +50,9 @@ _WRITTEN_IN = (
     "examples/*/README.md",
     "examples/*/docs/students.md",
 )
-# Lists of system calls, names for a C library, and what packages of other people say.
+# Lists of system calls, names for a C library, and other people's packages.
 _NOT_WRITTEN = ("grader/worker/confinement/", "grader/worker/multiprocessing/", "/vendor/")
-# A pattern for other people's texts, or a question to a database, is no sentence.
+# A pattern for other people's texts, or a database query, is not a sentence.
 _NO_SENTENCE = re.compile(r"\\\w|\(\?|\$[\w*]|\b(?:SELECT|INSERT|DELETE|WHERE)\b|\|No ")
 _PLACEHOLDER = "{}"
 # The mark of an entry in a list, or of emphasis.
@@ -71,7 +71,7 @@ class Sentence:
     text: str
 
     def faults(self) -> Iterator[str]:
-        """Yields what docs/style.md has against it."""
+        """Yields each rule of docs/style.md that the sentence breaks."""
         words = self.text.split()
         if len(words) > LONGEST:
             yield f"{len(words)} words, {LONGEST} at most"
@@ -95,7 +95,7 @@ _LITERAL = re.compile(r"\"([^\"\\\n]*)\"|`([^`]*)`")
 
 
 def catalogue(root: Path) -> Iterator[Sentence]:
-    """Yields all sentences of the files below `root` that say something to users."""
+    """Yields all sentences for users in the files below `root`."""
     for pattern in _WRITTEN_IN:
         for file in sorted(root.glob(pattern)):
             if not any(part in file.relative_to(root).as_posix() for part in _NOT_WRITTEN):
@@ -200,12 +200,12 @@ _READERS = {
     ".toml": sentences_of_table,
 }
 
-# Texts in which sentences stand as users read them.
+# Texts in which sentences appear as users read them.
 _FILLED_IN = ("docs/*.md", "tests/harness/**/*.py", "tests/harness/**/*.toml")
 
 
 def example(sentence: Sentence, texts: Sequence[str]) -> str:
-    """Returns a sentence with its gaps filled, as one of the texts has it; "" if none has."""
+    """Returns a sentence with its gaps filled, as one of the texts has it; "" if none does."""
     parts = sentence.text.split(_PLACEHOLDER)
     longest = max(parts, key=len)
     pattern = re.compile("[^\n]{1,60}?".join(map(re.escape, parts)))
@@ -214,7 +214,7 @@ def example(sentence: Sentence, texts: Sequence[str]) -> str:
 
 
 def main() -> None:
-    """Prints the catalogue: each sentence at its place, with what is against it and an example."""
+    """Prints the catalogue: each sentence with its place, its faults and an example."""
     root = Path(__file__).parents[2]
     files = [file for pattern in _FILLED_IN for file in sorted(root.glob(pattern))]
     texts = [file.read_text(encoding="utf-8") for file in files]

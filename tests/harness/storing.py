@@ -1,4 +1,4 @@
-"""A grade with its words, put into a store as a batch does it: the verdicts first."""
+"""A grade and its explanations go into a store as from a batch: the verdicts first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def add(
     key: str,
     position: int,
 ) -> None:
-    """Adds what a judge would have said of a grade, then what an explainer would have."""
+    """Adds a judge's part of a grade, then an explainer's part."""
     store.add(plainly(grade), key, position)
     words = words_in(grade)
     if words != Words():
@@ -24,7 +24,7 @@ def add(
 
 
 def plainly(grade: Grade) -> Grade:
-    """The grade as its judge gives it."""
+    """Returns the grade as its judge gives it."""
     tests = tuple(
         test
         if test.status is Status.PASSED
@@ -35,7 +35,7 @@ def plainly(grade: Grade) -> Grade:
 
 
 def words_in(grade: Grade) -> Words:
-    """What in a grade is the explainer's."""
+    """Returns the explainer's part of a grade."""
     told = {
         test.id: Told(test.message or "", test.measurement, test.diagnosis, test.where)
         for test in grade.tests

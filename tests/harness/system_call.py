@@ -1,4 +1,4 @@
-"""A submission that makes any system call that it is told to make."""
+"""A submission that makes any system call that a test asks for."""
 
 import ctypes
 import fcntl
@@ -11,7 +11,7 @@ KEPT = []
 
 
 def run_call(number, one=0, two=0, three=0, four=0, five=0, six=0):
-    """What came of it: the result, and the `errno` of a failed one."""
+    """Returns the result of a system call, and the `errno` of a failed one."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
     given = [ctypes.c_ulong(argument) for argument in (number, one, two, three, four, five, six)]
@@ -21,12 +21,12 @@ def run_call(number, one=0, two=0, three=0, four=0, five=0, six=0):
 
 
 def run_pids():
-    """Its own process id, and its parent's."""
+    """Returns its own process id, and its parent's."""
     return torch.tensor([os.getpid(), os.getppid()])
 
 
 def run_open(kind):
-    """Whether a file that every worker could once read is still to be had: 0 or its `errno`."""
+    """Returns 0 if a file that workers could once read still opens, otherwise the `errno`."""
     try:
         with Path(["/dev/urandom", "/dev/zero"][kind]).open("rb") as file:
             return torch.tensor(len(file.read(1)) - 1)
@@ -35,7 +35,7 @@ def run_open(kind):
 
 
 def run_hold():
-    """Takes a lock of a file that all workers may read, and keeps it; 0 is granted."""
+    """Takes a lock of a file that all workers may read, and keeps it; returns 0."""
     KEPT.append(Path(os.__file__).open("rb"))  # noqa: SIM115
     fcntl.flock(KEPT[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
     return torch.tensor(0)

@@ -1,4 +1,4 @@
-"""A class taken in and put into a real store, each grade the number in its adapters' first line."""
+"""A class in a real store: each grade is the number in the first line of its adapters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Members = Mapping[str, str | int | bytes]
 
 
 def laid_out(folder: Path, members: Members) -> Path:
-    """A folder with these files alone; a number stands for adapters that earn so many points."""
+    """Writes a folder with these files only; a number stands for adapters with those points."""
     shutil.rmtree(folder, ignore_errors=True)
     for name, content in members.items():
         path = folder / name
@@ -40,7 +40,7 @@ def laid_out(folder: Path, members: Members) -> Path:
 def batch(
     assignment: Path, paths: Sequence[Path], out: Path, people: Sequence[Person] = ()
 ) -> Discovery:
-    """What a batch does but grading: returns the class as it is graded."""
+    """Runs a batch without its grading; returns the class as it is graded."""
     found = discover(paths)
     if people:
         found = attribute(found.entries, people).applied_to(found)
@@ -56,7 +56,7 @@ def _graded(task: Task, copy: Path) -> GradedTask:
     copy.mkdir()
     try:
         taken = take_in(task.entry, copy)
-        # The cells of a notebook are files in a folder beside the adapters that run them.
+        # A notebook's cells become files in a folder beside the adapters that run them.
         files = [taken.root / taken.adapters, *taken.root.glob("*.ipynb/*")]
         points = float(_POINTS.search("".join(file.read_text() for file in files))[1])
     except Unreadable:

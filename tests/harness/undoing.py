@@ -1,4 +1,4 @@
-"""Slips that an edit must undo: tables of them, and the check of one."""
+"""Tables of slips that an edit must undo, and the check of one slip."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from grader.explain.rewriting import generation
 from grader.explain.rewriting.slips import load_slips
 
 ATTENTION = load_slips(Path(__file__).parents[2])
-# The edits of a program of the root assignment.
+# Returns the edits of a program of the root assignment.
 edits_of = partial(generation.edits_of, slips=ATTENTION)
 
 
 def table_of(slips: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, str, str, str]]:
-    """A row for each slip: its group, what is right, what is wrong, and what undoes it."""
+    """Returns a row for each slip: its group, the right code, the wrong code and the fixed code."""
     return [
         (group, right, wrong, mended[0] if mended else right)
         for group, own in slips.items()
@@ -25,7 +25,7 @@ def table_of(slips: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, st
 
 
 def assert_undone(program: str, group: str, right: str, wrong: str, mended: str) -> None:
-    """Asserts that an edit of the slip's own lines makes of the wrong program what is wanted."""
+    """Asserts that an edit of the slip's own lines turns the wrong program into the fixed one."""
     assert program.count(right) >= 1, right
     slipped, wanted = program.replace(right, wrong, 1), program.replace(right, mended, 1)
     first = program[: program.index(right)].count("\n") + 1
@@ -35,5 +35,5 @@ def assert_undone(program: str, group: str, right: str, wrong: str, mended: str)
 
 
 def tree(source: str) -> str:
-    """A program without its layout."""
+    """Returns a program's syntax tree, which has no layout."""
     return ast.dump(ast.parse(source))

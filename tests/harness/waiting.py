@@ -1,4 +1,4 @@
-"""Waits for what another process or thread does, however slow the machine is."""
+"""Waiting for another process or thread, however slow the machine is."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 Found = TypeVar("Found")
 
-# Ends a test that would otherwise hang for ever. No busy machine needs so long.
+# Ends a test that would otherwise hang for ever. Even a busy machine needs less.
 PATIENCE = 300.0
 
 
 def until(condition: Callable[[], Found], what: str, pause: float = 0.05) -> Found:
-    """Returns what a condition finds, as soon as it finds anything; fails if it never does."""
+    """Returns a condition's first true value; fails the test if there is none in time."""
     end = time.monotonic() + PATIENCE
     while not (found := condition()):
         if time.monotonic() > end:

@@ -1,10 +1,10 @@
-"""Processes that start in no time: forked from an interpreter that has loaded torch.
+"""Processes that start at once: they are forked from an interpreter that has loaded torch.
 
-A fresh interpreter needs two seconds to load torch, pytest and the rest, before the first line that
-a test is about. Two *templates* load them once. A process that is forked from one is real: its
-arguments, folder, environment, descriptors, session and exit code are its own. Only what happens
-before Python's first line is missing: a test of that, or of what a command loads, starts an
-interpreter itself.
+A fresh interpreter needs two seconds to load torch, pytest and the rest before a test's first line.
+Two *templates* load them once. A process that is forked from one is real: its arguments, folder,
+environment, descriptors, session and exit code are its own. Only the steps before Python's first
+line are missing. A test of those, or of the modules that a command loads, starts an interpreter
+itself.
 
 The *command* template serves `grader`, `pytest` and the processes that collect tests. The *zygote*
 template has a scrubbed environment and serves zygotes, which must hold nothing of the others.
@@ -33,22 +33,22 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).parents[2]
-# A net: the longest command of a sweep takes eight minutes on an idle machine.
+# A safety limit: the longest command of a sweep takes eight minutes on an idle machine.
 _SECONDS = 3600
 _MESSAGE = 1 << 18
 _DESCRIPTORS = 64
-# Received descriptors wait above all numbers that a command is told.
+# Received descriptors wait above all numbers that a command uses.
 _PARKED = 512
 _JOB = ("-m", "grader.grading.job.process")
 _ZYGOTE = ("-I", "-c")
-# Packages that are plugins of pytest.
+# These packages are plugins of pytest.
 _PLUGINS = ("grader", "jaxtyping")
-# torch reads these when it loads: a zygote that is told one starts an interpreter.
+# torch reads these when it loads: a zygote with one of them starts an interpreter.
 _READ_AT_START = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
 
 
 class Warm:
-    """Both templates, started at the first use; a context manager."""
+    """A context manager of both templates, which start at their first use."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="warm-"))
@@ -64,13 +64,14 @@ class Warm:
         shutil.rmtree(self._folder)
 
     def address(self, name: str) -> Path:
-        """Returns where the template "command" or "zygote" listens; starts it if need be."""
+        """Returns the address of the template "command" or "zygote"; starts it if necessary."""
         address = self._folder / name
         if name not in self._started:
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
                 listening.bind(os.fspath(address))
                 listening.listen(64)
-                # A collector that was forked from the one asks the other for its zygote.
+                # A collector that was forked from the command template gets its zygote from the
+                # other.
                 other = self.address("zygote") if name == "command" else ""
                 self._started[name] = _start(name, listening.fileno(), other)
         return address
@@ -104,12 +105,12 @@ class Warm:
         return f'#!/bin/sh\nexec {shlex.join([*here, *arguments])} "$@"\n'
 
     def serve_this_process(self) -> None:
-        """Has jobs and zygotes that this process starts be forked from the templates."""
+        """Makes this process fork its jobs and zygotes from the templates."""
         fork_jobs_and_zygotes(lambda: self.address("command"), lambda: self.address("zygote"))
 
 
 def fork_jobs_and_zygotes(command: Callable[[], Path], zygote: Callable[[], Path]) -> None:
-    """Replaces how this process starts the two interpreters that load torch."""
+    """Replaces this process's starting of the two interpreters that load torch."""
     import grader.grading.job.lines
     import grader.sandbox.zygote
 
@@ -120,7 +121,7 @@ def fork_jobs_and_zygotes(command: Callable[[], Path], zygote: Callable[[], Path
 def _forking(
     marks: Sequence[str], address: Callable[[], Path], dies_with_parent: bool
 ) -> types.ModuleType:
-    """Returns `subprocess`, with a `Popen` that forks the commands that begin with these marks."""
+    """Returns `subprocess` with a `Popen` that forks commands with these first arguments."""
 
     def start(command: Sequence[str], **options: Any) -> Any:
         is_known = tuple(command[1 : 1 + len(marks)]) == tuple(marks)
@@ -177,7 +178,7 @@ class ForkedPopen:
         self.pid: int = json.loads(self._keeper.recv(_MESSAGE))
 
     def wait(self, timeout: float | None = None) -> int:
-        """Waits for its end; returns its exit code, or minus the signal.
+        """Waits for the process's end; returns its exit code, or minus the signal.
 
         Raises:
             subprocess.TimeoutExpired: if it has not ended by then.
@@ -192,13 +193,13 @@ class ForkedPopen:
         return self.returncode
 
     def terminate(self) -> None:
-        """Asks it to end."""
+        """Sends the process a SIGTERM."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGTERM)
 
 
 def _start(name: str, listening: int, other: Path | str) -> subprocess.Popen[bytes]:
-    """Starts the interpreter that becomes a template; the zygotes' one without any secret."""
+    """Starts the interpreter of a template; the zygotes' one gets no secrets."""
     isolated = name == "zygote"
     environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
     return subprocess.Popen(
@@ -220,7 +221,7 @@ def _text(file: Any) -> str:
 
 
 def main(name: str, listening: int, zygote: str) -> None:
-    """Loads what takes long, then forks a process for each order, until it is killed."""
+    """Loads the slow modules, then forks a process for each order, until it is killed."""
     orders = socket.socket(fileno=listening)
     if name == "zygote":
         sys.path.insert(0, os.fspath(ROOT))
@@ -245,7 +246,7 @@ def main(name: str, listening: int, zygote: str) -> None:
 
 
 def _load_commands() -> None:
-    """Loads all but plugins of pytest, which it wants to import itself."""
+    """Loads all modules except plugins of pytest, which pytest imports itself."""
     import click
     import einops
     import jinja2
@@ -263,7 +264,7 @@ def _load_commands() -> None:
 
 
 def _load_zygotes() -> None:
-    """Loads what a zygote loads, and computes nothing: that is left to each of them."""
+    """Loads the modules of a zygote and computes nothing, which each zygote does itself."""
     import beartype
     import einops
     import jaxtyping
@@ -278,7 +279,7 @@ def _load_zygotes() -> None:
 
 
 def _keep(asked: socket.socket) -> NoReturn:
-    """Forks the process that is asked for, and says how it ended."""
+    """Forks the requested process, and reports its exit."""
     with contextlib.suppress(OSError):
         ended, ending = socket.socketpair()
         ending.setblocking(False)
@@ -305,7 +306,7 @@ def _keep(asked: socket.socket) -> NoReturn:
 
 
 def _become(order: Mapping[str, Any], descriptors: Sequence[int]) -> NoReturn:
-    """Goes on as the command, as if Python had been started for it."""
+    """Continues as the command, as if Python had been started for it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if order["session"]:
         os.setsid()
@@ -321,7 +322,7 @@ def _become(order: Mapping[str, Any], descriptors: Sequence[int]) -> NoReturn:
     )
     sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
     code = _run(order["command"][1:], order["cwd"])
-    # As an interpreter does at its end, but that nobody needs its memory in order.
+    # These are an interpreter's last steps, except that its memory stays as it is.
     threading._shutdown()
     atexit._run_exitfuncs()
     sys.stdout.flush()
@@ -343,14 +344,14 @@ def _place(descriptors: Sequence[int], numbers: Sequence[int]) -> None:
 
 
 def _run(arguments: Sequence[str], cwd: str) -> int:
-    """Runs what follows `python` on a command line; returns the exit code."""
+    """Runs the arguments of a `python` command line; returns the exit code."""
     flags = {*arguments[: arguments.index("-m" if "-m" in arguments else "-c")]}
     kind, program, *rest = arguments[len(flags) :]
     if "-I" not in flags:
         found = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         sys.path[:0] = [*([] if "-P" in flags else [cwd]), *filter(None, found)]
     sys.argv = [program if kind == "-m" else "-c", *rest]
-    if program == "pytest":  # it imports its plugins itself, and a student's has another engine
+    if program == "pytest":  # pytest imports its plugins itself, and a student's has another engine
         for name in [name for name in sys.modules if name.partition(".")[0] in _PLUGINS]:
             del sys.modules[name]
     try:
@@ -369,7 +370,7 @@ def _run(arguments: Sequence[str], cwd: str) -> int:
 
 
 def run_here(address: str, arguments: Sequence[str]) -> int:
-    """Runs `python` with these arguments in place of this process, for a shell; its exit code."""
+    """Runs `python` with these arguments in place of this process; returns the exit code."""
     process = ForkedPopen(
         Path(address), [sys.executable, *arguments], stdin=0, stdout=1, stderr=2, env=os.environ
     )

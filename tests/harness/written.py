@@ -1,4 +1,4 @@
-"""Programs that make a mistake in one place that all builds on, or in each place by itself."""
+"""Programs with a mistake in one place that all exercises use, or in each place by itself."""
 
 from __future__ import annotations
 
@@ -150,9 +150,9 @@ EXERCISES = tuple(_FUNCTIONS)
 
 
 def modular(wrong: Mapping[str, str], others: Collection[str] = ()) -> str:
-    """A program whose parts are written once; `wrong` are those that are not right.
+    """Returns a program whose parts are written once; `wrong` replaces some of them.
 
-    The exercises of `others` do without them: they have right parts of their own.
+    The exercises in `others` have right parts of their own.
     """
     own = _FUNCTIONS.keys() - {*others}
     right = _class("Right", {}) if others else ""
@@ -161,7 +161,7 @@ def modular(wrong: Mapping[str, str], others: Collection[str] = ()) -> str:
 
 
 def repeated(wrong: Mapping[str, str], written_in: Collection[str]) -> str:
-    """A program in which each exercise has parts of its own; `written_in` those that are wrong."""
+    """Returns a program with separate parts for each exercise; those for `written_in` are wrong."""
     pieces = ["import torch\n"]
     for name in _FUNCTIONS:
         place = "Of_" + name.removeprefix("run_")
