@@ -1,11 +1,10 @@
-"""How high disguised copies rank among independent programs, and how long a large class takes.
+"""The ranks of disguised copies among independent programs, and the time for a large class.
 
     .venv/bin/python benchmarks/alike.py                three hundred programs and ten copies
-    .venv/bin/python benchmarks/alike.py --large 1000   seconds for as many submissions
+    .venv/bin/python benchmarks/alike.py --large 1000   seconds for this number of submissions
 
-Ten of the programs are copied: five that people wrote, five put together of idioms. Each copy is
-renamed, commented, its functions and statements moved, half of its products written as `einsum`,
-and split over two files.
+Ten of the programs are copied: five that people wrote, and five that were generated. A copy is
+renamed, commented, reordered and split over two files. Half of its products become `einsum`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ PROGRAMS, COPIES = 300, 10
 
 
 def laid_out(programs: Mapping[str, Mapping[str, str]], folder: Path) -> Path:
-    """The programs as a folder of submissions."""
+    """Writes the programs into a folder of submissions."""
     for name, files in programs.items():
         for path, text in files.items():
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
@@ -39,10 +38,10 @@ def laid_out(programs: Mapping[str, Mapping[str, str]], folder: Path) -> Path:
 
 
 def with_copies(seed: int) -> dict[str, dict[str, str]]:
-    """Independent programs, and copies of ten of them under names of their own."""
+    """Returns independent programs, and copies of ten of them under other names."""
     programs = independent(PROGRAMS)
     draw = random.Random(f"copied {seed}")
-    # A notebook would have to be taken apart first.
+    # A disguise does not take notebooks apart.
     people = [n for n, files in by_hand().items() if all(path.endswith(".py") for path in files)]
     chosen = draw.sample(people, COPIES // 2)
     chosen += draw.sample([name for name in programs if name.startswith("student-")], COPIES // 2)
@@ -54,7 +53,7 @@ def with_copies(seed: int) -> dict[str, dict[str, str]]:
 
 
 def compared(programs: Mapping[str, Mapping[str, str]], most: int) -> SimilarPairs:
-    """The comparison of a class of these."""
+    """Returns the comparison of a class of these programs."""
     with tempfile.TemporaryDirectory() as folder:
         entries = discover([laid_out(programs, Path(folder))]).entries
         return compare_entries(entries, find_assignment(ROOT), most=most)

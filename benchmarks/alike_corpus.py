@@ -1,9 +1,8 @@
-"""A class for `benchmarks/alike.py`: independent programs, and copies of some of them in disguise.
+"""A class for `benchmarks/alike.py`: independent programs, and disguised copies of some of them.
 
-The independent programs are those of `benchmarks/slips.zip` and `tests/harness/corpus/right`, each
-by a hand of its own, and beside them as many as are wanted that are put together of idioms: whoever
-writes one decides at each step how to, as students do, so that two of them have many lines in
-common and were not copied.
+The programs in `benchmarks/slips.zip` and `tests/harness/corpus/right` were each written by a
+different person. Any further programs are generated from idioms. Each generated program chooses an
+idiom at each step, as students do, so that two of them share many lines without copying.
 """
 
 from __future__ import annotations
@@ -206,7 +205,7 @@ WEIGHTS = "q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight"
 
 
 def program(seed: int) -> dict[str, str]:
-    """One program put together of idioms: its files, by their names."""
+    """Returns the files of one generated program by their names."""
     draw = random.Random(f"alike {seed}")
     pick = draw.choice
     linear, split, merge = (pick(names) for names in HELPERS)
@@ -256,7 +255,7 @@ HELPERS = [
 
 
 def _multihead(draw: random.Random, linear: str, split: str, merge: str) -> dict[str, str]:
-    """The three adapters with heads, in one of a few ways each."""
+    """Returns the three adapters with heads, each in one of a few ways."""
     pick = draw.choice
     mask = pick(
         [
@@ -334,7 +333,7 @@ def by_hand() -> dict[str, dict[str, str]]:
 
 
 def independent(count: int) -> dict[str, dict[str, str]]:
-    """So many independent programs."""
+    """Returns this number of independent programs."""
     programs = dict(list(by_hand().items())[:count])
     for seed in range(count - len(programs)):
         programs[f"student-{seed:04}"] = program(seed)
@@ -342,9 +341,9 @@ def independent(count: int) -> dict[str, dict[str, str]]:
 
 
 def disguised(files: Mapping[str, str], seed: int) -> dict[str, str]:
-    """A copy in which everything is renamed, moved, commented, in part einsum, and in two files.
+    """Returns a copy in two files: renamed, reordered, commented, and with some products as einsum.
 
-    What the grader calls keeps its name and those of its parameters.
+    Functions that the grader calls keep their names and parameters.
     """
     draw = random.Random(f"disguise {seed}")
     trees = [ast.parse(text) for path, text in files.items() if path.endswith(".py")]
@@ -369,7 +368,10 @@ def disguised(files: Mapping[str, str], seed: int) -> dict[str, str]:
 
 
 class _Disguise(ast.NodeTransformer):
-    """Renames what a program names itself, swaps statements, writes every other product anew."""
+    """A transformer that renames a program's own names and swaps statements.
+
+    It writes half of the products as einsum.
+    """
 
     def __init__(self, tree: ast.AST, modules: set[str], draw: random.Random) -> None:
         self._draw = draw
@@ -438,7 +440,7 @@ class _Disguise(ast.NodeTransformer):
 
 
 def _name_of(node: ast.AST) -> str | None:
-    """What a node names: a variable, an attribute, a parameter, a function, a class."""
+    """Returns the name in a node: of a variable, attribute, parameter, function or class."""
     for field in ("id", "attr", "arg", "name"):
         if isinstance(name := getattr(node, field, None), str):
             return name
@@ -452,7 +454,7 @@ def _is_local(node: ast.Import | ast.ImportFrom, local: set[str]) -> bool:
 
 
 def _reordered(body: Sequence[ast.stmt], draw: random.Random) -> list[ast.stmt]:
-    """The statements of a function, with neighbours swapped that do not use each other's names."""
+    """Returns a function's statements, with some independent neighbours swapped."""
     result = list(body)
     for place in range(len(result) - 1):
         one, other = result[place], result[place + 1]

@@ -1,7 +1,7 @@
-"""The limit that `throughput.py` measures against: the suite's calls, bare, in one warm process.
+"""The bare calls of the suite in one warm process, the limit to which `throughput.py` compares.
 
-Prints the seconds of processor and wall time that one pass over all calls takes: the mean, as the
-other figures are means on the same busy machine.
+The program prints the seconds of processor and wall time for one pass over all calls. The figures
+are means, like the others from the same busy machine.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from grader.testing.suite import Suite  # noqa: E402
 
 
 class Collected:
-    """Answers as the references do, and keeps the calls."""
+    """A worker that answers like the references, and keeps the calls."""
 
     def __init__(self) -> None:
         self._answers = DirectCalls(importlib.import_module("solutions"), ROOT)
         self.calls: list[Call] = []
 
     def ask(self, call: Call) -> Answer:
-        """The reference's answer."""
+        """Returns the reference's answer."""
         self.calls.append(call)
         return self._answers(call)
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def timed(jobs: list[tuple[Callable[..., Any], Call]]) -> tuple[float, float]:
-    """The seconds of one pass; a call that raises is one, too."""
+    """Returns the seconds of one pass; a call that raises counts too."""
     cpu, wall = time.process_time(), time.perf_counter()
     for function, call in jobs:
         with contextlib.suppress(Exception):
@@ -65,7 +65,7 @@ def timed(jobs: list[tuple[Callable[..., Any], Call]]) -> tuple[float, float]:
 
 
 def make(function: Callable[..., Any], call: Call) -> None:
-    """A call, with its backward pass where the suite wants gradients."""
+    """Makes a call, with its backward pass if the suite needs gradients."""
     arguments = dict(call.arguments)
     for name in call.wrt:
         value = arguments[name]

@@ -1,12 +1,16 @@
-"""What hostile submissions get beyond their limits, and what that costs an honest neighbour.
+"""The memory, disk and time that hostile submissions take beyond their limits.
 
-Each hostile sample about limits is graded in one job while an honest submission, which computes for
-two seconds, is graded in another. Printed are the honest one's time as a ratio to its quiet time,
-beside a submission that only sleeps and just before; its points; and the memory and the disk that
-were taken beyond the limit, in percent of it: what the machine had less of at most, than on the
-quiet turn. That is counted from outside, for the whole machine, since some memory is on nobody's
-account (page tables, what lies in sockets). So others who work on it disturb: the median of several
-rounds is told. If memory gets short, everything here is killed.
+One job grades each hostile sample about limits, while another grades an honest submission that
+computes for two seconds. The program prints four figures per sample:
+
+- the honest submission's time, as a ratio to its time beside a submission that only sleeps;
+- the honest submission's points;
+- the memory and the disk that were taken beyond the limit, in percent of the limit.
+
+Memory and disk are the largest drop on the whole machine, compared with the quiet turn. The program
+measures them from outside, because no process accounts for some memory (page tables, buffers of
+sockets). Other users of the machine therefore disturb the figures, and each figure is the median of
+several rounds. If memory gets short, the program kills everything here.
 
     .venv/bin/python benchmarks/beyond_limits.py [SAMPLE...] [--rounds 3] [--memory 512]
 """
@@ -51,7 +55,7 @@ from tests.harness.hostile.staging import (  # noqa: E402
 _BETWEEN_LOOKS, _SETTLING = 0.005, 0.5
 _LEAST_AVAILABLE = 6 << 30
 _SECONDS = 10.0
-# What is promised: in percent of the limit where control groups keep it, and where they do not.
+# The promises in percent of the limit, with control groups and without them.
 _WITH_GROUPS, _WITHOUT_GROUPS, _SLOWER = 10.0, 100.0, 2.0
 _HONEST = RIGHT["right_with_patience"] + COUNT
 _SLEEPING = "import time\ntime.sleep(1.5)\n" + RIGHT["right_by_adding"] + COUNT
@@ -59,7 +63,7 @@ _SLEEPING = "import time\ntime.sleep(1.5)\n" + RIGHT["right_by_adding"] + COUNT
 
 @dataclass(frozen=True)
 class Taken:
-    """How many bytes the machine had less of at most."""
+    """The largest drop of the machine's free memory and disk, in bytes."""
 
     memory: float
     disk: float
@@ -67,7 +71,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Turn:
-    """What came of two submissions that were graded at the same time."""
+    """The grades of two submissions that were graded at the same time, and their cost."""
 
     hostile: Grade
     honest: Grade
@@ -77,7 +81,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a hostile submission costs: how much slower another is, and bytes above a quiet turn."""
+    """The cost of a hostile submission: its neighbour's slowdown, and bytes above a quiet turn."""
 
     slower: float
     points: float
@@ -86,7 +90,7 @@ class Cost:
 
     @classmethod
     def of(cls, hostile: Turn, quiet: Turn) -> Cost:
-        """The difference between two turns."""
+        """Returns the difference between two turns."""
         return cls(
             hostile.seconds / quiet.seconds,
             hostile.honest.score / hostile.honest.max_score,
@@ -96,7 +100,7 @@ class Cost:
 
 
 class Watch:
-    """Looks at the machine's memory and disk as fast as it can, and ends all before it is short."""
+    """A watch over the machine's memory and disk that kills everything before memory is short."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -106,13 +110,13 @@ class Watch:
 
     @contextlib.contextmanager
     def taking(self) -> Iterator[Callable[[], Taken]]:
-        """Tells afterwards what was taken inside at most."""
+        """Yields a function that returns, afterwards, the largest drop during the block."""
         time.sleep(_SETTLING)
         before = self._lowest = self._look()
         yield lambda: Taken(before[0] - self._lowest[0], before[1] - self._lowest[1])
 
     def close(self) -> None:
-        """Looks no more."""
+        """Stops watching."""
         self._ended.set()
 
     def _watch(self) -> None:
@@ -141,7 +145,7 @@ class Pair:
         self._threads = (ThreadPoolExecutor(1), ThreadPoolExecutor(1))
 
     def graded(self, hostile: Path, honest: Path) -> Turn:
-        """Both, and what they took together."""
+        """Grades both submissions; returns the turn with their joint cost."""
         with self._watch.taking() as taken:
             started = time.monotonic()
             other = self._threads[0].submit(self._grade, 0, hostile)
@@ -160,7 +164,7 @@ class Pair:
 
 
 def main() -> int:
-    """Prints the table; 1 if some promise was not kept."""
+    """Prints the table; returns 1 if a promise was broken."""
     asked = _asked()
     root = Path(tempfile.mkdtemp(prefix="beyond-limits-"))
     root.chmod(0o755)
@@ -174,11 +178,11 @@ def main() -> int:
 
 
 def _measured(asked: argparse.Namespace, root: Path, watch: Watch) -> int:
-    # Here no limit of time may hide that there is none of memory.
+    # A time limit must not hide a missing memory limit.
     patient = TINY["pyproject.toml"].replace("call_timeout = 2", f"call_timeout = {_SECONDS:.0f}")
     tiny = write_files(root / "tiny", TINY | {"pyproject.toml": patient})
     stage = lay_out(root, tiny, asked.samples.__contains__)
-    # They stop at twice what they are told that they may have, and a little.
+    # The samples stop a little beyond twice the limit that they are given.
     more = {"memory": asked.memory * 3 << 19, "disk": ALLOWED.disk * 3 >> 1, "busy_seconds": 6}
     hand_in(stage, more)
     honest, sleeping = root / "honest", root / "sleeping"
@@ -188,7 +192,7 @@ def _measured(asked: argparse.Namespace, root: Path, watch: Watch) -> int:
     )
     pair = Pair(settings, watch)
     try:
-        pair.graded(sleeping, honest)  # and all is warm
+        pair.graded(sleeping, honest)  # warms everything up
         quiet = pair.graded(sleeping, honest)
         mine = quiet.hostile.isolation["memory"]
         allowed = _WITH_GROUPS if "group" in mine else _WITHOUT_GROUPS
@@ -208,10 +212,10 @@ def _measured(asked: argparse.Namespace, root: Path, watch: Watch) -> int:
 
 
 def _tell(sample: str, costs: Sequence[Cost], memory: int, allowed: float) -> bool:
-    """Prints the line of a sample; whether everything that is promised was kept."""
+    """Prints a sample's line; returns whether every promise was kept."""
     slower = median(cost.slower for cost in costs)
     points = min(cost.points for cost in costs)
-    # Where files lie in memory, what a sample may take of the disk comes on top of its memory.
+    # If files lie in memory, the disk limit adds to the memory limit.
     room = memory + (ALLOWED.disk if sample.startswith("disk") else 0)
     of_memory = 100 * (median(cost.memory for cost in costs) / room - 1)
     of_disk = 100 * (median(cost.disk for cost in costs) / ALLOWED.disk - 1)
@@ -243,7 +247,7 @@ def _asked() -> argparse.Namespace:
 
 
 def _about_limits(beginnings: Sequence[str]) -> list[str]:
-    """The nuisances whose names begin so."""
+    """Returns the nuisances whose names have these beginnings."""
     return [
         name
         for name, path in sample_files().items()

@@ -1,10 +1,12 @@
-"""What a submission costs those two processes of a cluster of which there is only one.
+"""The cost of a submission for a cluster's coordinator and scheduler.
 
-Run as `python benchmarks/cluster.py [COPIES]`. A class of a few submissions and one of COPIES
-(default 60) are graded on a Dask cluster of one worker on this machine; the difference is what one
-more submission costs the coordinator: reading and packing it, handing it to Dask, storing its grade
-(not the report). The scheduler's part of that is too small to be seen there, and is measured with a
-thousand tasks that do nothing. Both bound how many workers are kept busy.
+    python benchmarks/cluster.py [COPIES]
+
+A Dask cluster of one worker on this machine grades a class of a few submissions, and one of COPIES
+(default 60). The difference gives the coordinator's cost for one more submission: reading and
+packing it, handing it to Dask, and storing its grade (not the report). The scheduler's part is too
+small to measure in that way, so that a thousand empty tasks measure it. A cluster has only one of
+each process: both limit the number of busy workers.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def main() -> None:
 
 
 def graded(folder: Path, copies: int, address: str, scheduler: psutil.Process) -> Cost:
-    """Grades a class of so many copies of one submission, each with another hash."""
+    """Grades a class of this number of copies of a submission, each with another hash."""
     handed_in = folder / f"class-{copies}"
     for number in range(copies):
         copy = handed_in / f"student-{number}"
@@ -95,7 +97,7 @@ def graded(folder: Path, copies: int, address: str, scheduler: psutil.Process) -
 
 
 def run(script: str, *arguments: str, scheduler: psutil.Process) -> Cost:
-    """What a program costs itself and the scheduler."""
+    """Returns the cost of a program for itself and for the scheduler."""
     before, started = busy(scheduler), time.monotonic()
     with subprocess.Popen([sys.executable, "-c", script, *arguments], cwd=ROOT) as coordinator:
         _, status, used = os.wait4(coordinator.pid, 0)
@@ -107,14 +109,14 @@ def run(script: str, *arguments: str, scheduler: psutil.Process) -> Cost:
 
 
 def busy(process: psutil.Process) -> float:
-    """The seconds of processor time that a process has used."""
+    """Returns the seconds of processor time that a process has used."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
 
 @contextlib.contextmanager
 def cluster(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """A scheduler with one worker of one thread: its address and its process."""
+    """Yields the address and the process of a scheduler with one worker of one thread."""
     file = folder / "scheduler.json"
     with contextlib.ExitStack() as stack:
         common = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file)]

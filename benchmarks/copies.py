@@ -1,4 +1,4 @@
-"""Classes of copies, no two of them alike."""
+"""Classes of copies that all differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def copies_of(sources: Sequence[Path], folder: Path, count: int) -> Path:
-    """A new folder with so many submissions, copied from `sources` in turn."""
+    """Makes a new folder with this number of submissions, copied from `sources` in turn."""
     folder.mkdir()
     for number in range(count):
         copy_of(sources[number % len(sources)], folder, number)
@@ -16,7 +16,7 @@ def copies_of(sources: Sequence[Path], folder: Path, count: int) -> Path:
 
 
 def copy_of(source: Path, folder: Path, number: int) -> None:
-    """A copy of a submission that no cache takes for another."""
+    """Copies a submission so that no cache takes it for another one."""
     if source.is_dir():
         target = Path(shutil.copytree(source, folder / f"{number:05}"))
         adapters = next(target.rglob("adapters.py"))

@@ -1,9 +1,9 @@
-"""Explains a class in which mistakes are repeated, and compares that with grading it.
+"""Explains a class with repeated mistakes, and compares its time with that of grading.
 
     .venv/bin/python benchmarks/explaining.py [--mistakes 60] [--times 5] [--jobs 2]
 
-Each wrong program that is taken from `benchmarks/slips.zip` has several copies: the very same, and
-some with other comments, as when a class copies or works together.
+Each wrong program from `benchmarks/slips.zip` has several copies. Some are exact, and some have
+other comments, as in a class that copies or works together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from grader.results.store import Store  # noqa: E402
 
 
 def main() -> int:
-    """Prints both times, and what it took to mend."""
+    """Prints both times, and the cost of repairs."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mistakes", type=int, default=60)
     parser.add_argument("--times", type=int, default=5)
@@ -66,7 +66,7 @@ def _tell(scratch: Path, slips: Sequence[Slip], times: int, jobs: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The seconds that a command took, and those of processors, with all that it started."""
+    """The wall time of a command, and the processor time of it and all its children, in seconds."""
 
     seconds: float
     of_processors: float
@@ -76,7 +76,7 @@ class Taken:
 
 
 def _timed(*arguments: object) -> Taken:
-    """What a command of the grader's takes."""
+    """Returns the time of a command of the grader."""
     started, used = time.perf_counter(), _used()
     command = [sys.executable, "-m", "grader", *map(str, arguments)]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
@@ -84,14 +84,14 @@ def _timed(*arguments: object) -> Taken:
 
 
 def _used() -> float:
-    """The seconds of processors of all children that have ended so far."""
+    """Returns the processor seconds of all children that have ended so far."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def _tell_costs(results: Results, names: Sequence[str]) -> None:
     grades = list(results.grades_of(names, whole=True))
-    # The very same submission's words, and what they took, are told again as they are.
+    # Exact copies repeat a submission's repairs with their costs: each set counts once.
     spent = [
         (sum(one.seconds for one in repairs), sum(one.edits for one in repairs))
         for repairs in {grade.evidence.repairs for grade in grades}
@@ -106,7 +106,7 @@ def _tell_costs(results: Results, names: Sequence[str]) -> None:
 
 
 def _comment(program: Path, number: int) -> None:
-    """Puts other comments into a program's files."""
+    """Adds another comment to a program's files."""
     for file in program.rglob("*.py"):
         text = file.read_text("utf-8")
         if not text.startswith('"""'):

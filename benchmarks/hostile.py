@@ -1,8 +1,7 @@
-"""How long a class full of hostile submissions takes, as one `grader batch` with two jobs.
+"""The time of a class full of hostile submissions, as one `grader batch` with two jobs.
 
-The submissions are those of `tests/harness/hostile`. Printed are the seconds on the wall beside
-those that all time limits together would come to, what the processors computed, how the tests
-ended, and the slowest submissions.
+The submissions are those of `tests/harness/hostile`. The program prints the wall time beside the
+sum of all time limits, the processor time, the tests' statuses, and the slowest submissions.
 
     .venv/bin/python benchmarks/hostile.py [--rank root] [--slowest 8]
 """
@@ -28,7 +27,7 @@ _HOSTILE = ("forgeries", "nuisances", "spies", "odd")
 
 
 def main() -> int:
-    """Prints the figures; 1 if the batch did not end well."""
+    """Prints the figures; returns the exit code of the batch."""
     asked = _asked()
     root = Path(tempfile.mkdtemp(prefix="hostile-"))
     root.chmod(0o755)

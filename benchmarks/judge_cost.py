@@ -1,8 +1,8 @@
-"""What hostile submissions cost the judge itself: its memory, and its processor time.
+"""The cost of hostile submissions for the judge itself: its memory, and its processor time.
 
-Every sample of `tests/harness/hostile` is graded by one job. Printed are the judge's most resident
-memory above an honest submission's, and its processor seconds above the honest one's, as a share of
-the submission's limit of time. Promised are at most 150 MB and a quarter of the limit.
+One job grades every sample of `tests/harness/hostile`. The program prints the judge's largest
+resident memory and its processor seconds, both above an honest submission's. The seconds are a
+share of the submission's time limit. The promise is at most 150 MB and a quarter of the limit.
 
     .venv/bin/python benchmarks/judge_cost.py [SAMPLE...] [--most 12]
 """
@@ -38,28 +38,28 @@ _JUDGE = "a judge that has graded an honest submission"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Megabytes at most, and seconds of a processor."""
+    """The largest memory in megabytes, and seconds of processor time."""
 
     sample: str
     memory: float
     seconds: float
 
     def above(self, other: Cost) -> Cost:
-        """The difference from another cost."""
+        """Returns the difference from another cost."""
         return Cost(self.sample, self.memory - other.memory, self.seconds - other.seconds)
 
 
 class WatchedJob:
-    """A job, and what its judge takes for each submission."""
+    """A job that measures its judge's cost for each submission."""
 
     def __init__(self, settings: Settings) -> None:
         self._client = JobClient(settings)
 
     def grade(self, sample: str, place: Path) -> Cost:
-        """Grades a submission; returns what that cost the judge."""
+        """Grades a submission; returns its cost for the judge."""
         before = self._judges()
         for pid in before:
-            Path(f"/proc/{pid}/clear_refs").write_text("5")  # the most memory is as of now
+            Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets the peak memory
         self._client.grade(Entry(place.name, place), "hash")
         after = self._judges()
         cost = [
@@ -72,7 +72,7 @@ class WatchedJob:
         self._client.close()
 
     def _judges(self) -> dict[int, tuple[float, float]]:
-        """By process id of whatever runs the trusted code, its most megabytes and its seconds."""
+        """Returns the peak megabytes and the seconds of each process with trusted code, by id."""
         found = {}
         for pid in family(os.getpid())[1:]:
             try:
@@ -88,7 +88,7 @@ class WatchedJob:
 
 
 def main() -> int:
-    """Prints the table; 1 if a sample costs more than promised."""
+    """Prints the table; returns 1 if a sample costs more than promised."""
     asked = _asked()
     root = Path(tempfile.mkdtemp(prefix="judge-cost-"))
     root.chmod(0o755)
@@ -121,7 +121,7 @@ def _measured(root: Path, beginnings: Sequence[str]) -> list[Cost]:
         honest = write_files(root / "honest", {"adapters.py": RIGHT["right_by_adding"]})
         job = WatchedJob(settings)
         try:
-            job.grade(_JUDGE, honest)  # it draws the cases
+            job.grade(_JUDGE, honest)  # the first submission also draws the cases
             usual = job.grade(_JUDGE, honest)
             print(f"{_JUDGE}: {usual.memory:.0f} MB, {usual.seconds:.2f} s", flush=True)
             return [

@@ -1,10 +1,10 @@
-"""Tells how often the guilty line of a wrong program is told, and what finding it costs.
+"""The share of wrong programs whose guilty line is named, and the cost of finding it.
 
     .venv/bin/python benchmarks/lines.py [--half tuned|aside|both] [--raising] [--jobs 2] \\
         [--sample N] [--misses] [STYLE ...]
 
-The programs are those of `benchmarks/slips.zip`, each a right submission with one slip. *Alone*:
-the guilty line is all that is told; *of two*: one of the two lines between which nothing decides.
+The programs are those of `benchmarks/slips.zip`, each a right submission with one slip. *Alone*
+means that only the guilty line is named. *Of two* means that it is one of two equally likely lines.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALONE, OF_TWO, OTHER, NOTHING = "alone", "of two", "only others", "nothing"
 
 @dataclass(frozen=True)
 class Told:
-    """What was told of one wrong program: by lines told together, in how many tests."""
+    """The lines named for one wrong program: each set of lines with its number of tests."""
 
     slip: Slip
     grade: Grade
@@ -41,7 +41,7 @@ class Told:
 
     @property
     def outcome(self) -> str:
-        """How the guilty line was told, by what most of the wrong tests say."""
+        """How the guilty line was named by most of the wrong tests."""
         if not self.lines:
             return NOTHING
         told = self.lines.most_common(1)[0][0]
@@ -51,12 +51,12 @@ class Told:
 
     @property
     def seconds(self) -> float:
-        """What the submission's process took to be mended."""
+        """The seconds of the submission's process that its repairs took."""
         return sum(one.seconds for one in self.grade.evidence.repairs)
 
 
 def told_of(slip: Slip, grade: Grade) -> Told:
-    """What the words for a grade tell."""
+    """Returns the lines that a grade's explanations name."""
     mended = {name: one.places for one in grade.evidence.repairs for name in one.exercises}
     lines: Counter[tuple[Line, ...]] = Counter()
     for test in grade.tests:
@@ -67,7 +67,7 @@ def told_of(slip: Slip, grade: Grade) -> Told:
 
 
 def explained(slips: Sequence[Slip], jobs: int) -> list[Told]:
-    """What is told of each of the wrong programs, after they were graded as a class."""
+    """Returns the named lines of each wrong program, after the class was graded."""
     with tempfile.TemporaryDirectory() as scratch:
         programs = Path(scratch, "programs")
         programs.mkdir()
@@ -78,7 +78,7 @@ def explained(slips: Sequence[Slip], jobs: int) -> list[Told]:
 
 
 def table(told: Iterable[Told], by: str) -> Iterable[str]:
-    """How the guilty lines were told, by the programs' style or the slips' kind."""
+    """Yields a table of the outcomes by the programs' style or the slips' kind."""
     rows: dict[str, Counter[str]] = {}
     for one in told:
         rows.setdefault(getattr(one.slip, by), Counter())[one.outcome] += 1
@@ -89,7 +89,7 @@ def table(told: Iterable[Told], by: str) -> Iterable[str]:
 
 
 def summary(told: Sequence[Told]) -> Iterable[str]:
-    """The shares of all, and what they cost."""
+    """Yields the shares of all outcomes, and their costs."""
     count = Counter(one.outcome for one in told)
     shares = ", ".join(
         f"{name} {count[name]} ({count[name] / len(told):.1%})"
@@ -114,7 +114,7 @@ def summary(told: Sequence[Told]) -> Iterable[str]:
 
 
 def misses(told: Iterable[Told]) -> Iterable[str]:
-    """The programs of which no guilty line is told alone."""
+    """Yields the programs whose guilty line is not named alone."""
     for one in told:
         if one.outcome == ALONE:
             continue

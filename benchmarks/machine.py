@@ -1,4 +1,4 @@
-"""What the figures were measured on, and with."""
+"""The machine and the versions behind the figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 def description() -> str:
-    """The machine and the versions, in two lines."""
+    """Returns the machine and the versions, in two lines."""
     return (
         f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}\n"
         f"Python {platform.python_version()}, torch {torch.__version__}"

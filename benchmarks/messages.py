@@ -1,12 +1,11 @@
-"""Tells how often a message says what a tutor would say, and points to the line that he would.
+"""The share of messages that say the same as a tutor, and point to the tutor's line.
 
     .venv/bin/python benchmarks/messages.py [--jobs 2] [--sample N] [--misses] [--home] [STYLE ...]
 
-Each of the slips of `benchmarks/messages` is graded as one of a class, with its words. A message
-is that of most of the wrong tests of the exercise that the slip names, or of the exercise that
-these say is to be mended first: the verdict's own words with the mistake's explanation and hint.
-With `--home` the tests of that exercise are run by `pytest` besides, in the folder that students
-get.
+Each slip of `benchmarks/messages` is graded and explained as one of a class. The messages come from
+the wrong tests of the exercise that the slip names. If most of them say to fix another exercise
+first, its tests count instead. A message is the verdict's own text with the mistake's explanation
+and hint. With `--home`, `pytest` also runs the tests of that exercise in the students' handout.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from grader.core.verdict import Status, Verdict  # noqa: E402
 
 RIGHT, WRONG, NOTHING = "right", "wrong", "nothing"
 _PASSED = (Status.PASSED, Status.MISSING)
-# How busy the machine is says nothing about messages.
+# A busy machine must not change the messages.
 _PATIENCE = 120.0
 
 
 @dataclass(frozen=True)
 class Message:
-    """What one failed test, or the submission as a whole, says: its words and its lines."""
+    """The text and the lines of one failed test, or of the submission as a whole."""
 
     words: str
     lines: frozenset[Line]
@@ -47,7 +46,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Read:
-    """What is read of one wrong program, where the slip shows and in all."""
+    """The messages of one wrong program: those of the exercise with the slip, and all."""
 
     told: Told
     messages: tuple[Message, ...]
@@ -55,7 +54,7 @@ class Read:
 
     @property
     def sentence(self) -> str:
-        """Whether most messages say it; wrong if any of all misleads."""
+        """Whether most messages have the tutor's sentence; wrong if any message misleads."""
         if any(self.told.misled_by(message.words) for message in self.everything):
             return WRONG
         said = [self.told.is_said_in(message.words) for message in self.messages]
@@ -73,13 +72,13 @@ class Read:
 
     @property
     def outcome(self) -> str:
-        """Both together."""
+        """The combined outcome of sentence and line."""
         both = {self.sentence, self.line}
         return WRONG if WRONG in both else RIGHT if both == {RIGHT} else NOTHING
 
 
 def read(told: Told, grade: Grade) -> Read:
-    """What a grade says."""
+    """Returns the messages of a grade."""
     wrong = [test for test in grade.tests if test.status not in _PASSED]
     mended = {name: one.places for one in grade.evidence.repairs for name in one.exercises}
     everything = [(test.exercise, _message(test, mended.get(test.exercise, ()))) for test in wrong]
@@ -107,7 +106,7 @@ def _message(test: Verdict, places: Iterable[tuple[str, int]]) -> Message:
 
 
 def _lines_in(message: str) -> Iterable[Line]:
-    """The places that a sentence names as `(file:3)`."""
+    """Yields the places that a sentence names as `(file:3)`."""
     for part in message.split("(")[1:]:
         file, colon, number = part.partition(")")[0].rpartition(":")
         if colon and number.isdigit():
@@ -115,7 +114,7 @@ def _lines_in(message: str) -> Iterable[Line]:
 
 
 def in_class(corpus: Sequence[Told], jobs: int) -> list[Read]:
-    """What is read of each of the wrong programs, after they were graded as a class."""
+    """Returns the messages of each wrong program, after the class was graded."""
     with tempfile.TemporaryDirectory() as scratch:
         programs = Path(scratch, "programs")
         programs.mkdir()
@@ -132,7 +131,7 @@ def in_class(corpus: Sequence[Told], jobs: int) -> list[Read]:
 
 
 def table(reads: Sequence[Read], key: Callable[[Read], str], title: str) -> Iterable[str]:
-    """How many sentences and lines are right, wrong or missing, by style or kind."""
+    """Yields a table of right and misleading messages, by style or kind."""
     rows: dict[str, list[Read]] = {}
     for one in reads:
         rows.setdefault(key(one), []).append(one)
@@ -147,7 +146,7 @@ def table(reads: Sequence[Read], key: Callable[[Read], str], title: str) -> Iter
 
 
 def misses(reads: Iterable[Read]) -> Iterable[str]:
-    """What is said of the programs that the tutor would have told otherwise."""
+    """Yields the messages of the programs for which the tutor's sentence or line differs."""
     for one in reads:
         if one.outcome == RIGHT:
             continue
@@ -164,7 +163,7 @@ def misses(reads: Iterable[Read]) -> Iterable[str]:
 
 
 def compared(reads: Sequence[Read]) -> Iterable[str]:
-    """How far `pytest` says at home what is said in class, of public tests that failed."""
+    """Yields the differences of `pytest` at home from class, for public tests that failed."""
     public = [(one, m) for one in reads for m in one.messages if "tests/public/" in m.test]
     first = {one.told.slip.id: (one, message) for one, message in reversed(public)}
     printed = in_the_handout(ROOT, [(one.told.slip, m.test) for one, m in first.values()])
@@ -185,7 +184,7 @@ def compared(reads: Sequence[Read]) -> Iterable[str]:
 
 
 def sentences(words: str) -> Iterable[str]:
-    """The sentences of a message, without tables and without what refers to other tests."""
+    """Yields the sentences of a message, without tables and references to other tests."""
     for line in words.splitlines():
         if not line.startswith(("    ", "The same mistake", "Fix ", "The test called")):
             yield line

@@ -1,9 +1,9 @@
-"""The corpus of messages: one-line slips of right programs, and what a tutor would say of each.
+"""The corpus of messages: one-line slips of right programs, each with a tutor's sentence.
 
 A file of `benchmarks/messages` holds the slips of one style of the corpus of slips. Each has the
-tutor's sentence, the line that the tutor would point to, and what of the sentence a message must
-hold: `says` is a list of groups, and of each group one phrase must stand in the message. Phrases
-of `must_not` would send the student elsewhere. Lines `elsewhere`, in other files, are as guilty.
+tutor's sentence and the line to which the tutor points. `says` is a list of groups: a message must
+contain one phrase of each group. Phrases in `must_not` would mislead the student. Lines in
+`elsewhere`, in other files, are equally guilty.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MESSAGES = Path(__file__).parent / "messages"
 
 @dataclass(frozen=True)
 class Told:
-    """A slip, and what must be said of it: in the exercise `adapter`, or the first that failed."""
+    """A slip and the required message, in the exercise `adapter` or the first that failed."""
 
     slip: Slip
     tutor: str
@@ -32,26 +32,26 @@ class Told:
     adapter: str | None
 
     def is_said_in(self, message: str) -> bool:
-        """Whether a message holds the tutor's sentence, in whatever words."""
+        """Returns whether a message contains the tutor's sentence, in any words."""
         text = folded(message)
         return all(any(folded(phrase) in text for phrase in group) for group in self.says)
 
     def misled_by(self, message: str) -> str | None:
-        """The phrase of a message that would send the student elsewhere, if there is one."""
+        """Returns a phrase of a message that would mislead the student, or None."""
         text = folded(message)
         return next((phrase for phrase in self.must_not if folded(phrase) in text), None)
 
 
 def folded(text: str) -> str:
-    """A text in which lines do not end and capitals do not count."""
+    """Returns a text without line breaks and in lower case."""
     return " ".join(text.split()).casefold()
 
 
 def load(chosen: Sequence[str] = ()) -> list[Told]:
-    """What must be said of the slips of the chosen styles, by default of all.
+    """Returns the required messages for slips of the chosen styles, by default of all.
 
     Raises:
-        BadSlip: if a slip does not fit its program, or nothing must be said of it.
+        BadSlip: if a slip does not fit its program, or has no required message.
     """
     found, faults = [], []
     for style in chosen or sorted(path.stem for path in MESSAGES.glob("*.toml")):

@@ -1,4 +1,4 @@
-"""Runs `pytest` in the folder that students get, with wrong programs in the place of theirs."""
+"""Runs `pytest` in the students' handout, with a wrong program in the place of theirs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECONDS = 120
 
 
 def in_the_handout(root: Path, asked: Iterable[tuple[Slip, str]]) -> dict[str, str]:
-    """By slip, what is printed of the file of tests that holds a test of the class."""
+    """Returns the output for each slip: of the test file that contains the given test."""
     with tempfile.TemporaryDirectory() as scratch:
         handout = Path(scratch, "handout")
         command = [sys.executable, "-m", "grader", "handout", str(handout)]
@@ -24,7 +24,7 @@ def in_the_handout(root: Path, asked: Iterable[tuple[Slip, str]]) -> dict[str, s
 
 
 def _printed(slip: Slip, test: str, handout: Path, scratch: Path) -> str:
-    """What `pytest -v` says in a copy of the handout that holds the wrong program."""
+    """Returns the output of `pytest -v` in a copy of the handout with the wrong program."""
     mine = scratch / slip.id.replace("/", "--")
     shutil.copytree(handout, mine)
     shutil.rmtree(mine / "assignment")

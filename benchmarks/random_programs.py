@@ -1,10 +1,10 @@
-"""Grades random programs, and says whether any judge ended or anything was not graded.
+"""Grades random programs, and reports judges that ended and programs without a grade.
 
     .venv/bin/python benchmarks/random_programs.py [--count 1000] [--seed 1] [--jobs 2] \\
         [--timeout 30] [--keep FOLDER]
 
-Program number N of seed S is the same everywhere; those that went wrong are printed by their
-numbers, and kept with --keep.
+Program number N of seed S is the same everywhere. The output has the numbers of failed programs,
+and `--keep` keeps them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SLOWEST = 10
 
 
 def main() -> int:
-    """Prints the outcomes, the slowest programs, and what was the grader's own fault."""
+    """Prints the outcomes, the slowest programs, and the grader's own faults."""
     asked = _asked()
     numbers = [asked.seed * 1_000_000 + place for place in range(asked.count)]
     folder = asked.keep or Path(tempfile.mkdtemp())

@@ -1,9 +1,9 @@
-"""What grading a class again costs once a test was mended, beside grading it for the first time.
+"""The cost of grading a class again after a fix of a test, beside the first grading.
 
-The class is a sample of the wrong programs in `benchmarks/slips.zip`, each of them another one. All
-exercises are graded and explained. Then a test asks for another shape, and the same command is run
-again, and once more with nothing changed. What starting costs, the command over a class of one, is
-told beside them, not taken off.
+The class is a sample of the wrong programs in `benchmarks/slips.zip`, all of them different. All
+exercises are graded and explained. Then a test uses another shape, and the same command runs again,
+and once more without any change. The cost of starting, a class of one, is printed beside these
+figures and not subtracted.
 
     .venv/bin/python benchmarks/regrading.py [SUBMISSIONS]
 """
@@ -29,7 +29,7 @@ SUBMISSIONS, SHARE = 60, 0.1
 
 
 def main() -> None:
-    """Prints the figures, and whether the aim holds."""
+    """Prints the figures, and whether the goal is met."""
     count = int(sys.argv[1]) if sys.argv[1:] else SUBMISSIONS
     print(description())
     with tempfile.TemporaryDirectory() as name:
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def a_class(folder: Path, count: int) -> Path:
-    """A class of so many wrong programs."""
+    """Writes a class of this number of wrong programs."""
     slips = load()
     for slip in slips[:: max(1, len(slips) // count)][:count]:
         build(slip, folder)
@@ -56,7 +56,7 @@ def a_class(folder: Path, count: int) -> Path:
 
 
 def copied(course: Path) -> Path:
-    """A copy of the bundled assignment, whose tests may be changed."""
+    """Copies the bundled assignment, so that its tests may change."""
     for part in SUITE:
         copy, source = course / part, ROOT / part
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def copied(course: Path) -> Path:
 
 
 def mend(course: Path) -> None:
-    """Changes what one test asks for."""
+    """Changes the shape in one test."""
     file = course / MENDED
     text = file.read_text()
     assert OLD in text, f"{MENDED} holds no {OLD}"
@@ -73,13 +73,13 @@ def mend(course: Path) -> None:
 
 
 def batch(course: Path, submissions: Path, out: Path) -> Watched:
-    """What a batch takes."""
+    """Returns the cost of a batch."""
     command = [sys.executable, "-m", "grader", "batch", submissions, "--out", out, "--jobs", 2]
     return watched([*command, "--seed", 1, "--assignment", course])
 
 
 def told(what: str, run: Watched) -> Watched:
-    """Prints what a run took."""
+    """Prints and returns the cost of a run."""
     print(f"{what:<34}{run.wall:8.1f} s wall{run.cpu:8.1f} s cpu", flush=True)
     return run
 

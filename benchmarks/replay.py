@@ -1,9 +1,9 @@
-"""A batch whose judges give out grades that were given before: what the coordinator alone costs.
+"""A batch whose judges repeat recorded grades, which shows the cost of the coordinator alone.
 
-Everything but the judging is real: submissions are found and hashed, grades cross the pipe as a
-judge writes them, are stored one by one, and end in the table, `results.jsonl` and the report.
+Everything but the judging is real. Submissions are found and hashed, and grades cross the pipe as
+from a judge. They are stored one by one, and end in the table, `results.jsonl` and the report.
 
-    python benchmarks/replay.py record GRADES PATH [EXERCISE…]    grades a class, and keeps that
+    python benchmarks/replay.py record GRADES PATH [EXERCISE…]    grades a class and records it
     python benchmarks/replay.py batch GRADES PATH… --out DIR [OPTION…]    as `grader batch`
 """
 
@@ -28,13 +28,13 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Does what the first argument says."""
+    """Runs the function that the first argument names."""
     does = {"record": record, "batch": batch, "judge": judge}
     does[sys.argv[1]](Path(sys.argv[2]).resolve(), sys.argv[3:])
 
 
 def record(grades: Path, arguments: list[str]) -> None:
-    """Writes the grades of a class, as judges send them, a line for each."""
+    """Writes the grades of a class as judges send them, one a line."""
     import grader
 
     with tempfile.TemporaryDirectory() as out, grades.open("w") as lines:
@@ -58,7 +58,7 @@ def batch(grades: Path, arguments: list[str]) -> None:
 
 
 def judge(grades: Path, pairs: list[str]) -> None:
-    """Is the process that jobs are forked from: each answers with the recorded grades in turn."""
+    """Serves as the process from which jobs are forked; each job repeats the recorded grades."""
     from grader.core.verdict import Grade
     from grader.grading.job.work import LineChannel
 
@@ -81,7 +81,7 @@ def judge(grades: Path, pairs: list[str]) -> None:
 
 
 def serve(end: LineChannel, recorded: Sequence[Grade], suite_hash: str) -> None:
-    """Answers a coordinator: each grade as that of whom is asked for."""
+    """Answers a coordinator with recorded grades, each under the name of the current submission."""
 
     grades = itertools.cycle(recorded)
     end.say({"collected": {"max_score": 0.0, "pid": os.getpid()}})

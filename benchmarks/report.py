@@ -1,8 +1,8 @@
-"""What the report of a class costs: seconds to write, megabytes, seconds until its index is usable.
+"""The cost of a class's report: seconds to write, megabytes, seconds until the index is usable.
 
-The class is made up (`tests/harness/pages_fixtures.py`): most of it is right in most exercises, and
-what went wrong has pictures, steps and lines like those of a real batch. Usable is the index when
-its list has rows, its plots are drawn, and a search has found what it looked for.
+The class is made up (`tests/harness/pages_fixtures.py`): most of it is right in most exercises. Its
+failures have pictures, steps and lines like those of a real batch. The index is usable when its
+list has rows, its plots are drawn, and a search has found its target.
 
     .venv/bin/python benchmarks/report.py [SUBMISSIONS]
 """
@@ -50,17 +50,18 @@ def main() -> None:
 
 
 def peak_mb() -> float:
-    """The most memory that this process held."""
+    """Returns the peak memory of this process, in megabytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def seconds_until_usable(index: Path, executable: str) -> float:
-    """From opening the page until a search was answered, the median of five."""
+    """Returns the time from opening the page to the answer of a search, the median of five."""
     taken = []
     with running_chromium(executable) as browser:
         for _ in range(5):
-            # The questions asked of the page here are none of its own scripts.
+            # The questions to the page do not come from the page's own scripts, which its policy
+            # requires.
             page = browser.new_page(viewport={"width": 1440, "height": 900}, bypass_csp=True)
             started = time.perf_counter()
             page.goto(index.as_uri(), wait_until="commit")

@@ -1,19 +1,19 @@
-"""Whether more submissions cost more each: time, memory, resuming, and a second job.
+"""The cost of one more submission in classes of growing size: time, memory, resuming, a second job.
 
-The submissions are copies of right ones; each differs in a comment, so that nothing is taken for
-graded. One exercise of the assignment is graded: that starts a worker, imports and judges like any
-other, and takes a fifth of the time, so that a thousand can be graded while one waits.
+The submissions are copies of right ones. Each differs in a comment, so that none counts as graded
+before. Only one exercise is graded. It needs the same worker, imports and judge as all exercises,
+but a fifth of the time, so that a thousand submissions need only minutes.
 
   graded    `grader batch --no-explain --jobs 1` over 100 and 1,000.
-  replayed  the same command over 100, 1,000 and 10,000, whose judge answers at once with grades
-            that were given before (`benchmarks/replay.py`). Everything but the judging is real, and
-            what the coordinator costs is not lost beside what judges do.
+  replayed  the same command over 100, 1,000 and 10,000, with a judge that repeats recorded grades
+            at once (`benchmarks/replay.py`). Everything but the judging is real, so that the
+            coordinator's cost shows.
   resumed   `grader batch` itself, over the 10,000 finished ones.
-  two jobs  `grader batch --jobs 2` over 200, between two runs with one job: it tells something on
-            an idle machine only.
+  two jobs  `grader batch --jobs 2` over 200, between two runs with one job. The figure is
+            meaningful only on an idle machine.
 
-Times are of one more submission: what a class of ten takes is taken off. With `--full`, all
-exercises are graded, and all 10,000 of them for real: hours.
+Times are for one more submission: the time of a class of ten is subtracted. With `--full`, all
+exercises are graded, and all 10,000 submissions for real, which takes hours.
 
     .venv/bin/python benchmarks/scale.py [--full]
 """
@@ -46,25 +46,25 @@ REAL = [sys.executable, "-m", "grader", "batch", "--no-explain"]
 
 @dataclass(frozen=True)
 class Bench:
-    """A folder for classes and results, and the exercises that are graded (none stand for all)."""
+    """A folder for classes and results, and the graded exercises (an empty list means all)."""
 
     folder: Path
     exercises: Sequence[str]
 
     def submissions(self, count: int) -> Path:
-        """The folder of a class of that size."""
+        """Returns the folder of a class of this size."""
         folder = self.folder / f"class-{count}"
         return folder if folder.exists() else copies_of(RIGHT, folder, count)
 
     def batch(self, command: Sequence[object], count: int, name: str, jobs: int = 1) -> Watched:
-        """What a batch takes over a class of that size; results are kept under that name."""
+        """Returns the cost of a batch over a class of this size; its results get this name."""
         options = [word for exercise in self.exercises for word in ("--exercise", exercise)]
         out = self.folder / f"{name}-{count}"
         class_and_out = [self.submissions(count), "--out", out, "--jobs", jobs, "--seed", 1]
         return watched([*command, *class_and_out, *options])
 
     def replaying(self) -> list[object]:
-        """The command that gives out grades which it was given before, once."""
+        """Records the grades of a small class; returns the command that repeats them."""
         grades = self.folder / "grades.jsonl"
         program = [sys.executable, ROOT / "benchmarks" / "replay.py"]
         watched([*program, "record", grades, self.submissions(FEW), *self.exercises])
@@ -72,7 +72,7 @@ class Bench:
 
 
 def main() -> None:
-    """Prints the figures, and whether each aim holds."""
+    """Prints the figures, and whether each goal is met."""
     full = "--full" in sys.argv[1:]
     print(description())
     print(f"one exercise, {EXERCISE}\n" if not full else "all exercises\n")
@@ -88,7 +88,7 @@ def main() -> None:
 def growth(
     name: str, bench: Bench, command: Sequence[object], sizes: Sequence[int]
 ) -> dict[int, Watched]:
-    """What classes of these sizes take, and whether time for one more stays flat.
+    """Returns the costs of classes by size; prints whether time for one more stays flat.
 
     Small classes are graded before and after the large ones, since machines change their speed.
     """
@@ -110,12 +110,12 @@ def growth(
 
 
 def mean_cpu(runs: Sequence[Watched]) -> float:
-    """The processor time of a run, in seconds."""
+    """Returns the mean processor time of several runs, in seconds."""
     return statistics.mean(run.cpu for run in runs)
 
 
 def two_jobs(bench: Bench) -> None:
-    """How much sooner two jobs are done than one, which is measured before and after them."""
+    """Prints the speed of two jobs against one, which is measured before and after them."""
     before, two, after = (
         seconds_for_more(bench, jobs, f"jobs-{turn}") for turn, jobs in enumerate((1, 2, 1))
     )
@@ -124,21 +124,21 @@ def two_jobs(bench: Bench) -> None:
 
 
 def seconds_for_more(bench: Bench, jobs: int, name: str) -> float:
-    """Seconds of wall time that a class takes longer than ten of it."""
+    """Returns the wall seconds of a class beyond those of a class of ten."""
     few, many = (bench.batch(REAL, count, name, jobs).wall for count in (FEW, SOME))
     return many - few
 
 
 def resumed(bench: Bench) -> None:
-    """How long a batch takes that has nothing to do; the best of three, as files are in memory."""
-    name = f"replayed-{len(SIZES)}"  # its turn among the sizes
+    """Prints the time of a batch without work: the best of three, as files are then in memory."""
+    name = f"replayed-{len(SIZES)}"  # the number of its turn among the sizes
     taken = [bench.batch(REAL, SIZES[-1], name) for _ in range(3)]
     wall, cpu = min(it.wall for it in taken), min(it.cpu for it in taken)
     says(f"resume over {SIZES[-1]:,}", f"{wall:.1f} s wall, {cpu:.1f} s cpu", wall <= SECONDS)
 
 
 def memory(*measured: dict[int, Watched]) -> None:
-    """The coordinator's memory over all classes, the report's writing included."""
+    """Prints the coordinator's peak memory over all classes, the report included."""
     most = max(took.own for classes in measured for took in classes.values())
     job = max(took.below for took in measured[0].values())
     says("the coordinator's memory at most", f"{most:.0f} MB", most < MEGABYTES)
@@ -146,7 +146,7 @@ def memory(*measured: dict[int, Watched]) -> None:
 
 
 def says(what: str, found: str, holds: bool) -> None:
-    """A line with a figure, and whether the aim holds."""
+    """Prints a figure, and whether the goal is met."""
     print(f"{'ok  ' if holds else 'MISS'}{what}: {found}", flush=True)
 
 

@@ -1,12 +1,12 @@
-"""The files of the corpus of slips, which are kept and read in one archive, `benchmarks/slips.zip`.
+"""The files of the corpus of slips, which lie in one archive, `benchmarks/slips.zip`.
 
-A style is a folder of it: a right submission, and beside it `slips.toml`, the labels of its slips.
-To search or change them, unpack the archive into a new folder, and pack that folder afterwards:
+A style is a folder in it: a right submission, with the labels of its slips in `slips.toml`. To
+search or change them, unpack the archive into a new folder, and pack that folder afterwards:
 
     .venv/bin/python benchmarks/slips_archive.py unpack DIR
     .venv/bin/python benchmarks/slips_archive.py pack DIR
 
-Equal files make an equal archive, whenever and in whatever order they were written.
+Equal files make an equal archive, whatever their times and order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 
 class NotPacked(Exception):
-    """The folder is not one to pack or unpack; the text says why."""
+    """A folder that cannot be packed or unpacked into; the text says why."""
 
 
 def styles() -> list[str]:
@@ -49,7 +49,7 @@ def unpack(folder: Path, archive: Path = ARCHIVE) -> None:
     """Writes the archive's files into a folder.
 
     Raises:
-        NotPacked: if the folder holds something, which would be packed with them.
+        NotPacked: if the folder is not empty, because its files would be packed too.
     """
     if folder.exists() and any(folder.iterdir()):
         raise NotPacked(f"{folder} is not empty: unpack into a new folder")
@@ -75,7 +75,7 @@ def pack(folder: Path, archive: Path = ARCHIVE) -> None:
     with ZipFile(packed, "w") as opened:
         for file in files:
             member = ZipInfo(file.relative_to(folder).as_posix(), _EARLIEST)
-            member.create_system = 3  # Unix, on every system
+            member.create_system = 3  # the archive names Unix on every system
             member.external_attr = 0o644 << 16
             opened.writestr(member, file.read_bytes(), ZIP_DEFLATED, compresslevel=9)
     archive.write_bytes(packed.getvalue())
@@ -87,13 +87,13 @@ def _is_left_out(path: PurePath) -> bool:
 
 @cache
 def _archive() -> ZipFile:
-    """Returns the archive, held in memory: a forked process must not share a file's position."""
+    """Returns the archive in memory, because forked processes would share a file's position."""
     return ZipFile(BytesIO(ARCHIVE.read_bytes()))
 
 
 @cache
 def _texts(style: str) -> Mapping[str, str]:
-    """Returns all texts of a style, its labels with them."""
+    """Returns all texts of a style, including its labels."""
     names = [name for name in _archive().namelist() if name.startswith(f"{style}/")]
     if not names:
         raise LookupError(f"{ARCHIVE.name} holds no style {style!r}")
@@ -101,7 +101,7 @@ def _texts(style: str) -> Mapping[str, str]:
 
 
 def main() -> None:
-    """Unpacks or packs."""
+    """Unpacks or packs the archive."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("verb", choices=["unpack", "pack"])
     parser.add_argument("folder", type=Path, metavar="DIR")

@@ -1,10 +1,10 @@
-"""The corpus of slips: right programs in many styles, and for each the small slips that break it.
+"""The corpus of slips: right programs in many styles, each with small slips that break it.
 
-A style of `benchmarks/slips.zip` is a right submission with `slips.toml`, which says for each slip
-which lines it changes, and which line of the wrong program is guilty. `slips_archive.py` unpacks
-and packs them.
+A style in `benchmarks/slips.zip` is a right submission with `slips.toml`. This file gives the lines
+that each slip changes, and the guilty line of the wrong program. `slips_archive.py` unpacks and
+packs the styles.
 
-    .venv/bin/python benchmarks/slips_corpus.py check [STYLE…]    prints what does not hold
+    .venv/bin/python benchmarks/slips_corpus.py check [STYLE…]    prints the faults
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ DEFAULTS: dict[str, Any] = {"also": [], "raises": False}
 
 
 class BadSlip(Exception):
-    """What `slips.toml` says does not fit the programs; the text says where and why."""
+    """A mismatch between `slips.toml` and the programs; the text says where and why."""
 
 
 class Line(NamedTuple):
-    """A line as the grader reports it in `where`: `notes.ipynb/cell 3` for a notebook's third."""
+    """A line as the grader reports it; `notes.ipynb/cell 3` is a notebook's third code cell."""
 
     file: str
     number: int
@@ -42,10 +42,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Slip:
-    """One slip: `wrong` stands where `right` stood in `file` of the style's submission.
+    """A slip: `wrong` replaces `right` in `file` of the style's submission.
 
-    `line` is the guilty line of the wrong program; `lines` are all that count as guilty, it first.
-    It is kept `aside` if no edit was made for what is told of its style.
+    `line` is the guilty line of the wrong program, and `lines` starts with it and has all that
+    count as guilty. A style is `aside` if no edit of the grader was made with a view to it.
     """
 
     id: str
@@ -84,7 +84,7 @@ def load(chosen: Sequence[str] = ()) -> list[Slip]:
 
 
 def build(slip: Slip, folder: Path) -> Path:
-    """Writes the wrong program into a folder of its own in `folder`, which it returns."""
+    """Writes the wrong program into a new folder below `folder`; returns the new folder."""
     program = submission(slip.style)
     sources = _slipped(_sources(program, slip.file), slip.right, slip.wrong)
     content = "".join(sources.values())
@@ -97,7 +97,7 @@ def build(slip: Slip, folder: Path) -> Path:
 
 
 def slip_of(style: str, name: str, row: Mapping[str, Any]) -> Slip:
-    """Returns the slip that a row of a TOML file tells of a style's right submission.
+    """Returns the slip in a row of a TOML file, for a style's right submission.
 
     Raises:
         BadSlip: if its texts do not stand in the program exactly once.
@@ -110,7 +110,7 @@ def slip_of(style: str, name: str, row: Mapping[str, Any]) -> Slip:
 
 
 def _written(program: Mapping[str, str], folder: Path) -> Path:
-    """Writes a program into a new folder, which it returns."""
+    """Writes a program into a new folder; returns the folder."""
     folder.mkdir(parents=True)
     for path, text in program.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def _code_cells(notebook: Any) -> list[Any]:
 
 
 def _slipped(sources: Mapping[str, str], right: str, wrong: str) -> dict[str, str]:
-    """The sources with the whole lines `wrong` in the one place of the whole lines `right`."""
+    """Returns the sources with the lines `right`, which occur once, replaced by `wrong`."""
     framed, old, new = {n: f"\n{t}\n" for n, t in sources.items()}, f"\n{right}\n", f"\n{wrong}\n"
     count = sum(text.count(old) for text in framed.values())
     if count != 1:
@@ -155,7 +155,7 @@ def _line(sources: Mapping[str, str], text: str, number: int | None = None) -> L
 
 
 def check(slips: Sequence[Slip]) -> list[str]:
-    """What does not hold of the slips and of the right programs, a sentence each, by grading."""
+    """Returns the faults of slips and of right programs, found by grading, one sentence each."""
     with tempfile.TemporaryDirectory() as scratch:
         programs, out = Path(scratch, "programs"), Path(scratch, "out")
         for style in {slip.style for slip in slips}:
@@ -167,7 +167,7 @@ def check(slips: Sequence[Slip]) -> list[str]:
 
 
 def _fault(grade: Grade, slip: Slip | None) -> str | None:
-    """Why the grade is not that of this slip, or of a right program."""
+    """Returns the reason why a grade does not fit this slip or a right program, or None."""
     if grade.status is not GradeStatus.GRADED:
         return f"is {grade.status}: {grade.message}"
     tests = [test for test in grade.tests if test.status is not Status.MISSING]
@@ -187,7 +187,7 @@ def _fault(grade: Grade, slip: Slip | None) -> str | None:
 
 
 def main() -> int:
-    """Checks, and returns the exit code."""
+    """Checks the corpus; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("verb", choices=["check"])
     parser.add_argument("styles", nargs="*", metavar="STYLE")

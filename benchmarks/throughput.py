@@ -1,17 +1,18 @@
-"""What grading a submission costs, beside a pytest process of its own and beside the bare calls.
+"""The cost of grading a submission, beside its own pytest process and beside the bare calls.
 
-One submission, many times over (each copy differs in a comment), is
+Many copies of one submission, each with another comment, are
 
   (a) graded by `grader batch --jobs 1 --no-explain`, with isolation and everything else;
   (b) tested by a fresh `pytest` process for each copy, on the same suite, without isolation;
   (c) called in one warm process: the calls that the suite makes, nothing checked.
 
-Printed are seconds of processor and wall time for one more submission, and the ratios b/a and a/c
-of the processor time, for a right submission, for one full of mistakes, and for a class of
-different right ones (without c). Then, apart from the verdicts, what `grader explain` adds for a
-submission that errs like one before it, and for one that errs in its own way. Ratios within one run
-are what counts: machines differ, are busy, and change their speed; (b) and (c) are measured before
-and after each (a).
+The program prints the seconds of processor and wall time for one more submission, and the ratios
+b/a and a/c of the processor time. It does so for a right submission, for one full of mistakes, and
+for a class of different right ones (without c).
+
+It also prints the additional cost of `grader explain`, once for a repeated mistake and once for a
+new one. Only ratios within one run count, because machines differ, are busy, and change their
+speed. (b) and (c) are measured before and after each (a).
 
     .venv/bin/python benchmarks/throughput.py [COPIES]
 """
@@ -74,32 +75,32 @@ def main() -> None:
 
 
 def mean(costs: Sequence[Cost]) -> Cost:
-    """Of several costs."""
+    """Returns the mean of several costs."""
     count = len(costs)
     return Cost(sum(cost.cpu for cost in costs) / count, sum(cost.wall for cost in costs) / count)
 
 
 def batched(names: Sequence[str], copies: int) -> Cost:
-    """(a): the difference between a large and a small class, so that starting costs nothing."""
+    """Returns (a), the difference between a large and a small class, without the starting cost."""
     few = max(copies // 10, 2 * len(names))
     small, large = (graded_and_explained(names, n)[0] for n in (few, few + copies))
     return per(large, small, copies)
 
 
 def explaining(names: Sequence[str], copies: int) -> Cost:
-    """What explaining so many copies takes, once they are graded."""
+    """Returns the cost of explaining this number of graded copies."""
     return graded_and_explained(names, copies, explain=True)[1]
 
 
 def per(large: Cost, small: Cost, more: int) -> Cost:
-    """What each of so many more took."""
+    """Returns the mean cost of each additional submission."""
     return Cost((large.cpu - small.cpu) / more, (large.wall - small.wall) / more)
 
 
 def graded_and_explained(
     names: Sequence[str], copies: int, explain: bool = False
 ) -> tuple[Cost, Cost]:
-    """What grading so many copies of submissions takes, no two of them alike, and explaining."""
+    """Returns the costs of grading and of explaining this number of copies, which all differ."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         submissions = copies_of([CLASS / it for it in names], folder / "submissions", copies)
@@ -113,7 +114,7 @@ def graded_and_explained(
 
 
 def fresh_process(name: str) -> Cost:
-    """(b): a process of pytest, in a folder that holds the suite and a submission."""
+    """Returns (b), the cost of a pytest process in a folder with the suite and a submission."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for part in ("tests/public", "tests/hidden", "tests/conftest.py", "solutions"):
@@ -128,14 +129,14 @@ def fresh_process(name: str) -> Cost:
         else:
             shutil.copyfile(source, folder / "adapters.py")
         place = next(path for path in folder.rglob("adapters.py"))
-        if place.parent != folder:  # a repository keeps them beside its tests
+        if place.parent != folder:  # a repository has its adapters beside its tests
             shutil.copyfile(place, folder / "adapters.py")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         return measured(lambda: run([*command, "tests/public", "tests/hidden"], folder, 1))
 
 
 def bare_calls(submission: Path, times: int = 20) -> Cost:
-    """(c): the suite's calls, made to the submission's functions in a process of their own."""
+    """Returns (c), the cost of the suite's calls to the submission in a process of their own."""
     command = [sys.executable, str(Path(__file__).with_name("bare_calls.py"))]
     printed = run([*command, str(submission), str(times)], ROOT)
     cpu, wall = map(float, printed.split())
@@ -143,7 +144,7 @@ def bare_calls(submission: Path, times: int = 20) -> Cost:
 
 
 def measured(do: Callable[[], object]) -> Cost:
-    """The processor time of this process's children, and the wall time."""
+    """Returns the processor time of this process's children, and the wall time."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     do()
     after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - started
@@ -152,7 +153,7 @@ def measured(do: Callable[[], object]) -> Cost:
 
 
 def run(command: Sequence[object], folder: Path, most: int = 0) -> str:
-    """What a command prints; its exit status may be at `most` so much."""
+    """Returns a command's output; ends this program if the exit code is above `most`."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True

@@ -1,8 +1,8 @@
-"""How far honest implementations stray from the float64 references, and dishonest ones.
+"""The distance of honest and dishonest implementations from the float64 references.
 
-Grades the right submissions of the example class with several seeds, and the same submissions with
-a softmax in half precision, and prints for each aspect the worst error as a multiple of what is
-allowed: the first must stay well below 1, the second must not.
+The program grades the right submissions of the example class with several seeds. It also grades one
+of them with a softmax in half precision (float16 and bfloat16). It prints each aspect's worst error
+as a multiple of the tolerance: honest ones must stay well below 1, and the others must not.
 
     .venv/bin/python benchmarks/tolerances.py [SEEDS]
 """
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def stage(folder: Path) -> Path:
-    """A class of right submissions, and two with a softmax in half precision."""
+    """Makes a class of right submissions, and two with a softmax in half precision."""
     submissions = folder / "submissions"
     submissions.mkdir()
     for name in RIGHT:
@@ -55,7 +55,7 @@ def stage(folder: Path) -> Path:
 
 
 def errors(submissions: Path, out: Path, seed: int) -> list[tuple[str, str, float]]:
-    """Submission, aspect and error over tolerance of every comparison that was made."""
+    """Returns the submission, the aspect and error over tolerance of every comparison."""
     subprocess.run(
         [sys.executable, "-m", "grader", "batch", submissions, "--out", out, "--seed", str(seed)],
         cwd=ROOT,

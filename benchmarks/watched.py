@@ -1,4 +1,4 @@
-"""Runs a command, and tells the memory that it and the processes below it took at most (Linux)."""
+"""Runs a command, and measures the peak memory of it and its descendants (Linux)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MB = 1 << 20
 
 @dataclass(frozen=True)
 class Watched:
-    """Seconds of wall time and processor time, and megabytes at most.
+    """Seconds of wall time and processor time, and peak megabytes.
 
-    `own` is what the command's own process held, `below` what all processes under it held
-    together, each shared page counted once among those that share it.
+    `own` is the memory of the command's own process. `below` is that of all its descendants
+    together, in which a shared page counts once.
     """
 
     wall: float
@@ -60,7 +60,7 @@ def watched(command: Sequence[object], threads: int = 1) -> Watched:
 
 
 def _kilobytes(pid: int, file: str, field: str) -> int:
-    """A field of what the system tells of a process; 0 if it is gone."""
+    """Returns a field of a process's file in /proc, or 0 if the process is gone."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
             if line.startswith(f"{field}:"):
