@@ -1,8 +1,8 @@
-"""The references: right answers to every adapter, in the dtype of what comes in.
+"""The references: right answers to every adapter, in the dtype of the inputs.
 
-Each has the parameters of the adapter of the same name in `adapters.py`. `steps` holds the small
-functions that they are composed of, `warmup`, `attention` and `positions` compose them, and
-`mistakes` replaces some of them by wrong ones.
+Each has the parameters of the adapter of the same name in `adapters.py`. They consist of small
+functions, which `steps` holds. `warmup`, `attention` and `positions` compose these, and `mistakes`
+replaces some of them by wrong ones.
 """
 
 from .answers import answer

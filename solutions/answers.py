@@ -1,4 +1,4 @@
-"""The answers to all adapters, composed of the parts that are given."""
+"""The answers to all adapters, composed of given parts."""
 
 import dataclasses
 import functools
@@ -35,14 +35,14 @@ EXERCISES = tuple(_COMPOSITIONS)
 
 
 def answer(exercise: str, parts: Parts) -> Answer:
-    """The answer to an exercise: a function with the parameters of its adapter."""
+    """Returns the answer to an exercise: a function with the parameters of its adapter."""
     return functools.partial(_COMPOSITIONS[exercise], parts)
 
 
 def named_steps(function: Answer, arguments: Mapping[str, Any]) -> dict[str, list[Tensor]]:
-    """The steps that an answer takes, by name and in order; a step may come in several forms.
+    """Returns the steps of an answer, by name and in order; a step may have several forms.
 
-    Steps that are numbers are told as tensors without axes.
+    Numbers become tensors without axes.
     """
     seen: dict[str, list[Tensor]] = {}
 

@@ -1,4 +1,4 @@
-"""The parts that the answers are composed of; a known mistake is some of them replaced."""
+"""The parts of the answers; a known mistake replaces some of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,23 +12,25 @@ InOrder = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
 def unobserved(_name: str, step: Any) -> Any:
-    """Pass a step on; who wants to see the steps puts a function that keeps them in its place."""
+    """Passes a step on; a function that keeps steps may replace this one."""
     return step
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The functions behind the answers: right ones, unless told otherwise.
+    """The functions behind the answers: right ones by default.
 
-    `step` is called with every step's name and tensor, and what it returns is used. The steps of
-    attention are called `queries`, `keys`, `values`, `query heads`, `key heads`, `value heads`,
-    `rotated queries`, `rotated keys`, `rotated values`, `mask`, `scores`, `scaled`, `masked`,
-    `weights`, `outputs` (of the heads, where there are several), `merged` and `projected`, those of
-    positions `positions`, `frequencies`, `angles`, `sines`, `cosines`, `waves` and `rotated`, and
-    those of counting, which are numbers, `input projections` and `output projection`. A step that
-    may take several forms in people's code is named once for each. Each form is the whole step;
-    parts that people keep apart lie along its first axis: the cosines of angles and their sines,
-    the even and the odd features that were rotated.
+    `step` is called with every step's name and tensor, and its result is used. The names are:
+
+    - for attention: `queries`, `keys`, `values`, `query heads`, `key heads`, `value heads`,
+      `rotated queries`, `rotated keys`, `rotated values`, `mask`, `scores`, `scaled`, `masked`,
+      `weights`, `outputs` (of several heads), `merged` and `projected`;
+    - for positions: `positions`, `frequencies`, `angles`, `sines`, `cosines`, `waves`, `rotated`;
+    - for counting, whose steps are numbers: `input projections` and `output projection`.
+
+    A step with several forms in people's code is named once for each form. Each form is the whole
+    step. Parts that people keep apart lie along its first axis. Examples are the cosines and sines
+    of angles, and the even and odd features of a rotation.
     """
 
     step: Callable[[str, Any], Any] = unobserved

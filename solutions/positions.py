@@ -8,7 +8,7 @@ from .parts import Parts, unobserved
 
 
 def sinusoidal_positional_encoding(parts: Parts, seq_len: int, d_model: int) -> Tensor:
-    """Encode each position as sines and cosines of slower and slower waves."""
+    """Encodes each position as sines and cosines of slower and slower waves."""
     positions = parts.step("positions", parts.wave_positions(torch.arange(seq_len)))
     if parts.step is not unobserved:
         _name_frequencies(parts, d_model)
@@ -23,7 +23,7 @@ def sinusoidal_positional_encoding(parts: Parts, seq_len: int, d_model: int) -> 
 
 
 def _name_frequencies(parts: Parts, d_model: int) -> None:
-    """Names the frequencies of waves: their angles at position 1."""
+    """Records the frequencies of waves: their angles at position 1."""
     for angles in parts.wave_angles(torch.ones(1), d_model):
         for form in (angles[0], 1 / angles[0], angles[0].repeat_interleave(2)):
             parts.step("frequencies", form)
@@ -37,7 +37,7 @@ def rope(
     in_query_or_key: Tensor,
     token_positions: Tensor,
 ) -> Tensor:
-    """Rotate the pairs (0, 1), (2, 3), ... of each vector by angles that grow with its position."""
+    """Rotates the pairs (0, 1), (2, 3), ... of each vector by angles that grow with position."""
     angles = rope_angles(parts, d_k, theta, max_seq_len, in_query_or_key, token_positions)
     return rotated(parts, "rotated", in_query_or_key, angles)
 
@@ -55,7 +55,7 @@ def multihead_self_attention_with_rope(
     in_features: Tensor,
     token_positions: Tensor | None = None,
 ) -> Tensor:
-    """Causal multi-head self-attention whose queries and keys are rotated by their positions."""
+    """Computes causal multi-head self-attention whose queries and keys are rotated by position."""
     if token_positions is None:
         in_order = torch.arange(in_features.shape[-2], device=in_features.device)
         token_positions = parts.positions_by_default(in_order)
@@ -77,8 +77,8 @@ def multihead_self_attention_with_rope(
 def rope_angles(
     parts: Parts, d_k: int, theta: float, max_seq_len: int, vectors: Tensor, positions: Tensor
 ) -> Tensor:
-    """The angle of each pair of each vector, `... seq pairs`, looked up in a table of positions."""
-    # Angles reach max_seq_len, where half precision no longer tells neighbours apart.
+    """Returns the angle of each pair of each vector, `... seq pairs`, from a table of positions."""
+    # Angles reach max_seq_len, where half precision cannot distinguish neighbours.
     precise = torch.promote_types(vectors.dtype, torch.float32)
     first_of_pair = torch.arange(0, d_k, 2, dtype=precise, device=vectors.device)
     frequencies = parts.step("frequencies", parts.rope_frequencies(first_of_pair, d_k, theta))
@@ -96,7 +96,7 @@ def rope_angles(
 
 
 def rotated(parts: Parts, name: str, vectors: Tensor, angles: Tensor) -> Tensor:
-    """Vectors turned by angles, as precisely as the vectors are."""
+    """Rotates vectors by angles, in the vectors' precision."""
     turned = parts.step(name, parts.rotate(vectors, angles).to(vectors.dtype))
     if parts.step is not unobserved:
         pairs, halves = turned.unflatten(-1, (-1, 2)), turned.unflatten(-1, (2, -1))

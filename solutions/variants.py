@@ -1,4 +1,4 @@
-"""Right answers in other ways than the references': whatever the tests ask, these must pass."""
+"""Right answers written in other ways than the references, which all tests must pass."""
 
 import math
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from .parts import Parts
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A way of writing the assignment: some parts in other words than the references'."""
+    """A way of writing the assignment, in which some parts differ from the references'."""
 
     name: str
     parts: Parts = field(repr=False)
 
     @property
     def functions(self) -> Mapping[str, Answer]:
-        """By exercise, functions with the parameters of the adapters."""
+        """Functions with the parameters of the adapters, by exercise."""
         return {exercise: answer(exercise, self.parts) for exercise in EXERCISES}
 
 

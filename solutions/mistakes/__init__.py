@@ -1,10 +1,10 @@
 """The catalogue of known mistakes: small variants of the references.
 
-`MISTAKES` give other results than the references, by which they are known. `HABITS` give the same
-results, and are caught by tests of gradients, discipline and efficiency. `DROPPED_FROM` says in
-which exercises chance sets entries of an argument to zero, and of which one: answers to them are
-told apart by what does not hang on the draw. `BUILDS_ON` says which exercises others may be built
-on: what is wrong there costs its points there.
+`MISTAKES` give other results than the references, and their results identify them. `HABITS` give
+the same results, and tests of gradients, discipline and efficiency catch them. `DROPPED_FROM` names
+exercises in which chance sets entries of an argument to zero, with the argument. The grader
+compares only those parts of such answers that do not depend on the draw. `BUILDS_ON` names the
+exercises on which others may be built: an error in one of them costs points only there.
 """
 
 from . import counting, dropout, encoding, heads, masks, projections, rope, scores

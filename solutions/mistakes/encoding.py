@@ -13,7 +13,7 @@ _Angles = Callable[[Tensor, int], tuple[Tensor, Tensor]]
 
 
 def _with_exponents(of_sine: Callable[[Tensor], Tensor], of_cosine: object = None) -> _Angles:
-    """Angles as they are when the first feature of each pair is taken for another one."""
+    """Returns angles that use another number in place of each pair's first feature."""
     exponents = (of_sine, of_cosine if callable(of_cosine) else of_sine)
 
     def angles(positions: Tensor, d_model: int) -> tuple[Tensor, Tensor]:

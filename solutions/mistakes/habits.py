@@ -24,9 +24,9 @@ _OVER_TOKENS = (*(name for name in _IN_FLOATS if name != "run_softmax"), *_ROWS)
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """A known bad habit, which a check of its own tells.
+    """A known bad habit, which a check of its own finds.
 
-    `wrap` gives it to a function that is made of `parts`.
+    `wrap` gives the habit to a function that is made of `parts`.
     """
 
     id: str
@@ -38,7 +38,7 @@ class Habit:
 
     @property
     def variants(self) -> dict[str, tuple[Answer, ...]]:
-        """By exercise, a function with the adapter's parameters that has the habit."""
+        """Functions with the habit and the adapter's parameters, by exercise."""
         return {name: (self.wrap(answer(name, self.parts)),) for name in self.exercises}
 
 

@@ -1,4 +1,4 @@
-"""Mistakes in cutting features into heads and in laying the heads' outputs side by side."""
+"""Mistakes in splitting features into heads and in laying the heads' outputs side by side."""
 
 from torch import Tensor
 

@@ -1,4 +1,4 @@
-"""Mistakes in masks: how they are applied, and which positions the causal one allows."""
+"""Mistakes in masks: wrong uses, and wrong positions in the causal mask."""
 
 import torch
 from torch import Tensor
@@ -142,7 +142,7 @@ MISTAKES = (
             Way({"mask_scores": _with_an_axis}, MASKED),
             Way({"mask_scores": _with_an_axis_in_front}, (*MASKED, CAUSAL_SELF)),
             Way({"mask_scores": _with_two_axes}, (*MASKED, *CAUSAL)),
-            # As each head by itself sees it when two axes are added.
+            # Each head by itself sees this if two axes are added.
             Way({"mask_scores": _with_three_axes}, (STACKED, *PROJECTED)),
         ),
         alone=True,

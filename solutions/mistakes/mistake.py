@@ -1,4 +1,4 @@
-"""What a known mistake is: parts replaced, and what a student should hear of it."""
+"""The form of a known mistake: its replaced parts, and its explanation for students."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROTATED = ("run_rope", MULTIHEAD_ROPE)
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way of making a mistake: parts replaced, and the exercises that come out otherwise."""
+    """A way of making a mistake: the replaced parts, and the exercises whose results change."""
 
     replaced: Mapping[str, Any]
     exercises: tuple[str, ...]
@@ -35,14 +35,14 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A known mistake, with a sentence on what is wrong and one that leads on.
+    """A known mistake with its explanation and its hint.
 
-    `ways` are the forms that it takes in people's code, the plainest first. A mistake that is
-    looked for `alone` is too rare to be expected in the company of another. Where rounding or
-    overflow have a part in what comes out, the ways are to compute in the `own_dtype` of the
-    inputs. `ignores` are arguments on which the result does not depend at all: by that a mistake
-    is known of which the numbers are a matter of chance. In the exercises of `echoes` a mistake
-    looks like another one, and is taken for it unless it was found elsewhere.
+    `ways` are the forms that it takes in people's code, the plainest first. A mistake that stands
+    `alone` is too rare to occur together with another. If rounding or overflow affect the result,
+    the ways must compute in the `own_dtype` of the inputs. `ignores` are arguments that do not
+    affect the result at all: they identify a mistake whose numbers are random. In the exercises of
+    `echoes`, the mistake looks like another one, and is named as that one unless it was found
+    elsewhere.
     """
 
     id: str
@@ -61,9 +61,10 @@ class Mistake:
 
     @property
     def variants(self) -> dict[str, tuple[Answer, ...]]:
-        """By exercise, functions with the adapter's parameters that make the mistake.
+        """Functions with the adapter's parameters that make the mistake, by exercise.
 
-        A variant raises where code with the mistake would: swapped tensors whose sizes do not fit.
+        A variant raises where code with the mistake does, for example if swapped tensors do not
+        fit.
         """
         exercises = dict.fromkeys(name for way in self.ways for name in way.exercises)
         return {exercise: tuple(self._answers(exercise)) for exercise in exercises}
@@ -75,9 +76,9 @@ class Mistake:
 
 
 def combined(one: Mistake, other: Mistake) -> dict[str, tuple[Answer, ...]]:
-    """By exercise, what comes of making two mistakes at once, each in its plainest way.
+    """Returns functions that make two mistakes at once, each in its plainest way, by exercise.
 
-    Empty if they replace the same part, have no exercise in common, or are looked for alone.
+    The result is empty if they replace the same part, share no exercise, or one must stand alone.
     """
     both: dict[str, tuple[Answer, ...]] = {}
     if one.alone or other.alone:

@@ -1,4 +1,4 @@
-"""Mistakes in the projections: which weights are used where, and how."""
+"""Mistakes in the projections: wrong weights, and wrong uses of them."""
 
 import math
 

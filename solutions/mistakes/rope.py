@@ -15,7 +15,7 @@ _USUAL_THETA = 10_000.0
 
 
 def _exponents(of: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int, float], Tensor]:
-    """Frequencies as they are when `of` is taken for the first feature of each pair."""
+    """Returns frequencies that use `of` of each pair's first feature in place of that feature."""
     return lambda first_of_pair, d_k, theta: rope_frequencies(of(first_of_pair), d_k, theta)
 
 
@@ -62,7 +62,7 @@ def _cos_and_sin_swapped(vectors: Tensor, angles: Tensor) -> Tensor:
 
 
 def _terms(*kept: int) -> Callable[[Tensor, Tensor], Tensor]:
-    """Returns a rotation with those of its four terms, in their order, for which 1 is given."""
+    """Returns a rotation that multiplies its four terms, in their order, by these factors."""
 
     def rotated(vectors: Tensor, angles: Tensor) -> Tensor:
         cos, sin = torch.cos(angles), torch.sin(angles)
@@ -235,7 +235,7 @@ MISTAKES = (
         "Without token_positions your attention rotates nothing, although the tokens then stand "
         "at 0, 1, 2, ...",
         "Which positions does None stand for, and what does your code do without token_positions?",
-        # At position 0 nothing is turned.
+        # Position 0 has no rotation.
         (Way({"positions_by_default": torch.zeros_like}, _WITH_ATTENTION),),
         alone=True,
     ),

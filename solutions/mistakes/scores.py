@@ -25,7 +25,7 @@ from .mistake import (
 
 _SIMPLE = "run_simple_self_attention"
 _SOFTMAX = "run_softmax"
-# Where some case has scores that are large enough.
+# Exercises with a case whose scores are large enough.
 _LARGE_SCORES = (
     *(_SOFTMAX, _SIMPLE, WEIGHTS, SCALED_DOT_PRODUCT),
     *(MULTIHEAD_SELF, MULTIHEAD, MULTIHEAD_ROPE),

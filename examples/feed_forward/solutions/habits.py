@@ -1,6 +1,6 @@
-"""Bad habits: right numbers, come by in a way that a caller cannot live with.
+"""Bad habits: functions with right numbers and a side effect or cost that callers cannot accept.
 
-They have no names that students see; `grader verify` sees to it that a test catches each.
+Students see no names of habits. `grader verify` checks that a test catches each.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
-"""Known mistakes: what people write instead of the references.
+"""Known mistakes: wrong code that people write instead of the references.
 
 A submission whose answers equal a mistake's, case by case, gets the mistake's name, explanation and
-hint. `grader verify` sees to it that the tests catch each, and take none for another.
+hint. `grader verify` checks that the tests catch each mistake and name it right.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ Function = Callable[..., Tensor]
 
 
 class Mistake(NamedTuple):
-    """What is wrong, a question that leads on, and the functions that do it, by exercise.
+    """A mistake's explanation, its hint, and the functions that make it, by exercise.
 
     Several functions of one exercise are several ways of making the same mistake. They are called
     as adapters are: by keyword.
@@ -131,7 +131,7 @@ def _unchanged(in_features: Tensor) -> Tensor:
 
 
 def _gated_by(activation: Function) -> Function:
-    """The feed-forward layer with another activation."""
+    """Returns the feed-forward layer with another activation."""
 
     def swiglu(
         gate_weight: Tensor, up_weight: Tensor, down_weight: Tensor, in_features: Tensor

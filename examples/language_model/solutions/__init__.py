@@ -1,7 +1,7 @@
 """The references: right answers to every adapter, by the same names and parameters.
 
-Those of the model are composed of small steps: `steps` holds them, `layers`, `attention`,
-`transformer` and `loss` compose them, and `mistakes` replaces some of them by wrong ones.
+Those of the model consist of small steps, which `steps` holds. `layers`, `attention`, `transformer`
+and `loss` compose them, and `mistakes` replaces some of them by wrong ones.
 """
 
 from . import checkpoint, data, optimizer, schedule, tokenizer, tokenizer_training
@@ -35,5 +35,5 @@ run_train_bpe = tokenizer_training.train_bpe
 
 
 def get_adamw_cls() -> type[optimizer.AdamW]:
-    """The class itself."""
+    """Returns the class itself."""
     return optimizer.AdamW

@@ -1,4 +1,4 @@
-"""The answers to the adapters of the model, composed of the parts that are given."""
+"""The answers to the adapters of the model, composed of given parts."""
 
 import dataclasses
 import functools
@@ -31,14 +31,14 @@ COMPOSITIONS: dict[str, Answer] = {
 
 
 def answer(exercise: str, parts: Parts) -> Answer:
-    """The answer to an exercise: a function with the parameters of its adapter."""
+    """Returns the answer to an exercise: a function with the parameters of its adapter."""
     return functools.partial(COMPOSITIONS[exercise], parts)
 
 
 def named_steps(function: Answer, arguments: Mapping[str, Any]) -> dict[str, list[Tensor]]:
-    """The steps that an answer of the model takes, by name and in order.
+    """Returns the steps of an answer of the model, by name and in order.
 
-    A step that is taken several times, as in each block, is another one each time.
+    Each repetition of a step, as in each block, has a name of its own.
     """
     seen: dict[str, list[Tensor]] = {}
 

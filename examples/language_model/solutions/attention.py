@@ -9,7 +9,7 @@ from .parts import Parts
 def scaled_dot_product_attention(
     parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
 ) -> Tensor:
-    """Give each query the average of the values, weighted by its attention to their keys."""
+    """Gives each query the average of the values, weighted by its attention to their keys."""
     return _attend(parts, Q, K, V, mask, width=Q.shape[-1])
 
 
@@ -23,7 +23,7 @@ def multihead_self_attention(
     o_proj_weight: Tensor,
     in_features: Tensor,
 ) -> Tensor:
-    """Causal multi-head attention of a sequence to itself."""
+    """Computes causal multi-head attention of a sequence to itself."""
     weights = parts.projections_in_order(q_proj_weight, k_proj_weight, v_proj_weight)
     heads = _projected_heads(parts, in_features, weights, num_heads)
     return _attended(parts, heads, o_proj_weight)
@@ -37,7 +37,7 @@ def rope(
     in_query_or_key: Tensor,
     token_positions: Tensor,
 ) -> Tensor:
-    """Rotate the pairs (0, 1), (2, 3), ... of each vector by angles that grow with its position."""
+    """Rotates the pairs (0, 1), (2, 3), ... of each vector by angles that grow with position."""
     angles = _angles(parts, d_k, theta, max_seq_len, in_query_or_key, token_positions)
     return parts.rotate(in_query_or_key, angles).to(in_query_or_key.dtype)
 
@@ -55,7 +55,7 @@ def multihead_self_attention_with_rope(
     in_features: Tensor,
     token_positions: Tensor | None = None,
 ) -> Tensor:
-    """Causal multi-head self-attention whose queries and keys are rotated by their positions."""
+    """Computes causal multi-head self-attention whose queries and keys are rotated by position."""
     if token_positions is None:
         token_positions = torch.arange(in_features.shape[-2], device=in_features.device)
     shared_by_heads = parts.multihead_positions(token_positions).unsqueeze(-2)
@@ -71,7 +71,7 @@ def multihead_self_attention_with_rope(
 def _attend(
     parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, width: int
 ) -> Tensor:
-    """Attention of queries that were made from tokens with `width` features."""
+    """Computes the attention of queries that were made from tokens with `width` features."""
     queries, keys, values = parts.tensors_in_order(Q, K, V)
     scores = parts.step("scores", parts.similarity(queries, keys))
     scores = parts.step("scaled", parts.scale(scores, queries.shape[-1], width))
@@ -86,7 +86,7 @@ def _attend(
 def _projected_heads(
     parts: Parts, in_features: Tensor, weights: tuple[Tensor, ...], num_heads: int
 ) -> dict[str, Tensor]:
-    """The queries, keys and values of every head."""
+    """Returns the queries, keys and values of every head."""
     heads = {}
     for role, weight in zip(("queries", "keys", "values"), weights, strict=True):
         projected = parts.step(role, parts.project(in_features, weight))
@@ -95,7 +95,7 @@ def _projected_heads(
 
 
 def _attended(parts: Parts, heads: dict[str, Tensor], o_proj_weight: Tensor) -> Tensor:
-    """What the heads find, laid side by side and mixed."""
+    """Lays the heads' outputs side by side, and mixes them."""
     seq, width = heads["queries"].shape[-2], o_proj_weight.shape[-1]
     mask = parts.causal_mask(seq).to(o_proj_weight.device)
     found = _attend(parts, heads["queries"], heads["keys"], heads["values"], mask, width)
@@ -106,8 +106,8 @@ def _attended(parts: Parts, heads: dict[str, Tensor], o_proj_weight: Tensor) -> 
 def _angles(
     parts: Parts, d_k: int, theta: float, max_seq_len: int, vectors: Tensor, positions: Tensor
 ) -> Tensor:
-    """The angle of each pair of each vector, `... seq pairs`, looked up in a table of positions."""
-    # Half precision does not tell neighbouring positions apart.
+    """Returns the angle of each pair of each vector, `... seq pairs`, from a table of positions."""
+    # Half precision cannot distinguish neighbouring positions.
     precise = torch.promote_types(vectors.dtype, torch.float32)
     first_of_pair = torch.arange(0, d_k, 2, dtype=precise, device=vectors.device)
     frequencies = parts.step("frequencies", parts.rope_frequencies(first_of_pair, d_k, theta))

@@ -11,13 +11,13 @@ File = str | os.PathLike[str] | BinaryIO | IO[bytes]
 def save_checkpoint(
     model: torch.nn.Module, optimizer: torch.optim.Optimizer, iteration: int, out: File
 ) -> None:
-    """Write the two states and the iteration."""
+    """Writes the two states and the iteration."""
     states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
     torch.save(states | {"iteration": iteration}, out)
 
 
 def load_checkpoint(src: File, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> int:
-    """Restore the two states; return the iteration."""
+    """Restores the two states; returns the iteration."""
     saved = torch.load(src)
     model.load_state_dict(saved["model"])
     optimizer.load_state_dict(saved["optimizer"])

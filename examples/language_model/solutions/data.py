@@ -8,7 +8,7 @@ from torch import Tensor
 def get_batch(
     dataset: numpy.ndarray, batch_size: int, context_length: int, device: str
 ) -> tuple[Tensor, Tensor]:
-    """Let each window begin anywhere from where a token follows its last one."""
+    """Draws each window's start from all places where a token follows the window."""
     starts = torch.randint(0, len(dataset) - context_length, (batch_size, 1))
     places = starts + torch.arange(context_length)
     tokens = torch.from_numpy(dataset.astype("int64"))

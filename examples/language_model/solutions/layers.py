@@ -7,19 +7,19 @@ from .parts import Parts
 
 
 def linear(parts: Parts, d_in: int, d_out: int, weights: Tensor, in_features: Tensor) -> Tensor:
-    """Multiply each vector by one matrix."""
+    """Multiplies each vector by one matrix."""
     return parts.multiply(in_features, weights)
 
 
 def embedding(
     parts: Parts, vocab_size: int, d_model: int, weights: Tensor, token_ids: Tensor
 ) -> Tensor:
-    """Look up the vector of each token."""
+    """Looks up the vector of each token."""
     return parts.look_up(weights, token_ids)
 
 
 def silu(parts: Parts, in_features: Tensor) -> Tensor:
-    """Multiply each number by its own sigmoid."""
+    """Multiplies each number by its own sigmoid."""
     return parts.activate(in_features)
 
 
@@ -32,7 +32,7 @@ def swiglu(
     w3_weight: Tensor,
     in_features: Tensor,
 ) -> Tensor:
-    """Project up twice, let one projection gate the other, and project back."""
+    """Projects up twice, lets one projection gate the other, and projects back."""
     w1, w2, w3 = parts.feed_weights_in_order(w1_weight, w2_weight, w3_weight)
     opened = parts.step("gate", parts.activate(in_features @ w1.T))
     gated = parts.step("gated", parts.gate(opened, in_features @ w3.T))
@@ -40,7 +40,7 @@ def swiglu(
 
 
 def rmsnorm(parts: Parts, d_model: int, eps: float, weights: Tensor, in_features: Tensor) -> Tensor:
-    """Divide each vector by its root mean square, then scale it."""
+    """Divides each vector by its root mean square, then scales it."""
     precise = in_features.to(torch.promote_types(in_features.dtype, torch.float32))
     squared = parts.step("mean square", parts.mean_square(precise))
     normalised = parts.step("normalised", parts.divide_by_root(precise, squared, eps))
@@ -48,5 +48,5 @@ def rmsnorm(parts: Parts, d_model: int, eps: float, weights: Tensor, in_features
 
 
 def softmax(parts: Parts, in_features: Tensor, dim: int) -> Tensor:
-    """Turn the numbers along `dim` into positive shares that sum to 1."""
+    """Turns the numbers along `dim` into positive shares that sum to 1."""
     return parts.softmax(in_features, dim)

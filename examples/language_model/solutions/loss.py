@@ -6,5 +6,5 @@ from .parts import Parts
 
 
 def cross_entropy(parts: Parts, inputs: Tensor, targets: Tensor) -> Tensor:
-    """Average the negative logarithms of the probabilities that the targets were given."""
+    """Averages the negative logarithms of the probabilities of the targets."""
     return parts.average(parts.step("surprises", parts.surprise(inputs, targets)), inputs)

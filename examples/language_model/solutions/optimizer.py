@@ -23,7 +23,7 @@ class AdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        """Move every parameter that has a gradient."""
+        """Moves every parameter that has a gradient."""
         loss = None if closure is None else closure()
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -32,7 +32,7 @@ class AdamW(torch.optim.Optimizer):
         return loss
 
     def state_of(self, parameter: Tensor) -> dict[str, Any]:
-        """What is remembered of a parameter: its steps so far and two running means."""
+        """Returns the memory of a parameter: its number of steps and two running means."""
         state = self.state[parameter]
         if not state:
             state["t"] = 0
@@ -41,7 +41,7 @@ class AdamW(torch.optim.Optimizer):
         return state
 
     def move(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """Take one step with one parameter."""
+        """Takes one step with one parameter."""
         gradient = self.gradient(parameter, group)
         state["t"] += 1
         self.remember(state, gradient, *self.betas(group))
@@ -50,38 +50,38 @@ class AdamW(torch.optim.Optimizer):
         parameter -= self.rate(group) * mean / self.divisor(mean_square, group["eps"])
 
     def gradient(self, parameter: Tensor, group: dict[str, Any]) -> Tensor:
-        """What the running means are taken of."""
+        """Returns the gradient of which the running means are taken."""
         return parameter.grad
 
     def betas(self, group: dict[str, Any]) -> tuple[float, float]:
-        """How much of the past the two means keep."""
+        """Returns the shares of the past that the two means keep."""
         return group["betas"]
 
     def rate(self, group: dict[str, Any]) -> float:
-        """The learning rate."""
+        """Returns the learning rate."""
         return group["lr"]
 
     def remember(self, state: dict[str, Any], gradient: Tensor, beta1: float, beta2: float) -> None:
-        """Bring the running means up to date."""
+        """Updates the running means."""
         state["m"] = beta1 * state["m"] + (1 - beta1) * gradient
         state["v"] = beta2 * state["v"] + (1 - beta2) * gradient.square()
 
     def decay(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        """Draw the parameter towards 0, whatever its gradient is."""
+        """Draws the parameter towards 0, whatever its gradient is."""
         parameter -= self.rate(group) * group["weight_decay"] * parameter
 
     def unbiased(self, state: dict[str, Any], beta1: float, beta2: float) -> tuple[Tensor, Tensor]:
-        """The means without the zeros that they began with."""
+        """Returns the means without the bias from their initial zeros."""
         t = state["t"]
         return state["m"] / (1 - beta1**t), state["v"] / (1 - beta2**t)
 
     def divisor(self, mean_square: Tensor, eps: float) -> Tensor:
-        """What the mean is divided by."""
+        """Returns the divisor of the mean."""
         return mean_square.sqrt() + eps
 
 
 def gradient_clipping(parameters: Iterable[torch.nn.Parameter], max_l2_norm: float) -> None:
-    """Shrink all gradients by one factor, so that their norm together is at most `max_l2_norm`."""
+    """Shrinks all gradients by one factor, so that their joint norm is at most `max_l2_norm`."""
     gradients = [one.grad for one in parameters if one.grad is not None]
     norm = torch.sqrt(sum((one.square().sum() for one in gradients), torch.tensor(0.0)))
     if norm > max_l2_norm:

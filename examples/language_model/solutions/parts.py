@@ -1,4 +1,4 @@
-"""The parts that the model's answers are composed of; a known mistake is some of them replaced."""
+"""The parts of the model's answers; a known mistake replaces some of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ InOrder = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
 def unobserved(_name: str, step: Tensor) -> Tensor:
-    """Pass a step on; who wants to see the steps puts a function that keeps them in its place."""
+    """Passes a step on; a function that keeps steps may replace this one."""
     return step
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The functions behind the answers: right ones, unless told otherwise.
+    """The functions behind the answers: right ones by default.
 
-    `step` is called with every step's name and tensor, and what it returns is used.
+    `step` is called with every step's name and tensor, and its result is used.
     """
 
     step: Callable[[str, Tensor], Tensor] = unobserved

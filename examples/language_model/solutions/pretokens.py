@@ -1,4 +1,4 @@
-"""How a text is cut before anything is merged: at special tokens, then into words."""
+"""Cuts a text before any merge: at special tokens, then into words."""
 
 import functools
 import re
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 @functools.cache
 def words_pattern() -> re.Pattern[str]:
-    r"""GPT-2's pattern of words, in the language of the standard library.
+    r"""Returns GPT-2's pattern of words, in the syntax of the standard library.
 
-    That has no `\p{L}` and `\p{N}`: its `\w` are letters, numerals and the underscore, its `\d` the
-    decimal digits, and the numerals that are none (as in 2², ½, Ⅷ) are listed here.
+    The library has no `\p{L}` and `\p{N}`. Its `\w` covers letters, numerals and the underscore,
+    and its `\d` the decimal digits. The pattern therefore lists other numerals (as in 2², ½, Ⅷ).
     """
     others = {"No", "Nl"}
     numerals = "".join(
@@ -27,19 +27,19 @@ def words_pattern() -> re.Pattern[str]:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, each with the space before it; merges never cross their ends."""
+    """Returns the words of a text, each with the space before it; merges never cross their ends."""
     return words_pattern().findall(text)
 
 
 def longest_first(special_tokens: Iterable[str]) -> list[str]:
-    """Special tokens in the order in which they are looked for."""
+    """Returns special tokens in the order of the search for them."""
     return sorted(special_tokens, key=len, reverse=True)
 
 
 def cut_at(text: str, special_tokens: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """The parts of a text in order, each with whether it is a special token.
+    """Yields the parts of a text in order, each with whether it is a special token.
 
-    Where several begin at one place, that which comes first in `special_tokens` is taken.
+    If several begin at one place, the first of them in `special_tokens` is taken.
     """
     if not special_tokens:
         yield text, False

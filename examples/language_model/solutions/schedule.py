@@ -10,7 +10,7 @@ def get_lr_cosine_schedule(
     warmup_iters: int,
     cosine_cycle_iters: int,
 ) -> float:
-    """Rise in a straight line, fall along half a cosine, stay on the floor."""
+    """Rises in a straight line, falls along half a cosine, and stays on the floor."""
     if it < warmup_iters:
         return it / warmup_iters * max_learning_rate
     if it >= cosine_cycle_iters:

@@ -1,4 +1,4 @@
-"""The model answer on the tokenizer; a known mistake is one of its methods replaced."""
+"""The model answer on the tokenizer; a known mistake replaces one of its methods."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ class Tokenizer:
         self.ranks = {pair: rank for rank, pair in enumerate(merges)}
 
     def encode(self, text: str) -> list[int]:
-        """The ids of the special tokens of a text, and of what its other words merge into."""
+        """Returns the ids of a text's special tokens, and of its other words after all merges."""
         ids: list[int] = []
         for part, special in self.parts(text):
             if special:
@@ -37,32 +37,32 @@ class Tokenizer:
         return ids
 
     def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
-        """The ids of one line after another."""
+        """Yields the ids of one line after another."""
         for line in iterable:
             yield from self.encode(line)
 
     def decode(self, ids: list[int]) -> str:
-        """The text of the bytes, where they are one; a mark in the place of those that are none."""
+        """Returns the text of the bytes; bytes that are not text become a replacement mark."""
         return b"".join(self.vocab[number] for number in ids).decode(errors="replace")
 
     def in_order(self, special_tokens: list[str]) -> list[str]:
-        """The special tokens in the order in which they are looked for."""
+        """Returns the special tokens in the order of the search for them."""
         return longest_first(special_tokens)
 
     def parts(self, text: str) -> Iterator[tuple[str, bool]]:
-        """The parts of a text, each with whether it is a special token."""
+        """Returns the parts of a text, each with whether it is a special token."""
         return cut_at(text, self.special_tokens)
 
     def words(self, text: str) -> Sequence[str]:
-        """What is merged by itself."""
+        """Returns the words of a text, each of which is merged by itself."""
         return words(text)
 
     def bytes_of(self, word: str) -> list[bytes]:
-        """What a word consists of at first."""
+        """Returns the initial tokens of a word, which are its bytes."""
         return [bytes([byte]) for byte in word.encode()]
 
     def merged(self, tokens: list[bytes]) -> list[bytes]:
-        """Merge the pair that was learnt first, everywhere, until none is left."""
+        """Merges the pair that was learnt first, everywhere, until no known pair is left."""
         while True:
             known = [pair for pair in itertools.pairwise(tokens) if pair in self.ranks]
             if not known:
@@ -71,7 +71,7 @@ class Tokenizer:
 
 
 def merge(tokens: Sequence[bytes], pair: Pair) -> list[bytes]:
-    """Make one token of each pair, from left to right."""
+    """Makes one token of each pair, from left to right."""
     merged: list[bytes] = []
     place = 0
     while place < len(tokens):

@@ -1,4 +1,4 @@
-"""The model answer on the tokenizer's training; a known mistake is one of its methods replaced."""
+"""The model answer on the tokenizer's training; a known mistake replaces one of its methods."""
 
 import itertools
 import os
@@ -14,22 +14,22 @@ Learnt = tuple[dict[int, bytes], list[Pair]]
 
 
 class Counts:
-    """How often each two tokens follow each other within the words of a text.
+    """The counts of all pairs of neighbouring tokens within the words of a text.
 
-    A merge changes the counts of the words that have the pair, and looks at no other word.
+    A merge changes only the counts of the words with the pair, and looks at no other word.
     """
 
     def __init__(self, counted: Mapping[Word, int]) -> None:
         self.words: list[Sequence[bytes]] = list(counted)
         self.numbers = list(counted.values())
         self.pairs: Counter[Pair] = Counter()
-        # The words that have or had a pair: a dict, which keeps the order, in the place of a set.
+        # The words that have or had a pair, in a dict, because a set does not keep the order.
         self.places: defaultdict[Pair, dict[int, None]] = defaultdict(dict)
         for place in range(len(self.words)):
             self.count(place)
 
     def pairs_of(self, place: int) -> Iterator[Pair]:
-        """The neighbours in a word."""
+        """Returns the pairs of neighbours in a word."""
         return itertools.pairwise(self.words[place])
 
     def count(self, place: int) -> None:
@@ -39,14 +39,14 @@ class Counts:
             self.places[pair][place] = None
 
     def discount(self, place: int) -> None:
-        """Takes the pairs of a word away."""
+        """Subtracts the pairs of a word."""
         for pair in self.pairs_of(place):
             self.pairs[pair] -= self.numbers[place]
             if not self.pairs[pair]:
                 del self.pairs[pair]
 
     def are_left(self) -> bool:
-        """Whether there is a pair to merge."""
+        """Returns whether there is a pair to merge."""
         return bool(self.pairs)
 
     def merge(self, pair: Pair) -> None:
@@ -58,9 +58,9 @@ class Counts:
 
 
 class Training:
-    """Learns a vocabulary and its merges from a text.
+    """A training that learns a vocabulary and its merges from a text.
 
-    Which ids the special tokens have is left open: the first, or those behind the bytes.
+    The ids of special tokens may be the first, or may follow the bytes.
     """
 
     specials_first = True
@@ -85,28 +85,28 @@ class Training:
         return self.vocabulary(special_tokens, merges), merges
 
     def vocabulary(self, special_tokens: list[str], merges: list[Pair]) -> dict[int, bytes]:
-        """All tokens by their ids."""
+        """Returns all tokens by their ids."""
         specials = [special.encode() for special in special_tokens]
         letters = [bytes([byte]) for byte in range(256)]
         first = [*specials, *letters] if self.specials_first else [*letters, *specials]
         return dict(enumerate([*first, *map(b"".join, merges)]))
 
     def words(self, text: str, special_tokens: list[str]) -> Iterable[str]:
-        """The words of a text without its special tokens, at which it is cut."""
+        """Yields the words of a text without its special tokens, at which it is cut."""
         for part, special in cut_at(text, longest_first(special_tokens)):
             if not special:
                 yield from words(part)
 
     def first_tokens(self, word: str) -> Word:
-        """The bytes of a word."""
+        """Returns the bytes of a word."""
         return tuple(bytes([byte]) for byte in word.encode())
 
     def merges_wanted(self, vocab_size: int, special_tokens: list[str]) -> int:
-        """How many tokens are left to be learnt."""
+        """Returns the number of tokens that are left to learn."""
         return vocab_size - 256 - len(special_tokens)
 
     def best(self, pairs: Counter[Pair]) -> Pair:
-        """The most frequent pair; of several, the lexicographically greatest."""
+        """Returns the most frequent pair; among several, the lexicographically greatest."""
         most = max(pairs.values())
         return max(pair for pair, number in pairs.items() if number == most)
 

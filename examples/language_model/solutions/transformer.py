@@ -22,7 +22,7 @@ def transformer_block(
     weights: Mapping[str, Tensor],
     in_features: Tensor,
 ) -> Tensor:
-    """Add to each token what attention finds for it, then what the layer behind makes of it."""
+    """Adds to each token its attention's output, and then the next layer's output."""
     first, second = parts.norms_in_order(weights["ln1.weight"], weights["ln2.weight"])
     projections = (weights[f"attn.{name}.weight"] for name in _PROJECTIONS)
     attend = functools.partial(
@@ -52,7 +52,7 @@ def transformer_lm(
     weights: Mapping[str, Tensor],
     in_indices: Tensor,
 ) -> Tensor:
-    """Score every token of the vocabulary as the next one, after each token of a text."""
+    """Scores every token of the vocabulary as the next one, after each token of a text."""
     sizes = (d_model, num_heads, d_ff, context_length, rope_theta)
     blocks = [
         functools.partial(
@@ -74,7 +74,7 @@ def transformer_lm(
 
 
 def _of_block(weights: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:
-    """The weights of one block, by their names within it."""
+    """Returns the weights of one block, by their names within it."""
     start = f"layers.{number}."
     return {
         name.removeprefix(start): weight

@@ -1,8 +1,8 @@
-"""The catalogue of known mistakes: what people write instead of the references.
+"""The catalogue of known mistakes: wrong code that people write instead of the references.
 
 A submission whose answers equal a mistake's, case by case, gets the mistake's name, explanation and
-hint. `HABITS` give the same results as references on ordinary inputs, and are caught by tests of
-other aspects. `grader verify` sees to it that the tests catch each, and take none for another.
+hint. `HABITS` give the same results as references on ordinary inputs, and only tests of other
+aspects catch them. `grader verify` checks that the tests catch each, and name each mistake right.
 """
 
 from . import (
@@ -42,7 +42,7 @@ MISTAKES: tuple[Mistake, ...] = (
 
 HABITS = (*habits.HABITS, *side_effects.HABITS)
 
-# What was saved is seen through what is loaded.
+# Tests see a saved state only after loading it.
 BUILDS_ON = {"run_save_checkpoint": ("run_load_checkpoint",)}
 
 __all__ = ["BUILDS_ON", "HABITS", "MISTAKES", "Mistake", "combined"]

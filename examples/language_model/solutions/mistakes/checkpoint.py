@@ -10,7 +10,7 @@ from .mistake import Mistake
 
 
 def _saving(**replaced: Callable[[Any], Any]) -> Callable[..., None]:
-    """What writes something else in the place of some parts."""
+    """Returns a function that writes something else in place of some parts."""
 
     def save(
         model: torch.nn.Module, optimizer: torch.optim.Optimizer, iteration: int, out: File
@@ -39,7 +39,7 @@ def _loading(
     states: Callable[[Any], Any] | None = _kept,
     told: Callable[[int], int | None] = _kept,
 ) -> Callable[..., int | None]:
-    """What restores a part of what was saved, or something else in its place."""
+    """Returns a function that restores only a part, or something else in its place."""
 
     def load(src: File, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> int | None:
         saved = torch.load(src)

@@ -15,7 +15,7 @@ def _total(gradients: list[Tensor]) -> Tensor:
 
 
 def _clipping(change: Callable[[list[Tensor], float], None]) -> Callable[..., None]:
-    """What does something to the list of the gradients."""
+    """Returns a clipping that applies `change` to the list of gradients."""
 
     def gradient_clipping(parameters: Iterable[torch.nn.Parameter], max_l2_norm: float) -> None:
         change([one.grad for one in parameters if one.grad is not None], max_l2_norm)

@@ -20,7 +20,7 @@ def _batch(
     dtype: torch.dtype = torch.int64,
     elsewhere: bool = True,
 ) -> Callable[..., Batch]:
-    """The batch with some of its parts replaced."""
+    """Returns a batch function with some of its parts replaced."""
 
     def get_batch(
         dataset: numpy.ndarray, batch_size: int, context_length: int, device: str

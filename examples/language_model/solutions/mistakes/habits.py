@@ -1,6 +1,6 @@
-"""Bad habits: right numbers on ordinary inputs, come by in a way that a caller cannot live with.
+"""Bad habits: right numbers on ordinary inputs, in a way that callers cannot accept.
 
-They have no names that students see; `grader verify` sees to it that a test catches each.
+Students see no names of habits. `grader verify` checks that a test catches each.
 """
 
 import itertools
@@ -31,7 +31,7 @@ def _in(exercises: tuple[str, ...], habit: Callable[[Answer], Answer]) -> dict[s
 
 
 def _tensors(inputs: Mapping[str, Any]) -> list[Tensor]:
-    """All tensors that are passed, those in a dict of weights last."""
+    """Returns all tensors among the inputs, those in a dict of weights last."""
     several = [inputs[name] for name in inputs if name != "weights"]
     weights = inputs.get("weights", {})
     several += weights.values() if isinstance(weights, dict) else [weights]

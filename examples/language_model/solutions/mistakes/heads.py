@@ -1,4 +1,4 @@
-"""Mistakes in projections, in cutting features into heads and in merging them again."""
+"""Mistakes in projections, in splitting features into heads and in merging them again."""
 
 import math
 from typing import Any
@@ -72,7 +72,7 @@ def _times(features: Tensor, weight: Tensor) -> Tensor:
 
 
 def _with_drawn_weights(exercise: str) -> Answer:
-    """The right answer for weights that nobody passed."""
+    """Returns a right answer that ignores the given weights and draws its own."""
     right = answer(exercise, Parts())
 
     def function(**inputs: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a known mistake is, and what a student should hear of it."""
+"""The form of a known mistake: its wrong functions, and its explanation for students."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -25,14 +25,14 @@ NORMED = ("run_rmsnorm", *WHOLE)
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A known mistake: what is wrong, what leads on, and the functions that make it, by exercise.
+    """A known mistake: its explanation, its hint, and the functions that make it, by exercise.
 
-    Several functions of one exercise are several ways of making the same mistake. Where rounding or
-    overflow have a part in what comes out, they are to compute in the `own_dtype` of the inputs.
-    `ignores` are arguments on which the result does not depend at all: by that a mistake is known
-    of which the numbers are a matter of chance. In the exercises of `echoes` a mistake looks like
-    another one, and is taken for it unless it was found elsewhere. A `common` mistake is looked for
-    in the company of each other one as well.
+    Several functions of one exercise are several ways of making the same mistake. If rounding or
+    overflow affect the result, the functions must compute in the `own_dtype` of the inputs.
+    `ignores` are arguments that do not affect the result at all: they identify a mistake whose
+    numbers are random. In the exercises of `echoes`, the mistake looks like another one, and is
+    named as that one unless it was found elsewhere. A `common` mistake is also tried together with
+    each other one.
     """
 
     id: str
@@ -47,20 +47,20 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Replacing:
-    """A right function with some of its parts replaced: what `make` returns for them."""
+    """A right function with some of its parts replaced: `make` builds it from them."""
 
     make: Callable[..., Answer]
     replaced: Mapping[str, Any]
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Calls what is made of the parts."""
+        """Calls the function that `make` returns for the parts."""
         return self.make(**self.replaced)(*arguments, **named)
 
 
 def combined(one: Mistake, other: Mistake) -> dict[str, tuple[Answer, ...]]:
-    """Returns by exercise what comes of two mistakes at once, each in its first way.
+    """Returns functions that make two mistakes at once, each in its first way, by exercise.
 
-    Empty unless one of them is common, and where they replace the same part.
+    The result is empty unless one of the mistakes is common, and where both replace the same part.
     """
     both: dict[str, tuple[Answer, ...]] = {}
     if not (one.common or other.common):
@@ -78,23 +78,23 @@ def combined(one: Mistake, other: Mistake) -> dict[str, tuple[Answer, ...]]:
 
 
 def _first_ways(mistake: Mistake, exercise: str) -> list[Replacing]:
-    """The first of the ways with parts replaced, for each right function."""
+    """Returns the first way with parts replaced, for each right function."""
     ways = [way for way in mistake.variants[exercise] if isinstance(way, Replacing)]
     return list({way.make: way for way in reversed(ways)}.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way of making a mistake in the model: the exercises that it shows in, parts replaced."""
+    """A way of making a mistake in the model: the exercises that it affects, and its parts."""
 
     exercises: tuple[str, ...]
     replaced: Mapping[str, Any]
 
 
 def ways(*several: Way) -> dict[str, tuple[Answer, ...]]:
-    """The answers that come of each way, by exercise.
+    """Returns the answers of each way, by exercise.
 
-    An answer raises where code with the mistake would: swapped tensors whose sizes do not fit.
+    An answer raises where code with the mistake does, for example if swapped tensors do not fit.
     """
     variants: dict[str, tuple[Answer, ...]] = {}
     for way in several:

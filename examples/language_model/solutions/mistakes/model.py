@@ -1,4 +1,4 @@
-"""Mistakes in the block and in the language model: what follows what, and what is added."""
+"""Mistakes in the block and in the language model: wrong order of steps, wrong sums."""
 
 from collections.abc import Iterable
 

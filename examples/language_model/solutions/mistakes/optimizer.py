@@ -11,7 +11,7 @@ from .mistake import Mistake, Replacing
 
 
 def _left_out(_optimizer: AdamW, _parameter: Tensor, _group: dict[str, Any]) -> None:
-    """Do nothing."""
+    """Does nothing."""
 
 
 def _uncorrected(
@@ -117,7 +117,7 @@ def _shared_state(optimizer: AdamW, parameter: Tensor) -> dict[str, Any]:
 
 
 class _SharedStep(AdamW):
-    """Counts a step for each parameter, in one number."""
+    """An AdamW with one step count for all parameters, which each parameter raises."""
 
     t = 0
 
@@ -128,7 +128,7 @@ class _SharedStep(AdamW):
 
 
 class _FirstOptions(AdamW):
-    """Does in every group what the constructor was told."""
+    """An AdamW that uses the constructor's options in every group."""
 
     def move(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         super().move(parameter, state, self.defaults)
@@ -139,7 +139,7 @@ def _uphill(_optimizer: AdamW, parameter: Tensor, _group: dict[str, Any]) -> Ten
 
 
 def _class_with(**replaced: Any) -> Callable[[], type[AdamW]]:
-    """What returns AdamW with some of its methods replaced."""
+    """Returns a function that returns AdamW with some of its methods replaced."""
     return lambda: type("AdamW", (AdamW,), dict(replaced))
 
 

@@ -13,7 +13,7 @@ _ROPE = ("run_rope",)
 
 
 def _exponents(of: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int, float], Tensor]:
-    """Frequencies as they are when `of` is taken for the first feature of each pair."""
+    """Returns frequencies that use `of` of each pair's first feature in place of that feature."""
     return lambda first_of_pair, d_k, theta: rope_frequencies(of(first_of_pair), d_k, theta)
 
 
@@ -50,7 +50,7 @@ def _cos_and_sin_swapped(vectors: Tensor, angles: Tensor) -> Tensor:
 
 
 def _terms(*kept: int) -> Callable[[Tensor, Tensor], Tensor]:
-    """Returns a rotation with those of its four terms, in their order, for which 1 is given."""
+    """Returns a rotation that multiplies its four terms, in their order, by these factors."""
 
     def rotated(vectors: Tensor, angles: Tensor) -> Tensor:
         cos, sin = torch.cos(angles), torch.sin(angles)

@@ -19,7 +19,7 @@ def _made(
     ),
     ends: Callable[[int, int], float] = lambda _rise, end: end,
 ) -> Callable[..., float]:
-    """The schedule with some of its parts replaced."""
+    """Returns the schedule with some of its parts replaced."""
 
     def get_lr_cosine_schedule(
         it: int,

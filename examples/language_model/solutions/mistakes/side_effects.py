@@ -1,4 +1,4 @@
-"""Bad habits in training and text: right results, and something else is changed or read as well."""
+"""Bad habits in training and text: right results, but other things are changed or read too."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from .tokenizer_counts import Recounted
 
 
 class _Draining(AdamW):
-    """Sets the gradients to 0 once they are used."""
+    """An AdamW that sets the gradients to 0 after their use."""
 
     def move(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         super().move(parameter, state, group)
@@ -26,14 +26,14 @@ class _Draining(AdamW):
 
 
 class _Greedy(Tokenizer):
-    """Reads all lines before it encodes the first."""
+    """A tokenizer that reads all lines before it encodes the first."""
 
     def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
         return super().encode_iterable(list(iterable))
 
 
 class _Recounting(Training):
-    """Counts the pairs of all words anew after each merge."""
+    """A training that counts the pairs of all words again after each merge."""
 
     counts = Recounted
 

@@ -173,7 +173,7 @@ def _characters_one_by_one(tokenizer: Tokenizer, iterable: Iterable[str]) -> Ite
 
 
 def _tokenizer(**replaced: Callable[..., Any]) -> Callable[..., Tokenizer]:
-    """What returns a tokenizer with some of its methods replaced."""
+    """Returns a class of tokenizer with some of its methods replaced."""
     return type("Tokenizer", (Tokenizer,), dict(replaced))
 
 

@@ -1,4 +1,4 @@
-"""Ways of counting pairs wrongly in the tokenizer's training."""
+"""Wrong or slow ways of counting pairs in the tokenizer's training."""
 
 import itertools
 from collections import Counter
@@ -9,7 +9,7 @@ from ..tokenizer_training import Counts
 
 
 class Recounted(Counts):
-    """Counts all words anew after each merge."""
+    """Counts of all words, made again after each merge."""
 
     def merge(self, pair: Pair) -> None:
         self.words = [self.after(word, pair) for word in self.words]
@@ -18,7 +18,7 @@ class Recounted(Counts):
             self.count(place)
 
     def after(self, word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
-        """A word once a pair is merged."""
+        """Returns a word after a pair is merged."""
         return merge(word, pair)
 
 
@@ -30,14 +30,14 @@ def _first_place_merged(word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
 
 
 class RecountedOnce(Recounted):
-    """Merges a pair at its first place in a word, and counts all words anew."""
+    """Counts that merge a pair only at its first place in a word, and count all words again."""
 
     def after(self, word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
         return _first_place_merged(word, pair)
 
 
 class CountedOnce(Counts):
-    """Merges a pair at its first place in a word, and counts what is left of it."""
+    """Counts that merge a pair only at its first place in a word, and count the rest of it."""
 
     def merge(self, pair: Pair) -> None:
         for place in self.places.pop(pair):
@@ -47,7 +47,7 @@ class CountedOnce(Counts):
 
 
 class ForgottenOnce(CountedOnce):
-    """Merges a pair at its first place in a word, and takes it for done."""
+    """Counts that merge a pair only at its first place in a word, and then forget the pair."""
 
     def merge(self, pair: Pair) -> None:
         super().merge(pair)
@@ -55,9 +55,9 @@ class ForgottenOnce(CountedOnce):
 
 
 class Corrected(Counts):
-    """Corrects the counts around each merge, as if no other merge stood beside it.
+    """Counts that are corrected around each merge, as if no other merge stood beside it.
 
-    Counts that are no longer positive are kept, dropped, or the end of the training.
+    Counts that are no longer positive either stay, are dropped, or end the training.
     """
 
     drops, ends = False, False
@@ -77,7 +77,7 @@ class Corrected(Counts):
     def correct(
         self, word: Sequence[bytes], _merged: Sequence[bytes], pair: Pair, number: int
     ) -> None:
-        """Takes both neighbours from the word as it was."""
+        """Corrects the counts for both neighbours in the word before the merge."""
         for at in _merges(word, pair):
             self.replace(word[at - 1 : at] if at else (), pair, word[at + 2 : at + 3], number)
 
@@ -101,7 +101,7 @@ class Corrected(Counts):
 
 
 class CorrectedAtAll(Corrected):
-    """Corrects the counts at places as well at which nothing is merged: three of them in `aaaa`."""
+    """Counts that are also corrected at places without a merge: at three places in `aaaa`."""
 
     def correct(
         self, word: Sequence[bytes], _merged: Sequence[bytes], pair: Pair, number: int
@@ -112,7 +112,7 @@ class CorrectedAtAll(Corrected):
 
 
 class CorrectedAfterwards(Corrected):
-    """Takes both neighbours from what becomes of the word."""
+    """Counts that are corrected for both neighbours in the word after the merge."""
 
     def correct(
         self, _word: Sequence[bytes], merged: Sequence[bytes], pair: Pair, number: int
@@ -125,7 +125,7 @@ class CorrectedAfterwards(Corrected):
 
 
 class CorrectedApart(Corrected):
-    """Leaves out the pair of two merges that stand side by side."""
+    """Counts that leave out the pair of two adjacent merges."""
 
     def correct(
         self, _word: Sequence[bytes], merged: Sequence[bytes], pair: Pair, number: int
@@ -141,7 +141,7 @@ class CorrectedApart(Corrected):
 
 
 def _merges(word: Sequence[bytes], pair: Pair) -> Iterator[int]:
-    """Where a pair is merged in a word, from left to right."""
+    """Yields the places in a word at which a pair is merged, from left to right."""
     at = 0
     while at < len(word) - 1:
         if (word[at], word[at + 1]) == pair:
@@ -151,14 +151,14 @@ def _merges(word: Sequence[bytes], pair: Pair) -> Iterator[int]:
 
 
 class Stale(Counts):
-    """Counts the pairs once, and never again."""
+    """Counts that are made once and never again."""
 
     def merge(self, pair: Pair) -> None:
         del self.pairs[pair]
 
 
 class SingleBytesOnly(Counts):
-    """Counts no pair of which a merged token is one half."""
+    """Counts without any pair that contains a merged token."""
 
     def pairs_of(self, place: int) -> Iterator[Pair]:
         return (pair for pair in super().pairs_of(place) if len(b"".join(pair)) == 2)

@@ -99,7 +99,7 @@ def _one_too_few(_training: Training, vocab_size: int, special_tokens: list[str]
 
 
 def _trained(**replaced: Any) -> Training:
-    """The training with some of its methods replaced."""
+    """Returns the training with some of its methods replaced."""
     return type("Training", (Training,), dict(replaced))()
 
 
