@@ -105,7 +105,7 @@ def test_doctor_looks_at_a_class(tmp_path):
     assert looked.exit_code == 0, looked.output
     assert "what 10 submissions import" in looked.output
     assert "einx, which 1 submission imports (1 declares it)" in looked.output
-    assert "done without: tqdm, joblib, loguru, wandb" in looked.output
+    assert "not needed: tqdm, joblib, loguru, wandb" in looked.output
     assert "cs_basics" not in looked.output
 
 

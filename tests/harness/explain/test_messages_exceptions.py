@@ -61,7 +61,7 @@ RAISED = [
     ("return x + torch.zeros(max(2, 5), max(3, 3))", "two axes that meet are 2 and 5 long."),
     ("return x if x in [x + 1] else -x", "in compares with ==, which gives a tensor of booleans"),
     ("return max(x, x + 1)", "torch.maximum compares them value by value."),
-    ("if x > 1:\n    return x", "one truth value of a comparison."),
+    ("if x > 1:\n    return x", "turns a comparison into one truth value."),
     ("s = (1, 2)\ns[0] = 3\nreturn x", "with s = (1, 2)"),
     (
         "q, k = x[None], x[None, :1]\nreturn q @ k",
@@ -211,7 +211,7 @@ RAISED = [
     ),
     (
         "class Late(nn.Module):\n    def __init__(self):\n        self.a = nn.Linear(2, 2)\nLate()",
-        "it comes first in the __init__ of a class that is derived from one of torch's",
+        "call it first in the __init__ of a class that is derived from one of torch's",
     ),
     (
         "net = Net(3)\nnet.table = None\nnet.mask = 1\nnet.register_buffer('mask', x)",
@@ -245,7 +245,7 @@ RAISED = [
     # The program.
     ("import sys\nsys.exit()", "SystemExit: the program was ended (adapters.py:16)"),
     ("sys = __import__('sys')\nsys.exit('stop')", "SystemExit: the program was ended with stop"),
-    ("def f(n):\n    return f(n)\nreturn f(1)", "f calls itself deeper than Python goes"),
+    ("def f(n):\n    return f(n)\nreturn f(1)", "f calls itself too deeply for Python"),
     ("assert x.shape[-1] % 2 == 0\nreturn x", "This assert is your own"),
     ("return open('weights.pt').read()", "There is no weights.pt here"),
     ("return input()", "input() cannot be answered"),

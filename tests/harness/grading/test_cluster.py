@@ -197,7 +197,7 @@ def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
         assert any(jobs_of(worker) for worker in cluster.workers)
         running.send_signal(signal.SIGINT)
         assert running.wait(PATIENCE) == 130
-        assert "what was graded is kept" in running.stderr.read()
+        assert "the grades so far are kept" in running.stderr.read()
     finally:
         running.kill()
         running.communicate()

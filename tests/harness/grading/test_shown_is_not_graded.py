@@ -393,7 +393,7 @@ def test_no_batch_is_graded_on_what_students_have_at_home(grader, tiny, tmp_path
     (tmp_path / "right.py").write_text(RIGHT)
     done = grader("run", tmp_path / "right.py", "--seed", SEED, cwd=tiny)
     assert (done.returncode, "1<=x" in done.stderr) == (2, True)
-    with pytest.raises(BadAssignment, match="what students have at home"):
+    with pytest.raises(BadAssignment, match="the tests that students have at home"):
         grade(tmp_path / "right.py", assignment=tiny, seed=SEED)
 
 

@@ -68,7 +68,7 @@ def test_platforms_own_exports_are_rosters(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"\n\n ,,\n", "is empty"),
-        (b"name,email\n", "a header and nobody below it"),
+        (b"name,email\n", "a header and no rows"),
         (b"colour,size\nred,3\n", "only colour, size: call one of its columns name, email or id"),
         (b"PK\x03\x04 a workbook", "save the roster as CSV"),
         (b"\xff\xfen\x00a\x00m", "is not text"),

@@ -283,4 +283,4 @@ def test_annotations_cannot_go_to_a_file(grader, tiny, tmp_path):
     """A runner reads annotations from the output only and would ignore a file."""
     done = grader("run", tmp_path, "--format", "github", "--out", tmp_path / "x", cwd=tiny)
     assert done.returncode == 2
-    assert "leave --out away" in done.stderr
+    assert "leave out --out" in done.stderr

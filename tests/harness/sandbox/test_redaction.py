@@ -34,7 +34,7 @@ def test_a_file_that_a_test_made_is_told_by_its_name(given, tmp_path):
     for raised in (absent(given), redacted(absent(given), tmp_path, tmp_path / "scratch")):
         explained = explanation_of(raised)
         assert explained is not None
-        assert "The tests gave the path of model.pt" in explained.sentence
+        assert "The tests passed the path model.pt" in explained.sentence
 
 
 def test_a_file_that_a_test_made_is_not_looked_for_in_what_was_handed_in(given, tmp_path, tiny):
