@@ -122,7 +122,7 @@ WRONG = [
     ("lengths", "list(right); return iter(())", "has 0 elements, where 12 were expected"),
     ("windows", "return right[:, :1].expand(-1, length)", "values in the result are wrong"),
     ("windows", "return right[:1].expand(count, -1)", "do not occur as often as they should"),
-    ("windows", "return right_run_windows(corpus[:-1], length, count)", "do not come as often"),
+    ("windows", "return right_run_windows(corpus[:-1], length, count)", "do not occur as often"),
     ("windows", "torch.manual_seed(0); return right_run_windows(**given)", "all calls draw"),
     ("windows", "return right[:, 1:]", "must return shape (count length)"),
     ("training", "return (loss / 2 for loss in right)", "the result[0][0]"),
