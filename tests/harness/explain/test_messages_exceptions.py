@@ -90,7 +90,7 @@ RAISED = [
     ),
     (
         "q = x[None]\nreturn q @ q.T",
-        ".T reverses all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps the last two",
+        ".T reverses all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps only the last two",
     ),
     (
         "q = x[None]\nturned = q.T\nreturn q @ turned",
