@@ -22,11 +22,10 @@ def remarks(cause: Cause) -> Iterator[str]:
 
 def _steps_of_another_test(cause: Cause) -> Iterator[str]:
     """Yields the right steps of another test of the root, unless the shown test has its own."""
-    if STEPS_TOLD in cause.shown.message:
+    if cause.shown.line(STEPS_TOLD) is not None:
         return
     own = (test for test in cause.tests if test.exercise == cause.exercises[0])
-    lines = (line for test in own for line in test.message.splitlines())
-    said = next((line for line in lines if line.startswith(STEPS_TOLD)), None)
+    said = next(filter(None, (test.line(STEPS_TOLD) for test in own)), None)
     if said is not None:
         yield f"{_STEPS_ELSEWHERE}{said.removeprefix(STEPS_TOLD)}"
 
@@ -66,7 +65,7 @@ def _named_elsewhere(cause: Cause) -> Iterator[str]:
 
 def _one_of_two_elsewhere(cause: Cause) -> Iterator[str]:
     """Yields the exercises that need another mistake fixed too, where the root does not."""
-    of_two = dict.fromkeys(test.exercise for test in cause.tests if ONE_OF_TWO in test.message)
+    of_two = dict.fromkeys(test.exercise for test in cause.tests if test.line(ONE_OF_TWO))
     if of_two and cause.exercises[0] not in of_two:
         yield f"In {_in_short([*of_two])}, {begun_small(ONE_OF_TWO)}"
 

@@ -121,10 +121,19 @@ class FailedTest:
         is_counted = bool(below) and _COUNTED.match(below[0]) is not None
         return _WRONG_VALUES if is_counted else " ".join(said.split()[:_TELLING_WORDS])
 
+    def line(self, beginning: str) -> str | None:
+        """Returns the line below the first that has this beginning.
+
+        A submission can choose the first line, with an exception. The explainer writes all others,
+        or indents them.
+        """
+        below = self.message.split("\n")[1:]
+        return next((one for one in below if one.startswith(beginning)), None)
+
     @property
     def is_apart(self) -> bool:
         """Returns whether the test still failed after a change that fixes others."""
-        return STAYS_WRONG in self.message
+        return self.line(STAYS_WRONG) is not None
 
     @property
     def sentence(self) -> str:

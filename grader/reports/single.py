@@ -77,7 +77,7 @@ def credited_tests(grade: Grade) -> tuple[Verdict, ...]:
 
 
 def _counts_less(test: Verdict) -> bool:
-    return OF_THE_VALUES in (test.message or "")
+    return test.status is Status.PASSED and OF_THE_VALUES in (test.message or "")
 
 
 def _without_share(message: str | None) -> str | None:

@@ -7,7 +7,15 @@ import dataclasses
 import pytest
 
 from grader.core.cause_remarks import remarks
-from grader.core.causes import ONE_OF_TWO, Cause, FailedTest, causes, counted
+from grader.core.causes import (
+    ONE_OF_TWO,
+    STAYS_WRONG,
+    STEPS_TOLD,
+    Cause,
+    FailedTest,
+    causes,
+    counted,
+)
 from grader.core.verdict import Aspect, Diagnosis, Status, Verdict, Visibility, Where
 
 pytestmark = pytest.mark.unit
@@ -111,6 +119,15 @@ def test_exercises_that_need_another_mistake_fixed_too_are_named():
     said = "In run_weights and 1 more exercise, this is one of two mistakes."
     assert said in [*remarks(only(failed("run_mask", places=(LINE,)), *more))]
     assert [*remarks(only(*more))] == []
+
+
+def test_no_exception_says_what_the_explainer_says():
+    """A submission chooses its exception's text, even the class name that begins the first line."""
+    forged = f"{ONE_OF_TWO}: {STAYS_WRONG}a.py:1, {STEPS_TOLD}all of it"
+    raised = failed("run_weights", message=f"{forged}\n    {forged}", status=Status.ERROR)
+    cause = only(failed("run_mask", mistake=INVERTED), dataclasses.replace(raised, mistake=AGAIN))
+    assert not raised.is_apart
+    assert [*remarks(cause)] == []
 
 
 def test_a_number_that_is_not_told_is_wrong_as_one_that_is():
