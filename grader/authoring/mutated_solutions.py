@@ -16,8 +16,8 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from grader.authoring.verification import Functions as Examinee
-from grader.core.assignment import CPU, BadAssignment
-from grader.core.names import is_adapter
+from grader.core.assignment import BadAssignment
+from grader.core.names import CPU, is_adapter
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call, encode_call
 from grader.grading.judge.judge import Judge

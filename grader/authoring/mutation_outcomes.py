@@ -14,7 +14,7 @@ import torch
 
 from grader.authoring.mutated_solutions import REFERENCES, Functions, Reach, RightPrograms, Role
 from grader.authoring.verification import Functions as Examinee
-from grader.core.assignment import CPU
+from grader.core.names import CPU
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.values import Value, as_tensor

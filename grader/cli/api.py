@@ -63,7 +63,8 @@ def grade(
         require_every_layer()
     options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device, explain_timeout)
     course = find_assignment(Path(assignment))
-    return graded_alone(single(Path(submission)), course, options, explain)
+    with graded_alone(single(Path(submission)), course, options, explain) as grade:
+        return grade
 
 
 def batch(

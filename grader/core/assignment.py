@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader.core.names import CPU
 from grader.core.points import BadRule, LateRule, read_rule
 from grader.core.text import Refusal
 from grader.core.verdict import Aspect
 
-CPU = "cpu"
 # On a busy machine, a submission may take this many times its seconds of wall-clock time.
 WALL_FACTOR = 5
 # The same for an explanation; smaller, because an instructor waits for it.

@@ -1,7 +1,9 @@
-"""Names that trusted and untrusted code share: adapters, and packages that courses use."""
+"""Names that trusted and untrusted code share: adapters, devices, packages that courses use."""
 
 from __future__ import annotations
 
+# Torch's name of the device on which every machine computes.
+CPU = "cpu"
 _BEGINNINGS = ("run_", "get_")
 
 

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from grader.core.assignment import CPU, Assignment, BadAssignment, Settings, meant
+from grader.core.assignment import Assignment, BadAssignment, Settings, meant
 from grader.core.explanation import Words
+from grader.core.names import CPU
 from grader.core.text import Refusal
 from grader.core.verdict import Carried, Grade, Status, Verdict
 from grader.grading.fingerprints import hashes_by_test, suite_hash

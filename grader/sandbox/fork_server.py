@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.core.assignment import CPU
+from grader.core.names import CPU
 from grader.core.text import Refusal
 from grader.sandbox.cgroup_grounds import find_ground
 from grader.sandbox.cgroups import Ground, Group, GroupBounds, NoGround

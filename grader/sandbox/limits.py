@@ -7,7 +7,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
-from grader.core.assignment import CPU
+from grader.core.names import CPU
 
 # Seconds. Shorter times are not worth asking the kernel about.
 _SHORT = 0.05

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import torch
 
-from grader.core.assignment import CPU, Assignment, BadAssignment
+from grader.core.assignment import Assignment, BadAssignment
+from grader.core.names import CPU
 from grader.core.scratch import PASSABLE, removed_afterwards
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.assignment import CPU, WALL_FACTOR
+from grader.core.assignment import WALL_FACTOR
 from grader.core.causes import NOT_CALLED, USED_UP
+from grader.core.names import CPU
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised

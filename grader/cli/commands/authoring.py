@@ -26,7 +26,8 @@ from grader.cli.options import (
     grading_options,
     torch_index_option,
 )
-from grader.core.assignment import CPU, find_assignment
+from grader.core.assignment import find_assignment
+from grader.core.names import CPU
 from grader.reports.export.gradescope import Display, VisibleWhen
 from grader.reports.export.scores import write_whole
 

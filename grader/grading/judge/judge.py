@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from grader.core.assignment import CPU
+from grader.core.names import CPU
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.carry_forward import CarryForward, Paid, gated, ungated

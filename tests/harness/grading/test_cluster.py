@@ -276,7 +276,7 @@ def test_without_the_package_one_sentence_says_what_to_install(tiny: Path, tmp_p
 ALONE = """
 import sys
 from pathlib import Path
-import grader.cli.main
+import grader.cli.command_line
 from grader.core.assignment import find_assignment
 from grader.grading.options import Options
 from grader.grading.cluster.connection import chosen_pools
