@@ -116,7 +116,7 @@ def room_of(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-def floor_of(room: str) -> int | None:
+def place_of_room(room: str) -> int | None:
     return ROOMS.index(room) if room in ROOMS else None
 
 
@@ -126,7 +126,7 @@ def is_below(module: str, *packages: str) -> bool:
 
 
 @functools.cache
-def modules_of_the_engine() -> dict[str, set[str]]:
+def imports_by_engine_module() -> dict[str, set[str]]:
     """Returns the imports of every module of the engine."""
     return {
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): (
@@ -138,34 +138,34 @@ def modules_of_the_engine() -> dict[str, set[str]]:
 
 def test_the_engine_imports_nothing_of_an_assignment():
     """Another course's assignment needs no change in the engine."""
-    for module, imported in modules_of_the_engine().items():
+    for module, imported in imports_by_engine_module().items():
         assert not {name.split(".")[0] for name in imported} & COURSE, module
 
 
-def test_arrows_between_the_rooms_only_run_down():
+def test_no_room_imports_a_room_above_it():
     """The tree reads as a submission's way, and a lower room never imports a higher one."""
-    for module, imported in modules_of_the_engine().items():
-        here = floor_of(room_of(module))
+    for module, imported in imports_by_engine_module().items():
+        here = place_of_room(room_of(module))
         assert here is not None, f"{module} is in no room"
         for name in imported:
-            there = floor_of(room_of(name)) if name.startswith("grader.") else None
+            there = place_of_room(room_of(name)) if name.startswith("grader.") else None
             assert there is None or there >= here, f"{module} imports {name}, which is above it"
 
 
-def test_who_reaches_verdicts_holds_nothing_that_explains_them():
+def test_judge_imports_no_module_that_explains_verdicts():
     """A hostile submission could crash a judge that also explains."""
-    for module, imported in modules_of_the_engine().items():
+    for module, imported in imports_by_engine_module().items():
         if is_below(module, "grader.grading.judge"):
             assert not {name for name in imported if is_below(name, *EXPLAINING)}, module
 
 
-def test_the_untrusted_side_imports_nothing_of_the_trusted_side():
+def test_worker_modules_import_no_trusted_module():
     """Trusted and untrusted code share plain data only.
 
     The process that removes scratch folders is an exception. It never runs a submission, and loads
     that module only at the very end.
     """
-    all_modules = {it for it in modules_of_the_engine() if it.count(".") > 1}
+    all_modules = {it for it in imports_by_engine_module() if it.count(".") > 1}
     for file in (ENGINE / "worker").rglob("*.py"):
         at_the_end = ("grader.core.scratch",) if file.stem == "zygote" else ()
         modules = {name for name in imports_of(file) if is_below(name, "grader")} & {*all_modules}
@@ -192,7 +192,7 @@ def test_importing_the_package_loads_none_of_its_modules():
     ],
     ids=["job", "zygote", "intake", "commands"],
 )
-def test_torch_is_not_loaded_before_it_is_needed(modules):
+def test_importing_commands_and_child_processes_does_not_load_torch(modules):
     """Children start first: two processes then load torch at the same time, or none does."""
     script = f"import sys, {', '.join(modules)}; print('torch' in sys.modules)"
     done = subprocess.run(
@@ -231,7 +231,7 @@ print(json.dumps({"loaded": loaded, "imported": imported}))
 """
 
 
-def in_a_worker(submission: Path, modules: list[str]) -> dict[str, list[str]]:
+def modules_in_a_worker(submission: Path, modules: list[str]) -> dict[str, list[str]]:
     """Returns the engine's loaded modules in a worker, and which of `modules` it can import."""
     (submission / "adapters.py").write_text("def run_softmax(in_features, dim): ...\n")
     done = subprocess.run(
@@ -246,18 +246,18 @@ def in_a_worker(submission: Path, modules: list[str]) -> dict[str, list[str]]:
 
 
 @pytest.mark.process
-def test_a_worker_holds_few_modules_and_reaches_no_other(tmp_path):
+def test_a_worker_loads_only_listed_engine_modules_and_can_import_no_other(tmp_path):
     """A submission cannot search memory for a module that is not loaded.
 
     The grader is often installed in place, from the folder that also holds the references.
     """
-    found = in_a_worker(tmp_path, OUT_OF_REACH)
+    found = modules_in_a_worker(tmp_path, OUT_OF_REACH)
     assert set(found["loaded"]) == LOADED_IN_WORKERS
     assert found["imported"] == []
 
 
 @pytest.mark.process
-def test_a_submission_may_have_a_grader_of_its_own(tmp_path):
+def test_a_submission_may_contain_its_own_module_named_grader(tmp_path):
     """A submission's own module may have the engine's name."""
     (tmp_path / "grader.py").write_text("name = 'mine'\n")
-    assert in_a_worker(tmp_path, ["grader"])["imported"] == ["grader"]
+    assert modules_in_a_worker(tmp_path, ["grader"])["imported"] == ["grader"]

@@ -22,17 +22,17 @@ MEASURED = {"duration_s", "seconds"}
 ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-def clocks_asserted(source: str) -> Iterator[int]:
+def lines_that_assert_a_clock(source: str) -> Iterator[int]:
     """Yields the lines of assertions that compare a wall clock's time."""
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef):
-            told = _told(function)
+            told = _clock_variables(function)
             for one in ast.walk(function):
-                if isinstance(one, ast.Assert) and _bounds_any(one.test, told):
+                if isinstance(one, ast.Assert) and _compares_a_clock(one.test, told):
                     yield one.lineno
 
 
-def _told(function: ast.FunctionDef) -> set[str]:
+def _clock_variables(function: ast.FunctionDef) -> set[str]:
     """Returns the variables of a function that hold a wall clock's time."""
     told: set[str] = set()
     values = [
@@ -44,23 +44,23 @@ def _told(function: ast.FunctionDef) -> set[str]:
     while len(told) > known:  # each round follows assignments one step further
         known = len(told)
         for targets, value in values:
-            if value is not None and _is_told(value, told):
+            if value is not None and _contains_a_clock(value, told):
                 told |= {at.id for to in targets for at in ast.walk(to) if isinstance(at, ast.Name)}
     return told
 
 
-def _bounds_any(test: ast.expr, told: Container[str]) -> bool:
+def _compares_a_clock(test: ast.expr, told: Container[str]) -> bool:
     """Returns whether a measured time is compared with anything but zero."""
     for one in ast.walk(test):
         if isinstance(one, ast.Compare) and any(isinstance(by, ORDERS) for by in one.ops):
             sides = [one.left, *one.comparators]
             has_zero = any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)
-            if not has_zero and any(_is_told(side, told) for side in sides):
+            if not has_zero and any(_contains_a_clock(side, told) for side in sides):
                 return True
     return False
 
 
-def _is_told(value: ast.expr, told: Container[str]) -> bool:
+def _contains_a_clock(value: ast.expr, told: Container[str]) -> bool:
     """Returns whether an expression contains a wall clock's time."""
     for one in ast.walk(value):
         match one:
@@ -81,7 +81,7 @@ def test_no_test_asserts_on_a_wall_clock(place):
     found = [
         f"{file.relative_to(ROOT)}:{line}"
         for file in sorted(ROOT.glob(place))
-        for line in clocks_asserted(file.read_text("utf-8"))
+        for line in lines_that_assert_a_clock(file.read_text("utf-8"))
     ]
     assert not found
 
@@ -99,7 +99,7 @@ def test_no_test_asserts_on_a_wall_clock(place):
 )
 def test_a_wall_clock_is_found_in_an_assertion(body):
     """The time may stand there directly, come through variables, or be measured elsewhere."""
-    assert [*clocks_asserted(f"def test():\n    {body}\n")] == [2]
+    assert [*lines_that_assert_a_clock(f"def test():\n    {body}\n")] == [2]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,6 @@ def test_a_wall_clock_is_found_in_an_assertion(body):
         "assert kept == row['duration_s']",
     ],
 )
-def test_what_a_busy_machine_does_not_change_may_be_asserted(body):
+def test_assertions_on_processor_time_and_deadlines_are_allowed(body):
     """Processor time, deadlines that end a broken test, and a comparison with zero are fine."""
-    assert not [*clocks_asserted(f"def test():\n    {body}\n")]
+    assert not [*lines_that_assert_a_clock(f"def test():\n    {body}\n")]

@@ -52,7 +52,7 @@ REPORT = ImportReport(
 
 
 @pytest.mark.parametrize("value", [RAISED, REPORT, Whole((Part("a", 9),), maybe=Part("b"))])
-def test_what_crosses_comes_back_as_it_was(value: Any) -> None:
+def test_dataclasses_survive_a_round_trip_through_json(value: Any) -> None:
     """The value passes through JSON, as it does between processes."""
     assert from_plain(type(value), json.loads(json.dumps(as_plain(value)))) == value
 
@@ -64,7 +64,7 @@ def test_texts_and_lists_are_cut_at_their_bounds() -> None:
     assert whole == Whole((Part("abc", 1), Part("b", 2)), (2, 3), ("x", 1.0), True)
 
 
-def test_a_field_that_is_the_receivers_own_does_not_cross() -> None:
+def test_a_field_kept_by_the_receiver_is_neither_sent_nor_accepted() -> None:
     """A sender that includes such a field is refused."""
     plain = as_plain(dataclasses.replace(RAISED, headline="passed", printed="passed"))
     assert from_plain(Raised, plain) == RAISED
@@ -79,13 +79,13 @@ def test_a_field_that_is_the_receivers_own_does_not_cross() -> None:
         *(["a", 10], ["a", -1], ["a", 1.0], ["a", True], ["a", "1"], ["a", 10**300], [b"a", 1]),
     ],
 )
-def test_anything_else_is_refused(entry: object) -> None:
+def test_data_that_does_not_match_the_annotations_is_refused(entry: object) -> None:
     """Refused are numbers out of range, other types, and lists of other lengths."""
     with pytest.raises(BadFrame):
         from_plain(Part, entry)
 
 
-def test_however_an_entry_is_changed_it_is_refused_or_within_its_bounds() -> None:
+def test_randomly_changed_data_is_refused_or_within_its_bounds() -> None:
     """The test makes ten thousand random changes, each at one place."""
     drawn = random.Random(5)
     odd = [None, True, -1, 1 << 40, 10**300, 0.5, float("nan"), "x" * 10_000, [], [[]] * 5000, {}]

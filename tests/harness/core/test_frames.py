@@ -32,7 +32,7 @@ def received(frame: bytes) -> Received:
     return receive(lambda size: bytearray(stream.read(size)))
 
 
-def sent(value: Value, trusted: bool = False) -> Value:
+def round_trip(value: Value, trusted: bool = False) -> Value:
     """Returns a value after its way through a frame."""
     return decode(received(encode({}, {"value": value})), trusted)[1]["value"]
 
@@ -49,7 +49,7 @@ def forged(described: Any, payload: bytes = b"") -> Received:
 def test_tensors_arrive_as_they_were(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
     """Every dtype that may cross is tried, with scalars and empty tensors."""
     tensor = torch.randint(0, 2, shape).to(dtype)
-    arrived = sent(tensor)
+    arrived = round_trip(tensor)
     assert isinstance(arrived, torch.Tensor)
     assert arrived.dtype == dtype
     assert torch.equal(arrived, tensor)
@@ -58,7 +58,7 @@ def test_tensors_arrive_as_they_were(dtype: torch.dtype, shape: tuple[int, ...])
 def test_strides_survive_from_judge_to_worker() -> None:
     """A test that passes a transposed matrix really tests with one."""
     tensor = torch.arange(6.0).view(2, 3).mT
-    arrived = sent(tensor, trusted=True)
+    arrived = round_trip(tensor, trusted=True)
     assert isinstance(arrived, torch.Tensor)
     assert torch.equal(arrived, tensor)
     assert arrived.stride() == tensor.stride()
@@ -71,7 +71,7 @@ def test_strides_survive_from_judge_to_worker() -> None:
 )
 def test_plain_values_and_descriptions_arrive_as_they_were(value: Value) -> None:
     """Numbers keep their type; a foreign object is replaced by its description."""
-    arrived = sent(value)
+    arrived = round_trip(value)
     assert arrived == value
     assert type(arrived) is type(value)
 
@@ -97,7 +97,7 @@ NESTED = [
 @pytest.mark.parametrize("value", NESTED, ids=lambda value: repr(value)[:40])
 def test_nested_values_arrive_as_they_were(value: Value) -> None:
     """Lists stay lists and tuples tuples, keys keep their type, and numbers their order."""
-    arrived = sent(value)
+    arrived = round_trip(value)
     assert arrived == value
     assert repr(arrived) == repr(value)
 
@@ -106,14 +106,14 @@ def test_nested_values_arrive_as_they_were(value: Value) -> None:
 def test_arrays_arrive_as_they_were(dtype: str) -> None:
     """All of numpy's dtypes cross, even those that torch does not have, in a dict with tensors."""
     array = numpy.arange(6).reshape(2, 3).astype(dtype)
-    arrived = sent({"array": array, "tensor": torch.ones(2)})
+    arrived = round_trip({"array": array, "tensor": torch.ones(2)})
     assert isinstance(arrived, dict)
     assert str(arrived["array"].dtype) == dtype
     assert numpy.array_equal(arrived["array"], array)
     assert torch.equal(arrived["tensor"], torch.ones(2))
 
 
-def test_what_is_too_deep_is_neither_sent_nor_read() -> None:
+def test_too_deeply_nested_values_are_neither_sent_nor_read() -> None:
     """One list contains itself, and another is a forgery with many levels."""
     endless: list[Value] = []
     endless.append(endless)
@@ -174,7 +174,7 @@ def test_tensors_share_no_memory() -> None:
         ({"list": [0] * (2**18)}, b"", "too many parts or levels"),
     ],
 )
-def test_a_lie_is_refused(described: Any, payload: bytes, says: str) -> None:
+def test_a_forged_frame_is_refused(described: Any, payload: bytes, says: str) -> None:
     """The refusal comes first: no memory is taken that the bytes do not fill."""
     with pytest.raises(BadFrame, match=says):
         decode(forged(described, payload))
@@ -183,14 +183,14 @@ def test_a_lie_is_refused(described: Any, payload: bytes, says: str) -> None:
 @pytest.mark.parametrize(
     "sizes", [((256 << 10) + 1, 2, 0), (2, (4 << 20) + 1, 0), (2, 2, 66 << 20)]
 )
-def test_an_answer_that_is_larger_than_any_needs_to_be_is_not_read(sizes: tuple[int, ...]) -> None:
+def test_an_answer_announced_as_larger_than_the_limit_is_not_read(sizes: tuple[int, ...]) -> None:
     """An announced size alone takes no memory."""
     read = [bytearray(struct.pack(">4sIIQ", b"GRDR", *sizes))]
     with pytest.raises(BadFrame, match="larger than any answer"):
         receive(lambda _: read.pop(), ANSWER)
 
 
-def test_equal_digests_are_equal_frames() -> None:
+def test_only_equal_frames_have_equal_digests() -> None:
     """The digest also covers the border between header and payload."""
     one = Received(struct.pack(">4sIIQ", b"GRDR", 2, 0, 6), bytearray(8))
     other = Received(struct.pack(">4sIIQ", b"GRDR", 6, 0, 2), bytearray(8))
@@ -198,9 +198,9 @@ def test_equal_digests_are_equal_frames() -> None:
     assert one.digest == Received(one.prefix, bytearray(8)).digest
 
 
-def test_a_long_text_crosses_to_a_worker_and_not_back() -> None:
+def test_a_long_text_is_sent_to_a_worker_but_not_back() -> None:
     """A course may pass a long text to a submission. The worker refuses so long an answer."""
     text = "a" * (MAX_TEXT + 1)
-    assert sent(text, trusted=True) == text
+    assert round_trip(text, trusted=True) == text
     with pytest.raises(BadFrame, match="larger than allowed"):
         encode_answer(Answer(value=text))

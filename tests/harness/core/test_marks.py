@@ -45,7 +45,7 @@ BROKEN = "import pytest\npytestmark = pytest.mark.process\nraise ValueError"
 
 
 @pytest.fixture
-def printed(warm, tmp_path: Path) -> Callable[..., str]:
+def pytest_output(warm, tmp_path: Path) -> Callable[..., str]:
     """A function that runs modules with the plugin for marks and returns pytest's output."""
 
     def run(*options: str, **modules: str) -> str:
@@ -58,28 +58,28 @@ def printed(warm, tmp_path: Path) -> Callable[..., str]:
     return run
 
 
-def test_true_marks_pass_and_a_kind_is_run_alone(printed):
+def test_true_marks_pass_and_a_kind_is_run_alone(pytest_output):
     """Modules without a test of that kind are not even imported."""
-    assert "3 passed" in printed(test_marked=MARKED)
-    said = printed("--kind", "unit", test_marked=MARKED, test_broken=BROKEN)
+    assert "3 passed" in pytest_output(test_marked=MARKED)
+    said = pytest_output("--kind", "unit", test_marked=MARKED, test_broken=BROKEN)
     assert "1 passed, 2 deselected" in said
 
 
-def test_a_false_mark_fails(printed):
+def test_a_false_mark_fails(pytest_output):
     """A unit test may not start a process, and a process test must start one."""
-    said = printed(test_false=FALSE)
+    said = pytest_output(test_false=FALSE)
     assert "2 failed" in said
     assert re.search(r"it is marked unit and starts a process: subprocess\.Popen", said)
     assert "it is marked process and starts none: mark it unit" in said
 
 
 @pytest.mark.parametrize("options", [(), ("--kind", "unit")], ids=["all", "units"])
-def test_a_test_without_a_mark_is_refused(printed, options):
+def test_a_test_without_a_mark_is_refused(pytest_output, options):
     """The selected kind does not matter."""
-    said = printed(*options, test_unmarked=UNMARKED, test_marked=MARKED)
+    said = pytest_output(*options, test_unmarked=UNMARKED, test_marked=MARKED)
     assert "mark the tests of test_unmarked.py: process, slow, unit" in said
 
 
-def test_a_sweep_whose_claim_no_quicker_test_makes_is_refused(printed):
+def test_a_module_with_slow_tests_only_is_refused(pytest_output):
     """Slow tests run too rarely to show a fault in time."""
-    assert "test_slow.py has slow tests only" in printed(test_slow=SLOW_ALONE)
+    assert "test_slow.py has slow tests only" in pytest_output(test_slow=SLOW_ALONE)

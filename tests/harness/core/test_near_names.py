@@ -33,6 +33,6 @@ EXERCISES = (
         ("x", (), ""),
     ],
 )
-def test_the_name_that_takes_the_fewest_slips_is_meant(name, known, found):
+def test_a_misspelt_name_finds_the_nearest_known_name_or_none(name, known, found):
     """A common prefix of all names does not make two of them alike."""
     assert nearest(name, known) == found

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.unit
 NOBODY = 65534
 
 
-def in_closed_folders(folder: Path) -> None:
+def make_closed_folders(folder: Path) -> None:
     """Makes folders, as an ordinary user, that cannot be listed, entered or written to."""
     child = os.fork()
     if child == 0:
@@ -38,7 +38,7 @@ def in_closed_folders(folder: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-def for_everybody(tmp_path: Path) -> Path:
+def world_writable_folder(tmp_path: Path) -> Path:
     """Returns a folder in which any user may write."""
     left = tmp_path / "left"
     left.mkdir()
@@ -49,7 +49,7 @@ def for_everybody(tmp_path: Path) -> Path:
     return left
 
 
-def nested(folder: Path, depth: int, name: str = "d") -> None:
+def make_nested_folders(folder: Path, depth: int, name: str = "d") -> None:
     """Makes nested folders, deeper than the longest path, with a file in each."""
     before = os.open(".", os.O_RDONLY)
     try:
@@ -64,11 +64,11 @@ def nested(folder: Path, depth: int, name: str = "d") -> None:
 
 
 @pytest.mark.parametrize(("depth", "name"), [(1500, "d"), (100, "d" * 255)])
-def test_folders_inside_one_another_are_removed_however_deep(tmp_path, depth, name):
+def test_nested_folders_are_removed_at_any_depth(tmp_path, depth, name):
     """Neither the stack, nor the length of a path, nor the limit on open files matters."""
     folder = tmp_path / "left"
     folder.mkdir()
-    nested(folder, depth, name)
+    make_nested_folders(folder, depth, name)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) + 8, hard)
@@ -90,7 +90,7 @@ def test_a_tree_that_is_wide_and_deep_is_removed(tmp_path):
     assert not folder.exists()
 
 
-def test_what_links_point_at_stays(tmp_path):
+def test_removal_keeps_the_targets_of_links(tmp_path):
     """A submission's link may lead anywhere."""
     kept = tmp_path / "kept"
     kept.mkdir()
@@ -110,15 +110,15 @@ def test_what_links_point_at_stays(tmp_path):
 
 
 @pytest.mark.process
-def test_folders_that_are_closed_are_removed_by_their_owner(tmp_path):
+def test_folders_without_permissions_are_removed(tmp_path):
     """A folder of mode 0 cannot be listed, and one without w cannot be emptied or moved."""
-    left = for_everybody(tmp_path)
-    in_closed_folders(left)
+    left = world_writable_folder(tmp_path)
+    make_closed_folders(left)
     assert remove(left)
     assert not left.exists()
 
 
-def test_what_cannot_be_removed_is_said_and_nothing_is_raised(tmp_path):
+def test_failed_removal_returns_false_and_raises_nothing(tmp_path):
     """The process that cleans up continues."""
     assert remove(tmp_path / "not there")
     assert not remove(Path("/proc/self"))
@@ -131,29 +131,29 @@ def test_what_cannot_be_removed_is_said_and_nothing_is_raised(tmp_path):
 
 def test_a_scratch_folder_that_is_too_deep_does_not_fit(tmp_path):
     """Paths beyond the limit cannot be counted, and counting along long paths takes too long."""
-    nested(tmp_path, 20)
+    make_nested_folders(tmp_path, 20)
     assert fits(tmp_path, Room(1 << 30, 1000))
-    nested(tmp_path / "d" / "d", 120, "e")
+    make_nested_folders(tmp_path / "d" / "d", 120, "e")
     assert not fits(tmp_path, Room(1 << 30, 10_000))
 
 
-def test_what_lies_at_the_end_of_paths_that_are_too_long_is_counted(tmp_path):
+def test_files_behind_too_long_paths_count_against_the_limit(tmp_path):
     """Such files would otherwise not count against the limit."""
-    nested(tmp_path, 30, "d" * 255)
+    make_nested_folders(tmp_path, 30, "d" * 255)
     assert fits(tmp_path, Room(1 << 30, 60))
     assert not fits(tmp_path, Room(1 << 30, 59))
 
 
 @pytest.mark.process
-def test_what_lies_in_closed_folders_is_counted(tmp_path):
+def test_files_in_folders_without_permissions_count_against_the_limit(tmp_path):
     """Otherwise a submission could fill the disk from a folder that cannot be listed."""
-    left = for_everybody(tmp_path)
-    in_closed_folders(left)
+    left = world_writable_folder(tmp_path)
+    make_closed_folders(left)
     assert fits(left, Room(1 << 30, 12))
     assert not fits(left, Room(1 << 30, 11))
 
 
-def test_a_file_of_many_names_has_room_once_and_a_name_each_time(tmp_path):
+def test_hard_links_count_once_by_size_and_each_by_number(tmp_path):
     """Every name also takes space in the file system, even for the same file."""
     (tmp_path / "first").write_bytes(bytes(1 << 20))
     for number in range(9):
@@ -181,7 +181,7 @@ print(told.value, room.files)
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process has open")
 @pytest.mark.parametrize("user", [0, NOBODY])
-def test_who_looks_as_another_user_still_ends_with_its_parent(user):
+def test_a_process_that_inspects_as_another_user_still_dies_with_its_parent(user):
     """A change of user drops the parent-death signal: the judge would outlive its job."""
     if os.geteuid() != 0:
         pytest.skip("only root looks as another user")
@@ -194,6 +194,6 @@ def test_who_looks_as_another_user_still_ends_with_its_parent(user):
     assert done.stdout.split()[0] == "9"
 
 
-def test_what_is_gone_while_it_is_counted_takes_no_room(tmp_path):
+def test_a_folder_that_vanishes_while_counted_takes_no_room(tmp_path):
     """Workers also remove their own files."""
     assert fits(tmp_path / "gone", Room(0, 0))

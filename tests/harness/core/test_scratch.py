@@ -55,7 +55,7 @@ def _kill(pid: int, process: subprocess.Popen[str]) -> None:
     assert process.stdout.read() == ""  # the holder is gone
 
 
-def test_folders_of_the_users_stay_whatever_they_are_called(tmp_path):
+def test_user_folders_are_kept_whatever_their_names(tmp_path):
     """No name leads to removal, neither beside the grader's own folder nor within it."""
     with new_scratch(tmp_path) as first:
         house = first.parent.parent
@@ -83,7 +83,7 @@ def test_a_copy_of_a_scratch_folder_stays(tmp_path):
     assert (copied / "scratch" / "grades.csv").exists()
 
 
-def test_nothing_is_left_of_a_scratch_folder_that_is_removed(tmp_path):
+def test_removing_scratch_folders_leaves_nothing(tmp_path):
     """The grader's own folder goes with the last scratch folder."""
     with new_scratch(tmp_path), new_scratch(tmp_path):
         assert len(list(tmp_path.iterdir())) == 1
@@ -91,7 +91,7 @@ def test_nothing_is_left_of_a_scratch_folder_that_is_removed(tmp_path):
 
 
 @pytest.mark.process
-def test_what_a_killed_grader_left_is_removed_by_the_next(tmp_path):
+def test_scratch_folders_of_a_killed_grader_are_removed_by_the_next(tmp_path):
     """The kernel releases its lock, however the grader ended."""
     with another_grader(tmp_path) as (left, pid):
         with new_scratch(tmp_path):
@@ -111,7 +111,7 @@ def test_a_scratch_folder_is_kept_while_anybody_holds_it(tmp_path):
 
 
 @pytest.mark.process
-def test_what_another_machine_holds_is_kept_for_a_week(tmp_path, monkeypatch):
+def test_scratch_folders_of_another_machine_are_kept_for_a_week(tmp_path, monkeypatch):
     """Its locks may be invisible here, but no batch takes a week."""
     with another_grader(tmp_path) as (left, _):
         pass
@@ -125,8 +125,8 @@ def test_what_another_machine_holds_is_kept_for_a_week(tmp_path, monkeypatch):
     assert not left.exists()
 
 
-def test_another_users_folder_of_that_name_is_not_used(tmp_path):
-    """A link or a file of that name is not used either: the grader makes a folder of its own."""
+def test_a_link_in_place_of_the_scratch_folder_is_not_followed(tmp_path):
+    """The grader makes a folder of its own instead."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     house = tmp_path / f"grader-scratch-{os.geteuid()}"
@@ -137,7 +137,7 @@ def test_another_users_folder_of_that_name_is_not_used(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", house.name]
 
 
-def test_a_scratch_folder_is_made_where_folders_may_not_be_listed(tmp_path, monkeypatch):
+def test_a_scratch_folder_is_made_without_permission_to_list_folders(tmp_path, monkeypatch):
     """A judge needs no access to other folders, even where it may not list them."""
 
     def refused(_path):

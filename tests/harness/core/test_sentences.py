@@ -78,12 +78,12 @@ def test_the_catalogue_holds_messages_and_pages(sentences):
         ("Look at the file (a.py, line 7) again.", "', line 7': say 'path:line'"),
     ],
 )
-def test_a_sentence_against_the_rules_is_named(text, fault):
+def test_each_broken_style_rule_is_reported(text, fault):
     """The fault says which word to use instead."""
     assert [*Sentence("a.py", 1, text).faults()] == [fault]
 
 
-def test_texts_are_split_into_sentences_with_gaps_for_what_is_filled_in(tmp_path):
+def test_texts_are_split_into_sentences_with_gaps_for_filled_in_values(tmp_path):
     """Docstrings are left out, because users do not read them."""
     file = tmp_path / "words.py"
     file.write_text(
@@ -96,7 +96,7 @@ def test_texts_are_split_into_sentences_with_gaps_for_what_is_filled_in(tmp_path
     ]
 
 
-def test_a_sentence_is_shown_as_a_text_has_it_filled_in():
+def test_an_example_shows_a_sentence_with_its_gaps_filled():
     """An example has its gaps filled; a text with the gaps themselves does not count."""
     sentence = Sentence("a.py", 1, "The axis {} is wrong, not {}.")
     texts = ["The axis {} is wrong, not {}.", "so: The axis -2 is wrong, not -1. Look"]
@@ -104,7 +104,7 @@ def test_a_sentence_is_shown_as_a_text_has_it_filled_in():
     assert example(sentence, texts[:1]) == ""
 
 
-def test_docs_style_has_every_word_that_is_ruled_out():
+def test_docs_style_lists_every_ruled_out_word():
     """The page and the list of words agree."""
     page = (ROOT / "docs" / "style.md").read_text("utf-8")
     assert [said for said in RULED_OUT.values() if said.split()[0] not in page] == []
@@ -139,14 +139,14 @@ def test_a_page_is_read_without_its_code(tmp_path):
     ]
 
 
-def test_a_table_of_toml_is_read_by_its_texts(tmp_path):
+def test_only_the_texts_of_a_toml_table_are_read(tmp_path):
     """Keys and short words are left out."""
     file = tmp_path / "slips.toml"
     file.write_text('subject = "the place of the rotation"\ncost = 1\nkind = "tensor"\n')
     assert [one.text for one in sentences_of_table(file, tmp_path)] == ["the place of the rotation"]
 
 
-def test_a_script_is_read_by_its_texts(tmp_path):
+def test_only_the_texts_of_a_script_are_read(tmp_path):
     """Names of elements and single words are left out."""
     file = tmp_path / "page.js"
     file.write_text(
