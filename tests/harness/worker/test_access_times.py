@@ -24,23 +24,23 @@ def folder(tmp_path):
     inner.mkdir()
     (inner / "module.py").write_text("x = 1\n")
     (tmp_path / "link").symlink_to(inner / "module.py")
-    aged(inner / "module.py")
+    set_old_access_time(inner / "module.py")
     (inner / "module.py").read_text()
-    if accessed(inner / "module.py") == LONG_AGO:
+    if access_time(inner / "module.py") == LONG_AGO:
         pytest.skip("no access is noted here")
-    aged(inner / "module.py")
+    set_old_access_time(inner / "module.py")
     return tmp_path
 
 
-def aged(path):
+def set_old_access_time(path):
     os.utime(path, (LONG_AGO, LONG_AGO))
 
 
-def accessed(path):
+def access_time(path):
     return os.lstat(path).st_atime
 
 
-def test_a_file_takes_no_mark_afterwards(folder):
+def test_reading_a_file_does_not_change_its_closed_access_time(folder):
     """Its access time is recent, and stays the same when the file is read again."""
     file = folder / "package" / "module.py"
     close_access_times([folder])
@@ -50,7 +50,7 @@ def test_a_file_takes_no_mark_afterwards(folder):
     assert os.lstat(file).st_atime_ns == closed
 
 
-def test_neither_does_a_file_that_was_read_half_a_day_ago(folder):
+def test_a_file_read_half_a_day_ago_keeps_its_closed_access_time(folder):
     """Otherwise the kernel would note its next read tomorrow, in the middle of a batch."""
     file = folder / "package" / "module.py"
     fields = list(os.lstat(file))
@@ -63,15 +63,15 @@ def test_neither_does_a_file_that_was_read_half_a_day_ago(folder):
     assert os.lstat(file).st_atime_ns == closed.st_atime_ns
 
 
-def test_neither_does_a_link(folder):
+def test_following_a_link_does_not_change_its_closed_access_time(folder):
     """The kernel also notes when it follows a link."""
     close_access_times([folder])
-    closed = accessed(folder / "link")
+    closed = access_time(folder / "link")
     (folder / "link").read_text()
-    assert accessed(folder / "link") == closed
+    assert access_time(folder / "link") == closed
 
 
-def test_places_inside_one_another_are_read_once(folder):
+def test_nested_and_missing_places_may_be_closed_together(folder):
     """Missing places are skipped."""
     close_access_times([folder, folder / "package", folder / "absent"])
-    assert accessed(folder / "package" / "module.py") > LONG_AGO
+    assert access_time(folder / "package" / "module.py") > LONG_AGO

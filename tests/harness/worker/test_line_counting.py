@@ -20,7 +20,7 @@ from tests.harness.conftest import TINY, write_files
 pytestmark = pytest.mark.unit
 
 
-def counted(folder: Path, program: str, number: int = 0) -> int:
+def lines_counted(folder: Path, program: str, number: int = 0) -> int:
     """Returns the count of a call of a program's `run`, with the engine's own lines around it."""
     file = folder / "program.py"
     file.write_text(textwrap.dedent(program))
@@ -34,8 +34,8 @@ def counted(folder: Path, program: str, number: int = 0) -> int:
 
 def lines_of(folder: Path, program: str, number: int = 0) -> int:
     """Returns how many lines a program's `run` executes for a number."""
-    one = counted(folder, "def run(number):\n    return 0\n")
-    return counted(folder, program, number) - one + 1
+    one = lines_counted(folder, "def run(number):\n    return 0\n")
+    return lines_counted(folder, program, number) - one + 1
 
 
 LOOP = """
@@ -53,7 +53,7 @@ def test_a_line_counts_as_often_as_it_is_executed(tmp_path):
     assert lines_of(tmp_path, LOOP, 100) == 3 + 200
 
 
-def test_what_functions_written_in_c_do_counts_as_one_line(tmp_path):
+def test_work_inside_c_functions_counts_as_one_line(tmp_path):
     """A loop inside `sum` or `str.replace` is not counted, and the docs say so."""
     program = """
         def run(number):
@@ -77,7 +77,7 @@ def test_loops_in_an_expression_count_as_loops(tmp_path, loop):
     assert 1_000 <= many - few <= 3_000
 
 
-def test_what_a_call_imports_counts(tmp_path):
+def test_lines_of_modules_that_a_call_imports_count(tmp_path):
     """A program could hide work in a module and import it again in each call."""
     program = f"""
         import importlib, sys
@@ -93,7 +93,7 @@ def test_what_a_call_imports_counts(tmp_path):
 
 
 @pytest.mark.parametrize("file", ["<string>", "/elsewhere.py", json.__file__, grader.__file__])
-def test_code_counts_whatever_file_it_claims_to_be_of(tmp_path, file):
+def test_code_counts_under_any_claimed_file_name(tmp_path, file):
     """Code made at run time counts too, even under the file name of a library."""
     program = f"""
         def run(number):
@@ -114,7 +114,7 @@ def test_lines_of_libraries_count(tmp_path):
     assert lines_of(tmp_path, program, 1_010) - lines_of(tmp_path, program, 10) > 3_000
 
 
-def test_threads_count_as_well(tmp_path):
+def test_lines_run_in_threads_count(tmp_path):
     """The call itself starts these threads."""
     program = """
         import threading
@@ -133,7 +133,7 @@ def test_threads_count_as_well(tmp_path):
 def test_counting_ends_at_a_bound(tmp_path, monkeypatch):
     """The call's time limit ends an endless loop, and the count stays bounded."""
     monkeypatch.setattr(lines, "MOST_LINES", 100)
-    assert counted(tmp_path, LOOP, 10_000) == 100
+    assert lines_counted(tmp_path, LOOP, 10_000) == 100
     assert sys.gettrace() is None
 
 
@@ -150,7 +150,7 @@ STOPPED = {
 
 
 @pytest.mark.parametrize("stops", STOPPED.values(), ids=STOPPED)
-def test_who_stops_the_counting_has_the_most(tmp_path, stops):
+def test_a_program_that_stops_the_counting_gets_the_maximum_count(tmp_path, stops):
     """Uncounted work must not look like little work."""
     program = f"""
         import ctypes, sys, threading
@@ -163,7 +163,7 @@ def test_who_stops_the_counting_has_the_most(tmp_path, stops):
             {stops}
             return 0
         """
-    assert counted(tmp_path, program) == MOST_LINES
+    assert lines_counted(tmp_path, program) == MOST_LINES
     assert (sys.gettrace(), threading.gettrace()) == (None, None)
 
 
@@ -232,7 +232,7 @@ def test_ordinary_programs_do_not_stop_the_counting(tmp_path, program):
     assert 3 <= lines_of(tmp_path, program) < 100_000
 
 
-def test_nothing_is_counted_unless_a_test_asks(tmp_path):
+def test_lines_are_counted_only_if_a_test_asks(tmp_path):
     """Tracing makes a call ten times slower."""
     seen = []
     work = perform(lambda: seen.append(sys.gettrace()), Call("run", {}), tmp_path).work
@@ -279,14 +279,14 @@ def verdicts(tmp_path_factory) -> dict[str, Verdict]:
 
 
 @pytest.mark.process
-def test_a_test_compares_two_sizes(verdicts):
+def test_a_test_can_compare_line_counts_of_two_input_sizes(verdicts):
     """The test catches a loop in plain Python, but not one operation on the whole tensor."""
     assert verdicts["whole"].status is Status.PASSED
     assert verdicts["loop"].status is Status.FAILED
 
 
 @pytest.mark.process
-def test_who_stops_the_counting_is_told_and_not_efficient(verdicts):
+def test_a_program_that_stops_the_counting_fails_with_that_reason(verdicts):
     """Both counts would be the maximum, and equal counts would pass."""
     assert verdicts["blind"].status is Status.FAILED
     assert "stops the grader from counting them" in str(verdicts["blind"].message)

@@ -131,7 +131,7 @@ LOOP.append(LOOP)
 KEY = object()
 
 
-def crossed(value: object) -> Value:
+def as_received(value: object) -> Value:
     """Returns a result as the judge receives it."""
     stream = io.BytesIO(encode_answer(Answer(portable(value))))
     return decode_answer(receive(lambda size: bytearray(stream.read(size)))).value
@@ -166,9 +166,9 @@ def crossed(value: object) -> Value:
     ],
     ids=repr,
 )  # fmt: skip
-def test_what_inherits_from_a_plain_type_crosses_as_what_it_is(value, is_really):
+def test_a_subclass_of_a_plain_type_crosses_as_the_plain_value(value, is_really):
     """An enum's member crosses as its text or number, and its own methods are not used."""
-    came = crossed(value)
+    came = as_received(value)
     assert type(came) is type(is_really)
     assert came == is_really
     assert repr(came) == repr(is_really)  # -0.0 is not 0.0
@@ -209,10 +209,10 @@ def test_what_inherits_from_a_plain_type_crosses_as_what_it_is(value, is_really)
     ],
     ids=lambda one: "" if isinstance(one, str) else type(one).__name__,
 )  # fmt: skip
-def test_of_what_cannot_cross_a_description_does(value, words):
+def test_a_value_that_cannot_cross_is_replaced_by_a_description(value, words):
     """The value may stand anywhere in a result, for example in a list or a dict."""
     for holder in (value, [value], (value,), {"a": value}, {1: [value]}):
-        came = crossed(holder)
+        came = as_received(holder)
         while not isinstance(came, Foreign):
             (came,) = came.values() if isinstance(came, dict) else came
         assert words in came.description
@@ -223,15 +223,15 @@ def test_of_what_cannot_cross_a_description_does(value, words):
     [KEY, (1, KEY), frozenset([KEY]), Color.RED],
     ids=["object", "in a tuple", "in a set", "enum"],
 )
-def test_a_key_that_cannot_cross_stays_a_key(key):
+def test_a_dict_key_that_cannot_cross_keeps_its_value(key):
     """The value beside the key still crosses."""
-    came = crossed({key: [1, 2]})
+    came = as_received({key: [1, 2]})
     assert [*came.values()] == [[1, 2]]  # type: ignore[union-attr]
 
 
-def test_what_is_in_itself_has_an_end():
+def test_a_recursive_value_is_cut_at_the_maximum_depth():
     """A recursive value crosses to the maximum depth, with a short description of the rest."""
-    assert "more than 32 others" in repr(crossed(LOOP))
+    assert "more than 32 others" in repr(as_received(LOOP))
 
 
 @pytest.mark.parametrize(
@@ -249,14 +249,14 @@ def test_what_is_in_itself_has_an_end():
     ],
     ids=lambda tensor: str(list(tensor.shape)),
 )
-def test_a_tensor_crosses_with_its_numbers(tensor):
+def test_a_tensor_crosses_with_its_values(tensor):
     """Its layout in memory and its attributes do not matter."""
-    came = crossed([tensor])[0]  # type: ignore[index]
+    came = as_received([tensor])[0]  # type: ignore[index]
     assert came.dtype == tensor.dtype
     assert torch.equal(came.nan_to_num(9.5), tensor.detach().nan_to_num(9.5))
 
 
-def test_an_array_crosses_with_its_numbers():
+def test_an_array_crosses_with_its_values():
     """Views, masked arrays and arrays without axes cross as their values."""
     for array in (
         numpy.arange(6)[::-2],
@@ -264,7 +264,7 @@ def test_an_array_crosses_with_its_numbers():
         numpy.array(3),
         numpy.ones((2, 0)),
     ):
-        came = crossed(array)
+        came = as_received(array)
         assert isinstance(came, numpy.ndarray)
         assert came.shape == array.shape
         assert (came == array).all()

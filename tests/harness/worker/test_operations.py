@@ -21,7 +21,7 @@ def seen():
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int64])
 @pytest.mark.parametrize("shape", [(), (3,)])
-def test_a_number_beside_a_tensor_promotes_as_ever(seen, dtype, shape):
+def test_watching_does_not_change_type_promotion_with_numbers(seen, dtype, shape):
     """torch turns the number into a tensor before the kernel runs."""
     x = torch.full(shape, 3, dtype=dtype)
     for number in (1, 0.1, True, float("-inf")):
@@ -33,7 +33,7 @@ def test_a_number_beside_a_tensor_promotes_as_ever(seen, dtype, shape):
     assert {*seen} == {"aten::add", "aten::where"}
 
 
-def test_gradients_come_through(seen):
+def test_gradients_pass_through_watched_operations(seen):
     """The test checks first and second gradients, in reverse and forward mode."""
     x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: torch.log_softmax(x, -1), x, check_forward_ad=True)
@@ -41,7 +41,7 @@ def test_gradients_come_through(seen):
     assert {*seen} > {"aten::log_softmax", "aten::mm", "aten::cumsum"}
 
 
-def test_transforms_see_through_it(seen):
+def test_functional_transforms_work_on_watched_operations(seen):
     """Each transform decomposes an operation in its own way."""
     x = torch.randn(2, 3, 3)
     torch.testing.assert_close(torch.vmap(torch.mm)(x, x), x @ x)

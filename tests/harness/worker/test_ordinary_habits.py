@@ -207,14 +207,14 @@ def graded(tmp_path_factory, tiny: Path) -> Mapping[str, Grade]:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_it_costs_nothing(graded, name):
+def test_ordinary_habits_cost_no_points(graded, name):
     """A submission has its own working directory and may print, load and import freely."""
     grade = graded[name]
     assert grade.score == grade.max_score, (grade.message, [test.message for test in grade.tests])
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_what_fails_says_why(graded, name):
+def test_the_message_says_why_a_habit_fails(graded, name):
     """A student understands the sentence without knowing how a worker is built."""
     grade = graded[name]
     said = grade.message or next(
@@ -224,7 +224,7 @@ def test_what_fails_says_why(graded, name):
 
 
 @pytest.mark.unit
-def test_a_file_has_one_name_by_whatever_way_it_was_found(tmp_path):
+def test_a_file_has_the_same_name_by_any_path(tmp_path):
     """Adapters in `tests/` often put `tests/..` first on the import path."""
     (tmp_path / "tests").mkdir()
     (tmp_path / "model.py").touch()

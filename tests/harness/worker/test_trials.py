@@ -25,7 +25,7 @@ DOUBLED = torch.tensor([2.0, 4.0])
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _as_in_a_worker() -> Iterator[None]:
+def _freeze_older_objects() -> Iterator[None]:
     """Older objects are hidden from the garbage collector, as in a worker."""
     gc.collect()
     gc.freeze()
@@ -57,7 +57,7 @@ def run_double(x):
     return times(x)
 """,
     "a lambda": "times = lambda x: x * 3\ndef run_double(x):\n    return times(x)\n",
-    "a function whose decorator remembers": """
+    "a function whose decorator caches": """
 def remember(function):
     seen = {}
     def remembered(x):
@@ -69,7 +69,7 @@ def remember(function):
 def run_double(x):
     return x * 3
 """,
-    "a function that counts in the one around it, and remembers in a default": """
+    "a closure that counts calls and caches in a default": """
 def counted():
     calls = 0
     def times(x, seen=[]):
@@ -88,7 +88,7 @@ class Times:
 def run_double(x):
     return Times()(x)
 """,
-    "a method that calls its like of a base class, by a name of the class's own": """
+    "a method that calls super() and has a private attribute": """
 class Base:
     def by(self, x):
         return x
@@ -162,7 +162,7 @@ class By(typing.NamedTuple):
 def run_double(x):
     return x * By().by
 """,
-    "a table that is remembered": """
+    "a cached table": """
 TABLES = {}
 def table(n):
     if n not in TABLES:
@@ -171,7 +171,7 @@ def table(n):
 def run_double(x):
     return x * table(len(x))
 """,
-    "a variable that calls bind anew": """
+    "a global that each call rebinds": """
 import torch
 LAST = torch.zeros(2)
 def run_double(x):
@@ -179,7 +179,7 @@ def run_double(x):
     LAST = x * 3 + 0 * LAST
     return LAST
 """,
-    "a function whose results are remembered": """
+    "a function with lru_cache": """
 import functools
 @functools.lru_cache
 def by(n):
@@ -187,7 +187,7 @@ def by(n):
 def run_double(x):
     return x * by(len(x))
 """,
-    "an object's table": """
+    "a cache in an object": """
 class Tables:
     def __init__(self):
         self.known = {}
@@ -230,7 +230,7 @@ def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying
         sys.modules.pop(name, None)
 
 
-def changed(trying: Trying, file: str, text: str, old: str, new: str) -> Outcomes:
+def outcomes_of_edit(trying: Trying, file: str, text: str, old: str, new: str) -> Outcomes:
     """Returns the outcomes of one edit, which replaces a text that the program contains once."""
     start = text.index(old)
     edits = [{file: [TextChange(start, start + len(old), new)]}]
@@ -241,7 +241,7 @@ def changed(trying: Trying, file: str, text: str, old: str, new: str) -> Outcome
 def test_an_edit_takes_effect_wherever_the_code_is(loaded, tmp_path, way):
     """Objects made at import or in an earlier call hold values of the old code."""
     trying, file = loaded(WAYS[way])
-    outcomes = changed(trying, file, (tmp_path / file).read_text(), "3", "2")
+    outcomes = outcomes_of_edit(trying, file, (tmp_path / file).read_text(), "3", "2")
     assert torch.equal(outcomes.of(0, 0), DOUBLED)
 
 
@@ -250,22 +250,22 @@ def test_an_edit_leaves_nothing_behind(loaded, tmp_path, way):
     """Afterwards the program answers as before."""
     trying, file = loaded(WAYS[way])
     text = (tmp_path / file).read_text()
-    changed(trying, file, text, "3", "2")
-    again = changed(trying, file, text, "3", "3.0")
+    outcomes_of_edit(trying, file, text, "3", "2")
+    again = outcomes_of_edit(trying, file, text, "3", "3.0")
     assert again.of(0, 0) is None or torch.equal(again.of(0, 0), 3 * CALL.arguments["x"])
     module = sys.modules[file.removesuffix(".py")]
     assert torch.equal(module.run_double(CALL.arguments["x"]), 3 * CALL.arguments["x"])
 
 
-def test_an_answer_may_lie_in_memory_as_it_likes(loaded):
+def test_an_answer_may_have_any_strides(loaded):
     """A single value of a transposed table counts as contiguous, whatever its stride."""
     program = "def run_double(x):\n    return x.repeat(3, 1)[:2, :1].T\n"
     trying, file = loaded(program)
-    outcomes = changed(trying, file, program, "[:2", "[:1")
+    outcomes = outcomes_of_edit(trying, file, program, "[:2", "[:1")
     assert torch.equal(outcomes.of(0, 0), torch.ones(1, 1))
 
 
-def test_what_a_package_remembers_of_one_edit_does_not_spoil_the_next(loaded):
+def test_a_package_cache_filled_by_one_edit_does_not_affect_the_next(loaded):
     """2.0 equals 2, so einops' cache would reuse what it stored for 2.0 parts."""
     program = (
         'import einops\ndef run_double(x):\n    return einops.rearrange(x, "(n d) -> n d", n=1)\n'
@@ -281,7 +281,7 @@ def test_what_a_package_remembers_of_one_edit_does_not_spoil_the_next(loaded):
 @pytest.mark.parametrize(
     "new", ["while True: pass", "while True:\n        try: pass\n        except Exception: pass"]
 )
-def test_a_loop_that_an_edit_makes_endless_is_ended(loaded, tmp_path, new):
+def test_an_edit_that_loops_forever_is_stopped(loaded, tmp_path, new):
     """The next edit is still tried."""
     trying, file = loaded("def run_double(x):\n    x = x + 0\n    return x * 3\n")
     text = (tmp_path / file).read_text()
@@ -298,24 +298,24 @@ def test_a_loop_that_an_edit_makes_endless_is_ended(loaded, tmp_path, new):
 @pytest.mark.parametrize(
     "new", ["return x *", "return x * unknown", "raise SystemExit", "return object()"]
 )
-def test_what_gives_nothing_that_crosses_is_no_answer(loaded, tmp_path, new):
+def test_an_edit_that_fails_or_returns_a_foreign_object_gives_no_answer(loaded, tmp_path, new):
     """The edited code may fail to compile, raise, or return another type."""
     trying, file = loaded("def run_double(x):\n    return x * 3\n")
     text = (tmp_path / file).read_text()
-    assert changed(trying, file, text, "return x * 3", new).given == {}
+    assert outcomes_of_edit(trying, file, text, "return x * 3", new).given == {}
 
 
-def test_what_changes_nothing_is_not_told(loaded, tmp_path):
+def test_an_edit_that_changes_no_answer_is_not_reported(loaded, tmp_path):
     """Most edits change no answer, and no further calls are made with them."""
     trying, file = loaded("def run_double(x):\n    return x * 3\n")
     text = (tmp_path / file).read_text()
-    outcomes = changed(trying, file, text, "x * 3", "3 * x")
+    outcomes = outcomes_of_edit(trying, file, text, "x * 3", "3 * x")
     assert (outcomes.tried, outcomes.calls, outcomes.given) == (1, 1, {})
 
 
-def test_the_lines_that_a_call_passes_are_told(loaded, tmp_path):
+def test_the_lines_that_a_call_runs_are_reported(loaded, tmp_path):
     """The call starts from the state after the import, because caches could skip lines."""
-    trying, file = loaded(WAYS["a table that is remembered"])
+    trying, file = loaded(WAYS["a cached table"])
     outcomes = trying.perform(Trials([CALL], 0, [], 10.0, follow=1))
     (passed,) = outcomes.passed
     lines = (tmp_path / file).read_text().splitlines()
@@ -323,14 +323,14 @@ def test_the_lines_that_a_call_passes_are_told(loaded, tmp_path):
     assert "        TABLES[n] = n * 3 / n" in [lines[number - 1] for number in passed.lines]
 
 
-def test_an_edit_of_another_s_file_is_none(loaded):
+def test_an_edit_outside_the_submission_is_ignored(loaded):
     """Only files below the submission's root are edited."""
     trying, _ = loaded("def run_double(x):\n    return x * 3\n")
     edits = [{"../other.py": [TextChange(0, 1, "2")]}]
     assert trying.perform(Trials([CALL], 1, edits, 10.0)).given == {}
 
 
-def test_an_alarm_that_comes_after_the_call_ends_nothing(loaded):
+def test_a_late_alarm_does_not_stop_a_later_trial(loaded):
     """Python handles signals late, so a call that raises may already be over."""
     text = """
 import itertools

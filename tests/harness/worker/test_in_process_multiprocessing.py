@@ -302,7 +302,7 @@ def run_count(x):
 
 
 @pytest.fixture(scope="module")
-def tried(tmp_path_factory, tiny: Path) -> Mapping[str, Grade]:
+def grades(tmp_path_factory, tiny: Path) -> Mapping[str, Grade]:
     """The grades of programs that use pools in a module that an adapter imports."""
     folder = tmp_path_factory.mktemp("unforked")
     for name, body in TRIED.items():
@@ -321,7 +321,7 @@ def tried(tmp_path_factory, tiny: Path) -> Mapping[str, Grade]:
 
 
 @pytest.mark.parametrize("name", TRIED)
-def test_the_work_is_done(tried, name):
+def test_multiprocessing_programs_work_without_forking(grades, name):
     """The interface, the results, the exceptions and their order are those of the real pools."""
-    grade = tried[name]
+    grade = grades[name]
     assert grade.score == grade.max_score, (grade.message, [test.message for test in grade.tests])

@@ -44,13 +44,13 @@ def compiled(net) -> Any:
     return Compiled(net)
 
 
-def test_the_module_is_there_by_the_name_that_torch_gives_it(compiled, net):
+def test_the_original_module_is_available_as_orig_mod(compiled, net):
     """Programs save `model._orig_mod`, or look it up with `getattr`."""
     assert compiled._orig_mod is net
     assert getattr(compiled, "_orig_mod", compiled).state_dict().keys() == net.state_dict().keys()
 
 
-def test_names_in_its_state_have_the_prefix_that_torch_gives_them(compiled, net):
+def test_state_dict_keys_have_the_orig_mod_prefix(compiled, net):
     """Programs remove the prefix, or load a state dict that has it."""
     saved = compiled.state_dict()
     assert [*saved] == ["_orig_mod.layer.weight", "_orig_mod.layer.bias"]
@@ -60,7 +60,7 @@ def test_names_in_its_state_have_the_prefix_that_torch_gives_them(compiled, net)
         compiled.load_state_dict(net.state_dict())
 
 
-def test_it_answers_as_the_module_does(compiled, net):
+def test_a_compiled_module_answers_like_the_original(compiled, net):
     """Both share their parameters, so gradients reach the module too."""
     net.eval()
     x = torch.ones(1, 2)
@@ -85,7 +85,7 @@ def test_modes_attributes_and_methods_are_those_of_the_module(compiled, net):
     assert len(Compiled(nn.Sequential(net))) == 1
 
 
-def test_its_copy_has_a_module_of_its_own(compiled, net):
+def test_a_deep_copy_has_its_own_module(compiled, net):
     """Programs average weights in copies."""
     twin = copy.deepcopy(compiled)
     assert twin._orig_mod is not net

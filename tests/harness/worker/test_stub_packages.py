@@ -230,20 +230,20 @@ def harmless(tmp_path_factory, tiny) -> Mapping[str, Grade]:
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_what_is_not_needed_costs_nothing(harmless, name):
+def test_an_unneeded_absent_package_costs_no_points(harmless, name):
     """A program may import an absent package, decorate and compile with it, and log to it."""
     grade = harmless[name]
     assert grade.score == grade.max_score, [test.message for test in grade.tests]
 
 
-def test_the_batch_is_told_what_was_absent(harmless):
+def test_grades_list_the_absent_packages(harmless):
     """The person who installs packages for a course needs the list, harmless ones included."""
     assert harmless["imports"].imports.lacking == ("absent_one", "absent_two", "absent_three")
     assert harmless["provided_for"].imports.lacking == ()
     assert harmless["checked_by_jaxtyping"].imports.lacking == ()
 
 
-def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):
+def test_only_the_exercise_that_uses_an_absent_package_fails_and_names_it(tmp_path, tiny):
     """One sentence names the package; the other exercise gets its points."""
     programs = {
         name: f"{before}\n\ndef run_double(x):\n    return {body}\n\n{COUNT}"
@@ -257,7 +257,7 @@ def test_what_is_used_is_named_in_that_exercise_alone(tmp_path, tiny):
             assert {test.exercise for test in wrong} == {"run_double"}, name
 
 
-def test_where_nothing_is_left_without_it_the_submission_is_unreadable(tmp_path, tiny):
+def test_a_submission_is_unreadable_if_every_adapter_needs_an_absent_module(tmp_path, tiny):
     """A student who forgot to hand in a file reads that once, not in every test."""
     own = "def run_count(x):\n    return count(x)\n"
     programs = {
