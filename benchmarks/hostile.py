@@ -44,7 +44,7 @@ def _tell(outcome: Outcome, slowest: int) -> None:
     rows = outcome.rows.values()
     statuses = Counter(test["status"] for row in rows for test in row["tests"])
     print(f"{description()}\nisolation: {outcome.isolation}")
-    print(f"{len(rows)} submissions, {len(list(outcome.of(_HOSTILE)))} of them hostile")
+    print(f"{len(rows)} submissions, {len(list(outcome.rows_of(_HOSTILE)))} of them hostile")
     print(f"{outcome.seconds:.1f} s on the wall; all limits: {len(rows) * TIMEOUT / JOBS:.1f} s")
     print(f"{outcome.processor:.1f} s of processor time")
     print(f"tests: {dict(statuses)}")

@@ -48,13 +48,13 @@ class Outcome:
     processor: float
     output: str
     rows: dict[str, dict[str, Any]]
-    quiet: dict[str, dict[str, Any]]
+    undisturbed: dict[str, dict[str, Any]]
     heard: list[str]
     left: list[str]
     touched: list[str]
     canaries: list[str] = field(default_factory=list)
 
-    def demand(self, *layers: str) -> None:
+    def skip_without(self, *layers: str) -> None:
         """Skips a test if one of the isolation layers that it relies on is missing."""
         for layer in layers:
             if self.isolation.get(layer, "none") == "none":
@@ -66,9 +66,9 @@ class Outcome:
         held: dict[str, str] = next(iter(self.rows.values()))["isolation"]
         return held
 
-    def told(self, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
+    def reported_finds(self, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yields samples of these kinds that report a find, by submission name, and the message."""
-        for name, row in self.of(kinds):
+        for name, row in self.rows_of(kinds):
             for test in row["tests"]:
                 message = test["message"] or ""
                 if "raised BufferError" in message or (
@@ -76,7 +76,7 @@ class Outcome:
                 ):
                     yield name, message
 
-    def of(self, kinds: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def rows_of(self, kinds: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yields the rows of the samples of these kinds, by submission name."""
         known = expectations()
         for name, sample in self.stage.samples.items():
@@ -94,7 +94,7 @@ def graded(root: Path, tiny: Path, rank: Rank) -> Outcome:
         ports = {kind: listener.port(kind) for kind in ("tcp", "udp")}
         own = {"unix": str(stage.listener), "abstract": f"{stage.marker}-line"}
         hand_in(stage, ports | own)
-        quiet = _quiet_day(stage, rank)
+        undisturbed = _without_hostile_ones(stage, rank)
         _give(root, rank)
         watched = (stage.assignment, stage.submissions, stage.home)
         before = {folder: traces.contents(folder) for folder in watched}
@@ -119,7 +119,7 @@ def graded(root: Path, tiny: Path, rank: Rank) -> Outcome:
         processor,
         output,
         _rows(stage.out),
-        quiet,
+        undisturbed,
         listener.heard,
         left,
         [
@@ -132,16 +132,16 @@ def graded(root: Path, tiny: Path, rank: Rank) -> Outcome:
     )
 
 
-def _quiet_day(stage: Stage, rank: Rank) -> dict[str, dict[str, Any]]:
+def _without_hostile_ones(stage: Stage, rank: Rank) -> dict[str, dict[str, Any]]:
     """Returns the rows of the honest submissions, graded without the hostile ones."""
     honest = stage.root / "honest"
     for name, sample in stage.samples.items():
         if sample in RIGHT or sample in WRONG:
             shutil.copytree(stage.submissions / name, honest / sample)
     _give(stage.root, rank)
-    code, output = _run(stage, honest, stage.root / "quiet", rank)
+    code, output = _run(stage, honest, stage.root / "undisturbed", rank)
     assert code == 0, output
-    return _rows(stage.root / "quiet")
+    return _rows(stage.root / "undisturbed")
 
 
 def _run(stage: Stage, folder: Path, out: Path, rank: Rank) -> tuple[int, str]:

@@ -69,7 +69,7 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def lazily() -> dict[str, Any]:
+def lazy_device_results() -> dict[str, Any]:
     """The results of a few exercises, and of single calls, on torch's lazy device."""
     exercises = [
         "run_softmax",
@@ -92,28 +92,28 @@ def lazily() -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_cases_are_put_on_the_device_and_a_right_solution_passes_there(lazily):
+def test_inputs_are_put_on_the_device_and_a_right_solution_passes(lazy_device_results):
     """Tests and tolerances are the same, and expected values stay on the CPU."""
-    assert lazily["devices"] == ["lazy", "meta"]
-    assert lazily["tests"] > 100
-    assert lazily["not passed"] == []
+    assert lazy_device_results["devices"] == ["lazy", "meta"]
+    assert lazy_device_results["tests"] > 100
+    assert lazy_device_results["not passed"] == []
 
 
-def test_gradients_and_steps_come_back_from_the_device(lazily):
+def test_gradients_and_steps_come_back_from_the_device(lazy_device_results):
     """The explanation of a wrong answer needs both."""
-    assert lazily["gradient"] == [[2.0] * 3] * 2
-    assert [[2.0] * 3] * 2 in lazily["records"]
+    assert lazy_device_results["gradient"] == [[2.0] * 3] * 2
+    assert [[2.0] * 3] * 2 in lazy_device_results["records"]
 
 
-def test_a_result_that_left_its_device_is_no_tensor_of_that_device(lazily):
+def test_a_result_moved_to_the_cpu_counts_as_on_another_device(lazy_device_results):
     """Only a call without tensor arguments may return a tensor on the CPU."""
-    assert "device='cpu'" in lazily["left"]
-    assert lazily["none"] == [1.0, 1.0]
+    assert "device='cpu'" in lazy_device_results["left"]
+    assert lazy_device_results["none"] == [1.0, 1.0]
 
 
 @needs_no_gpu
 @pytest.mark.parametrize("command", ["run", "batch"])
-def test_a_device_that_is_not_there_is_told_before_anybody_is_graded(
+def test_an_absent_device_is_refused_before_any_submission_is_graded(
     grader, tiny, tmp_path, command
 ):
     """No student may fail because the machine has no GPU."""
@@ -149,7 +149,7 @@ def test_workers_take_turns_on_a_device():
 
 
 @pytest.mark.unit
-def test_grades_of_another_device_are_not_taken_for_those_of_this_one():
+def test_existing_grades_of_another_device_are_noticed():
     """Rounding differs between devices."""
     assert chosen_otherwise(Options(device="cuda"), Options()) == ["device: cpu, now cuda"]
 
@@ -166,7 +166,7 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path, monkeypatch):
     assert target.read_text() == "kept"
 
 
-def test_an_autograder_for_gradescope_is_for_cpus(grader, tmp_path):
+def test_gradescope_zip_refuses_a_gpu(grader, tmp_path):
     """Gradescope's containers have no GPU, so the option is refused instead of ignored."""
     told = grader("gradescope-zip", tmp_path / "autograder.zip", "--device", "cuda")
     assert told.returncode == 2

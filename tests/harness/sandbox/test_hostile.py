@@ -60,20 +60,22 @@ def outcome(request: pytest.FixtureRequest, hasty: Path) -> Iterator[Outcome]:
     root.chmod(0o755)
     try:
         if request.param == A_SIXTH:
-            yield graded(root, hasty, replace(rank(OWN_RANK, root), wanted=a_sixth().__contains__))
+            yield graded(
+                root, hasty, replace(rank(OWN_RANK, root), wanted=random_sixth().__contains__)
+            )
         else:
             yield graded(root, hasty, rank(request.param, root))
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def a_sixth() -> list[str]:
+def random_sixth() -> list[str]:
     """Returns every sixth sample of each kind, from a random start."""
     by_kind = sorted(expectations(), key=lambda name: expectations()[name].kind)
     return by_kind[secrets.randbelow(6) :: 6]
 
 
-def test_the_command_ends_well(outcome):
+def test_the_batch_succeeds_and_grades_every_hostile_submission(outcome):
     """No submission stops the batch, and each one has a grade."""
     assert outcome.code == 0, outcome.output[-3000:]
     assert set(outcome.rows) == set(outcome.stage.samples)
@@ -81,11 +83,11 @@ def test_the_command_ends_well(outcome):
     assert "Traceback" not in outcome.output
 
 
-def test_every_sample_gets_what_it_must(outcome):
+def test_every_sample_gets_its_expected_statuses_and_points(outcome):
     """No trick earns points without work."""
-    outcome.demand("filesystem", "syscalls")
+    outcome.skip_without("filesystem", "syscalls")
     problems = []
-    for name, row in outcome.of(["forgeries", "nuisances", "spies", "odd"]):
+    for name, row in outcome.rows_of(["forgeries", "nuisances", "spies", "odd"]):
         wanted = expectations()[outcome.stage.samples[name]]
         statuses = {test["status"] for test in row["tests"]}
         said = {test["message"] for test in row["tests"]}
@@ -98,34 +100,34 @@ def test_every_sample_gets_what_it_must(outcome):
     assert not problems, "\n".join(problems)
 
 
-def test_the_honest_are_graded_as_if_they_were_alone(outcome):
+def test_honest_submissions_are_graded_as_if_they_were_alone(outcome):
     """Hostile neighbours change neither points nor messages of honest submissions."""
     for name, sample in outcome.stage.samples.items():
         if sample in RIGHT:
             assert name in outcome.rows
             assert outcome.rows[name]["score"] == outcome.rows[name]["max_score"] == 5.0
         if sample in RIGHT or sample in WRONG:
-            assert _verdicts(outcome.rows[name]) == _verdicts(outcome.quiet[sample])
+            assert _verdicts(outcome.rows[name]) == _verdicts(outcome.undisturbed[sample])
     assert {_score(outcome, sample) for sample in WRONG} != {5.0}
 
 
-def test_no_spy_gets_anything(outcome):
+def test_no_spy_reads_a_secret(outcome):
     """A spy is given the places of the secrets, and its messages say what it could read."""
-    outcome.demand("filesystem", "syscalls")
+    outcome.skip_without("filesystem", "syscalls")
     held = outcome.isolation.get("namespaces", "")
     told = {
         name: message
-        for name, message in outcome.told(["spies"])
+        for name, message in outcome.reported_finds(["spies"])
         if OF_A_TREE_OF_ITS_OWN.get(outcome.stage.samples[name], "") in held
     }
     assert not told, "\n".join(f"{name}: {message[:400]}" for name, message in told.items())
 
 
-def test_no_nuisance_holds_more_than_it_may(outcome):
+def test_every_nuisance_that_exceeds_a_limit_is_stopped(outcome):
     """A hoarder answers rightly, or says so, only if it held too much and was not stopped."""
-    outcome.demand("filesystem", "syscalls")
-    unstopped = dict(outcome.told(["nuisances"]))
-    for name, row in outcome.of(["nuisances"]):
+    outcome.skip_without("filesystem", "syscalls")
+    unstopped = dict(outcome.reported_finds(["nuisances"]))
+    for name, row in outcome.rows_of(["nuisances"]):
         if row["score"] > expectations()[outcome.stage.samples[name]].at_most + 1e-6:
             unstopped[name] = f"it has {row['score']} points"
     assert not unstopped, "\n".join(f"{it}: {said[:400]}" for it, said in unstopped.items())
@@ -133,25 +135,24 @@ def test_no_nuisance_holds_more_than_it_may(outcome):
 
 def test_no_secret_is_in_any_result(outcome):
     """Secrets are in the environment, the siblings, the solutions and the judge's files."""
-    outcome.demand("filesystem", "syscalls")
+    outcome.skip_without("filesystem", "syscalls")
     assert not outcome.canaries
 
 
-def test_a_listener_hears_nothing(outcome):
+def test_no_submission_reaches_a_listener_on_the_network(outcome):
     """No submission reaches a network, not even the loopback interface."""
-    outcome.demand("network")
+    outcome.skip_without("network")
     assert not outcome.heard
 
 
-def test_nothing_is_left_behind(outcome):
-    """No process, file, folder or kernel object stays."""
-    outcome.demand("filesystem", "syscalls")
+def test_no_process_file_or_kernel_object_is_left_behind(outcome):
+    outcome.skip_without("filesystem", "syscalls")
     assert not outcome.left, "\n".join(outcome.left)
 
 
-def test_what_was_there_before_is_as_it_was(outcome):
+def test_files_that_existed_before_the_batch_are_unchanged(outcome):
     """Nobody may change the assignment, the submissions or the grader's home."""
-    outcome.demand("filesystem")
+    outcome.skip_without("filesystem")
     assert not outcome.touched
 
 
@@ -164,11 +165,11 @@ def test_messages_are_short_and_fit_to_print(outcome):
         json.dumps(row, ensure_ascii=False).encode()
 
 
-def test_limits_of_time_end_what_never_ends(outcome):
+def test_time_limits_end_endless_submissions(outcome):
     """The verdicts are `timeout`, and the batch computes no longer than all limits together."""
     endless = [
         {test["status"] for test in row["tests"]}
-        for name, row in outcome.of(["nuisances"])
+        for name, row in outcome.rows_of(["nuisances"])
         if expectations()[outcome.stage.samples[name]].tests <= {"passed", "timeout"}
     ]
     assert endless
@@ -177,7 +178,7 @@ def test_limits_of_time_end_what_never_ends(outcome):
 
 
 @pytest.mark.unit
-def test_the_corpus_is_whole():
+def test_every_hostile_sample_has_an_expectation():
     """Each sample has an expectation, and the corpus has at least 75 samples."""
     samples = {**dict.fromkeys(sample_files()), **dict.fromkeys(odd_files.KINDS)}
     assert set(expectations()) == set(samples)
@@ -185,7 +186,7 @@ def test_the_corpus_is_whole():
 
 
 @pytest.mark.unit
-def test_forged_answers_are_as_good_as_genuine_ones(tmp_path):
+def test_a_forged_answer_has_a_valid_format(tmp_path):
     """A forgery that is refused because of its format alone would prove little."""
     allowed = {"memory": MEMORY, "disk": ALLOWED.disk, "files": ALLOWED.files}
     (tmp_path / "hints.json").write_text(json.dumps(allowed))

@@ -51,7 +51,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, "utf-8")
 
 
-def test_the_honest_neighbour_has_every_point(grades):
+def test_a_right_submission_gets_full_marks_beside_hostile_ones(grades):
     """One second is enough for right code."""
     assert grades["right"].score == grades["right"].max_score
 

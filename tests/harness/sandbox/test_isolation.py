@@ -32,7 +32,7 @@ def test_every_attempt_of_a_confined_process_ends_as_it_must(examination):
     assert wrong == []
 
 
-def test_what_is_denied_is_denied_by_a_layer_that_says_so(examination):
+def test_each_layer_that_is_reported_refuses_its_attempts(examination):
     """A layer that is reported as present must have refused its attempts."""
     for attempt in examination.attempts:
         if examination.isolation.get(attempt.layer, "none") != "none":
@@ -47,7 +47,7 @@ def test_every_kind_of_limit_is_tried(examination):
     assert {"threads", "time", "output", "syscalls", "namespaces", "intake"} <= set(tried)
 
 
-def test_what_is_not_promised_is_no_failure(examination):
+def test_an_attempt_that_no_layer_promises_to_refuse_is_no_failure(examination):
     """Without their own file tree, workers can look up file names; the report says so."""
     for attempt in examination.attempts:
         if not attempt.promised:
@@ -93,7 +93,7 @@ except PermissionError:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a worker is confined on Linux")
-def test_a_home_that_may_not_be_looked_into_is_no_obstacle(tmp_path):
+def test_confinement_works_with_an_inaccessible_home(tmp_path):
     """A service's HOME may belong to another user; packages there are then not used."""
     closed = tmp_path / "home"
     closed.mkdir(mode=0o000)
@@ -107,17 +107,17 @@ def test_a_home_that_may_not_be_looked_into_is_no_obstacle(tmp_path):
     assert done.stdout == "prepared\n", done.stderr
 
 
-class Waiting(IntakeClient):
+class LateIntakeClient(IntakeClient):
     """An intake process that starts four seconds late, as on a busy machine."""
 
     boot: ClassVar[str] = f"import time; time.sleep(4)\n{IntakeClient.boot}"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what a process used")
-def test_a_busy_machine_does_not_make_a_notebook_costly(tmp_path):
+def test_a_slow_start_of_intake_does_not_count_against_a_notebook(tmp_path):
     """Taking the notebook in needs more wall-clock time, but the same CPU time."""
     notebook = probe._notebook(tmp_path)
-    with Waiting() as client:
+    with LateIntakeClient() as client:
         assert not probe._costs_much(client, tmp_path, notebook)
 
 
@@ -134,7 +134,7 @@ print(restrict_files([], pathlib.Path(sys.argv[1]), []))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Landlock is Linux's")
-def test_a_container_that_forbids_landlock_has_none_and_grades(tmp_path):
+def test_a_container_that_forbids_landlock_reports_none(tmp_path):
     """Older containers answer EPERM instead of ENOSYS."""
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_LANDLOCK, str(tmp_path)],

@@ -64,7 +64,7 @@ def graded(prepared: Path, tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.process
-def test_the_seconds_of_an_import_are_known_by_its_name(grade):
+def test_import_times_are_recorded_for_installed_packages_only(grade):
     """Only installed packages are timed, not the standard library or the student's files."""
     own = f"import {INSTALLED}\nimport graphlib\nimport mine\n{RIGHT}"
     imports = grade(own, mine_py="x = 1\n").grade.imports
@@ -74,7 +74,7 @@ def test_the_seconds_of_an_import_are_known_by_its_name(grade):
 
 
 @pytest.mark.process
-def test_what_is_loaded_ahead_costs_a_submission_nothing(graded):
+def test_a_preloaded_package_costs_a_submission_no_import_time(graded):
     """The import finds the loaded module; a package that cannot be preloaded is only reported."""
     grade = graded(adapters=f"import {INSTALLED}\n{RIGHT}")
     assert grade.score == grade.max_score
@@ -83,7 +83,7 @@ def test_what_is_loaded_ahead_costs_a_submission_nothing(graded):
 
 
 @pytest.mark.process
-def test_a_module_of_the_submission_hides_what_was_loaded_ahead(graded):
+def test_a_module_of_the_submission_hides_a_preloaded_package(graded):
     """The student's own module also wins at home."""
     adapters = f"from {INSTALLED} import run_double\ndef run_count(x):\n    return x.numel()\n"
     own = "def run_double(x):\n    return 2 * x\n"
@@ -93,7 +93,7 @@ def test_a_module_of_the_submission_hides_what_was_loaded_ahead(graded):
 
 @pytest.mark.process
 @pytest.mark.parametrize("fixture", ["graded", "grade"])
-def test_a_package_that_is_absent_and_not_needed_costs_nothing(request, fixture):
+def test_an_unneeded_absent_package_is_reported_and_costs_no_points(request, fixture):
     """This holds whether or not it is in `packages`; the instructor learns that it is missing."""
     program = f"import {ABSENT}\n{RIGHT}"
     grade = request.getfixturevalue(fixture)
@@ -103,7 +103,7 @@ def test_a_package_that_is_absent_and_not_needed_costs_nothing(request, fixture)
 
 
 @pytest.mark.process
-def test_an_exercise_that_imports_it_in_its_call_is_not_graded_alone(graded):
+def test_only_the_exercise_that_imports_a_listed_absent_package_is_not_graded(graded):
     """Only that exercise is not graded, because the others have answers."""
     grade = graded(adapters=LAZY)
     assert grade.status is GradeStatus.NOT_GRADED
@@ -112,14 +112,14 @@ def test_an_exercise_that_imports_it_in_its_call_is_not_graded_alone(graded):
 
 
 @pytest.mark.process
-def test_any_other_absent_package_that_is_used_is_an_error(grade):
+def test_using_an_unlisted_absent_package_is_an_error(grade):
     """The package is not in the list that submissions may import."""
     assert grade(LAZY).statuses("run_double") == {"error"}
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("claimed", ["torch", "json", "solutions", "mine", "not a name", "a" * 500])
-def test_what_a_submission_claims_to_lack_is_looked_up(grade, claimed):
+def test_a_false_claim_of_an_absent_package_is_not_reported(grade, claimed):
     """Installed packages, and files of the submission or the course, are not reported."""
     raising = f"raise ModuleNotFoundError('no', name={claimed!r})\n"
     judged = grade(raising, lib__mine_py="x = 1\n").grade
@@ -127,7 +127,7 @@ def test_what_a_submission_claims_to_lack_is_looked_up(grade, claimed):
 
 
 @pytest.mark.process
-def test_a_batch_says_what_the_environment_lacks(grader, prepared, tmp_path):
+def test_a_batch_names_the_packages_that_are_not_installed(grader, prepared, tmp_path):
     """The output counts submissions for each missing package, and names a failed preload once."""
     adapters = f"import {ABSENT}\n{RIGHT}"
     a_class = write_files(tmp_path / "class", {"alice.py": adapters, "bob.py": adapters + "#\n"})
@@ -139,7 +139,7 @@ def test_a_batch_says_what_the_environment_lacks(grader, prepared, tmp_path):
 
 
 @pytest.mark.process
-def test_once_a_package_is_there_those_are_graded_who_lacked_it(tiny, tmp_path):
+def test_a_submission_is_graded_again_once_its_absent_package_is_installed(tiny, tmp_path):
     """The submission is unchanged, but the new package may change its grade."""
     out = tmp_path / "out"
     a_class = write_files(tmp_path / "class", {"alice.py": RIGHT})
@@ -152,7 +152,7 @@ def test_once_a_package_is_there_those_are_graded_who_lacked_it(tiny, tmp_path):
     assert after.score == before.score
 
 
-def test_the_class_s_imports_are_summed_in_the_store(tmp_path):
+def test_import_times_of_a_class_are_summed_in_the_store(tmp_path):
     """The advice needs sums; reading the evidence of each submission would not scale."""
     from tests.harness.export_fixtures import a_grade
 
@@ -164,7 +164,7 @@ def test_the_class_s_imports_are_summed_in_the_store(tmp_path):
     assert found == ClassImports({"pandas": (2, 2.0)}, {ABSENT: 2})
 
 
-def test_advice_is_given_for_what_costs_a_class_a_second():
+def test_advice_names_packages_whose_import_costs_a_class_a_second():
     """Packages that are preloaded, wholly or in part, need no advice."""
     imported = {"pandas": (34, 58.2), "matplotlib": (9, 4.0), "cheap": (34, 0.9)}
     imports = ClassImports(imported, {"einx": 12, "wandb": 1})
@@ -181,13 +181,13 @@ def test_advice_is_given_for_what_costs_a_class_a_second():
 
 
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0])
-def test_imports_that_take_no_time_that_can_be_are_refused(seconds):
+def test_impossible_import_times_are_refused(seconds):
     """A worker can claim any number of seconds."""
     with pytest.raises(BadFrame):
         believed_imports([("a", seconds)], at_most=1.0)
 
 
-def test_imports_are_bounded_by_the_time_that_the_judge_took():
+def test_claimed_import_times_are_bounded_by_the_measured_time():
     """Neither false seconds nor a flood of names get beyond the bounds."""
     claimed = slow_imports({f"package{n}": 1e9 for n in range(3 * MAX_IMPORTS)})
     believed = believed_imports([*claimed, ("no name", 1.0)], at_most=2.0)
@@ -196,8 +196,7 @@ def test_imports_are_bounded_by_the_time_that_the_judge_took():
     assert believed_imports([("no-name", 1.0), ("a.b", 0.25)], at_most=1.0) == {"a.b": 0.25}
 
 
-def test_a_folder_without_a_package_is_not_installed():
-    """Python would find a folder with a package's name as a namespace package."""
+def test_a_package_that_cannot_be_found_is_not_installed():
     assert is_installed("torch")
     assert not is_installed(ABSENT)
 
@@ -215,7 +214,7 @@ def test_a_folder_without_a_package_is_not_installed():
         ('packages = ["einx.sub"]', "write 'einx' for 'einx.sub'"),
     ],
 )
-def test_names_that_cannot_be_imported_are_refused(tmp_path, keys, said):
+def test_bad_names_in_preload_and_packages_are_refused(tmp_path, keys, said):
     """One sentence says so before any submission is graded."""
     with pytest.raises(BadAssignment, match=r"\[tool.grader\]") as refusal:
         find_assignment(assignment_with(tmp_path, keys))

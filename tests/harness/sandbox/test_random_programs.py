@@ -26,7 +26,7 @@ def outcomes(request, tmp_path_factory):
     return list(graded(request.param, JOBS, TIMEOUT, folder, EXERCISES))
 
 
-def test_no_judge_ends_and_nothing_is_not_graded(outcomes):
+def test_random_programs_end_no_judge_and_are_all_graded(outcomes):
     """A program's effects are its own error; *not graded* is only for the machine's faults."""
     assert not [(one.number, one.problem) for one in outcomes if one.is_fault]
     statuses = {test.status for one in outcomes for test in one.grade.tests}
@@ -34,13 +34,13 @@ def test_no_judge_ends_and_nothing_is_not_graded(outcomes):
     assert {Status.PASSED, Status.FAILED, Status.ERROR} <= statuses
 
 
-def test_what_never_ends_is_ended(outcomes):
+def test_an_endless_random_program_times_out(outcomes):
     """The limit of a call stops the program, and its verdict is `timeout`."""
     assert Status.TIMEOUT in {test.status for one in outcomes for test in one.grade.tests}
 
 
 @pytest.mark.unit
-def test_a_seed_is_always_the_same_program():
+def test_a_seed_always_gives_the_same_program():
     """Otherwise nobody could reproduce a failure."""
     assert program(7) == program(7)
     assert program(7) != program(8)

@@ -17,33 +17,38 @@ pytestmark = pytest.mark.unit
 
 
 @pytest.fixture
-def given() -> Path:
+def path_of_test_file() -> Path:
     """The path of a file that a test gives to the submission."""
     return Path(ScriptFiles().new_place("model.pt"))
 
 
-def absent(path: Path) -> Raised:
+def file_not_found(path: Path) -> Raised:
     return Raised("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
 
 
-def test_a_file_that_a_test_made_is_told_by_its_name(given, tmp_path):
+def test_a_file_made_by_a_test_is_shown_without_its_folder(path_of_test_file, tmp_path):
     """The folder does not matter; at home, where nothing is redacted, the name is found too."""
-    assert without_places(f"{given} is empty", tmp_path, tmp_path / "scratch") == (
+    assert without_places(f"{path_of_test_file} is empty", tmp_path, tmp_path / "scratch") == (
         "…/model.pt is empty"
     )
-    for raised in (absent(given), redacted(absent(given), tmp_path, tmp_path / "scratch")):
+    for raised in (
+        file_not_found(path_of_test_file),
+        redacted(file_not_found(path_of_test_file), tmp_path, tmp_path / "scratch"),
+    ):
         explained = explanation_of(raised)
         assert explained is not None
         assert "The tests passed the path model.pt" in explained.sentence
 
 
-def test_a_file_that_a_test_made_is_not_looked_for_in_what_was_handed_in(given, tmp_path, tiny):
+def test_a_file_made_by_a_test_is_not_searched_in_the_submission(path_of_test_file, tmp_path, tiny):
     """A submitted file of the same name is unrelated."""
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "model.pt").write_text("")
     environment = Environment(find_assignment(tiny), tmp_path)
-    assert environment.checked(absent(given)).remark == ""
-    assert "handed in as deep/model.pt" in environment.checked(absent(Path("model.pt"))).remark
+    assert environment.checked(file_not_found(path_of_test_file)).remark == ""
+    assert (
+        "handed in as deep/model.pt" in environment.checked(file_not_found(Path("model.pt"))).remark
+    )
 
 
 def test_a_path_that_was_cut_short_shows_no_folder(tmp_path):

@@ -30,7 +30,7 @@ def run_f():
 """
 
 
-def test_a_helper_that_hangs_leaves_time_for_what_does_without_it(tiny, tmp_path, monkeypatch):
+def test_a_hanging_helper_leaves_time_for_other_exercises(tiny, tmp_path, monkeypatch):
     """Five exercises that hang twice for 0.8 s would need 8 s, more than the limit of 6 s."""
     monkeypatch.setattr("grader.sandbox.session.WALL_FACTOR", 100)
     folder = write_files(tmp_path / "alice", {"adapters.py": SHARED})
@@ -72,7 +72,7 @@ def run_small():
 """
 
 
-def test_what_it_costs_to_read_an_answer_is_the_submissions_time(tiny, tmp_path):
+def test_time_to_read_an_answer_counts_for_the_submission(tiny, tmp_path):
     """Reading megabytes of JSON takes the judge as long as an honest submission in all."""
     folder = write_files(tmp_path / "alice", {"adapters.py": JUNK})
     with prepared(find_assignment(tiny), folder, SessionLimits(60.0, 30.0, 600.0, 1 << 30)) as one:

@@ -102,49 +102,49 @@ def worker() -> Iterator[Confined]:
 
 # Refused calls, with the index of the argument that decides; its bits above the 32nd are ignored.
 BY_ARGUMENT = {
-    "no death signal is taken back": ("prctl", (1, 0), 0),
-    "nobody is kept from reading what a worker uses": ("prctl", (4, 0), 0),
-    "no orphans are adopted": ("prctl", (36, 1), 0),
-    "no tracer is named": ("prctl", (0x59616D61, 1), 0),
-    "no places of memory are changed": ("prctl", (35, 0), 0),
-    "no core is shared by consent": ("prctl", (62, 0), 0),
-    "no user's processes get a priority": ("setpriority", (2, 0, 19), 0),
-    "no group's processes get a priority": ("setpriority", (1, 0, 19), 0),
-    "no other process gets a priority": ("setpriority", (0, 1, 19), 1),
-    "no other process gets a limit": ("prlimit64", (1, 7, 0, 0), 0),
-    "no other process gets a signal": ("kill", (1, 0), 0),
-    "no other process's thread gets a signal": ("tgkill", (1, 1, 0), 0),
-    "no thread is named alone": ("tkill", (1, 0), 0),
-    "no folder is watched": ("fcntl", (0, 1026, 1), 1),
-    "no file is leased": ("fcntl", (0, 1024, 0), 1),
-    "nobody gets a file's signals": ("fcntl", (0, 8, 1), 1),
-    "no pipe grows": ("fcntl", (1, 1031, 1 << 20), 1),
-    "nothing is typed into a terminal": ("ioctl", (0, 0x5412, 0), 1),
-    "nothing is pasted into a console": ("ioctl", (0, 0x541C, 0), 1),
-    "no flags of files are set": ("ioctl", (0, 0x40086602, 0), 1),
-    "no memory is shared with nobody": ("mmap", (0, 4096, 3, 0x21, NO_FILE, 0), 3),
-    "no memory is shared and validated": ("mmap", (0, 4096, 3, 0x23, NO_FILE, 0), 3),
-    "no memory grows downwards uncounted": ("mmap", (0, 4096, 3, 0x122, NO_FILE, 0), 3),
-    "no process is cloned": ("clone", (17, 0, 0, 0, 0), 0),
-    "no process is cloned that shares memory": ("clone", (0x4111, 0, 0, 0, 0), 0),
-    "no thread has files of its own": ("clone", (0x10900, 0, 0, 0, 0), 0),
-    "no thread leaves its namespaces": ("clone", (0x10F00 | 0x20000, 0, 0, 0, 0), 0),
-    "no table of descriptors is split off": ("close_range", (200, 201, 2), 2),
-    "no socket is written to by its name": ("sendto", (0, 0, 0, 0, 0, 16), 5),
+    "clear the parent-death signal": ("prctl", (1, 0), 0),
+    "become undumpable": ("prctl", (4, 0), 0),
+    "become a subreaper": ("prctl", (36, 1), 0),
+    "name a tracer": ("prctl", (0x59616D61, 1), 0),
+    "change the memory layout": ("prctl", (35, 0), 0),
+    "choose a scheduling core": ("prctl", (62, 0), 0),
+    "set the priority of a user": ("setpriority", (2, 0, 19), 0),
+    "set the priority of a group": ("setpriority", (1, 0, 19), 0),
+    "set the priority of a process": ("setpriority", (0, 1, 19), 1),
+    "limit another process": ("prlimit64", (1, 7, 0, 0), 0),
+    "signal another process": ("kill", (1, 0), 0),
+    "signal a foreign thread": ("tgkill", (1, 1, 0), 0),
+    "signal a thread by its id alone": ("tkill", (1, 0), 0),
+    "watch a folder": ("fcntl", (0, 1026, 1), 1),
+    "lease a file": ("fcntl", (0, 1024, 0), 1),
+    "send signals of a file": ("fcntl", (0, 8, 1), 1),
+    "grow a pipe": ("fcntl", (1, 1031, 1 << 20), 1),
+    "type into a terminal": ("ioctl", (0, 0x5412, 0), 1),
+    "paste into a console": ("ioctl", (0, 0x541C, 0), 1),
+    "set flags of a file": ("ioctl", (0, 0x40086602, 0), 1),
+    "map anonymous shared memory": ("mmap", (0, 4096, 3, 0x21, NO_FILE, 0), 3),
+    "map validated shared memory": ("mmap", (0, 4096, 3, 0x23, NO_FILE, 0), 3),
+    "map memory that grows downwards": ("mmap", (0, 4096, 3, 0x122, NO_FILE, 0), 3),
+    "clone a process": ("clone", (17, 0, 0, 0, 0), 0),
+    "clone a process with this memory": ("clone", (0x4111, 0, 0, 0, 0), 0),
+    "clone a thread with its own files": ("clone", (0x10900, 0, 0, 0, 0), 0),
+    "clone into a new namespace": ("clone", (0x10F00 | 0x20000, 0, 0, 0, 0), 0),
+    "unshare the descriptor table": ("close_range", (200, 201, 2), 2),
+    "send to a named socket": ("sendto", (0, 0, 0, 0, 0, 16), 5),
 }
 
 
-@pytest.mark.parametrize("claim", BY_ARGUMENT)
-def test_a_bit_above_the_32nd_changes_nothing(worker, claim):
+@pytest.mark.parametrize("refused", BY_ARGUMENT)
+def test_bits_above_the_32nd_do_not_bypass_a_refusal(worker, refused):
     """The kernel reads 32 bits of these arguments, so comparing more could be bypassed."""
-    name, arguments, decisive = BY_ARGUMENT[claim]
+    name, arguments, decisive = BY_ARGUMENT[refused]
     for bit in HIGH:
         given = [*arguments]
         given[decisive] |= bit
         assert worker.call(name, *given) == "EPERM", hex(bit)
 
 
-def test_what_is_denied_is_refused_in_plain_words(worker):
+def test_denied_system_calls_fail_with_eperm(worker):
     """Python raises PermissionError, whatever the arguments."""
     here = [name for name in denied_names() if number_of(name, native_architecture())]
     assert {name: worker.call(name) for name in here} == dict.fromkeys(here, "EPERM")
@@ -158,7 +158,7 @@ ABSENT = (
 )
 
 
-def test_what_is_on_no_list_does_not_exist(worker):
+def test_unlisted_system_calls_fail_with_enosys(worker):
     """ENOSYS is also an older kernel's answer, after which C libraries use another call."""
     came = {name: worker.call(name) for name in ABSENT.split()}
     assert came == dict.fromkeys(ABSENT.split(), "ENOSYS")
@@ -180,12 +180,14 @@ def test_what_is_on_no_list_does_not_exist(worker):
         ("preadv2", (0, 0, 0, 0, 0, 8), "ENOTSUP"),
     ],
 )
-def test_what_is_answered_otherwise_has_the_answer_that_leads_on(worker, name, arguments, result):
+def test_partly_allowed_system_calls_give_answers_that_libraries_can_handle(
+    worker, name, arguments, result
+):
     """Libraries get the same answers from other file systems and kernels, and know a fallback."""
     assert worker.call(name, *arguments) == result
 
 
-def test_a_worker_signals_and_limits_itself(worker):
+def test_a_worker_may_signal_and_limit_only_itself(worker):
     """The filter knows the worker's process id, although it is written before the worker starts."""
     own, parent = worker.ask("run_pids")
     assert worker.call("kill", own, 0) == 0
@@ -194,7 +196,7 @@ def test_a_worker_signals_and_limits_itself(worker):
     assert worker.call("kill", parent, 0) == worker.call("prlimit64", parent, 7) == "EPERM"
 
 
-def test_a_lock_is_granted_and_is_none(worker):
+def test_file_locks_succeed_without_effect(worker):
     """Workers must not signal each other by locks on shared files, so no lock is real."""
     assert worker.ask("run_hold") == 0
     with Path(os.__file__).open("rb") as file:
@@ -203,7 +205,7 @@ def test_a_lock_is_granted_and_is_none(worker):
         assert worker.call("fcntl", 1, command, 0) == 0
 
 
-def test_the_device_that_is_shared_memory_is_out_of_reach(worker):
+def test_dev_zero_cannot_be_opened(worker):
     """A shared mapping of /dev/zero would keep memory that no process maps."""
     assert worker.ask("run_open", kind=0) == 0
     assert worker.ask("run_open", kind=1) in (errno.EACCES, errno.ENOENT)
@@ -218,7 +220,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", rest_slow(["run_", "get_"], ["run_"]))
-def test_ordinary_code_does_in_a_worker_what_it_does_outside(tmp_path, what):
+def test_ordinary_code_has_the_same_results_in_a_worker_as_outside(tmp_path, what):
     """A list that omits a needed call would fail honest work."""
     module = HERE / "ordinary_uses.py"
     done = subprocess.run(
@@ -240,7 +242,7 @@ def test_ordinary_code_does_in_a_worker_what_it_does_outside(tmp_path, what):
     assert told == outside | refused
 
 
-def test_the_isolation_says_that_the_list_is_in_force(worker):
+def test_the_isolation_report_names_seccomp(worker):
     """Without the list, `isolation` names the reason."""
     assert worker.isolation["syscalls"] == "seccomp"
 
@@ -258,7 +260,7 @@ def test_the_isolation_says_that_the_list_is_in_force(worker):
         (X86_64, "glibc 2.36", True, "the driver of a device has calls of its own"),
     ],
 )
-def test_where_the_list_may_lack_something_it_is_not_used(architecture, libc, uses_device, why):
+def test_the_list_is_not_used_where_it_may_be_incomplete(architecture, libc, uses_device, why):
     """A list that might refuse an unknown but needed call could spoil grades."""
     assert why_not_listed(architecture, libc, uses_device) == why
 
@@ -280,7 +282,7 @@ except PermissionError:
 """
 
 
-def test_without_the_list_what_is_denied_is_refused_and_the_isolation_says_so():
+def test_denied_system_calls_are_refused_and_reported_without_the_list():
     """Drivers, other processors and newer C libraries get more calls, but no denied one."""
     done = subprocess.run(
         [sys.executable, "-c", BY_WHAT_IS_DENIED],
@@ -298,7 +300,7 @@ def test_without_the_list_what_is_denied_is_refused_and_the_isolation_says_so():
     ], done.stderr
 
 
-def decided(program: FilterProgram, architecture: int, number: int, *arguments: int) -> int:
+def filter_decision(program: FilterProgram, architecture: int, number: int, *arguments: int) -> int:
     """Returns the kernel's decision on a call, from a second interpreter of the filter."""
     words = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<IIQ6Q", number, architecture, 0, *words)
@@ -332,7 +334,7 @@ def test_each_architecture_has_its_own_numbers(architecture):
     wanted = {number_of(name, architecture): ALLOW for name in allowed_names()}
     wanted |= {number_of(name, architecture): EPERM for name in denied_names()}
     for number in range(600):
-        came = decided(program, architecture, number)
+        came = filter_decision(program, architecture, number)
         assert came == wanted.get(number, came)
         if came == ENOSYS:
             assert number not in wanted
@@ -342,11 +344,11 @@ def test_each_architecture_has_its_own_numbers(architecture):
 @pytest.mark.parametrize(("number", "architecture"), [(39, 0x40000003), (0x40000027, X86_64)])
 def test_a_call_of_a_foreign_architecture_ends_the_process(number, architecture):
     """The numbers of 32-bit and x32 calls on x86-64 mean other calls."""
-    assert decided(listing(X86_64), architecture, number) == KILL
-    assert decided(listing(X86_64), X86_64, 39) == ALLOW
+    assert filter_decision(listing(X86_64), architecture, number) == KILL
+    assert filter_decision(listing(X86_64), X86_64, 39) == ALLOW
 
 
-def test_an_assignment_grants_what_a_strangers_package_needs(tiny_with, grader):
+def test_an_assignment_can_grant_a_system_call_to_submissions(tiny_with, grader):
     """The assignment names the call, and the grant reaches the submission's worker."""
     folder = tiny_with('system_calls = ["inotify_init1"]')
     number = number_of("inotify_init1", native_architecture())
@@ -367,12 +369,12 @@ def test_an_assignment_grants_what_a_strangers_package_needs(tiny_with, grader):
         ("read", None),
     ],
 )
-def test_what_cannot_be_granted_is_said_in_a_sentence(name, why):
+def test_an_impossible_grant_is_refused_with_a_reason(name, why):
     """An assignment must not be able to open the whole filter."""
     assert why_not_granted(name) == why
 
 
-def test_a_job_refuses_a_grant_that_cannot_be(tiny_with, grader):
+def test_grading_with_an_impossible_grant_is_refused(tiny_with, grader):
     """No submission is graded under a filter that the author does not expect."""
     folder = tiny_with('system_calls = ["ptrace"]')
     (folder / "alice.py").write_text(RIGHT)
@@ -398,7 +400,7 @@ def test_a_setting_that_is_no_list_of_names_is_refused(tiny_with, line, why):
 
 
 @pytest.mark.unit
-def test_a_grant_is_part_of_what_grades_depend_on(tiny_with):
+def test_a_granted_system_call_changes_the_hash_of_every_test(tiny_with):
     """With another filter, a submission may get another grade."""
     plain, granting = tiny_with(""), tiny_with('system_calls = ["inotify_init1"]')
     hashes = [hashes_by_test(find_assignment(folder)) for folder in (plain, granting)]

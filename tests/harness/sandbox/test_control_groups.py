@@ -65,14 +65,14 @@ def member(group: Group, script: str, *args: str) -> Iterator[subprocess.Popen[s
             process.kill()
 
 
-def run(group: Group, script: str, *args: str) -> tuple[int, str]:
+def exit_code_and_output(group: Group, script: str, *args: str) -> tuple[int, str]:
     """Returns a member's exit code and output."""
     with member(group, script, *args) as process:
         printed, complaints = process.communicate(timeout=PATIENCE)
     return process.returncode, printed + complaints
 
 
-def charged(group: Group) -> int:
+def charged_bytes(group: Group) -> int:
     """Returns the bytes that the kernel charges to a group."""
     names = ("memory.current", "memory.usage_in_bytes")
     (told,) = [
@@ -81,7 +81,7 @@ def charged(group: Group) -> int:
     return int(told.read_text())
 
 
-def was_refused_tasks(group: Group) -> bool:
+def refused_a_task(group: Group) -> bool:
     """Returns whether the kernel refused a member a process or thread."""
     told = [file for folder in group.folders if (file := folder / "pids.events").exists()]
     return any("max 0" not in file.read_text() for file in told)
@@ -96,18 +96,18 @@ print("done")
 """
 
 
-def test_who_stays_within_bounds_notices_nothing(new_group):
+def test_a_process_within_its_bounds_is_not_limited(new_group):
     """The memory is counted, and neither limit is reached."""
     group = new_group()
-    assert run(group, HONEST) == (0, "done\n")
+    assert exit_code_and_output(group, HONEST) == (0, "done\n")
     assert group.killed_for_memory() == 0
-    assert not was_refused_tasks(group)
-    assert charged(group) <= 64 * MB
+    assert not refused_a_task(group)
+    assert charged_bytes(group) <= 64 * MB
 
 
 # Each takes at most 256 MB, even if no limit stops it.
 PRIVATE = "held = bytearray(os.urandom(1 << 20) * 256)"
-SHARED_AND_GIVEN_AWAY = """
+SHARED_AND_UNMAPPED = """
 held = mmap.mmap(-1, 256 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
 for start in range(0, 256 << 20, 1 << 20):
     held[start : start + (1 << 20)] = bytes([1]) * (1 << 20)
@@ -129,17 +129,17 @@ for start in range(0, size, 2 << 20):
     "script",
     [
         pytest.param(PRIVATE, id="private"),
-        pytest.param(SHARED_AND_GIVEN_AWAY, id="shared, given away and still there"),
+        pytest.param(SHARED_AND_UNMAPPED, id="shared and unmapped"),
         pytest.param(PAGE_TABLES, id="page tables"),
     ],
 )
-def test_who_takes_too_much_memory_is_killed(new_group, script):
+def test_a_process_that_takes_too_much_memory_is_killed(new_group, script):
     """Page tables and unmapped shared pages count too, and the group records the kill."""
     group = new_group()
-    code, printed = run(group, script)
+    code, printed = exit_code_and_output(group, script)
     assert code == -signal.SIGKILL, printed
     assert group.killed_for_memory() == 1
-    assert charged(group) <= 64 * MB
+    assert charged_bytes(group) <= 64 * MB
 
 
 WRITES_A_FILE = """
@@ -151,16 +151,16 @@ print("written")
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no tmpfs at /dev/shm")
-def test_files_in_memory_are_charged_to_who_wrote_them(new_group):
+def test_files_in_memory_are_charged_to_the_group_that_wrote_them(new_group):
     """A file in a tmpfs counts until it is removed, also after its writer has ended."""
     group = new_group()
     file = Path(f"/dev/shm/grader-test-{os.getpid()}")
     try:
-        assert run(group, WRITES_A_FILE, str(file)) == (0, "written\n")
-        assert charged(group) >= 40 * MB
+        assert exit_code_and_output(group, WRITES_A_FILE, str(file)) == (0, "written\n")
+        assert charged_bytes(group) >= 40 * MB
     finally:
         file.unlink(missing_ok=True)
-    assert charged(group) < 40 * MB
+    assert charged_bytes(group) < 40 * MB
 
 
 MANY_THREADS = """
@@ -180,8 +180,8 @@ done.set()
 def test_threads_beyond_the_bound_do_not_start(new_group):
     """The submission gets a RuntimeError and goes on."""
     group = new_group(GroupBounds(memory=64 * MB, tasks=10))
-    assert run(group, MANY_THREADS) == (0, "10 can't start new thread\n")
-    assert was_refused_tasks(group)
+    assert exit_code_and_output(group, MANY_THREADS) == (0, "10 can't start new thread\n")
+    assert refused_a_task(group)
 
 
 FORK_BOMB = """
@@ -197,24 +197,24 @@ def test_a_fork_bomb_is_killed_as_a_whole(new_group):
     """No process escapes because it starts while others are killed."""
     group = new_group()
     with member(group, FORK_BOMB) as process:
-        until(lambda: was_refused_tasks(group), "a task is refused")
+        until(lambda: refused_a_task(group), "a task is refused")
         assert group.kill()
         assert process.wait(PATIENCE) == -signal.SIGKILL
     assert group.remove()
     assert not any(folder.exists() for folder in group.folders)
 
 
-def test_two_at_once_do_not_disturb_each_other(new_group):
+def test_killing_one_group_does_not_affect_another(new_group):
     """One submission's end does not affect another."""
     greedy, honest = new_group(), new_group()
     with member(honest, "sys.stdin.readline(); print('still here')") as process:
-        assert run(greedy, PRIVATE)[0] == -signal.SIGKILL
+        assert exit_code_and_output(greedy, PRIVATE)[0] == -signal.SIGKILL
         assert greedy.kill()
         assert process.communicate("go on\n", timeout=PATIENCE)[0] == "still here\n"
     assert honest.killed_for_memory() == 0
 
 
-def test_a_group_with_members_is_not_removed_and_says_so(ground, monkeypatch):
+def test_a_group_with_members_is_not_removed(ground, monkeypatch):
     """The grader must not wait forever for a process that cannot be killed."""
     monkeypatch.setattr("grader.sandbox.cgroups._SECONDS", 0.1)
     group = ground.new("occupied", BOUNDS)
@@ -224,7 +224,7 @@ def test_a_group_with_members_is_not_removed_and_says_so(ground, monkeypatch):
     assert group.remove()
 
 
-def test_names_are_taken_once(ground):
+def test_a_group_name_can_be_used_only_once(ground):
     """An existing group keeps its bounds and members."""
     group = ground.new("once", BOUNDS)
     with pytest.raises(FileExistsError):
@@ -233,7 +233,7 @@ def test_names_are_taken_once(ground):
     assert group.remove()
 
 
-def test_a_process_that_is_gone_is_not_added(new_group):
+def test_an_ended_process_cannot_be_added_to_a_group(new_group):
     """The judge learns that its worker ended before it started work."""
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", ""]) as process:
         process.wait(PATIENCE)
@@ -257,7 +257,7 @@ with subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL) as sleeping:
 
 
 @contextlib.contextmanager
-def finder() -> Iterator[tuple[subprocess.Popen[str], int, list[Path]]]:
+def another_judge() -> Iterator[tuple[subprocess.Popen[str], int, list[Path]]]:
     """Starts another judge; yields its process, its worker's process id, and its group folders."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", FINDER]
@@ -268,9 +268,9 @@ def finder() -> Iterator[tuple[subprocess.Popen[str], int, list[Path]]]:
 
 
 @pytest.mark.usefixtures("ground")
-def test_the_ground_of_a_living_process_is_left_alone():
+def test_a_sweep_keeps_the_groups_of_a_living_process():
     """Another batch may run at the same time."""
-    with finder() as (process, pid, folders):
+    with another_judge() as (process, pid, folders):
         sweep()
         assert is_alive(pid)
         assert all(folder.exists() for folder in folders)
@@ -280,9 +280,9 @@ def test_the_ground_of_a_living_process_is_left_alone():
 
 
 @pytest.mark.usefixtures("ground")
-def test_the_ground_of_a_process_that_was_killed_is_removed():
+def test_a_sweep_removes_the_groups_of_a_killed_process():
     """The sweep also ends the dead process's workers."""
-    with finder() as (process, pid, folders):
+    with another_judge() as (process, pid, folders):
         process.kill()
         process.wait(PATIENCE)
         assert is_alive(pid)
@@ -300,7 +300,7 @@ print(find_ground())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_who_is_granted_none_is_told_why():
+def test_a_user_without_control_groups_learns_the_reason():
     """Without groups the other limits remain, and a batch reports the reason."""
     done = subprocess.run(
         [sys.executable, "-c", AS_NOBODY], cwd=ROOT, capture_output=True, text=True, check=False
@@ -318,7 +318,7 @@ def test_who_is_granted_none_is_told_why():
         ("system.slice/docker-f00.scope/inner", []),
     ],
 )
-def test_what_systemd_keeps_for_itself_is_left_alone(tmp_path, own, free):
+def test_groups_that_systemd_manages_are_left_alone(tmp_path, own, free):
     """systemd may change its groups at any time, and remove those that others create there."""
     (tmp_path / own).mkdir(parents=True, exist_ok=True)
     found = parents_v2(Hierarchy(2, frozenset(), tmp_path, tmp_path / own))
@@ -326,7 +326,7 @@ def test_what_systemd_keeps_for_itself_is_left_alone(tmp_path, own, free):
 
 
 @pytest.mark.unit
-def test_what_a_machine_mounts_is_read_as_it_stands_there(tmp_path):
+def test_group_hierarchies_are_read_from_the_mount_table(tmp_path):
     """A container sees its own group, not the path to it, and spaces in paths are escaped."""
     process, folder = tmp_path / "process", tmp_path / "with space"
     for path in (process, folder / "memory", folder / "cpu" / "jobs", folder / "unified"):
