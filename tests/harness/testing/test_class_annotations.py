@@ -13,14 +13,14 @@ from grader.testing.course import course_code
 pytestmark = pytest.mark.unit
 
 
-def test_a_class_of_torch_is_refused_with_what_to_write_instead() -> None:
+def test_a_torch_class_as_annotation_is_refused_with_the_alternative() -> None:
     """`type[Optimizer]` of torch looks right, but only a Protocol lists the methods to call."""
     with pytest.raises(CannotCross, match=r"type\[Optimizer\] cannot cross.*typing\.Protocol"):
         kind_of(type[torch.optim.Optimizer])
 
 
 @pytest.mark.parametrize("returned", ["Tokenizer", "type[Tokenizer]"])
-def test_a_protocol_under_a_type_checker_is_answered_with_what_to_leave_out(
+def test_a_type_checker_on_a_protocol_adapter_is_refused_with_advice(
     tmp_path: Path, returned: str
 ) -> None:
     """beartype's own message fills a screen and does not say that the decorator is unnecessary."""

@@ -11,52 +11,52 @@ from grader.testing.outcome import observing
 pytestmark = pytest.mark.unit
 
 
-def drawn(low, high, number, seed=0):
+def draws(low, high, number, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(low, high, (number,), generator=generator)
 
 
-def test_what_is_drawn_rightly_passes_as_often_as_is_said():
+def test_right_draws_fail_no_more_often_than_the_stated_risk():
     """A risk of one in twenty holds over 400 seeds, for small samples and large ones."""
     for outcomes, number in [(2, 20), (5, 40), (93, 2000)]:
         failed = 0
         for seed in range(400):
             try:
-                assert_distribution(drawn(0, outcomes, number, seed), range(outcomes), risk=0.05)
+                assert_distribution(draws(0, outcomes, number, seed), range(outcomes), risk=0.05)
             except AssertionError:
                 failed += 1
         assert failed <= 20
 
 
-def test_a_start_that_is_never_drawn_is_told():
+def test_an_outcome_that_is_never_drawn_is_reported():
     """This is the usual slip: the last window of a corpus is left out."""
     with observing(shows_expected=True), pytest.raises(AssertionError) as failure:
-        assert_distribution(drawn(0, 92, 32_000), range(93), what="the starts")
+        assert_distribution(draws(0, 92, 32_000), range(93), what="the starts")
     assert str(failure.value) == (
         "the starts do not occur as often as they should: among 32000, 92 never came, "
         "where about 344 were expected"
     )
 
 
-def test_what_can_never_be_is_told_at_once():
+def test_an_impossible_outcome_is_reported():
     """One outcome beyond the end is wrong, whatever the others are."""
-    outcomes = [*drawn(0, 5, 500).tolist(), 5]
+    outcomes = [*draws(0, 5, 500).tolist(), 5]
     with pytest.raises(
         AssertionError, match="among the outcomes, 5 came once, which can never happen"
     ):
         assert_distribution(outcomes, range(5))
 
 
-@pytest.mark.parametrize("outcomes", [[0] * 400, [0, 1] * 200, drawn(0, 3, 4000).tolist()])
-def test_one_sided_outcomes_fail(outcomes):
+@pytest.mark.parametrize("outcomes", [[0] * 400, [0, 1] * 200, draws(0, 3, 4000).tolist()])
+def test_outcomes_with_a_wrong_distribution_fail(outcomes):
     """Outcomes fail if they are constant, of one half only, or uniform where they should not be."""
     with pytest.raises(AssertionError, match="do not occur as often"):
         assert_distribution(outcomes, {0: 0.25, 1: 0.25, 2: 0.5})
 
 
-def test_probabilities_may_differ():
+def test_outcomes_may_have_different_probabilities():
     """Categories may have their own probabilities, even 0."""
-    outcomes = ["a" if number < 3 else "b" for number in drawn(0, 4, 2000).tolist()]
+    outcomes = ["a" if number < 3 else "b" for number in draws(0, 4, 2000).tolist()]
     assert_distribution(outcomes, {"a": 0.75, "b": 0.25, "c": 0.0})
 
 
@@ -70,13 +70,13 @@ def test_probabilities_may_differ():
         (([0] * 99, range(2), 0), "between 0 and 1"),
     ],
 )
-def test_what_could_never_fail_is_the_authors_mistake(arguments, says):
+def test_a_distribution_test_that_could_never_fail_is_an_error(arguments, says):
     """A test without statistical power would pass every submission."""
     with pytest.raises(ValueError, match=says):
         assert_distribution(*arguments)
 
 
-def test_the_bound_is_one():
+def test_the_bound_is_never_below_the_exact_risk():
     """For two outcomes the exact risk is a sum over all samples at least as unlikely."""
     total, chance = 60, 0.3
     ratios = {

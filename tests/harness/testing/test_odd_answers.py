@@ -94,7 +94,7 @@ def tensors():
 VALUES = [*tensors(), *PLAIN, *ELSEWHERE, *FOREIGN, *NESTED]
 
 
-def crossed(answer: Answer) -> Answer:
+def as_received(answer: Answer) -> Answer:
     """Returns an answer as it comes from a worker."""
     stream = io.BytesIO(encode_answer(answer))
     return decode_answer(receive(lambda size: bytearray(stream.read(size))))
@@ -103,7 +103,7 @@ def crossed(answer: Answer) -> Answer:
 def handles(result, answers):
     """Returns the handles of a student who gives these answers in turn, and of a reference."""
     adapter = Adapter("run_it", {"x": FLOATS}, result)
-    given = itertools.cycle(map(crossed, answers))
+    given = itertools.cycle(map(as_received, answers))
 
     def ask(call):
         # A call that is repeated to find its line does not use up an answer.
@@ -114,7 +114,7 @@ def handles(result, answers):
     return student, Reference(adapter, {"run_it": function}, fresh_case(1, "test"))
 
 
-def each_assertion(student, reference):
+def assertions_on(student, reference):
     x = torch.arange(6.0).view(2, 3)
     yield lambda: assert_matches(student(x), reference(x))
     yield lambda: assert_inputs_unchanged(student, x)
@@ -127,7 +127,7 @@ def each_assertion(student, reference):
         yield lambda: assert_gradients_match(student, reference, torch.ones(2, 3), ("x",), x=x)
 
 
-def ends_well(assertion):
+def assert_passes_or_fails(assertion):
     """Checks that a test passes or fails; any other exception would be the grader's fault."""
     try:
         with observing(shows_expected=True):
@@ -140,34 +140,34 @@ def ends_well(assertion):
 
 @pytest.mark.parametrize("part", rest_slow(range(8), 8))
 @pytest.mark.parametrize("result", [kind for kind, _ in EXPECTED], ids=str)
-def test_no_answer_is_the_graders_own_fault(result, part):
+def test_no_answer_makes_the_grader_itself_fail(result, part):
     """The values cover every dtype, zero to thirty-two axes, NaN and infinity, and other types."""
     for value in VALUES[part::8]:
         student, reference = handles(result, [Answer(value)])
-        for assertion in each_assertion(student, reference):
-            ends_well(assertion)
+        for assertion in assertions_on(student, reference):
+            assert_passes_or_fails(assertion)
 
 
-def test_what_is_read_beside_a_submission_is_only_read():
+def test_no_file_parameter_or_state_dict_makes_the_grader_itself_fail():
     """A worker may claim any value as a file's content, a gradient or a state dict."""
     for value in VALUES:
         student, _ = handles(Anything(), [Answer(value)])
         parameter, module = student.parameter(torch.ones(2)), student.module(torch.nn.Linear(2, 1))
         file, folder = student.file(name="a.txt"), student.folder()
         optimizer = student.optimizer("SGD", module, lr=0.1)
-        ends_well(file.read)
-        ends_well(file.text)
-        ends_well(file.exists)
-        ends_well(folder.entries)
-        ends_well(module.state_dict)
-        ends_well(optimizer.state_dict)
-        ends_well(lambda it=module: it(torch.ones(2)))
-        ends_well(lambda it=parameter: assert_matches(it.value, torch.ones(2)))
-        ends_well(lambda it=parameter: assert_matches(it.grad, None))
+        assert_passes_or_fails(file.read)
+        assert_passes_or_fails(file.text)
+        assert_passes_or_fails(file.exists)
+        assert_passes_or_fails(folder.entries)
+        assert_passes_or_fails(module.state_dict)
+        assert_passes_or_fails(optimizer.state_dict)
+        assert_passes_or_fails(lambda it=module: it(torch.ones(2)))
+        assert_passes_or_fails(lambda it=parameter: assert_matches(it.value, torch.ones(2)))
+        assert_passes_or_fails(lambda it=parameter: assert_matches(it.grad, None))
 
 
 @pytest.mark.parametrize("result", [FLOATS, Anything()], ids=str)
-def test_an_answer_that_changes_its_kind_is_not_the_same_twice(result):
+def test_two_answers_of_different_kinds_are_not_the_same(result):
     """The second answer has another dtype or shape, or is not a tensor."""
     few = [torch.ones(2, 3), torch.ones(2, 3).half(), torch.ones(3), torch.ones(1), None, "x", 7]
     for first, second in itertools.permutations(few, 2):
@@ -176,28 +176,28 @@ def test_an_answer_that_changes_its_kind_is_not_the_same_twice(result):
             assert_same_answer_twice(student, torch.ones(2, 3))
 
 
-def test_no_gradient_is_the_graders_own_fault():
+def test_no_gradient_makes_the_grader_itself_fail():
     """A gradient may have another dtype or shape, belong to an unknown input, or be missing."""
     right = torch.ones(2, 3)
     for value in tensors():
         student, reference = handles(FLOATS, [Answer(right, gradients={"x": value, "y": value})])
-        ends_well(list(each_assertion(student, reference))[-1])
+        assert_passes_or_fails(list(assertions_on(student, reference))[-1])
 
 
 @pytest.mark.parametrize("work", [None, Work(0, 0), Work(2**61, 2**61), Work(1, 0)])
 @pytest.mark.parametrize("changed", [(), ("x",), ("y" * 100,) * 100, ("\x1b[2J", "")])
-def test_what_is_said_of_the_work_and_the_inputs_is_only_read(work, changed):
+def test_no_claimed_work_or_changed_input_makes_the_grader_itself_fail(work, changed):
     """A worker may claim huge counts and the names of inputs that do not exist."""
     answers = [
         Answer(torch.ones(2, 3), work=work, changed_inputs=changed),
         Answer(torch.ones(2, 3)),
     ]
     student, reference = handles(FLOATS, answers)
-    for assertion in each_assertion(student, reference):
-        ends_well(assertion)
+    for assertion in assertions_on(student, reference):
+        assert_passes_or_fails(assertion)
 
 
-def test_one_number_is_what_was_expected_however_it_is_kept():
+def test_a_number_matches_with_or_without_a_tensor_around_it():
     """If the adapter's result has no annotation, a number may come with or without a tensor."""
     student, _ = handles(Anything(), [Answer(torch.tensor([6.0]))])
     assert_matches(student(torch.ones(6)), torch.tensor(6.0))

@@ -28,7 +28,7 @@ SHARES = {
 }
 
 
-def chances(number: int = 300):
+def random_generators(number: int = 300):
     """Returns random generators that are the same in every run."""
     return [random.Random(seed) for seed in range(number)]
 
@@ -43,7 +43,9 @@ def an_assignment(points: float, aspects: dict[Aspect, float] | None = None) -> 
     return Assignment(Path(), "one", {"run_x": points}, aspects or SHARES, 1.0, {})
 
 
-def of_x(aspect: Aspect, score: float, worth: float = 1.0, message: str | None = None) -> Verdict:
+def verdict_on_x(
+    aspect: Aspect, score: float, worth: float = 1.0, message: str | None = None
+) -> Verdict:
     """Returns a verdict on an exercise; it passes if its score is its full worth."""
     status = Status.PASSED if score == worth else Status.FAILED
     return Verdict(
@@ -56,7 +58,7 @@ def of_x(aspect: Aspect, score: float, worth: float = 1.0, message: str | None =
 
 def test_parts_add_up_to_the_whole_whatever_the_weights():
     """Each part is less than one hundredth away from its exact share."""
-    for chance in chances():
+    for chance in random_generators():
         weights = [
             chance.choice((0, 1, 1.5, chance.random())) for _ in range(chance.randint(1, 40))
         ]
@@ -69,7 +71,7 @@ def test_parts_add_up_to_the_whole_whatever_the_weights():
             assert abs(part - exact) < 1
 
 
-def test_equal_weights_differ_by_a_hundredth_and_the_first_have_more():
+def test_parts_of_equal_weight_differ_by_at_most_a_hundredth():
     """The same suite shares out its points in the same way each time."""
     assert shared_out(100, [1, 1, 1]) == [34, 33, 33]
     assert shared_out(2, [1, 1, 1]) == [1, 1, 0]
@@ -84,7 +86,7 @@ def test_sums_of_scores_are_exact():
 
 def test_scaled_parts_add_up_and_full_stays_full():
     """A platform may give the assignment another number of points."""
-    for chance in chances():
+    for chance in random_generators():
         worth = [chance.randint(0, 1200) for _ in range(chance.randint(1, 15))]
         got = [chance.choice((0, worth_of, chance.randint(0, worth_of))) for worth_of in worth]
         most = chance.choice((1.0, 20.0, 33.33, 7.0))
@@ -100,7 +102,7 @@ def test_scaled_parts_add_up_and_full_stays_full():
             assert after == 0 or before != 0
 
 
-def test_parts_that_are_not_scaled_stay_as_they_are():
+def test_unscaled_parts_are_only_rounded_to_hundredths():
     """Only rounding errors below a hundredth are removed."""
     assert scaled([(1.5, 3.0), (0.1 + 0.2, 4.0)], None) == [(1.5, 3.0), (0.3, 4.0)]
 
@@ -108,9 +110,9 @@ def test_parts_that_are_not_scaled_stay_as_they_are():
 # --- The points of tests ------------------------------------------------------------------------
 
 
-def test_the_tests_of_an_exercise_carry_its_points_to_the_hundredth():
+def test_points_of_tests_add_up_to_the_points_of_their_exercise():
     """This holds for any number of tests and any weights."""
-    for chance in chances():
+    for chance in random_generators():
         points = chance.randint(0, 1500) / 100
         tests = {
             str(number): Membership(
@@ -125,7 +127,7 @@ def test_the_tests_of_an_exercise_carry_its_points_to_the_hundredth():
         assert total(shared.values()) == points
 
 
-def test_an_aspect_has_its_share_and_its_tests_share_that():
+def test_the_share_of_an_aspect_is_divided_among_its_tests():
     """The order of the tests only decides which of them gets an extra hundredth."""
     aspects = [Aspect.VALUES] * 2 + [Aspect.GENERALITY] * 3
     tests = {str(n): Membership("run_x", aspect, 1.0) for n, aspect in enumerate(aspects)}
@@ -135,13 +137,13 @@ def test_an_aspect_has_its_share_and_its_tests_share_that():
     assert sorted(backwards.values()) == sorted(shared.values())
 
 
-def test_of_fewer_hundredths_than_tests_some_carry_none():
+def test_some_tests_carry_no_points_if_there_are_fewer_hundredths_than_tests():
     """Tests without points still run and are reported."""
     tests = {str(number): Membership("run_x", Aspect.VALUES, 1.0) for number in range(4)}
     assert [*share_points(an_assignment(0.02), tests).values()] == [0.01, 0.01, 0.0, 0.0]
 
 
-def test_points_at_home_follow_the_same_rule():
+def test_points_at_home_do_not_depend_on_the_order_of_tests():
     """The order in which the tests run makes no difference."""
     tests = [
         ("passed", False, 40),
@@ -157,7 +159,7 @@ def test_points_at_home_follow_the_same_rule():
 
 
 @pytest.mark.parametrize("weights", [(0.0, 0.0), (1.0, -1.0), (2.0, -1.0), (float("inf"), 1.0)])
-def test_weights_that_share_nothing_are_refused(weights):
+def test_weights_that_cannot_divide_points_are_refused(weights):
     """The author reads about the error before anything is graded."""
     tests = {
         str(number): Membership("run_x", Aspect.VALUES, weight)
@@ -176,7 +178,7 @@ def test_exercises_are_worth_whole_hundredths(tmp_path, points):
         find_assignment(tmp_path)
 
 
-def test_a_hundredth_is_points_enough(tmp_path):
+def test_an_exercise_may_be_worth_one_hundredth(tmp_path):
     """A third is allowed as well, written in hundredths."""
     table = '[tool.grader]\nname = "x"\n[tool.grader.exercises]\nrun_x = 0.01\nrun_y = 33.33\n'
     (tmp_path / "pyproject.toml").write_text(table)
@@ -204,29 +206,29 @@ def test_a_hundredth_is_points_enough(tmp_path):
         ),
     ],
 )
-def test_other_points_count_as_far_as_the_values_are_right(values, others, message):
+def test_points_of_other_aspects_count_in_proportion_to_right_values(values, others, message):
     """With half of the values right, other tests count half, and their verdicts say so."""
-    tests = [of_x(Aspect.VALUES, score) for score in values]
-    tests += [of_x(Aspect.DISCIPLINE, 1.0), of_x(Aspect.GENERALITY, 1.0)]
+    tests = [verdict_on_x(Aspect.VALUES, score) for score in values]
+    tests += [verdict_on_x(Aspect.DISCIPLINE, 1.0), verdict_on_x(Aspect.GENERALITY, 1.0)]
     found = [*gated(tests)]
     assert [verdict.score for verdict in found] == values + others
     assert {verdict.message for verdict in found[2:]} == {message}
     assert {verdict.status for verdict in found[2:]} == {Status.PASSED}
 
 
-def test_a_share_is_told_in_percent():
+def test_a_message_gives_the_earned_share_in_percent():
     """A share between nothing and everything is never rounded to 0% or 100%."""
     for right, words in ((1, "earns 1% "), (333, "earns 33% "), (999, "because 99% ")):
-        tests = [of_x(Aspect.VALUES, points, points) for points in (right / 100, 0.0)]
-        tests.append(of_x(Aspect.VALUES, 0.0, (1000 - right) / 100))
-        *_, last = gated([*tests, of_x(Aspect.NUMERICS, 1.0, 1.0, "a note")])
+        tests = [verdict_on_x(Aspect.VALUES, points, points) for points in (right / 100, 0.0)]
+        tests.append(verdict_on_x(Aspect.VALUES, 0.0, (1000 - right) / 100))
+        *_, last = gated([*tests, verdict_on_x(Aspect.NUMERICS, 1.0, 1.0, "a note")])
         first, _, remark = last.message.partition("\n")
         assert (first, words in remark) == ("a note", True)
 
 
-def test_what_counts_is_right_to_the_hundredth_all_together():
+def test_counted_points_add_up_exactly_for_many_small_tests():
     """Many small tests lose no more to rounding than one large test."""
-    for chance in chances():
+    for chance in random_generators():
         worth = [chance.randint(0, 9) for _ in range(chance.randint(0, 30))]
         possible = chance.randint(1, 50)
         right = chance.randint(0, possible)
@@ -237,35 +239,34 @@ def test_what_counts_is_right_to_the_hundredth_all_together():
         assert all(0 <= part <= earned for part, earned in zip(counted, worth, strict=True))
 
 
-def test_each_exercise_has_a_gate_of_its_own():
-    """Wrong values in one exercise cost nothing in another."""
-    wrong = of_x(Aspect.VALUES, 0.0)
+def test_wrong_values_of_one_exercise_cost_nothing_in_another():
+    wrong = verdict_on_x(Aspect.VALUES, 0.0)
     right = wrong._replace(exercise="run_y", status=Status.PASSED, score=1.0)
     others = [one._replace(aspect=Aspect.GRADIENTS, status=Status.PASSED) for one in (wrong, right)]
     found = [*gated([wrong, others[0]._replace(score=1.0), right, others[1]])]
     assert [verdict.score for verdict in found] == [0.0, 0.0, 1.0, 1.0]
 
 
-def test_an_exercise_without_tests_of_values_has_no_gate():
+def test_points_count_fully_in_an_exercise_without_tests_of_values():
     """An author may test discipline alone."""
-    (verdict,) = gated([of_x(Aspect.DISCIPLINE, 1.0)])
+    (verdict,) = gated([verdict_on_x(Aspect.DISCIPLINE, 1.0)])
     assert (verdict.score, verdict.message) == (1.0, None)
 
 
-def test_values_that_carry_no_points_count_by_their_number():
+def test_tests_of_values_without_points_count_by_their_number():
     """Even if the tests of values weigh 0, an exercise without right values earns no points."""
-    half = [of_x(Aspect.VALUES, 0.0, 0.0), of_x(Aspect.VALUES, 0.0, 0.0)]
+    half = [verdict_on_x(Aspect.VALUES, 0.0, 0.0), verdict_on_x(Aspect.VALUES, 0.0, 0.0)]
     half[1] = half[1]._replace(status=Status.FAILED)
-    *_, last = gated([*half, of_x(Aspect.GENERALITY, 1.0)])
+    *_, last = gated([*half, verdict_on_x(Aspect.GENERALITY, 1.0)])
     assert last.score == 0.5
 
 
-def test_a_verdict_stands_when_it_is_reached():
+def test_each_verdict_is_final_before_the_next_is_known():
     """A reader who follows the grading sees a verdict before the next one is known."""
     reached = itertools.count()
 
     def verdicts():
-        for verdict in (of_x(Aspect.VALUES, 0.0), of_x(Aspect.GENERALITY, 1.0)):
+        for verdict in (verdict_on_x(Aspect.VALUES, 0.0), verdict_on_x(Aspect.GENERALITY, 1.0)):
             next(reached)
             yield verdict
 
@@ -273,7 +274,7 @@ def test_a_verdict_stands_when_it_is_reached():
     assert (next(stream).score, next(reached)) == (0.0, 1)
 
 
-def test_hundredths_are_the_nearest():
+def test_points_are_rounded_to_the_nearest_hundredth():
     """Stored scores with rounding errors become the hundredths that were meant."""
     assert [hundredths(points) for points in (10.000003, 5.999998, 0.29, 1.005)] == [
         1000, 600, 29, 100,

@@ -22,30 +22,30 @@ NUMBERS = [0.0, -0.0, 1.0, 1.0 + 1e-6, 1.0 + 1e-3, -3e38, math.inf, -math.inf, m
 
 @pytest.mark.parametrize("tolerance", [FLOAT32, Tolerance(0.0, 0.0), Tolerance(1e-2, 1e-2)])
 @pytest.mark.parametrize(("one", "other"), [*itertools.product(NUMBERS, repeat=2)])
-def test_yes_or_no_is_what_the_whole_comparison_says(one, other, tolerance):
+def test_the_quick_comparison_agrees_with_the_full_one(one, other, tolerance):
     """Diagnosis only needs yes or no; NaN and infinity are where the two ways could differ."""
     actual, expected = torch.tensor([1.0, one]), torch.tensor([1.0, other])
     assert all_within(actual, expected, tolerance) is compare(actual, expected, tolerance).ok
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)])
-def test_yes_or_no_of_no_numbers_and_of_one(shape):
+def test_both_comparisons_accept_equal_scalars_and_empty_tensors(shape):
     """Two empty answers are equal."""
     assert all_within(torch.zeros(shape), torch.zeros(shape), FLOAT32)
     assert compare(torch.zeros(shape), torch.zeros(shape), FLOAT32).ok
 
 
 @pytest.mark.parametrize("number", [1.0, math.nan, math.inf])
-def test_numbers_that_are_none_are_the_same_twice(number):
+def test_nan_and_infinity_count_as_the_same_answer_twice(number):
     """NaN is not equal to itself, but it is the same answer."""
     one, other = torch.full((2, 3), number), torch.full((2, 3), number)
-    assert_same_answer_twice(Giving(one, other))
+    assert_same_answer_twice(HandleWithAnswers(one, other))
     for another in (one.double(), one[:, :2], torch.zeros(2, 3)):
         with pytest.raises(AssertionError, match="returns something else when it is called again"):
-            assert_same_answer_twice(Giving(one, another))
+            assert_same_answer_twice(HandleWithAnswers(one, another))
 
 
-class Giving:
+class HandleWithAnswers:
     """A student's handle that gives its answers in turn."""
 
     adapter = SimpleNamespace(name="run_double")
@@ -57,7 +57,7 @@ class Giving:
         return next(self.answers)
 
 
-def test_an_observation_tells_predictions_and_leniencies_apart():
+def test_an_observation_keeps_results_apart_by_prediction_and_leniency():
     """The result for one prediction and leniency must not be reused for another."""
     call = Call("run_double", {})
     seen = Observation("test", 0, Aspect.VALUES, call, torch.tensor([1.0, 2.0]))
@@ -70,7 +70,7 @@ def test_an_observation_tells_predictions_and_leniencies_apart():
         ]
 
 
-def test_kept_steps_are_found_again_like_others():
+def test_kept_steps_have_the_same_likeness_as_fresh_ones():
     """The kept steps are prepared only once."""
     step = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
     steps = {"scores": [step]}
@@ -88,7 +88,7 @@ def test_kept_steps_are_found_again_like_others():
         assert KnownSteps.of(kept).likeness(value) == expected
 
 
-def test_numbers_that_only_lie_in_memory_like_a_later_step_are_the_earlier_one_s():
+def test_values_in_the_layout_of_a_later_step_match_the_earlier_step():
     """A view as heads moves nothing in memory, so uncut queries must not count as heads."""
     queries = torch.randn(5, 6, generator=torch.Generator().manual_seed(2))
     known = KnownSteps({"queries": [queries], "heads": [queries.view(5, 2, 3).transpose(0, 1)]})

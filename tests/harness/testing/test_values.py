@@ -199,7 +199,7 @@ def test_right_programs_get_full_marks(grades):
 
 
 @pytest.mark.parametrize("name", [name for name in OTHERS if name.startswith("right")])
-def test_right_in_another_style_is_right(grades, name):
+def test_a_right_program_in_another_style_passes(grades, name):
     """For example numpy's random numbers, or lists in place of iterators."""
     tests = grades[name].tests
     assert [test.message for test in tests if test.status is not Status.PASSED] == []
@@ -208,7 +208,7 @@ def test_right_in_another_style_is_right(grades, name):
 @pytest.mark.parametrize(
     "name", rest_slow([name for name in OTHERS if name.startswith("wrong")], 12)
 )
-def test_a_wrong_value_is_told_by_its_place(grades, name):
+def test_a_message_gives_the_place_of_a_wrong_value(grades, name):
     """Only the wrong function's own exercise fails."""
     function, _, says = OTHERS[name]
     wrong = [test for test in grades[name].tests if test.status is not Status.PASSED]
@@ -239,7 +239,7 @@ def get_optimizer_class():
 """
 
 
-def test_what_only_raises_no_more_proves_no_line(tmp_path):
+def test_an_edit_that_only_stops_an_exception_proves_no_line(tmp_path):
     """A step returns None in any case, so an edit that skips all parameters proves nothing."""
     submission = tmp_path / "class" / "one"
     submission.mkdir(parents=True)
@@ -255,7 +255,7 @@ def test_what_only_raises_no_more_proves_no_line(tmp_path):
     assert not [test.message for test in wrong if "alone makes" in (test.message or "")]
 
 
-def test_the_same_is_said_at_home(grader, home_pytest, tmp_path):
+def test_the_right_program_passes_all_tests_at_home(grader, home_pytest, tmp_path):
     """The frozen fixtures also hold values of every type."""
     handout = tmp_path / "handout"
     done = grader("handout", handout, cwd=ASSIGNMENT)

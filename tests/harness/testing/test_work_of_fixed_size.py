@@ -20,7 +20,7 @@ pytestmark = pytest.mark.unit
 FLOATS = TensorType("floating-point", ("...", "n"))
 
 
-def checked(*works: Work) -> None:
+def assert_growth_allowed(*works: Work) -> None:
     """Asserts that a program with this counted work grows no faster than it may."""
     adapter = Adapter("run_double", {"x": FLOATS}, FLOATS)
     counted = itertools.cycle(works)
@@ -35,9 +35,9 @@ def checked(*works: Work) -> None:
     assert_work_does_not_grow(student, reference, {"x": torch.ones(4)}, {"x": torch.ones(64)})
 
 
-def test_a_table_that_is_as_large_for_any_input_is_right():
+def test_a_table_of_constant_size_is_allowed():
     """Many books build one causal mask of 1024 positions and use a part of it."""
-    checked(Work(5, 1 << 20), Work(5, 1 << 20))
+    assert_growth_allowed(Work(5, 1 << 20), Work(5, 1 << 20))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_table_that_is_as_large_for_any_input_is_right():
         (Work(5, 1 << 20), Work(5, 1 << 24), "makes a tensor of 16777216 elements"),
     ],
 )
-def test_what_grows_too_fast_is_told(small, large, says):
+def test_work_that_grows_too_fast_is_reported(small, large, says):
     """The largest tensor may grow too fast, or the number of operations."""
     with pytest.raises(AssertionError, match=says):
-        checked(small, large)
+        assert_growth_allowed(small, large)

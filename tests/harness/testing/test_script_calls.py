@@ -20,7 +20,7 @@ pytestmark = pytest.mark.unit
 ASKED = Step(0, Doing.ASK, "get_optimizer", (), {"rate": 0.5})
 
 
-def loop(steps: int, first: float = 1.0) -> list[Step]:
+def loop_steps(steps: int, first: float = 1.0) -> list[Step]:
     """Returns the steps of a test's loop that reads after each step."""
     made = Step(0, Doing.MAKE, "parameter", (torch.zeros(2), None, True))
     taken = [made, ASKED, Step(1, Doing.CALL, "", (Local(0),))]
@@ -37,43 +37,43 @@ def calls_of(steps: list[Step]) -> list[Call]:
     return [call_of(steps[:place], "get_optimizer") for place in reads]
 
 
-def crossed(call: Call, sending: Sending, receiving: Receiving) -> Call:
+def as_received(call: Call, sending: Sending, receiving: Receiving) -> Call:
     """Returns a call as it arrives."""
     stream = io.BytesIO(sending.frame(call))
     return receiving.call(receive(lambda size: bytearray(stream.read(size))))
 
 
-def test_what_arrives_is_what_was_asked() -> None:
+def test_calls_arrive_as_they_were_sent() -> None:
     """This holds for one script, for two scripts in turns, and for calls outside any script."""
-    one, other = calls_of(loop(4)), calls_of(loop(4, first=9.0))
+    one, other = calls_of(loop_steps(4)), calls_of(loop_steps(4, first=9.0))
     alone = [Call("run_double", {"x": torch.ones(3)}, seed=3)] * 2
     sending, receiving = Sending(), Receiving()
     for call in [*one, *itertools.chain(*zip(one, other, strict=True)), *alone, *other]:
-        assert encode_call(crossed(call, sending, receiving)) == encode_call(call)
+        assert encode_call(as_received(call, sending, receiving)) == encode_call(call)
 
 
-def test_a_new_worker_is_told_all() -> None:
+def test_a_new_worker_receives_the_whole_script() -> None:
     """The old worker's steps are lost with it, so the new worker receives the whole script."""
-    calls, sending = calls_of(loop(5)), Sending()
+    calls, sending = calls_of(loop_steps(5)), Sending()
     for call in calls[:3]:
         sending.frame(call)
     assert Sending().frame(calls[3]) == encode_call(calls[3])
 
 
-def test_a_loop_crosses_once() -> None:
+def test_each_step_of_a_script_is_sent_once() -> None:
     """Twice as many steps are twice as many bytes, not four times as many."""
 
     def size(steps: int) -> int:
         sending = Sending()
-        return sum(len(sending.frame(call)) for call in calls_of(loop(steps)))
+        return sum(len(sending.frame(call)) for call in calls_of(loop_steps(steps)))
 
     assert size(200) < 2.1 * size(100)
 
 
-def test_an_answer_is_another_calls_once_the_scripts_part() -> None:
+def test_answers_are_not_reused_after_two_scripts_differ() -> None:
     """Scripts that differ in one early step may end alike, but their answers are not shared."""
-    known = [AnsweredCall(call, Answer(1.0, digest=b"1")) for call in calls_of(loop(4))]
-    steps = loop(4)
+    known = [AnsweredCall(call, Answer(1.0, digest=b"1")) for call in calls_of(loop_steps(4))]
+    steps = loop_steps(4)
     steps[6] = Step(0, Doing.WRITE, "grad", (torch.full((2,), 77.0),))
     asked: list[Call] = []
 

@@ -59,7 +59,7 @@ def student(name, function, declared=CONTRACT):
     return Student(contract[name], calls, 1, lambda *_: None, InFull(), others=contract)
 
 
-def said_of(do, expected, public=True):
+def failure_of(do, expected, public=True):
     """Returns the failure when a tokenizer gives something else than expected."""
     tokenizer = student("get_tokenizer", Tokenizer)()
     with observing(shows_expected=public), pytest.raises(WrongParts) as raised:
@@ -67,48 +67,50 @@ def said_of(do, expected, public=True):
     return raised.value
 
 
-def test_the_method_and_what_it_was_asked_are_told():
+def test_a_message_names_the_method_and_its_arguments():
     """A test makes several calls, so the message says which one was wrong."""
-    said = said_of(lambda own: own.encode("the"), [116, 104, 257])
+    said = failure_of(lambda own: own.encode("the"), [116, 104, 257])
     assert str(said) == "encode('the')[2] is 101: 257 was expected"
-    assert str(said_of(lambda own: own.decode([97, 98]), "ac")) == (
+    assert str(failure_of(lambda own: own.decode([97, 98]), "ac")) == (
         "decode([97, 98]) is 'ab': 'ac' was expected"
     )
-    assert str(said_of(lambda own: own.vocabulary, {0: b"a", 1: b"c"})).startswith("vocabulary[1]")
+    assert str(failure_of(lambda own: own.vocabulary, {0: b"a", 1: b"c"})).startswith(
+        "vocabulary[1]"
+    )
 
 
-def test_a_hidden_test_tells_the_method_alone():
+def test_a_hidden_test_names_the_method_without_its_arguments():
     """The message hides both the arguments and the expected value."""
-    said = said_of(lambda own: own.encode("the"), [116, 104, 257], public=False)
+    said = failure_of(lambda own: own.encode("the"), [116, 104, 257], public=False)
     assert str(said) == "encode(…)[2] is 101: something else was expected"
     assert "257" not in said.in_full
 
 
-def test_a_number_might_have_come_from_anywhere():
+def test_a_small_int_is_not_attributed_to_a_method():
     """Python shares small ints, so an int's identity does not tell which call returned it."""
-    assert str(said_of(lambda own: own.size(), 4)) == "the result is 3: 4 was expected"
+    assert str(failure_of(lambda own: own.size(), 4)) == "the result is 3: 4 was expected"
 
 
 def test_both_values_are_shown_around_the_difference():
     """Only `-v` shows them, cut around the difference, because a long text has thousands of ids."""
-    said = said_of(lambda own: own.encode("a" * 50), [97] * 20 + [300] + [97] * 29)
+    said = failure_of(lambda own: own.encode("a" * 50), [97] * 20 + [300] + [97] * 29)
     _, expected, got = said.in_full.splitlines()
     assert expected == f"    expected  […, {'97, ' * 6}300, {'97, ' * 6}…]"
     assert got == f"    got       […, {'97, ' * 13}…]"
 
 
-def test_a_long_text_is_told_around_its_first_difference():
+def test_a_long_text_is_shown_around_its_first_difference():
     """If the text is wrong from its start, the message shows its beginning."""
     ids = [97] * 60
-    at_the_end = str(said_of(lambda own: own.decode(ids), "a" * 59 + "b"))
+    at_the_end = str(failure_of(lambda own: own.decode(ids), "a" * 59 + "b"))
     around = f"around which it is '{'a' * 13}': '{'a' * 12}b' was expected"
     assert f"is right up to its character 59, {around}" in at_the_end
-    at_once = str(said_of(lambda own: own.decode(ids), "b" * 60))
+    at_once = str(failure_of(lambda own: own.decode(ids), "b" * 60))
     assert " begins with 'aaa" in at_once
     assert "right up to" not in at_once
 
 
-def stepped(function, gradient):
+def after_one_step(function, gradient):
     """Returns a parameter's value or gradient after one step."""
     handle = student("run_step", function)
     parameter = handle.parameter(torch.tensor([1.0, 2.0]), grad=torch.tensor([0.5, 0.5]))
@@ -117,23 +119,23 @@ def stepped(function, gradient):
 
 
 @pytest.mark.parametrize(("gradient", "kind"), [(False, "parameter"), (True, "gradient")])
-def test_a_parameter_into_which_nothing_was_written_is_told(gradient, kind):
+def test_a_parameter_that_was_not_written_to_is_reported(gradient, kind):
     """`p = p - lr * p.grad` makes a new tensor; the error of the old one explains nothing."""
 
     def rebinds(parameter, lr):
         parameter = parameter - lr * parameter.grad
 
     with observing(), pytest.raises(WrongNumbers) as raised:
-        assert_matches(stepped(rebinds, gradient), torch.tensor([0.95, 1.95]))
+        assert_matches(after_one_step(rebinds, gradient), torch.tensor([0.95, 1.95]))
     assert str(raised.value).startswith(
         f"the {kind} is as it was before the step: nothing was written into it (p = … makes"
     )
     with observing(), pytest.raises(WrongNumbers) as raised:
-        assert_matches([stepped(rebinds, gradient)], [torch.tensor([0.95, 1.95])])
+        assert_matches([after_one_step(rebinds, gradient)], [torch.tensor([0.95, 1.95])])
     assert str(raised.value).startswith(f"the result[0] is the {kind} as it was before the step")
 
 
-def test_a_parameter_of_a_module_is_told_as_well():
+def test_an_unchanged_parameter_of_a_module_is_reported():
     """An optimizer may write into none of a module's parameters."""
 
     def rebinds(parameters, lr):
@@ -149,7 +151,7 @@ def test_a_parameter_of_a_module_is_told_as_well():
     assert str(raised.value).startswith("the parameter is as it was before the step")
 
 
-def test_a_parameter_that_was_changed_wrongly_is_told_as_any_numbers():
+def test_a_wrongly_changed_parameter_is_reported_by_its_wrong_values():
     """Only an exactly equal parameter counts as unchanged."""
 
     @torch.no_grad()
@@ -157,7 +159,7 @@ def test_a_parameter_that_was_changed_wrongly_is_told_as_any_numbers():
         parameter += lr * parameter.grad
 
     with observing(), pytest.raises(WrongNumbers) as raised:
-        assert_matches(stepped(climbs, False), torch.tensor([0.95, 1.95]))
+        assert_matches(after_one_step(climbs, False), torch.tensor([0.95, 1.95]))
     assert "2 of 2 values in the result are wrong" in str(raised.value)
 
 
@@ -193,7 +195,7 @@ class Own(torch.optim.Optimizer):
                 one -= group["lr"] * one.grad
 
 
-def test_an_optimizer_of_torch_s_kind_is_asked_for_by_what_it_inherits():
+def test_a_test_can_use_what_an_optimizer_inherits_from_torch():
     """The test uses groups with their own rates, loaded rates, and gradients that stay."""
     handle = student("get_optimizer_class", lambda: Own, OF_TORCH)
     weight, other = (handle.parameter(torch.ones(2), grad=torch.ones(2)) for _ in range(2))
@@ -227,7 +229,7 @@ def first_letters(reader):
     return [*islice(handle().letters(file.as_text), 4)]
 
 
-def test_a_file_that_breaks_off_tells_who_reads_to_its_end():
+def test_a_broken_last_byte_reveals_a_program_that_reads_the_whole_file():
     """Nothing else in an answer shows that the program read all before the first item."""
     assert first_letters(Reader) == ["a", "b", "\n", "a"]
     with pytest.raises(StudentFault, match="UnicodeDecodeError"):

@@ -27,7 +27,7 @@ TEST = "tests/public/test_x.py::test_y"
 FIRST, SECOND = Call("run_x", {"n": 1}), Call("run_x", {"n": 2})
 
 
-def remembered(status: Status) -> Verdict:
+def verdict_with(status: Status) -> Verdict:
     """Returns a test's verdict with this status."""
     return Verdict(TEST, "run_x", Aspect.VALUES, status, 0.0, 1.0, Visibility.PUBLIC)
 
@@ -49,7 +49,7 @@ class Submission:
         return Answer(value=value, digest=bytes([value]) if self._digested else None)
 
 
-def learned(*answers: int | None, digested: bool = True) -> Memory:
+def memory_of_answers(*answers: int | None, digested: bool = True) -> Memory:
     """Returns a memory of one test with two calls that got these answers."""
     interview, status = (
         RememberedSession(Submission(*answers, digested=digested).ask, ()),
@@ -61,19 +61,19 @@ def learned(*answers: int | None, digested: bool = True) -> Memory:
     except StudentFault:
         status = Status.TIMEOUT
     memory = Memory()
-    memory.learn(TEST, interview.asked, remembered(status))
+    memory.learn(TEST, interview.asked, verdict_with(status))
     return memory
 
 
-def test_a_test_of_very_many_calls_is_not_remembered():
+def test_the_verdict_of_a_test_with_too_many_calls_is_not_remembered():
     """An endless iterator gives as many answers as a test asks for."""
     memory, calls = Memory(most=8), 9
     answer = Answer(value=4, digest=b"4")
-    memory.learn(TEST, [AnsweredCall(FIRST, answer)] * calls, remembered(Status.FAILED))
+    memory.learn(TEST, [AnsweredCall(FIRST, answer)] * calls, verdict_with(Status.FAILED))
     assert memory.follow(TEST, Submission(4).ask) == ([], None)
 
 
-def test_calls_made_of_large_answers_do_not_add_up():
+def test_the_memory_of_calls_with_large_arguments_is_bounded():
     """A test may pass an answer on as an argument, and a class gives many different answers."""
     memory = Memory()
     for number in range(200):
@@ -86,17 +86,17 @@ def test_calls_made_of_large_answers_do_not_add_up():
     assert 1 <= kept <= 32
 
 
-def test_equal_answers_get_the_verdict_that_they_got_before():
+def test_equal_answers_get_the_remembered_verdict():
     """Every call is still made, because an answer is never assumed."""
     submission = Submission(5, 6)
-    asked, outcome = learned(5, 6).follow(TEST, submission.ask)
-    assert outcome == remembered(Status.PASSED)
+    asked, outcome = memory_of_answers(5, 6).follow(TEST, submission.ask)
+    assert outcome == verdict_with(Status.PASSED)
     assert submission.calls == [one.call.arguments["n"] for one in asked] == [1, 2]
 
 
-def test_another_answer_leads_to_no_verdict():
+def test_a_different_answer_gets_no_remembered_verdict():
     """The test then runs, and reuses the answers that were already given."""
-    memory = learned(5, 6)
+    memory = memory_of_answers(5, 6)
     for answers, calls in (((5, 7), [1, 2]), ((4,), [1])):
         submission = Submission(*answers, 9)
         asked, outcome = memory.follow(TEST, submission.ask)
@@ -108,7 +108,7 @@ def test_another_answer_leads_to_no_verdict():
         assert calls == [one.call.arguments["n"] for one in asked]
 
 
-def test_a_call_that_was_not_foreseen_is_asked_for():
+def test_a_call_without_a_remembered_answer_reaches_the_submission():
     """A test may take another path than the remembered one."""
     submission = Submission(5, 8)
     asked = [AnsweredCall(FIRST, submission.ask(FIRST))]
@@ -125,33 +125,33 @@ def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
     assert interview.ask(FIRST).value == 5
     assert interview.ask(SECOND).value == 8
     memory = Memory()
-    memory.learn(TEST, interview.asked, remembered(Status.FAILED))
+    memory.learn(TEST, interview.asked, verdict_with(Status.FAILED))
     assert memory.follow(TEST, lambda _: sealed)[0][0].answer is sealed
 
 
 def test_a_missing_answer_is_never_remembered():
     """A submission that is late once may be in time the next time, and vice versa."""
-    memory = learned(5, None)
+    memory = memory_of_answers(5, None)
     asked, outcome = memory.follow(TEST, Submission(5, 6).ask)
     assert outcome is None
     assert len(asked) == 2
-    asked, outcome = learned(5, 6).follow(TEST, Submission(5, None).ask)
+    asked, outcome = memory_of_answers(5, 6).follow(TEST, Submission(5, None).ask)
     assert outcome is None
     assert isinstance(asked[-1].answer, StudentFault)
 
 
 def test_answers_without_a_digest_are_not_remembered():
     """Without a digest, answers cannot be compared."""
-    memory = learned(5, 6, digested=False)
+    memory = memory_of_answers(5, 6, digested=False)
     assert memory.follow(TEST, Submission(5, 6, digested=False).ask)[1] is None
 
 
-def test_of_a_class_that_answers_in_many_ways_the_latest_are_remembered():
+def test_only_the_latest_of_many_different_answers_are_remembered():
     """The memory stays small even in a batch of ten thousand."""
     memory = Memory()
     for value in range(200):
         answer = Answer(value=value, digest=bytes([value]))
-        memory.learn(TEST, [AnsweredCall(FIRST, answer)], remembered(Status.FAILED))
+        memory.learn(TEST, [AnsweredCall(FIRST, answer)], verdict_with(Status.FAILED))
     assert memory.follow(TEST, Submission(199).ask)[1] is not None
     assert memory.follow(TEST, Submission(3).ask)[1] is None
 

@@ -101,7 +101,7 @@ def test_a_call_changes_a_parameter(which):
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_a_file_is_handed_on(which):
+def test_a_file_can_be_copied_into_a_new_process(which):
     """The copy has the file's content, and changes of the copy do not affect the original."""
     write = handles("run_write")[which]
     file = write.file("a", "a.txt")
@@ -111,7 +111,7 @@ def test_a_file_is_handed_on(which):
 
 
 @pytest.mark.parametrize("content", ["a", None])
-def test_both_halves_of_a_script_do_what_the_whole_does(content):
+def test_a_script_split_into_two_processes_has_the_same_results(content):
     """The first half returns the file's content, and the second half starts with it."""
     asked = []
     contract = contract_of(CONTRACT)
@@ -136,7 +136,7 @@ def test_both_halves_of_a_script_do_what_the_whole_does(content):
     assert calls(parts.second(first)).value == b"x\ny\n"
 
 
-def test_halves_with_equal_tensors_are_the_same():
+def test_split_scripts_with_equal_tensors_are_equal():
     """Tensors are compared by value, because `==` of two tensors gives no truth value."""
 
     def halves(number):
@@ -147,8 +147,7 @@ def test_halves_with_equal_tensors_are_the_same():
     assert not halves(1.0).follows(halves(2.0))
 
 
-def test_a_script_that_hands_nothing_on_is_one():
-    """A script without a new process is not split."""
+def test_a_script_without_a_new_process_is_not_split():
     asked = []
     contract = contract_of(CONTRACT)
     calls = DirectCalls(SimpleNamespace(**RIGHT), Path(__file__).parent)
@@ -191,7 +190,7 @@ def test_a_call_writes_a_file(which, form):
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_things_of_two_scripts_become_one(which):
+def test_objects_made_separately_can_be_used_together(which):
     """An object, a file and a parameter that were made separately can be used together."""
     handle = handles("get_counter")[which]
     counter, file = handle(), handle.file("a\nb\nc\n")
@@ -204,7 +203,7 @@ def test_things_of_two_scripts_become_one(which):
     assert weight.value.tolist() == [4.0, 4.0]
 
 
-def test_what_is_given_is_of_the_kind_that_the_contract_says():
+def test_an_argument_that_does_not_match_the_contract_is_refused():
     """The test's author reads the name of the wrong parameter."""
     step, write = handles("run_step")[0], handles("run_write")[0]
     with pytest.raises(TypeError, match=r"parameters\[0\] must be a parameter, not a path"):
@@ -240,13 +239,13 @@ def normed():
         (torch.nn.LSTM(2, 3), "LSTM holds _flat_weight_refs"),
     ],
 )
-def test_a_module_of_other_classes_is_refused_by_name(module, says):
+def test_a_module_that_a_worker_cannot_rebuild_is_refused_by_name(module, says):
     """A worker could not make the module: it has only torch's classes and unpickles nothing."""
     with pytest.raises(BadThing, match=says):
         handles("run_step")[0].module(module)
 
 
-def test_what_there_is_not_is_refused_by_name():
+def test_unknown_optimizers_adapters_and_file_names_are_refused_by_name():
     """Unknown optimizers and adapters are refused, and file names that lead out of the folder."""
     student = handles("run_step")[0]
     for make, says in [
@@ -272,7 +271,7 @@ MODULES = [
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda one: type(one).__name__)
-def test_the_same_module_is_made(module):
+def test_a_module_is_rebuilt_from_its_outline(module):
     """The copy has the same structure, state and training mode."""
     made = module_of(outline_of(module))
     assert repr(made) == repr(module)
@@ -282,7 +281,7 @@ def test_the_same_module_is_made(module):
         assert torch.equal(made.state_dict()[name], tensor)
 
 
-def test_what_is_shared_stays_shared_and_frozen_frozen():
+def test_a_rebuilt_module_keeps_tied_and_frozen_parameters():
     """Tied weights stay one parameter, and the copy shares no memory with the test's module."""
     tied = torch.nn.ModuleList([torch.nn.Linear(2, 2, bias=False), torch.nn.Linear(2, 2)])
     tied[1].weight = tied[0].weight
@@ -322,7 +321,7 @@ def grown(path):
         (grown, "a.txt is larger than 32 MB afterwards"),
     ],
 )
-def test_whatever_became_of_a_file_is_told(change, says):
+def test_a_file_that_a_call_removed_replaced_or_overfilled_is_reported(change, says):
     """The submission is at fault; the grader waits for no pipe and follows no link."""
     student, _ = handles("run_write", run_write=lambda path, **_: change(Path(path)))
     contract, function = contract_of(CONTRACT), {"run_write": lambda path, **_: change(path)}
@@ -334,7 +333,7 @@ def test_whatever_became_of_a_file_is_told(change, says):
             file.read()
 
 
-def test_a_folder_of_very_many_files_is_told():
+def test_a_folder_with_too_many_files_is_reported():
     """The grader stops counting the entries at the bound."""
 
     def fill(path, **_):
@@ -348,8 +347,8 @@ def test_a_folder_of_very_many_files_is_told():
         folder.entries()
 
 
-def test_nothing_is_left_behind(tmp_path, monkeypatch):
-    """Files are removed together with their script, at home and in the judge."""
+def test_files_are_removed_together_with_their_script(tmp_path, monkeypatch):
+    """This holds at home and in the judge."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     shop = ScriptFiles()
     path = shop.make("file", ["a.txt", b"x"], {})
@@ -380,14 +379,14 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_what_cannot_be_is_refused_when_the_assignment_is_loaded(declared, says):
+def test_an_annotation_that_cannot_cross_is_refused_when_the_contract_is_read(declared, says):
     """The message names the adapter and the parameter, and says what to write instead."""
     with pytest.raises(BadAssignment, match=says) as refused:
         contract_of(f"{CONTRACT}\n{declared}")
     assert "typing.Protocol" in str(refused.value)
 
 
-def test_further_keywords_are_left_to_the_submission():
+def test_variadic_parameters_are_not_parameters_of_an_adapter():
     """`**kwargs` in well-known signatures are no parameters that a test must give."""
     adapter = contract_of(CONTRACT + "\ndef run_x(a: int, *more, **kwargs: Any): ...")["run_x"]
     assert adapter.parameters == ("a",)

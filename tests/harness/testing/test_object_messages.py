@@ -87,7 +87,7 @@ def handle_of(name, given):
     return Student(contract[name], calls, 1, lambda *_: None, InFull(), others=contract)
 
 
-def said_of(name, given, do):
+def message_lines(name, given, do):
     """Returns the lines of the message when a test does this with a handle."""
     with pytest.raises(StudentFault) as raised:
         do(handle_of(name, given))
@@ -106,18 +106,18 @@ def unmade():
     ],
     ids=["class", "function"],
 )
-def test_a_class_in_place_of_an_object_is_told(given, came, advice):
+def test_a_class_in_place_of_an_object_is_reported_with_advice(given, came, advice):
     """The adapter forgot the parentheses, so the message blames the adapter and not the method."""
-    said = said_of("get_tokenizer", given, lambda handle: handle().encode("ab"))
+    said = message_lines("get_tokenizer", given, lambda handle: handle().encode("ab"))
     must = "get_tokenizer must return a Tokenizer (encode(), decode(), size)"
     assert said[0] == f"{must}, not {came}"
     assert said[1].startswith("It showed as ")
     assert advice in said[2]
 
 
-def test_an_object_in_place_of_a_class_is_told():
+def test_an_object_in_place_of_a_class_is_reported_with_advice():
     """Here the advice is to leave out the parentheses, not to add them."""
-    said = said_of("get_optimizer_class", Steps([]), lambda handle: handle()([]))
+    said = message_lines("get_optimizer_class", Steps([]), lambda handle: handle()([]))
     assert said[0] == (
         "get_optimizer_class must return the class of an Optimizer (step()), "
         "not an object of type Steps"
@@ -125,14 +125,14 @@ def test_an_object_in_place_of_a_class_is_told():
     assert "leave out the brackets that make an object of it" in said[2]
 
 
-def test_a_class_that_does_what_an_object_does_is_right():
+def test_a_class_with_static_methods_may_stand_for_an_object():
     """The tests only need the methods to work."""
     assert handle_of("get_tokenizer", Static)().encode("ab") == [1, 1]
 
 
-def test_a_missing_method_is_not_mixed_up_with_another_that_is_declared():
+def test_a_missing_method_is_not_taken_for_another_declared_method():
     """`encode` is declared, so it is not offered as a misspelt `decode`."""
-    said = said_of("get_tokenizer", Encoder(), lambda handle: handle().decode([1]))
+    said = message_lines("get_tokenizer", Encoder(), lambda handle: handle().decode([1]))
     assert said[0] == "AttributeError: 'Encoder' object has no attribute 'decode'"
     assert said[1] == (
         "adapters.py declares decode() of a Tokenizer: it has to be there, by that name."
@@ -141,20 +141,20 @@ def test_a_missing_method_is_not_mixed_up_with_another_that_is_declared():
 
 def test_a_misspelt_method_is_recognised():
     """`decodes` is not declared, so it may be a misspelt `decode`."""
-    said = said_of("get_tokenizer", WithAnother(), lambda handle: handle().decode([1]))
+    said = message_lines("get_tokenizer", WithAnother(), lambda handle: handle().decode([1]))
     assert said[1].endswith("Is it what you called decodes?")
 
 
-def test_what_raises_inside_a_method_is_told_as_anywhere():
+def test_an_exception_inside_a_method_is_reported_at_its_line():
     """If a method calls another one wrongly, the first is at fault."""
-    said = said_of("get_tokenizer", Complete(), lambda handle: handle().decode([1]))
-    assert said[0].startswith("TypeError: object of type 'int' has no len() (test_asked_objects")
+    said = message_lines("get_tokenizer", Complete(), lambda handle: handle().decode([1]))
+    assert said[0].startswith("TypeError: object of type 'int' has no len() (test_object_messages")
 
 
-def test_the_signature_of_a_method_is_its_own():
+def test_a_message_shows_the_signature_of_the_method_that_was_called():
     """The message shows the method's signature, not that of the adapter."""
-    said = said_of("get_optimizer_class", StepsOfTwo, lambda handle: handle()([]).step())
-    assert "yours is StepsOfTwo.step(closure) in test_asked_objects.py" in said[1]
+    said = message_lines("get_optimizer_class", StepsOfTwo, lambda handle: handle()([]).step())
+    assert "yours is StepsOfTwo.step(closure) in test_object_messages.py" in said[1]
 
 
 def right_program():
@@ -197,7 +197,7 @@ def handout(grader, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.process
-def test_a_mistake_in_an_object_is_named_at_home_as_well(handout):
+def test_a_known_mistake_in_an_object_is_named_at_home(handout):
     """The first optimizer makes torch import for a second, after another exercise has failed."""
     program = f"{right_program()}\n{WRONG_COUNTS}\n{WITHOUT_MOMENTUM}"
     (handout / "assignment" / "__init__.py").write_text(program, "utf-8")
@@ -217,7 +217,7 @@ def test_a_mistake_in_an_object_is_named_at_home_as_well(handout):
 
 
 @pytest.mark.process
-def test_an_empty_gradient_is_told_without_a_screenful(handout, home_pytest):
+def test_a_missing_gradient_is_reported_without_the_warning_of_torch(handout, home_pytest):
     """torch warns once, in nine lines, when a program reads the gradient of a non-leaf tensor."""
     program = f"{right_program()}\n{OF_COPIES}"
     (handout / "assignment" / "__init__.py").write_text(program, "utf-8")
@@ -227,9 +227,9 @@ def test_an_empty_gradient_is_told_without_a_screenful(handout, home_pytest):
     assert "Warning" not in told
 
 
-def test_several_texts_for_one_are_answered_with_join():
+def test_a_list_in_place_of_a_text_gets_the_advice_to_join():
     """The message does not advise to return only one of the texts."""
     several = Complete()
     several.decode = lambda ids: ["a"] * len(ids)
-    said = said_of("get_tokenizer", several, lambda handle: handle().decode([1, 2]))
+    said = message_lines("get_tokenizer", several, lambda handle: handle().decode([1, 2]))
     assert "''.join(...) makes one str of several." in said
