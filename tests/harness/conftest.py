@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 LONGEST = (
     *("test_hostile.py", "test_corpus.py", "test_cluster.py", "test_verification.py"),
     *("test_language_model_verified.py", "test_language_model.py"),
-    *("test_everywhere.py", "test_explaining.py", "test_docs.py", "test_second_assignment.py"),
+    *("test_other_machines.py", "test_explaining.py", "test_docs.py", "test_second_assignment.py"),
     "test_left_behind.py",
     *("test_example_class.py", "test_batch.py", "test_judging.py", "test_no_work.py"),
     *("test_ci_run.py", "test_gradescope_zip.py", "test_cache_by_test.py", "test_new.py"),

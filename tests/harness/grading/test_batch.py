@@ -126,7 +126,7 @@ def test_results_have_the_documented_form(pair):
     assert str(out) in pair.printed
 
 
-def test_bad_submissions_are_one_row_each_and_say_why(odd):
+def test_each_unreadable_submission_has_a_row_with_the_reason(odd):
     """One broken submission does not stop the batch, and every other submission keeps its grade."""
     graded = {name: row for name, row in rows(odd.out).items() if not name.startswith("twice")}
     assert graded.pop("right")["score"] == 5.0
@@ -144,8 +144,7 @@ def test_bad_submissions_are_one_row_each_and_say_why(odd):
     assert "Traceback" not in odd.printed + odd.said + "".join(said.values())
 
 
-def test_the_same_name_twice_loses_nobody(odd):
-    """A folder and an archive with the same name are two submissions, and both are graded."""
+def test_a_folder_and_an_archive_with_one_name_are_both_graded(odd):
     twice = [row for name, row in rows(odd.out).items() if name.startswith("twice")]
     assert [row["status"] for row in twice] == ["graded", "graded"]
     assert twice[0]["score"] != twice[1]["score"]
@@ -165,7 +164,9 @@ def test_the_same_name_twice_loses_nobody(odd):
         (["submissions", "--out", "out", "--jobs", "0"], "--jobs"),
     ],
 )
-def test_bad_arguments_are_one_sentence_and_exit_code_2(grader, tiny, submissions, arguments, said):
+def test_bad_arguments_give_one_sentence_and_exit_code_2(
+    grader, tiny, submissions, arguments, said
+):
     """The message names the wrong argument, and there is no traceback."""
     if "--exercise" in arguments:
         hand_in(submissions, "alice")
@@ -257,7 +258,7 @@ def stored(out: Path) -> int:
             return 0
 
 
-def test_a_batch_that_is_killed_goes_on_where_it_was(grader, tiny, submissions, tmp_path):
+def test_a_killed_batch_continues_where_it_stopped(grader, tiny, submissions, tmp_path):
     """`kill -9` loses only the submissions in progress, and each submission is graded once."""
     count = 20
     for number in range(count):
@@ -305,7 +306,7 @@ def processes_that_mention(text: str) -> list[str]:
     return found
 
 
-def test_one_submission_alone(grader, tiny, submissions):
+def test_run_grades_one_submission_as_text_or_json(grader, tiny, submissions):
     """`grader run` prints the exercise and the reason, and supports JSON and `--fail-under`."""
     hand_in(submissions, "alice", RIGHT.replace("2 * x", "3 * x"))
     done = grader("run", submissions / "alice", cwd=tiny)
@@ -318,7 +319,7 @@ def test_one_submission_alone(grader, tiny, submissions):
     assert as_json.returncode == 1
 
 
-def test_tests_that_cannot_be_collected_grade_nobody(grader, tiny, submissions, tmp_path):
+def test_no_submission_is_graded_if_tests_cannot_be_collected(grader, tiny, submissions, tmp_path):
     """A broken hidden test is the author's error, and no submission loses points for it."""
     broken = tmp_path / "broken"
     shutil.copytree(tiny, broken)
@@ -330,7 +331,7 @@ def test_tests_that_cannot_be_collected_grade_nobody(grader, tiny, submissions, 
     assert "Traceback" not in done.stderr
 
 
-def test_a_reference_that_breaks_is_not_the_submission_s_fault(grader, tiny, submissions, tmp_path):
+def test_a_broken_reference_leaves_the_submission_not_graded(grader, tiny, submissions, tmp_path):
     """The submission is *not graded*: it loses no points, and the command exits with code 1."""
     broken = tmp_path / "broken"
     shutil.copytree(tiny, broken)

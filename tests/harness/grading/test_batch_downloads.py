@@ -46,7 +46,7 @@ def scores(out: Path) -> dict[str, float]:
     return {row["submission"]: row["score"] for row in map(json.loads, lines)}
 
 
-def test_a_canvas_download_with_a_roster_in_one_command(
+def test_one_command_grades_a_canvas_download_with_a_roster(
     grader: Any, tiny: Path, tmp_path: Path
 ) -> None:
     """The zip is graded as downloaded; late, absent, unknown and resubmitted work is reported."""

@@ -31,16 +31,16 @@ def graded(grader, tiny, tmp_path_factory) -> Path:
 def place(graded, grader, tiny, tmp_path) -> Path:
     """A copy of `graded`, run once more, because copied files count as changed."""
     copy = Path(shutil.copytree(graded, tmp_path / "copy"))
-    assert again(grader, tiny, copy).returncode == 0
+    assert run_again(grader, tiny, copy).returncode == 0
     return copy
 
 
-def again(grader, tiny: Path, place: Path):
+def run_again(grader, tiny: Path, place: Path):
     """Runs the same batch again."""
     return grader("batch", place / "class", "--out", place / "out", cwd=tiny)
 
 
-def which_files(place: Path) -> dict[str, tuple[int, int]]:
+def inodes_and_times(place: Path) -> dict[str, tuple[int, int]]:
     """Returns the inode and modification time of `results.jsonl` and of each page."""
     out = place / "out"
     files = [out / "results.jsonl", *(path for path in (out / "report").rglob("*.html"))]
@@ -48,50 +48,50 @@ def which_files(place: Path) -> dict[str, tuple[int, int]]:
     return {name: (one.st_ino, one.st_mtime_ns) for name, one in status.items()}
 
 
-def test_nothing_to_do_writes_nothing_anew(grader, tiny, place):
+def test_a_batch_with_nothing_to_grade_rewrites_no_file(grader, tiny, place):
     """Rerunning a finished class is fast, and backups see no changed file."""
-    before = which_files(place)
+    before = inodes_and_times(place)
     assert len(before) == 5
-    done = again(grader, tiny, place)
+    done = run_again(grader, tiny, place)
     assert done.returncode == 0
     assert "3 graded before and unchanged; 0 to grade" in done.stderr
-    assert which_files(place) == before
+    assert inodes_and_times(place) == before
 
 
-def test_the_table_is_the_same_though_nothing_was_graded(grader, tiny, graded, place):
+def test_a_batch_with_nothing_to_grade_prints_the_same_table(grader, tiny, graded, place):
     """The command prints the table from the stored grades."""
     table, end, _ = (graded / "said").read_text().partition("next:")
     assert end
-    assert again(grader, tiny, place).stdout.partition("next:")[0] == table
+    assert run_again(grader, tiny, place).stdout.partition("next:")[0] == table
     assert "3 submissions: 3 graded" in table
 
 
-def test_a_change_is_noticed_that_leaves_size_and_time_as_they_were(grader, tiny, place):
+def test_a_change_that_keeps_size_and_time_is_noticed(grader, tiny, place):
     """Authors can set a file's modification time, so only its content counts."""
     file = place / "class" / "carol.py"
     status = file.stat()
     file.write_text(RIGHT.replace("2", "3"))
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert (file.stat().st_size, file.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
-    before = which_files(place)
-    done = again(grader, tiny, place)
+    before = inodes_and_times(place)
+    done = run_again(grader, tiny, place)
     assert "2 graded before and unchanged; 1 to grade" in done.stderr
     (carol,) = (g for g in Store.read(place / "out").grades() if g.submission == "carol")
     assert carol.score < carol.max_score
-    assert which_files(place)["results.jsonl"] != before["results.jsonl"]
+    assert inodes_and_times(place)["results.jsonl"] != before["results.jsonl"]
     assert current_report(Store.read(place / "out"), place / "out" / "report")
 
 
-def test_who_left_is_out_of_the_lines_and_the_report(grader, tiny, place):
+def test_a_withdrawn_submission_disappears_from_results_and_report(grader, tiny, place):
     """No submission is graded again, but `results.jsonl` and the report are rewritten."""
     (place / "class" / "bob.py").unlink()
-    assert "bob" in again(grader, tiny, place).stderr
+    assert "bob" in run_again(grader, tiny, place).stderr
     assert '"bob"' not in (place / "out" / "results.jsonl").read_text()
     assert len([*(place / "out" / "report" / "submissions").iterdir()]) == 2
 
 
 @pytest.mark.parametrize("damage", ["removed", "edited", "emptied"])
-def test_lines_that_are_not_as_they_were_written_are_written_again(grader, tiny, place, damage):
+def test_a_damaged_results_file_is_written_again(grader, tiny, place, damage):
     """`results.jsonl` is complete after the command, even if it was damaged before."""
     lines = place / "out" / "results.jsonl"
     written = lines.read_text()
@@ -102,12 +102,12 @@ def test_lines_that_are_not_as_they_were_written_are_written_again(grader, tiny,
             lines.write_text(written.replace('"alice"', '"chloe"'))
         case "emptied":
             lines.write_text("")
-    assert again(grader, tiny, place).returncode == 0
+    assert run_again(grader, tiny, place).returncode == 0
     assert lines.read_text() == written
 
 
 @pytest.mark.parametrize("damage", ["removed", "a page lost", "of another batch"])
-def test_a_report_that_is_not_of_these_results_is_written_again(grader, tiny, place, damage):
+def test_a_report_that_does_not_match_the_results_is_written_again(grader, tiny, place, damage):
     """After each batch the report shows the current class."""
     report = place / "out" / "report"
     match damage:
@@ -121,12 +121,12 @@ def test_a_report_that_is_not_of_these_results_is_written_again(grader, tiny, pl
             write_report(Store.read(place / "other"), report)
     results = Store.read(place / "out")
     assert not current_report(results, report)
-    assert again(grader, tiny, place).returncode == 0
+    assert run_again(grader, tiny, place).returncode == 0
     assert current_report(results, report)
     assert len([*(report / "submissions").iterdir()]) == 3
 
 
-def test_a_report_that_compares_is_not_taken_for_the_batchs_own(place):
+def test_a_comparison_report_does_not_count_as_current(place):
     """A comparison report has an extra page, and the other batch may have changed."""
     results, report = Store.read(place / "out"), place / "out" / "report"
     assert current_report(results, report)
@@ -135,8 +135,7 @@ def test_a_report_that_compares_is_not_taken_for_the_batchs_own(place):
 
 
 @pytest.mark.unit
-def test_no_two_states_of_stores_are_taken_for_each_other(tmp_path):
-    """Two stores with equal content also have different states."""
+def test_two_stores_with_equal_content_have_different_states(tmp_path):
     for name in ("one", "other"):
         with Store.open(tmp_path / name, "tiny") as store:
             store.set_options({"seed": 1})

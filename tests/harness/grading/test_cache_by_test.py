@@ -118,7 +118,7 @@ class Course:
         return hashes_by_test(find_assignment(self.root))
 
 
-def timeless(grade: Grade) -> Grade:
+def without_durations(grade: Grade) -> Grade:
     """Returns a grade without its durations, which differ between gradings."""
     tests = tuple(test._replace(duration_s=0) for test in grade.tests)
     return dataclasses.replace(grade, tests=tests, duration_s=0)
@@ -198,7 +198,7 @@ def test_only_the_test_that_changed_is_run_again(
     assert after.suite_hash != before.suite_hash
     assert after.score == after.max_score
     (afresh,), _ = course.grade(tmp_path / "afresh")
-    assert timeless(after) == timeless(afresh)
+    assert without_durations(after) == without_durations(afresh)
     assert course.grade(tmp_path / "out") == ([after], set())
 
 
@@ -242,7 +242,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Changed:
 
 @pytest.mark.process
 @pytest.mark.parametrize("name", CLASS)
-def test_every_verdict_that_did_not_change_is_kept(changed: Changed, name: str) -> None:
+def test_verdicts_of_unchanged_tests_are_kept(changed: Changed, name: str) -> None:
     """Only the changed test runs, and the points equal those of a fresh grading."""
     assert changed.kept(name) == (DOUBLES | COUNTS) - {"test_doubles"}
     assert changed.after[name].suite_hash != changed.before[name].suite_hash
@@ -251,7 +251,7 @@ def test_every_verdict_that_did_not_change_is_kept(changed: Changed, name: str) 
 
 
 @pytest.mark.process
-def test_words_stand_where_no_verdict_changed(changed: Changed) -> None:
+def test_an_explanation_is_kept_where_no_verdict_changed(changed: Changed) -> None:
     """The same tests fail as before, so their explanation is kept."""
     wrong = [test for test in changed.after[WRONGLY].tests if test.status != "passed"]
     assert {(test.message or "").endswith(" (as before)") for test in wrong} == {True}
@@ -260,16 +260,16 @@ def test_words_stand_where_no_verdict_changed(changed: Changed) -> None:
 
 @pytest.mark.slow
 @pytest.mark.process
-def test_words_are_new_where_a_verdict_changed(tmp_path: Path) -> None:
+def test_an_explanation_is_new_where_a_verdict_changed(tmp_path: Path) -> None:
     """A new failure is explained as in a fresh grading of all exercises."""
     changed = changed_by(tmp_path, counts_are_one_more)
     assert "test_doubles" in changed.kept(RIGHTLY)
     for name in (RIGHTLY, WITH_WORDS):
-        assert timeless(changed.after[name]) == timeless(changed.afresh[name])
+        assert without_durations(changed.after[name]) == without_durations(changed.afresh[name])
 
 
 @pytest.mark.process
-def test_what_hung_is_not_waited_for_again(tmp_path: Path) -> None:
+def test_a_test_that_timed_out_is_not_run_again(tmp_path: Path) -> None:
     """A verdict of `timeout` is kept as long as its own test does not change."""
     hangs = RIGHT.replace("return x.numel()", "while True: pass")
     course = Course(tmp_path).write({RIGHTLY: hangs})
@@ -278,14 +278,16 @@ def test_what_hung_is_not_waited_for_again(tmp_path: Path) -> None:
     doubles_in_another_way(course)
     (after,), run_again = course.grade(tmp_path / "out", timeout=1)
     assert run_again == {"test_doubles"}
-    late = [{test.id: test.status for test in of_one(it, "run_count")} for it in (before, after)]
+    late = [
+        {test.id: test.status for test in verdicts_on(it, "run_count")} for it in (before, after)
+    ]
     assert late[0] == late[1]
     assert {*late[0].values()} == {"timeout"}
 
 
 @pytest.mark.slow
 @pytest.mark.process
-def test_what_hung_when_it_was_imported_is_not_imported_again(tmp_path: Path) -> None:
+def test_a_submission_whose_import_timed_out_is_not_imported_again(tmp_path: Path) -> None:
     """Only a changed submission is imported again. Without a worker, `isolation` is empty."""
     course = Course(tmp_path).write({RIGHTLY: f"while True: pass\n{RIGHT}"})
     (before,), _ = course.grade(tmp_path / "out", timeout=0.5)
@@ -301,7 +303,7 @@ def test_what_hung_when_it_was_imported_is_not_imported_again(tmp_path: Path) ->
     assert mended.score == mended.max_score
 
 
-def of_one(grade: Grade, exercise: str) -> list[Verdict]:
+def verdicts_on(grade: Grade, exercise: str) -> list[Verdict]:
     return [test for test in grade.tests if test.exercise == exercise]
 
 
@@ -310,14 +312,15 @@ def counts_are_one_more(course: Course) -> None:
 
 
 @pytest.mark.process
-def test_what_is_wrong_now_is_explained_with_all_exercises(course: Course, tmp_path: Path) -> None:
-    """A newly failed exercise is explained as in a fresh grading of all exercises."""
+def test_a_newly_failed_exercise_is_explained_as_in_a_fresh_grading(
+    course: Course, tmp_path: Path
+) -> None:
     counts_are_one_more(course)
     (after,), run_again = course.grade(tmp_path / "out")
     assert run_again >= COUNTS
     assert {test.status for test in after.tests if test.exercise == "run_count"} == {"failed"}
     (afresh,), _ = course.grade(tmp_path / "afresh")
-    assert timeless(after) == timeless(afresh)
+    assert without_durations(after) == without_durations(afresh)
 
 
 DOUBLE_FILE, COUNT_FILE = "tests/hidden/test_double.py", "tests/hidden/test_count.py"
@@ -341,7 +344,7 @@ ALL = {SHARED, *OF_DOUBLES, *(f"{COUNT_FILE}::{name}" for name in COUNTS)}
         ("tests/conftest.py", "plugin", "plugin'", ALL),
     ],
 )
-def test_what_each_part_matters_to(
+def test_a_change_makes_only_the_tests_that_it_affects_stale(
     course: Course, part: str, old: str, new: str, stale: set[str]
 ) -> None:
     """A test's source affects that test, points and `preload` none, and everything else all."""
@@ -353,7 +356,7 @@ def test_what_each_part_matters_to(
 
 
 @pytest.mark.process
-def test_points_are_part_of_what_a_grade_depends_on(course: Course, tmp_path: Path) -> None:
+def test_changed_points_change_the_scores_and_run_no_test(course: Course, tmp_path: Path) -> None:
     """A change of points runs no test again, but changes the scores."""
     counting_is_worth_more(course)
     (after,), run_again = course.grade(tmp_path / "out")
@@ -378,23 +381,23 @@ def test_points_are_part_of_what_a_grade_depends_on(course: Course, tmp_path: Pa
         "def make():\n    @exercise('run_double')\n    def test_it(student): ...",
     ],
 )
-def test_a_file_with_a_doubtful_test_matters_to_every_test(tmp_path: Path, source: str) -> None:
+def test_a_file_with_an_unclear_test_affects_every_test(tmp_path: Path, source: str) -> None:
     """A stale grade is worse than an unnecessary second grading."""
     file, doubtful = tmp_path / "test_double.py", textwrap.dedent(DOUBLE) + "\n" + source
     file.write_text(textwrap.dedent(DOUBLE))
-    assert names_in([file]) == {file: DOUBLES}
+    assert independent_tests_in([file]) == {file: DOUBLES}
     file.write_text(doubtful)
-    assert names_in([file]) == {}
+    assert independent_tests_in([file]) == {}
 
 
-def test_a_file_that_another_one_mentions_matters_to_every_test(tmp_path: Path) -> None:
+def test_a_file_that_another_mentions_affects_every_test(tmp_path: Path) -> None:
     """A test also depends on the test modules that it imports."""
     written = {"test_double.py": DOUBLE, "test_count.py": COUNT, "shapes.py": "SIZE = 3\n"}
     write_files(tmp_path, written)
     double, count, shapes = (tmp_path / name for name in written)
-    assert names_in([double, count, shapes]) == {double: DOUBLES, count: COUNTS}
+    assert independent_tests_in([double, count, shapes]) == {double: DOUBLES, count: COUNTS}
     count.write_text(f"from tests.hidden.test_double import draw\n{textwrap.dedent(COUNT)}")
-    assert names_in([double, count, shapes]) == {count: COUNTS}
+    assert independent_tests_in([double, count, shapes]) == {count: COUNTS}
 
 
 @pytest.mark.parametrize(
@@ -410,23 +413,25 @@ def test_a_file_that_another_one_mentions_matters_to_every_test(tmp_path: Path) 
         "defer = 'def'\ndouble = 'test_double'",
     ],
 )
-def test_whatever_may_import_a_file_is_a_mention(tmp_path: Path, mention: str) -> None:
+def test_every_form_of_import_counts_as_a_mention(tmp_path: Path, mention: str) -> None:
     """Any form of import counts if the source holds the file's name."""
     double = write_files(tmp_path, {"test_double.py": DOUBLE, "shapes.py": mention})
     files = [double / "test_double.py", double / "shapes.py"]
-    assert names_in(files) == {}
-    assert names_in(files[:1], files[1:]) == {}
+    assert independent_tests_in(files) == {}
+    assert independent_tests_in(files[:1], files[1:]) == {}
 
 
-def test_a_function_that_is_called_like_a_file_is_no_mention(tmp_path: Path) -> None:
+def test_a_function_with_the_name_of_a_file_is_no_mention(tmp_path: Path) -> None:
     """Public and hidden test files share names, and often one of their tests does too."""
     named = textwrap.dedent(DOUBLE).replace("test_doubles(", "test_double(")
     files = [tmp_path / part / "test_double.py" for part in ("public", "hidden")]
     write_files(tmp_path, {f"{file.parent.name}/{file.name}": named for file in files})
-    assert names_in(files) == {file: {"test_double", "test_doubles_more"} for file in files}
+    assert independent_tests_in(files) == {
+        file: {"test_double", "test_doubles_more"} for file in files
+    }
 
 
-def test_a_test_that_another_calls_is_part_of_all_in_its_file(tmp_path: Path) -> None:
+def test_a_test_that_another_calls_affects_its_whole_file(tmp_path: Path) -> None:
     """A change of the called test also changes its callers."""
     called = textwrap.dedent(DOUBLE) + "\nALSO = [test_doubles]\n"
     file = write_files(tmp_path, {"test_double.py": called}) / "test_double.py"
@@ -448,14 +453,16 @@ def test_tests_in_a_class_have_its_name(tmp_path: Path) -> None:
     )
 
 
-def names_in(files: list[Path], others: Sequence[Path] = ()) -> dict[Path, set[str]]:
+def independent_tests_in(files: list[Path], others: Sequence[Path] = ()) -> dict[Path, set[str]]:
     """Returns, for each file, the tests that certainly affect no other test."""
     found = files_of_tests(files, others)
     return {file: {test.name for test in parts.tests} for file, parts in found.items()}
 
 
 @pytest.mark.parametrize("part", rest_slow(range(18), 18))
-def test_each_file_of_the_bundled_tests_matters_to_its_own_tests(tmp_path: Path, part: int) -> None:
+def test_a_change_of_a_bundled_test_module_affects_only_its_own_tests(
+    tmp_path: Path, part: int
+) -> None:
     """Shared modules affect all tests; frozen fixtures, which no judge reads, affect none."""
     for name in SUITE:
         copy, source = tmp_path / name, ROOT / name

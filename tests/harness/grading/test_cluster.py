@@ -36,7 +36,7 @@ SLOW = "import time\n" + RIGHT.replace("return x + x", "time.sleep(0.1); return 
 
 
 @pytest.fixture(scope="module")
-def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def other_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with another version of the grader."""
     folder = tmp_path_factory.mktemp("stranger")
     shutil.copytree(ROOT / "grader", folder / "grader", ignore=shutil.ignore_patterns("*.pyc"))
@@ -67,17 +67,17 @@ def a_class(folder: Path, adapters: str, size: int) -> Path:
     return folder
 
 
-def timeless(grade: Grade) -> Grade:
+def without_durations(grade: Grade) -> Grade:
     tests = tuple(test._replace(duration_s=0) for test in grade.tests)
     imports = dataclasses.replace(grade.imports, seconds={})
     return dataclasses.replace(grade, tests=tests, duration_s=0, imports=imports)
 
 
-def test_grades_are_those_of_this_machine(
-    cluster: Cluster, stranger: Path, course: Path, tmp_path: Path, grader
+def test_remote_grades_equal_local_grades(
+    cluster: Cluster, other_version: Path, course: Path, tmp_path: Path, grader
 ) -> None:
     """This holds for every kind of submission. A worker with another grader version is refused."""
-    cluster.worker("stranger", stranger)
+    cluster.worker("stranger", other_version)
     handed_in = write_files(
         tmp_path / "class",
         {
@@ -102,7 +102,7 @@ def test_grades_are_those_of_this_machine(
     assert "7/7: " in done.stderr
     there = [*Store.read(out).grades()]
     here = [*verbs.batch(handed_in, tmp_path / "here", assignment=course, seed=7, jobs=1).grades()]
-    assert [*map(timeless, there)] == [*map(timeless, here)]
+    assert [*map(without_durations, there)] == [*map(without_durations, here)]
     assert Counter(str(grade.status) for grade in there) == {"graded": 6, "unreadable": 1}
     assert not cluster.files_of("one"), "the assignment is left behind"
 
@@ -111,7 +111,7 @@ def test_grades_are_those_of_this_machine(
 
 
 @pytest.mark.slow
-def test_only_the_exercise_that_changed_is_graded_there(
+def test_only_a_changed_exercise_is_graded_again_remotely(
     cluster: Cluster, course: Path, tmp_path: Path
 ) -> None:
     """Other verdicts are kept, as in a local batch; `require_isolation` also works remotely."""
@@ -146,7 +146,9 @@ def test_only_the_exercise_that_changed_is_graded_there(
 
 
 @pytest.mark.slow
-def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_path: Path) -> None:
+def test_submissions_of_a_killed_remote_worker_are_graded_once_elsewhere(
+    tiny: Path, tmp_path: Path
+) -> None:
     """Judges end with their worker, a killed judge loses no grade, and a worker may join late."""
     handed_in = a_class(tmp_path / "class", SLOW, 6)
     arrived: list[str] = []
@@ -181,7 +183,7 @@ def test_what_a_killed_worker_had_is_graded_elsewhere_and_once(tiny: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
+def test_an_interrupt_ends_remote_judges_and_the_next_batch_continues(
     cluster: Cluster, tiny: Path, tmp_path: Path
 ) -> None:
     """Ctrl-C leaves no remote process running, and a local batch can grade the rest."""
@@ -212,14 +214,14 @@ def test_an_interrupt_ends_the_judges_there_and_the_next_batch_goes_on(
 
 
 @pytest.mark.slow
-def test_a_cluster_of_strangers_is_one_sentence(
-    stranger: Path, tiny: Path, tmp_path: Path, grader
+def test_a_batch_ends_with_one_sentence_if_every_remote_worker_is_refused(
+    other_version: Path, tiny: Path, tmp_path: Path, grader
 ) -> None:
     """The batch ends and does not wait for a suitable worker."""
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
     nothing = write_files(tmp_path / "nothing", {"grader/__init__.py": ""})
     with running_cluster(tmp_path) as cluster:
-        cluster.worker("older", stranger, wait=False)
+        cluster.worker("older", other_version, wait=False)
         cluster.worker("without", nothing)
         until(lambda: cluster.address_of("older"), "both are there")
         arguments = ("batch", handed_in, "--out", tmp_path / "out", "--scheduler", cluster.address)
@@ -232,7 +234,9 @@ def test_a_cluster_of_strangers_is_one_sentence(
         assert f"{without}: it has no such grader as here (" in sentence
 
 
-def test_a_scheduler_that_does_not_answer_costs_nothing(tiny: Path, tmp_path: Path, grader) -> None:
+def test_a_silent_scheduler_ends_the_batch_with_one_sentence(
+    tiny: Path, tmp_path: Path, grader
+) -> None:
     """The command prints one sentence, and `--fresh` has not touched the folder `--out`."""
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
     out, address = tmp_path / "out", "tcp://127.0.0.1:9"
@@ -245,7 +249,7 @@ def test_a_scheduler_that_does_not_answer_costs_nothing(tiny: Path, tmp_path: Pa
 
 @pytest.mark.unit
 @pytest.mark.parametrize("address", ["10.0.0.5", "tcp://10.0.0.5", "tcp://a:b", "http://a:8786"])
-def test_what_is_no_address_is_said_before_anything_is_tried(address: str) -> None:
+def test_an_invalid_scheduler_address_is_refused_with_an_example(address: str) -> None:
     """The message shows a valid address as an example."""
     with pytest.raises(verbs.NoCluster, match=r"must be like tcp://10\.0\.0\.5:8786"):
         connected(address).__enter__()
@@ -254,7 +258,9 @@ def test_what_is_no_address_is_said_before_anything_is_tried(address: str) -> No
 WITHOUT = "import sys; sys.modules['distributed'] = None; from grader.cli import main; main()"
 
 
-def test_without_the_package_one_sentence_says_what_to_install(tiny: Path, tmp_path: Path) -> None:
+def test_one_sentence_says_what_to_install_if_distributed_is_absent(
+    tiny: Path, tmp_path: Path
+) -> None:
     """Only `--scheduler` needs the package."""
     handed_in = a_class(tmp_path / "class", RIGHT, 1)
     command = [sys.executable, "-c", WITHOUT, "batch", handed_in, "--out", tmp_path / "out"]
@@ -286,8 +292,7 @@ with chosen_pools(None, 1, print) as pools:
 """
 
 
-def test_this_machine_alone_needs_nothing_of_dask(tiny: Path) -> None:
-    """A local batch does not even import Dask."""
+def test_a_local_batch_does_not_import_dask(tiny: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", ALONE],
         cwd=tiny,
@@ -311,7 +316,7 @@ def test_this_machine_alone_needs_nothing_of_dask(tiny: Path) -> None:
     ],
     ids=["no bytes", "no zlib", "cut off", "no object", "a bomb"],
 )
-def test_what_comes_back_is_data_or_nothing(reply: object) -> None:
+def test_a_malformed_reply_is_refused(reply: object) -> None:
     """Replies are never unpickled, and reading one takes bounded memory."""
     with pytest.raises(BadReply):
         unpacked_reply(reply)
@@ -328,14 +333,14 @@ def task_of(name: str) -> Task:
     [{}, {"grade": 1}, {"grade": {"submission": "alice"}}, {"grade": {"tests": [{"id": 3}]}}],
     ids=repr,
 )
-def test_an_answer_without_a_whole_grade_is_none(reply: dict[str, object]) -> None:
+def test_a_reply_without_a_complete_grade_is_refused(reply: dict[str, object]) -> None:
     """The reply is rejected, so that the submission is graded elsewhere."""
     with pytest.raises(BadReply, match="holds no grade"):
         result_in(reply, task_of("alice"))
 
 
 @pytest.mark.unit
-def test_the_grade_of_another_submission_is_no_answer() -> None:
+def test_a_reply_with_the_grade_of_another_submission_is_refused() -> None:
     """A worker that confuses submissions must not give a grade to the wrong student."""
     grade = Grade("bob", GradeStatus.GRADED, 1.0, 1.0, 7, "hash", "suite", 0.1, None, {}, ())
     reply = {"grade": json.loads(json.dumps(grade.as_json(whole=True)))}

@@ -55,7 +55,7 @@ def stage_half_precision(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", rest_slow(EXPECTATIONS, 8))
-def test_a_submission_gets_what_it_deserves(grades, name):
+def test_a_submission_gets_the_expected_standing_in_each_exercise(grades, name):
     """A wrong submission fails exactly the exercises that are wrong."""
     grade, expected = grades[name], EXPECTATIONS[name]
     assert grade.status == expected["status"]
@@ -79,7 +79,7 @@ def test_the_stubs_get_nothing_and_every_exercise_is_missing(grades):
     assert {str(verdict.status) for verdict in grades["stubs"].tests} == {"missing"}
 
 
-def test_a_softmax_in_half_precision_fails_whatever_builds_on_it(grades):
+def test_exercises_that_build_on_a_half_precision_softmax_fail(grades):
     """Tolerances allow another order of summation, but not the loss of half the digits."""
     got = {one.exercise: str(one.standing) for one in standings(grades["half-precision"])}
     assert got.pop("run_softmax") == "failed"

@@ -61,7 +61,9 @@ def test_the_machines_faults_cost_nobody_points(problem):
 @pytest.mark.parametrize(
     ("has_memory", "status"), [(True, GradeStatus.UNREADABLE), (False, GradeStatus.NOT_GRADED)]
 )
-def test_memory_is_the_machines_only_where_it_has_none(monkeypatch, has_memory, status):
+def test_a_memory_error_is_the_machines_fault_only_without_free_memory(
+    monkeypatch, has_memory, status
+):
     """On a machine with free memory, the submission's answers took the judge to its limit."""
     monkeypatch.setattr(service, "machine_has", lambda _: has_memory)
     assert outcome_of(MemoryError()) is status
@@ -95,7 +97,7 @@ def test_a_fork_server_that_cannot_start_says_why(tmp_path, monkeypatch):
     ],
     ids=lambda problem: type(problem).__name__,
 )
-def test_whatever_else_goes_wrong_is_the_submissions_own(problem):
+def test_any_other_error_makes_the_submission_unreadable(problem):
     """Otherwise a student who makes the grader raise an exception would never get a grade."""
     assert outcome_of(problem) is GradeStatus.UNREADABLE
 
@@ -115,7 +117,7 @@ def graded_without(above: int, tiny: Path, tmp_path: Path) -> StudentFault | Non
 
 @pytest.mark.process
 @pytest.mark.parametrize("above", [0, 2, 3])
-def test_scratch_that_is_gone_is_not_the_submissions_fault(tiny, tmp_path, above):
+def test_a_removed_scratch_folder_is_not_the_fault_of_the_submission(tiny, tmp_path, above):
     """A cleanup of the temporary folder also removes the files that a worker imports."""
     with pytest.raises(CopyFailed, match="removed its scratch folder"):
         graded_without(above, tiny, tmp_path)

@@ -138,7 +138,7 @@ def graded(assignment, tmp_path_factory):
         ("Below", "own.py:14"),
     ],
 )
-def test_a_class_that_is_handed_back_is_used(graded, name, place):
+def test_returning_a_forbidden_class_counts_as_using_it(graded, name, place):
     """The test makes the objects of a returned class, not the submission."""
     grade = graded(name)
     assert grade.score == 0.0
@@ -149,7 +149,7 @@ def test_a_class_that_is_handed_back_is_used(graded, name, place):
     assert of_object.message.startswith("uses torch.optim.SGD (")
 
 
-def test_an_ancestor_of_what_is_forbidden_may_be_inherited_from(graded):
+def test_inheriting_from_a_base_of_a_forbidden_class_is_allowed(graded):
     """Every optimizer that a student writes may inherit from `torch.optim.Optimizer`."""
     grade = graded("Own")
     assert grade.score == grade.max_score == 20.0
@@ -157,7 +157,7 @@ def test_an_ancestor_of_what_is_forbidden_may_be_inherited_from(graded):
 
 
 @pytest.mark.parametrize("name", ["Alias", "Empty"])
-def test_it_is_told_at_home_as_well(grader, assignment, home_pytest, tmp_path, name):
+def test_a_forbidden_class_is_reported_at_home(grader, assignment, home_pytest, tmp_path, name):
     """Students learn of the rule before it costs them points."""
     handout = tmp_path / "handout"
     assert grader("handout", handout, "--assignment", assignment).returncode == 0

@@ -31,7 +31,7 @@ FAILED = a_verdict(
 @pytest.mark.parametrize(
     "grade", [a_grade("alice", PASSED, FAILED, notes=("a note",)), a_grade("chen")]
 )
-def test_what_is_read_is_the_grade_that_was_given(grade: Grade) -> None:
+def test_a_grade_is_read_back_exactly_as_written(grade: Grade) -> None:
     """Every field survives, also infinite numbers, which JSON does not have."""
     line = json.dumps(grade.as_json(whole=True), allow_nan=False)
     assert Grade.from_json(json.loads(line)) == grade

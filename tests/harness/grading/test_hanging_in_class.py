@@ -57,7 +57,7 @@ def grade(job, tmp_path) -> Callable[..., Grade]:
     return graded
 
 
-def of(grade: Grade, exercise: str = "run_double") -> list[Verdict]:
+def verdicts_on(grade: Grade, exercise: str = "run_double") -> list[Verdict]:
     """Returns the verdicts on an exercise."""
     return [test for test in grade.tests if test.exercise == exercise]
 
@@ -100,29 +100,29 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("does", rest_slow(HOSTILE.values(), 4), ids=HOSTILE)
-def test_a_worker_that_lies_about_where_it_is_has_no_line_and_nothing_worse(grade, does):
+def test_a_worker_that_forges_its_running_line_gets_no_line(grade, does):
     """Its verdicts are those of an endless loop without a line, and the rest is graded."""
     graded = grade(LIAR.format(does=does) + RIGHT_COUNT)
     assert graded.status is GradeStatus.GRADED
     assert graded.unexplained is None
-    assert {test.status for test in of(graded)} == {Status.TIMEOUT}
-    assert {test.where for test in of(graded)} == {None}
-    assert re.search(f"took longer than {A_CALL} seconds", of(graded)[0].message)
-    assert {test.status for test in of(graded, "run_count")} == {Status.PASSED}
+    assert {test.status for test in verdicts_on(graded)} == {Status.TIMEOUT}
+    assert {test.where for test in verdicts_on(graded)} == {None}
+    assert re.search(f"took longer than {A_CALL} seconds", verdicts_on(graded)[0].message)
+    assert {test.status for test in verdicts_on(graded, "run_count")} == {Status.PASSED}
 
 
-def test_a_lie_about_its_own_lines_is_a_submission_s_own_business(grade):
+def test_a_forged_line_within_the_submission_is_accepted(grade):
     """The line only explains the verdict. The test also shows that lies reach the judge."""
     graded = grade(LIAR.format(does="told(f'  File \"{__file__}\", line 2 in x\\n'.encode())"))
-    assert of(graded)[0].where == Where("adapters.py", 2)
-    assert {test.status for test in of(graded)} == {Status.TIMEOUT}
-    assert "    import os, signal, stat" in of(graded)[0].message
+    assert verdicts_on(graded)[0].where == Where("adapters.py", 2)
+    assert {test.status for test in verdicts_on(graded)} == {Status.TIMEOUT}
+    assert "    import os, signal, stat" in verdicts_on(graded)[0].message
 
 
-def test_an_endless_loop_is_told_with_its_line(grade):
+def test_the_message_about_an_endless_loop_names_its_line(grade):
     """Tests that no longer call the function name the line too: there is one cause in all."""
     graded = grade(f"def run_double(x):\n{LOOP}{RIGHT_COUNT}")
-    verdicts = of(graded)
+    verdicts = verdicts_on(graded)
     (where,) = {test.where for test in verdicts}
     assert where in (Where("adapters.py", 3), Where("adapters.py", 4))
     said = rf"after {A_CALL} s still running adapters\.py:{where.line}"
@@ -133,7 +133,7 @@ def test_an_endless_loop_is_told_with_its_line(grade):
     assert first.endswith(f"\n    {source}\n{rest}")
     assert re.match(f"{said}, as before\n", second)
     assert re.match(f"{re.escape(f'run_double{NOT_CALLED}')}{said}\n", third)
-    assert {test.status for test in of(graded, "run_count")} == {Status.PASSED}
+    assert {test.status for test in verdicts_on(graded, "run_count")} == {Status.PASSED}
     (cause,) = causes(FailedTest.of(test) for test in verdicts)
     assert re.fullmatch(f"run_double: {said}", cause.headline)
     (excerpt,) = graded.evidence.excerpts
@@ -159,27 +159,27 @@ HANGS = {
 
 
 @pytest.mark.parametrize("body", rest_slow(HANGS.values(), 2), ids=HANGS)
-def test_the_line_is_told_whatever_keeps_it_busy(grade, body):
+def test_the_running_line_is_found_whatever_keeps_the_worker_busy(grade, body):
     """The line is found even if Python's interpreter does not run any code meanwhile."""
     above = "import signal, threading, time\nfrom threading import Thread\n\n"
     graded = grade(f"{above}def run_double(x):\n{body}{RIGHT_COUNT}")
-    first = of(graded)[0]
+    first = verdicts_on(graded)[0]
     assert first.status is Status.TIMEOUT
     assert first.where is not None
     assert first.where.line in (5, 6, 7, 8)
 
 
-def test_the_line_is_one_of_the_submission_s_own(grade):
+def test_the_running_line_is_a_line_of_the_submission(grade):
     """For a wait inside a library, the line is the submission's call to it, in any file."""
     module = "import queue\n\ndef wait():\n    queue.Queue().get()\n"
     files = {
         "adapters.py": "from löwe.mähne import wait\n\ndef run_double(x):\n    wait()\n",
         "löwe/mähne.py": module,
     }
-    assert of(grade(files))[0].where == Where("löwe/mähne.py", 4)
+    assert verdicts_on(grade(files))[0].where == Where("löwe/mähne.py", 4)
 
 
-def test_what_hangs_in_one_helper_is_one_cause(grade):
+def test_exercises_that_hang_in_one_helper_have_one_cause(grade):
     """A loop may be stopped at any of its lines, so the first line found is reported each time."""
     text = f"def turn(x):\n{LOOP}\ndef run_double(x):\n    turn(x)\n\nrun_count = run_double\n"
     graded = grade(text)
@@ -192,18 +192,18 @@ def test_each_hang_has_its_own_line(grade):
     """The line of the first hang is not repeated for the second."""
     text = "def run_double(x):\n    while True: pass\n\ndef run_count(x):\n    while True: pass\n"
     graded = grade(text)
-    assert {test.where.line for test in of(graded)} == {2}
-    assert {test.where.line for test in of(graded, "run_count")} == {5}
+    assert {test.where.line for test in verdicts_on(graded)} == {2}
+    assert {test.where.line for test in verdicts_on(graded, "run_count")} == {5}
 
 
-def test_what_was_printed_before_is_told_as_well(grade):
+def test_the_message_shows_output_printed_before_the_hang(grade):
     """The last output is shown, as for any other failed call."""
     graded = grade("def run_double(x):\n    print('here')\n    while True: pass\n")
-    assert of(graded)[0].where == Where("adapters.py", 3)
-    assert of(graded)[0].message.endswith("Printed just before:\n    | here")
+    assert verdicts_on(graded)[0].where == Where("adapters.py", 3)
+    assert verdicts_on(graded)[0].message.endswith("Printed just before:\n    | here")
 
 
-def test_an_import_that_never_ends_is_told_with_its_line(grade):
+def test_the_message_about_an_endless_import_names_its_line(grade):
     """The message of the whole grade names the line."""
     graded = grade(f"import time\n\nwhile True:\n    time.sleep(0.1)\n{RIGHT_COUNT}")
     assert graded.status is GradeStatus.UNREADABLE
@@ -215,18 +215,18 @@ def test_an_import_that_never_ends_is_told_with_its_line(grade):
     assert graded.unexplained is None
 
 
-def test_a_notebook_tells_its_line_too(grade):
+def test_the_running_line_is_found_in_a_notebook(grade):
     """The line is found in a cell as in any other file."""
     source = f"def run_double(x):\n{LOOP}{RIGHT_COUNT}"
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     cells = [cell | {"source": source.splitlines(keepends=True)}]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     graded = grade({"answers.ipynb": json.dumps(notebook)})
-    assert of(graded)[0].where is not None
-    assert of(graded)[0].message.splitlines()[1].strip() in ("while True:", "n += 1")
+    assert verdicts_on(graded)[0].where is not None
+    assert verdicts_on(graded)[0].message.splitlines()[1].strip() in ("while True:", "n += 1")
 
 
-def test_whoever_waits_is_told_for_whom(hasty, tmp_path):
+def test_the_coordinator_names_the_submissions_that_it_waits_for(hasty, tmp_path):
     """After a silence the coordinator names the submissions in progress, but no graded ones."""
     settings = Settings(str(hasty), 1, (), "adapters.py", 4.0, 512, "suite")
     text = f"def run_double(x):\n{LOOP}{RIGHT_COUNT}"

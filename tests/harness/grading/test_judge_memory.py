@@ -45,7 +45,7 @@ def graded(job, tmp_path):
     return grade
 
 
-def test_memory_beyond_the_judges_bound_is_the_submissions_error(graded):
+def test_an_answer_that_exceeds_the_judges_memory_fails_only_its_test(graded):
     """Only this test fails, and the other exercise keeps its points."""
     grade = graded(LARGE)
     double, count = grade.tests

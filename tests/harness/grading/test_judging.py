@@ -48,7 +48,7 @@ def test_values_carry_at_least_sixty_percent_of_an_exercise(grade):
     assert values >= 0.6 * sum(v.max_score for v in tests)
 
 
-def test_no_work_earns_no_points(grade):
+def test_an_answer_of_zeros_earns_no_points(grade):
     """An answer of zeros passes tests of discipline and efficiency, but these then earn nothing."""
     graded = grade(with_double("return 0 * x")).grade
     own = [v for v in graded.tests if v.exercise == "run_double"]
@@ -60,7 +60,7 @@ def test_no_work_earns_no_points(grade):
     }
 
 
-def test_half_of_the_values_is_half_of_the_rest(grade):
+def test_half_right_values_halve_the_points_of_other_aspects(grade):
     """Tests of other aspects count in proportion to the correct values."""
     graded = grade(with_double("return 2 * x * (x.ndim != 1 or len(x) != 4)")).grade
     own = [v for v in graded.tests if v.exercise == "run_double"]
@@ -133,7 +133,7 @@ def test_the_line_of_an_exception_is_the_submission_s_own(grade):
     assert (verdict.where.file, verdict.where.line) == ("parts.py", 3)
 
 
-def test_what_is_not_written_yet_is_missing(grade):
+def test_stubs_and_absent_adapters_are_missing(grade):
     """A stub or an absent adapter costs only its own exercise."""
     graded = grade("def run_double(x):\n    raise NotImplementedError('later')\n")
     assert graded.statuses("run_double") == {"missing"}
@@ -150,7 +150,7 @@ def test_an_absent_adapter_leaves_the_others_graded(grade):
 @pytest.mark.parametrize(
     "body", ["raise SystemExit(0)", "raise KeyboardInterrupt", "raise BaseException('all of it')"]
 )
-def test_whatever_is_raised_is_an_error_and_no_more(grade, body):
+def test_raising_a_base_exception_is_an_error_of_that_exercise_only(grade, body):
     """Ending the program is not a way to pass."""
     graded = grade(with_double(body))
     assert graded["test_doubles"].status == "error"
@@ -185,7 +185,7 @@ def test_an_endless_loop_times_out_and_leaves_time_for_the_rest(grade):
     assert len([text for text in said if "was not called again" not in text]) == 2
 
 
-def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
+def test_an_endless_import_times_out_every_test(grade):
     """The time limit of a submission includes its import."""
     graded = grade("while True: pass\n")
     assert {str(v.status) for v in graded.grade.tests} == {"timeout"}
@@ -193,7 +193,7 @@ def test_an_import_that_never_ends_uses_up_the_submission_s_time_only(grade):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no such folder")
-def test_a_worker_finds_itself_among_the_processes(grade):
+def test_a_worker_can_look_up_its_own_process(grade):
     """psutil, and packages that use it, look up their own process at import."""
     look = "import os\nos.stat(f'/proc/{os.getpid()}')\n"
     assert grade(look + with_double("return 2 * x")).grade.score == 5.0
@@ -210,7 +210,7 @@ def test_memory_is_limited(grade):
     "distraction",
     ["os.close(1); os.close(2)", "threading.Thread(target=flood, daemon=True).start()"],
 )
-def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
+def test_memory_is_watched_while_a_worker_floods_or_closes_its_output(
     patient, tmp_path, distraction
 ):
     """Read-only pages escape RLIMIT_DATA, so the judge measures memory even during output."""
@@ -241,7 +241,7 @@ def test_the_limits_are_watched_however_a_worker_keeps_the_judge_busy(
     assert graded.statuses("run_count") == {"passed"}
 
 
-def test_what_one_exercise_hoards_is_not_taken_from_the_next(grade):
+def test_memory_that_one_exercise_keeps_is_not_taken_from_the_next(grade):
     """One exercise keeps 300 MB between its calls; the next one can allocate as much."""
     graded = grade(
         """
@@ -259,7 +259,7 @@ def test_what_one_exercise_hoards_is_not_taken_from_the_next(grade):
     assert graded.grade.score == graded.grade.max_score, graded.grade.tests
 
 
-def test_what_a_worker_started_dies_with_it(grade, tmp_path):
+def test_processes_that_a_worker_started_die_with_it(grade, tmp_path):
     """This holds even for a process that made itself a daemon."""
     alive = tmp_path / "alive"
     body = (
@@ -274,7 +274,7 @@ def test_what_a_worker_started_dies_with_it(grade, tmp_path):
         assert not Path(f"/proc/{alive.read_text()}").exists()
 
 
-def test_an_input_that_is_overwritten_in_place_is_the_submission_s_own_copy(grade):
+def test_overwriting_an_input_fails_discipline_but_not_values(grade):
     """The reference gets the judge's own inputs, so only the discipline test fails."""
     graded = grade(with_double("return x.mul_(2)"))
     failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
@@ -291,7 +291,7 @@ def test_a_detached_result_fails_the_gradient_test_only(grade):
     assert "no gradient reaches x" in graded["test_gradient"].message
 
 
-def test_another_answer_the_second_time_fails(grade):
+def test_a_different_answer_to_a_repeated_call_fails(grade):
     """State kept between calls changes the second answer."""
     state = "calls = []\n" + with_double("calls.append(1); return 2 * x + 1e-7 * len(calls)")
     assert (
@@ -333,7 +333,7 @@ def test_code_that_looks_at_values_loses_nothing(grade, body):
     assert (verdict.status, verdict.message) == ("passed", None)
 
 
-def test_an_exception_that_sounds_like_torchs_own_earns_nothing(grade):
+def test_an_exception_that_imitates_a_meta_device_error_is_an_error(grade):
     """Code that also raises on the CPU did not fail because the meta device has no values."""
     body = "raise RuntimeError('Tensor.item() cannot be called on meta tensors')"
     assert grade(with_double(body))["test_another_device"].status == "error"
@@ -354,7 +354,7 @@ def test_code_that_forgets_the_device_gets_a_note_and_loses_nothing(grade):
         "import socket; socket.socket(); return 2 * x",
     ],
 )
-def test_what_works_at_home_and_is_refused_in_class_is_explained(grade, body):
+def test_an_action_that_only_a_worker_refuses_is_explained(grade, body):
     """Otherwise the student would read only "permission denied"."""
     graded = grade(with_double(body))
     if graded.grade.isolation["syscalls"] == "none":
@@ -400,13 +400,13 @@ def test_output_and_patches_of_the_submission_change_nothing_outside_it(grade):
     assert graded["test_counts"].status == "failed"
 
 
-def test_a_submission_s_own_modules_do_not_reach_the_next_submission(grade):
+def test_a_patch_of_torch_does_not_reach_the_next_submission(grade):
     """Each submission runs in its own process."""
     grade("import torch\ntorch.Tensor.__add__ = lambda a, b: a * 0\n" + with_double("return x + x"))
     assert grade().grade.score == 5.0
 
 
-def test_a_coarser_answer_than_was_asked_for_gets_no_wider_tolerance(grade):
+def test_an_answer_of_lower_precision_gets_no_wider_tolerance(grade):
     """Values that are right to three digits are wrong, whatever their dtype."""
     for dtype, status in (("bfloat16", "failed"), ("float16", "failed"), ("float64", "passed")):
         graded = grade(f"import torch\ndef run_double(x):\n    return (2 * x).to(torch.{dtype})\n")

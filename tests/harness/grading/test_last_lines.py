@@ -23,7 +23,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_what_stands_before_the_end_of_a_file_is_graded(grade: Callable, end: str) -> None:
+def test_code_above_a_last_line_that_exits_or_waits_is_graded(grade: Callable, end: str) -> None:
     """The same file also works on the student's machine."""
     graded = grade(f"{RIGHT}\n{ENDS[end]}\n").grade
     assert (graded.score, [test.status for test in graded.tests]) == (
@@ -32,7 +32,7 @@ def test_what_stands_before_the_end_of_a_file_is_graded(grade: Callable, end: st
     )
 
 
-def test_a_download_at_import_is_told_that_there_is_no_network(grade: Callable) -> None:
+def test_a_failed_download_at_import_is_explained_by_the_missing_network(grade: Callable) -> None:
     """The resolver's own message would send the student looking for a fault at home."""
     load = "import urllib.request\nurllib.request.urlopen('http://files.example/weights.pt')\n"
     graded = grade(f"{load}{RIGHT}").grade

@@ -173,7 +173,7 @@ def batch(request: pytest.FixtureRequest, tiny: Path) -> Iterator[Callable[[int]
         shutil.rmtree(root, ignore_errors=True)
 
 
-def test_nothing_is_left_of_a_batch(batch):
+def test_a_batch_leaves_nothing_behind(batch):
     """The batch ends by itself, after it killed some workers."""
     running = batch(4)
     until(running.is_over, "the batch has ended")
@@ -182,7 +182,7 @@ def test_nothing_is_left_of_a_batch(batch):
 
 
 @pytest.mark.slow
-def test_nothing_is_left_of_a_coordinator_that_was_killed(batch):
+def test_a_killed_coordinator_leaves_nothing_behind(batch):
     """A command that gets `kill -9` cannot tell its other processes to end."""
     running = batch(60)
     running.process.kill()
@@ -190,7 +190,7 @@ def test_nothing_is_left_of_a_coordinator_that_was_killed(batch):
     assert not _soon(running.left)
 
 
-def test_nothing_is_left_of_a_judge_that_was_killed(batch):
+def test_a_killed_judge_leaves_nothing_behind(batch):
     """All judges get `kill -9`, as on a machine without free memory, and the batch goes on."""
     running = batch(4)
     held, judges = running.holding(), running.judges()
@@ -204,7 +204,7 @@ def test_nothing_is_left_of_a_judge_that_was_killed(batch):
 
 
 @pytest.mark.slow
-def test_nothing_is_left_of_a_fork_server_that_was_killed(batch):
+def test_a_killed_fork_server_leaves_nothing_behind(batch):
     """Workers die with their fork server, and the batch goes on with a new one."""
     running = batch(4)
     held = running.holding()

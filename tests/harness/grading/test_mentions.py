@@ -64,12 +64,12 @@ def test_a_name_is_found_in_the_source_under_any_alias(tmp_path, source):
         "import torch.nn.functional as F\nF.scaled_dot_product_attention(",
     ],
 )
-def test_what_merely_looks_like_a_forbidden_name_is_left_alone(tmp_path, source):
+def test_names_that_only_resemble_a_forbidden_name_are_not_reported(tmp_path, source):
     """A student's own function may share a name with torch's. A false note is worse than none."""
     assert mentioned(tmp_path, source) == []
 
 
-def test_a_class_is_found_in_the_source_where_it_is_built_and_inherited_from(tmp_path):
+def test_a_forbidden_class_is_found_where_it_is_built_or_inherited_from(tmp_path):
     """Each line is reported, in order."""
     source = """
     from torch import nn
@@ -92,7 +92,7 @@ def test_a_class_is_found_in_the_source_where_it_is_built_and_inherited_from(tmp
     ],
     ids=["null", "encoding", "parentheses", "dots", "long", "circle"],
 )
-def test_source_that_is_made_to_hurt_is_passed_over(tmp_path, source):
+def test_hostile_source_is_skipped(tmp_path, source):
     """The judge reads the source, and must neither hang nor crash."""
     (tmp_path / "model.py").write_bytes(source)
     (tmp_path / "other.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
@@ -110,7 +110,7 @@ NAME = "torch.nn.MultiheadAttention"
 OWN = "class MultiheadAttention: ...\nx = self.MultiheadAttention\n"
 
 
-def scopes(depth, innermost):
+def nested_functions(depth, innermost):
     """Returns nested functions with `innermost` in the last one."""
     heads = (f"{' ' * level}def f{level}():\n" for level in range(depth))
     return "".join(heads) + " " * depth + innermost
@@ -119,8 +119,8 @@ def scopes(depth, innermost):
 @pytest.mark.parametrize(
     "source",
     [
-        scopes(90, "return unknown.MultiheadAttention\n"),
-        scopes(17, "return a.b.MultiheadAttention\n") + "a = b = c\n",
+        nested_functions(90, "return unknown.MultiheadAttention\n"),
+        nested_functions(17, "return a.b.MultiheadAttention\n") + "a = b = c\n",
         "f = " + "lambda: " * 1400 + "unknown.MultiheadAttention",
         "f = " + "lambda: " * 1000 + "(" + "a.MultiheadAttention, " * 10_000 + ")",
         "".join(f"a{n} = a{n + 1}\n" for n in range(8000)) + "a0.MultiheadAttention",
@@ -134,7 +134,7 @@ def scopes(depth, innermost):
         "functions", "far", "lambdas", "wide", "chain", "again", "long", "dotted", "from", "stars"
     ],
 )  # fmt: skip
-def test_source_that_is_deep_or_wide_is_read_in_no_time(tmp_path, source):
+def test_deep_or_wide_source_is_read_in_bounded_time(tmp_path, source):
     """Depths, lengths and counts are bounded, so that no product of them decides the time."""
     (tmp_path / "model.py").write_text(source)
     started = time.process_time()
@@ -142,14 +142,14 @@ def test_source_that_is_deep_or_wide_is_read_in_no_time(tmp_path, source):
     assert time.process_time() - started < 5
 
 
-def test_a_name_is_found_through_scopes_inside_one_another(tmp_path):
+def test_a_name_is_found_through_nested_scopes(tmp_path):
     """Programs that people write nest no deeper than this."""
-    source = "from torch import nn\n" + scopes(20, "return nn.MultiheadAttention(4, 1)\n")
+    source = "from torch import nn\n" + nested_functions(20, "return nn.MultiheadAttention(4, 1)\n")
     (tmp_path / "model.py").write_text(source)
     assert find_mentions(tmp_path, [NAME]) == (Use(NAME, "model.py", 22),)
 
 
-def test_what_is_no_file_any_more_is_passed_over(tmp_path):
+def test_paths_that_are_no_longer_files_are_skipped(tmp_path):
     """An unconfined worker may have replaced its source by a pipe."""
     os.mkfifo(tmp_path / "model.py")
     (tmp_path / "gone.py").symlink_to("nowhere")
@@ -157,7 +157,7 @@ def test_what_is_no_file_any_more_is_passed_over(tmp_path):
     assert find_mentions(tmp_path, [NAME]) == (Use(NAME, "other.py", 2),)
 
 
-def test_what_is_not_looked_at_in_time_is_left_unsaid(tmp_path):
+def test_the_search_for_forbidden_names_stops_at_its_deadline(tmp_path):
     """After the deadline the search stops, and reports fewer names."""
     (tmp_path / "model.py").write_text("import torch\ntorch.nn.MultiheadAttention(4, 1)\n")
     assert find_mentions(tmp_path, [NAME], Deadline.after(0)) == ()

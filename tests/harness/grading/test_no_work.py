@@ -62,7 +62,7 @@ def stage(adapters: str, folder: Path, names: Iterable[str]) -> Path:
     ("adapters", "assignment"),
     [("attention", ROOT), ("feed_forward", ROOT / "examples" / "feed_forward")],
 )
-def test_no_work_earns_no_points(grader, tmp_path, adapters, assignment, names):
+def test_answers_without_computation_earn_no_points(grader, tmp_path, adapters, assignment, names):
     """Constants, returned inputs and random numbers earn nothing in any exercise."""
     out, class_folder = tmp_path / "results", stage(adapters, tmp_path / "class", names)
     command = ("batch", class_folder, "--out", out, "--assignment", assignment)

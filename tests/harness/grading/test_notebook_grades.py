@@ -34,13 +34,15 @@ def graded(judge: GradingJob, folder: Path, *cells: str) -> Grade:
     return judge.grade(Entry("alice", path), "hash")
 
 
-def printed(grade: Grade) -> str:
+def printed_grade(grade: Grade) -> str:
     file = io.StringIO()
     print_grade(grade, Console(file=file, width=200))
     return file.getvalue()
 
 
-def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: Path) -> None:
+def test_the_message_about_a_cell_that_raised_names_its_line(
+    judge: GradingJob, tmp_path: Path
+) -> None:
     """The cell may define an adapter, or a helper that an adapter calls later."""
     grade = graded(judge, tmp_path, HELPER, DOUBLE, COUNT)
     double = next(test for test in grade.tests if test.exercise == "run_double")
@@ -62,7 +64,7 @@ def test_a_cell_that_raised_is_told_with_its_line(judge: GradingJob, tmp_path: P
         "(work.ipynb/cell 3:2: n = undefined_name).",
         "Not run while it is graded: %matplotlib inline (work.ipynb/cell 3).",
     )
-    assert grade.notes[0] in printed(grade)
+    assert grade.notes[0] in printed_grade(grade)
     assert "No module named 'no_such_package'" in complaints(grade)
 
 
@@ -88,7 +90,7 @@ def test_a_notebook_that_runs_as_it_is_has_no_notes(judge: GradingJob, tmp_path:
     assert complaints(grade) == "run_double is not implemented yet"
 
 
-def test_a_cell_that_never_ends_is_ended_alone(judge: GradingJob, tmp_path: Path) -> None:
+def test_only_the_endless_cell_of_a_notebook_is_stopped(judge: GradingJob, tmp_path: Path) -> None:
     """The other cells are graded, and a note names the endless one."""
     cells = ("def run_count(x): return x.numel()", "while True: pass", "late = 1", HELPER)
     grade = graded(judge, tmp_path, *cells)
@@ -98,9 +100,7 @@ def test_a_cell_that_never_ends_is_ended_alone(judge: GradingJob, tmp_path: Path
     assert "(work.ipynb/cell 2:1: while True: pass)" in grade.notes[0]
 
 
-def test_what_a_submission_claims_of_its_cells_is_bounded(
-    judge: GradingJob, tmp_path: Path
-) -> None:
+def test_forged_errors_of_cells_are_bounded(judge: GradingJob, tmp_path: Path) -> None:
     """The submission can forge its list of errors, so their number and length are limited."""
     lie = (
         "class Odd(Exception):\n    def __str__(self):\n        raise SystemExit('\\x1b[31m')\n"
@@ -114,7 +114,7 @@ def test_what_a_submission_claims_of_its_cells_is_bounded(
     assert "\x1b" not in "".join(grade.notes)
 
 
-def test_notes_of_a_folder_reach_whoever_reads_its_grade(judge: GradingJob, tmp_path: Path) -> None:
+def test_notes_about_a_submitted_folder_are_in_its_grade(judge: GradingJob, tmp_path: Path) -> None:
     """A file that was left out may be the reason why another file could not be opened."""
     folder = tmp_path / "alice"
     folder.mkdir()
@@ -122,7 +122,7 @@ def test_notes_of_a_folder_reach_whoever_reads_its_grade(judge: GradingJob, tmp_
     (folder / "adapters.py").write_text("open('weights.bin')\n")
     grade = judge.grade(Entry("alice", folder), "hash")
     assert grade.notes == ("Left out (larger than 8 MB): weights.bin (9 MB).",)
-    assert grade.notes[0] in printed(grade)
+    assert grade.notes[0] in printed_grade(grade)
 
 
 def test_a_file_that_is_no_text_is_named(judge: GradingJob, tmp_path: Path) -> None:

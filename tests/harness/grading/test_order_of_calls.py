@@ -26,7 +26,7 @@ FEW = ("run_softmax", "run_causal_mask", "run_parameter_count")
 Seen = tuple[object, ...]
 
 
-def seen_of(call: Call) -> Seen:
+def visible_parts(call: Call) -> Seen:
     """Returns the parts of a call that are the same in every draw: no drawn number."""
     given = [(name, shape_of(value)) for name, value in call.arguments.items()]
     steps = [step.name for step in (*call.before, *call.then)]
@@ -55,14 +55,14 @@ def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass
-class Noting:
+class RecordingExaminee:
     """An examinee that answers with `functions` and notes each call."""
 
     functions: Functions
     seen: list[Seen] = field(default_factory=list)
 
     def ask(self, call: Call) -> Answer:
-        self.seen.append(seen_of(call))
+        self.seen.append(visible_parts(call))
         return self.functions.ask(call)
 
 
@@ -80,7 +80,7 @@ class TwoCandidates:
     has_changed_over: bool = False
 
     def ask(self, call: Call) -> Answer:
-        seen = seen_of(call)
+        seen = visible_parts(call)
         if seen != self.right_order[self.place]:
             self.has_changed_over = True
             self.place = self.right_order.index(seen, self.place)
@@ -95,7 +95,7 @@ class Class:
     judge: Judge
 
     def seen(self, functions: Functions) -> list[Seen]:
-        noting = Noting(functions)
+        noting = RecordingExaminee(functions)
         self.earned(noting)
         return noting.seen
 
@@ -103,7 +103,7 @@ class Class:
         return total(verdict.score for verdict in self.judge.grade(examinee))
 
 
-def of_the_attention_assignment(look: Callable[[Class, Functions, Functions], None]) -> None:
+def with_attention_assignment(look: Callable[[Class, Functions, Functions], None]) -> None:
     """Calls `look` with a new class, right functions and wrong functions."""
 
     def serve(suite: Suite) -> None:
@@ -114,36 +114,35 @@ def of_the_attention_assignment(look: Callable[[Class, Functions, Functions], No
     Suite(find_assignment(ROOT), FEW).open(serve)
 
 
-def test_wrong_answers_are_asked_for_as_right_ones_are():
+def test_wrong_and_right_answers_lead_to_the_same_calls():
     """A test makes all its calls, also those after the assertion that fails."""
 
     def look(graded: Class, right: Functions, spoilt: Functions) -> None:
         assert graded.seen(spoilt) == graded.seen(right)
 
-    of_the_attention_assignment(look)
+    with_attention_assignment(look)
 
 
-def test_answers_that_were_given_before_are_asked_for_alike():
+def test_repeated_answers_lead_to_the_same_calls():
     """A judge remembers the outcome of a test for equal answers, but makes all calls again."""
 
     def look(graded: Class, _right: Functions, spoilt: Functions) -> None:
         first = graded.seen(spoilt)
         assert graded.seen(spoilt) == first
 
-    of_the_attention_assignment(look)
+    with_attention_assignment(look)
 
 
-def test_what_a_failed_test_goes_on_to_draw_is_what_others_get():
-    """A failed test does not change the inputs of later submissions."""
+def test_a_failed_test_does_not_change_the_inputs_of_later_submissions():
 
     def look(graded: Class, right: Functions, spoilt: Functions) -> None:
         graded.seen(spoilt)
         assert graded.earned(right) == pytest.approx(10.0)
 
-    of_the_attention_assignment(look)
+    with_attention_assignment(look)
 
 
-def test_a_second_candidate_earns_nothing():
+def test_a_submission_with_a_second_program_earns_no_more():
     """A submission with two programs cannot find out whether the first one was wrong."""
 
     def look(graded: Class, right: Functions, spoilt: Functions) -> None:
@@ -152,4 +151,4 @@ def test_a_second_candidate_earns_nothing():
         both = TwoCandidates(spoilt, right, order)
         assert (graded.earned(both), both.has_changed_over) == (alone, False)
 
-    of_the_attention_assignment(look)
+    with_attention_assignment(look)

@@ -50,7 +50,7 @@ def graded(request, tmp_path_factory) -> Mapping[str, Grade]:
 
 
 @pytest.mark.parametrize("name", REPOSITORIES)
-def test_it_is_graded_without_installing_anything(graded, name):
+def test_a_repository_earns_full_marks_without_installation(graded, name):
     """An unused import of an absent package costs no points."""
     grade = graded[name]
     assert grade.status is GradeStatus.GRADED, grade.message

@@ -96,7 +96,7 @@ def verdicts(grade):
     return {verdict.id.partition("::")[2]: verdict for verdict in grade.tests}
 
 
-def notes(grade):
+def messages_of(grade):
     """Returns the messages of the verdicts."""
     return [verdict.message for verdict in grade.tests if verdict.message]
 
@@ -104,15 +104,15 @@ def notes(grade):
 # --- Deductions ---------------------------------------------------------------------------------
 
 
-def test_a_submission_without_forbidden_calls_hears_nothing(double):
+def test_a_submission_without_forbidden_calls_gets_no_note(double):
     """The rule is mentioned only to those who break it."""
     graded = double("return x + x")
     assert graded.message is None
     assert graded.score == 5.0
-    assert notes(graded) == []
+    assert messages_of(graded) == []
 
 
-def test_a_forbidden_call_costs_what_the_author_says_and_says_why(double):
+def test_a_forbidden_call_costs_its_percentage_and_the_message_says_why(double):
     """Every test of the exercise earns half; other exercises and all maximum scores stay."""
     graded = double("return torch.add(x, x)")
     assert (graded.score, graded.max_score) == (3.0, 5.0)
@@ -139,12 +139,12 @@ def test_a_forbidden_call_that_costs_nothing_is_one_note(double):
         """
     )
     assert graded.score == 5.0
-    assert notes(graded) == [
+    assert messages_of(graded) == [
         "uses torch.nn.Linear (adapters.py:5), which must be written by hand in this assignment"
     ]
 
 
-def test_the_dearest_of_several_forbidden_calls_decides(double):
+def test_only_the_most_expensive_of_several_forbidden_calls_is_deducted(double):
     """Deductions for two rules in one exercise are not added up."""
     graded = double(
         """
@@ -161,7 +161,7 @@ def test_the_dearest_of_several_forbidden_calls_decides(double):
 def test_a_wrong_exercise_keeps_its_message_and_gets_the_note_once(double):
     """The message about the wrong answer comes first."""
     graded = double("return torch.add(x, x) + 1")
-    told = [text for text in notes(graded) if "uses torch.add" in text]
+    told = [text for text in messages_of(graded) if "uses torch.add" in text]
     assert len(told) == 1
     assert "values in the result are wrong" in verdicts(graded)["test_doubles"].message
 
@@ -184,7 +184,7 @@ def test_a_wrong_exercise_keeps_its_message_and_gets_the_note_once(double):
         ("import torch", "return eval('torch.add(x, x)')"),
     ],
 )
-def test_a_call_is_noticed_under_whatever_name(double, imports, body):
+def test_a_forbidden_call_is_noticed_under_any_name(double, imports, body):
     """The function is watched, not its name."""
     graded = double(body, imports)
     assert graded.score == 3.0
@@ -211,10 +211,10 @@ def test_a_forbidden_operation_is_noticed_when_it_runs(double, call):
     assert remark in verdicts(graded)["test_doubles"].message
 
 
-def test_what_a_forbidden_operation_is_made_of_may_be_used(double):
+def test_the_parts_of_a_forbidden_operation_may_be_used(double):
     """Hand-written attention multiplies matrices and takes a softmax."""
     graded = double(f"q = {ATTENDED}\n(torch.softmax(q @ q.mT, -1) @ q).sum()\nreturn x + x")
-    assert (graded.score, notes(graded)) == (5.0, [])
+    assert (graded.score, messages_of(graded)) == (5.0, [])
 
 
 ELSEWHERE = {
@@ -224,21 +224,21 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize(("line", "work"), ELSEWHERE.items(), ids=["thread", "processes"])
-def test_what_runs_elsewhere_counts_for_the_adapter(double, line, work):
+def test_forbidden_calls_in_threads_and_pools_count_for_the_adapter(double, line, work):
     """A thread's stack has no line of the submission; a pool runs its calls in the worker."""
     graded = double(f"{work}\nreturn x + x", "import multiprocessing, threading, torch")
     assert graded.score == 3.0
     assert f"uses aten::cumsum (adapters.py:{line})" in graded.message
 
 
-def test_a_call_is_told_at_the_innermost_line_of_the_submission(double):
+def test_a_forbidden_call_is_reported_at_the_innermost_submission_line(double):
     """The student must look at that line; lines inside torch do not help."""
     part = "import torch\n\n\ndef twice(x):\n    return torch.vmap(\n        torch.add)(x, x)\n"
     graded = double("return twice(x)", "from parts.sums import twice", **{"parts/sums.py": part})
     assert "uses torch.add (parts/sums.py:5)" in verdicts(graded)["test_doubles"].message
 
 
-def test_what_a_forbidden_call_does_inside_itself_is_not_counted_again(double):
+def test_calls_inside_a_forbidden_call_are_not_counted_again(double):
     """A student who builds one layer did not write torch's calls inside it."""
     graded = double(
         """
@@ -247,13 +247,13 @@ def test_what_a_forbidden_call_does_inside_itself_is_not_counted_again(double):
         return x + x
         """
     )
-    (note,) = notes(graded)
+    (note,) = messages_of(graded)
     assert "torch.nn.TransformerEncoderLayer (adapters.py:5, adapters.py:6)" in note
     assert "Linear" not in note
     assert "Multihead" not in note
 
 
-def test_a_layer_that_was_built_at_import_is_noticed_when_an_exercise_calls_it(double):
+def test_a_layer_built_at_import_is_noticed_when_an_exercise_calls_it(double):
     """The import belongs to no exercise, so the exercise that calls the layer gets the note."""
     imports = "import torch; layer = torch.nn.Linear(1, 1)"
     graded = double("layer(torch.zeros(1))\nreturn x + x", imports)
@@ -261,15 +261,15 @@ def test_a_layer_that_was_built_at_import_is_noticed_when_an_exercise_calls_it(d
     assert "it uses torch.nn.Linear (adapters.py:2, adapters.py:5)" in graded.message
 
 
-def test_what_is_called_at_import_alone_is_noted_and_costs_nothing(double):
+def test_a_forbidden_call_at_import_is_noted_and_costs_nothing(double):
     """No exercise made the call, so only the submission's message names it."""
     graded = double("return x + x", "import torch; one = torch.add(torch.ones(1), 0)")
     assert graded.score == 5.0
-    assert notes(graded) == []
+    assert messages_of(graded) == []
     assert "it uses torch.add (adapters.py:2)" in graded.message
 
 
-def test_a_notebook_is_told_by_its_cells(grade):
+def test_a_forbidden_call_in_a_notebook_is_reported_by_cell_and_line(grade):
     """Cells share their names, and each cell has its own line numbers."""
     cells = ["import torch.nn.functional as F", f"def run_double(x):\n    F.softmax(x, -1){COUNT}"]
     source = [{"cell_type": "code", "source": cell} for cell in cells]
@@ -278,7 +278,7 @@ def test_a_notebook_is_told_by_its_cells(grade):
     assert "torch.nn.functional.softmax (attention.ipynb/cell 2:2)" in graded.message
 
 
-def test_whoever_breaks_the_rules_is_not_told_that_everything_is_right(double):
+def test_the_output_shows_a_deduction_although_every_test_passes(double):
     """Every test passes, but points are deducted."""
     graded = double("return torch.add(x, x)")
     assert complaints(graded).startswith("it uses torch.add")
@@ -291,19 +291,19 @@ def test_whoever_breaks_the_rules_is_not_told_that_everything_is_right(double):
 # --- Source -------------------------------------------------------------------------------------
 
 
-def test_what_is_only_in_the_source_is_noted_and_costs_nothing(double):
+def test_a_forbidden_name_only_in_the_source_is_noted_and_costs_nothing(double):
     """A repository may hold code that no exercise runs."""
     train = "import torch\n\ndef train(x):\n    return torch.add(x, 1)\n"
     graded = double("return x + x", **{"train.py": train})
     assert graded.score == 5.0
-    assert notes(graded) == []
+    assert messages_of(graded) == []
     assert graded.message == (
         "its source names torch.add (train.py:4), which must be written by hand in "
         "this assignment; no call of it was seen"
     )
 
 
-def test_the_source_and_the_calls_are_told_in_one_sentence(double):
+def test_one_sentence_reports_forbidden_calls_and_names_in_the_source(double):
     """Names that were called come first."""
     train = "from torch import add\n\ndef train(x):\n    return add(x, 1)\n"
     graded = double("torch.nn.Linear(1, 1)\nreturn x + x", **{"train.py": train})
@@ -328,7 +328,7 @@ def test_the_source_and_the_calls_are_told_in_one_sentence(double):
         Use("torch.add", "long" * 70 + ".py", 1),
     ],
 )
-def test_a_use_that_cannot_be_is_not_believed(tmp_path, forged):
+def test_an_impossible_use_is_not_believed(tmp_path, forged):
     """A worker can claim anything; only forbidden names in the submission's files are repeated."""
     write_files(tmp_path, {"beside.py": "", "submission/adapters.py": "pass"})
     uses = Uses({"torch.add"}, tmp_path / "submission")
@@ -338,7 +338,7 @@ def test_a_use_that_cannot_be_is_not_believed(tmp_path, forged):
 
 
 @pytest.mark.unit
-def test_no_number_of_uses_makes_a_long_message():
+def test_the_message_stays_short_for_any_number_of_uses():
     """A submission may call a forbidden name on each of its lines."""
     many = [Use(f"torch.f{n % 9}", f"file{n % 50}.py", n) for n in range(5000)]
     assert len(in_words(many)) < 1500
@@ -371,7 +371,7 @@ class Narrow(nn.Linear):
 
 
 @pytest.mark.unit
-def test_watched_classes_stay_themselves(watch):
+def test_watched_classes_behave_as_before(watch):
     """Instances, subclasses, signatures and outputs are as before."""
     layer = Narrow(3)
     assert isinstance(layer, nn.Linear)
@@ -421,7 +421,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 """
 
 
-def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
+def test_attention_by_the_function_of_torch_gets_full_marks_and_a_note(tmp_path):
     """By default a forbidden name costs nothing, and the course decides what to do."""
     exercise = "run_scaled_dot_product_attention"
     submission = write_files(tmp_path / "submission", {"adapters.py": BY_TORCH})
@@ -432,7 +432,7 @@ def test_attention_by_torch_s_own_gets_full_marks_and_a_note(tmp_path):
         client.close()
     assert graded.score == graded.max_score
     assert f"it uses {SDPA} (adapters.py:5)" in graded.message
-    assert [note for note in notes(graded) if SDPA in note] == [
+    assert [note for note in messages_of(graded) if SDPA in note] == [
         f"uses {SDPA} (adapters.py:5), which must be written by hand in this assignment"
     ]
 
@@ -454,7 +454,7 @@ def test_names_may_be_quoted_or_not(tmp_path):
 
 
 @pytest.mark.unit
-def test_nothing_is_forbidden_where_nothing_is_said(tmp_path):
+def test_nothing_is_forbidden_without_a_table(tmp_path):
     """The engine itself forbids no name."""
     assert assignment_with(tmp_path, "").forbidden == {}
 

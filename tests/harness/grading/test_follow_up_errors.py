@@ -22,11 +22,11 @@ from grader.reports.single import credited, print_grade
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settlement import ChangeKind
 from grader.results.store import Store
-from tests.harness import written
+from tests.harness import mistaken_programs
 from tests.harness.conftest import ROOT, TINY, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict
 from tests.harness.marks import rest_slow
-from tests.harness.written import modular, repeated
+from tests.harness.mistaken_programs import modular, repeated
 
 pytestmark = pytest.mark.process
 
@@ -36,16 +36,22 @@ MULTIHEAD_SELF, MULTIHEAD = "run_multihead_self_attention", "run_multihead_atten
 WITH_ROPE, STACKED = "run_multihead_self_attention_with_rope", "run_multihead_attention_stacked"
 # The commonest mistakes, each with its root exercise and others in which it may be repeated.
 COMMON = {
-    "no-scale": (written.NO_SCALE, (WEIGHTS, SELF, MULTIHEAD_SELF)),
-    "scale-by-d_k": (written.SCALE_BY_D_K, (WEIGHTS, ATTENTION, CAUSAL)),
-    "mask-inverted": (written.MASK_INVERTED, (WEIGHTS, ATTENTION, STACKED)),
-    "softmax-over-queries": (written.SOFTMAX_OVER_QUERIES, (WEIGHTS, ATTENTION, MULTIHEAD)),
-    "causal-missing": (written.CAUSAL_MISSING, ("run_causal_mask", CAUSAL, MULTIHEAD_SELF)),
-    "causal-reversed": (written.CAUSAL_REVERSED, ("run_causal_mask", STACKED, WITH_ROPE)),
-    "heads-split-without-transpose": (written.HEADS_SPLIT, (MULTIHEAD_SELF, MULTIHEAD)),
-    "projection-transposed": (written.PROJECTION_TRANSPOSED, (MULTIHEAD_SELF, WITH_ROPE)),
-    "rope-half-split": (written.ROPE_HALF_SPLIT, ("run_rope", WITH_ROPE)),
-    "rope-frequency": (written.ROPE_FREQUENCY, ("run_rope", WITH_ROPE)),
+    "no-scale": (mistaken_programs.NO_SCALE, (WEIGHTS, SELF, MULTIHEAD_SELF)),
+    "scale-by-d_k": (mistaken_programs.SCALE_BY_D_K, (WEIGHTS, ATTENTION, CAUSAL)),
+    "mask-inverted": (mistaken_programs.MASK_INVERTED, (WEIGHTS, ATTENTION, STACKED)),
+    "softmax-over-queries": (
+        mistaken_programs.SOFTMAX_OVER_QUERIES,
+        (WEIGHTS, ATTENTION, MULTIHEAD),
+    ),
+    "causal-missing": (
+        mistaken_programs.CAUSAL_MISSING,
+        ("run_causal_mask", CAUSAL, MULTIHEAD_SELF),
+    ),
+    "causal-reversed": (mistaken_programs.CAUSAL_REVERSED, ("run_causal_mask", STACKED, WITH_ROPE)),
+    "heads-split-without-transpose": (mistaken_programs.HEADS_SPLIT, (MULTIHEAD_SELF, MULTIHEAD)),
+    "projection-transposed": (mistaken_programs.PROJECTION_TRANSPOSED, (MULTIHEAD_SELF, WITH_ROPE)),
+    "rope-half-split": (mistaken_programs.ROPE_HALF_SPLIT, ("run_rope", WITH_ROPE)),
+    "rope-frequency": (mistaken_programs.ROPE_FREQUENCY, ("run_rope", WITH_ROPE)),
 }
 # Pairs of these mistakes that fit into one program.
 PAIRS = (
@@ -81,12 +87,12 @@ def graded(tmp_path_factory) -> Iterator[GradeProgram]:
     client.close()
 
 
-def final(grade: Grade) -> float:
+def final_points(grade: Grade) -> float:
     """Returns the points, including those that come back."""
     return total([grade.score, *(one.points for one in grade.carried)])
 
 
-def lost_in(grade: Grade) -> dict[str, float]:
+def lost_points(grade: Grade) -> dict[str, float]:
     """Returns the points that stay lost, by exercise, without zeros."""
     exercises = {test.exercise for test in grade.tests}
     left = {
@@ -97,23 +103,23 @@ def lost_in(grade: Grade) -> dict[str, float]:
     return {name: round(points, 2) for name, points in left.items() if points > 0.001}
 
 
-def of(exercise: str, grade: Grade) -> str | None:
+def root_of(exercise: str, grade: Grade) -> str | None:
     """Returns the root exercise at which an exercise's mistake was deducted."""
     return next((one.root for one in grade.carried if one.exercise == exercise), None)
 
 
-def test_a_right_program_is_right(graded):
+def test_a_right_program_earns_full_marks_in_both_forms(graded):
     """Both forms earn full marks, so that later tests see the mistake's effect alone."""
     assert graded(modular({})).score == graded(repeated({}, ())).score == 100
     assert graded(modular({})).carried == ()
 
 
 @pytest.mark.parametrize("mistake", rest_slow(COMMON, 5))
-def test_one_wrong_helper_costs_its_root_alone(graded, mistake):
+def test_one_wrong_helper_costs_points_only_in_its_root_exercise(graded, mistake):
     """The ten exercises that build on it are right code: one line to fix, one exercise lost."""
     wrong, (root, *_) = COMMON[mistake]
     grade = graded(modular(wrong))
-    lost = lost_in(grade)
+    lost = lost_points(grade)
     assert lost.pop(root) > 0
     # The simplest attention builds on no other exercise.
     assert lost.keys() <= {"run_simple_self_attention"}
@@ -121,22 +127,21 @@ def test_one_wrong_helper_costs_its_root_alone(graded, mistake):
 
 
 @pytest.mark.parametrize("mistake", rest_slow(COMMON, 6))
-def test_modular_and_repeated_form_differ_by_what_was_really_written(graded, mistake):
-    """A program with helpers must not lose more points than one with copied code."""
+def test_a_program_with_helpers_loses_no_more_than_one_with_copied_code(graded, mistake):
     wrong, places = COMMON[mistake]
     worth = {test.exercise: 0.0 for test in graded(modular({})).tests}
     for test in graded(modular({})).tests:
         worth[test.exercise] += test.max_score
     one, other = graded(modular(wrong)), graded(repeated(wrong, places))
-    assert abs(final(one) - final(other)) <= sum(worth[name] for name in places)
-    everywhere = graded(repeated(wrong, written.EXERCISES))
-    assert final(everywhere) == final(one)
+    assert abs(final_points(one) - final_points(other)) <= sum(worth[name] for name in places)
+    everywhere = graded(repeated(wrong, mistaken_programs.EXERCISES))
+    assert final_points(everywhere) == final_points(one)
 
 
-def test_the_machine_s_score_stays_what_it_is(graded):
+def test_the_score_of_a_grade_stays_the_sum_of_its_tests(graded):
     """The grade holds the sum of its tests and, separately, the points that come back."""
-    grade = graded(modular(written.NO_SCALE))
-    assert (grade.score, final(grade)) == (33, 94)
+    grade = graded(modular(mistaken_programs.NO_SCALE))
+    assert (grade.score, final_points(grade)) == (33, 94)
     assert grade.score == total(test.score for test in grade.tests)
     sentence = next(one.sentence(True) for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
@@ -146,16 +151,16 @@ def test_the_machine_s_score_stays_what_it_is(graded):
 
 def test_platforms_that_know_one_score_get_the_final_one(graded):
     """The parts add up to the final score, and the output gives the reason."""
-    grade = graded(modular(written.NO_SCALE))
+    grade = graded(modular(mistaken_programs.NO_SCALE))
     told = results(credited(grade), Display())
-    assert told["score"] == final(grade)
-    assert sum(entry["score"] for entry in told["tests"]) == final(grade)
+    assert told["score"] == final_points(grade)
+    assert sum(entry["score"] for entry in told["tests"]) == final_points(grade)
     assert "run_self_attention: full marks (+5 points). Its only error comes" in told["output"]
     assert credited(graded(modular({}))) == graded(modular({}))
 
 
 @pytest.mark.unit
-def test_a_settlement_begins_with_what_is_carried(tmp_path):
+def test_a_settlement_begins_with_the_carried_points(tmp_path):
     """Each change of points names the rule behind it."""
     with Store.open(tmp_path, "attention") as store:
         carried = (Carried("run_rope", "a", "b", 2.0),)
@@ -170,7 +175,7 @@ def test_a_settlement_begins_with_what_is_carried(tmp_path):
 @pytest.mark.parametrize(
     ("back", "lost"), [(4, ["(-3 points)"]), (2, ["(-3 points)", "(-2 points)"])]
 )
-def test_one_sum_is_told_wherever_points_are(tmp_path, back, lost):
+def test_letter_and_terminal_show_the_same_final_points(tmp_path, back, lost):
     """Exercises and deductions add up, and restored tests have no note about reduced points."""
     less = f"earns none of its points, because none {OF_THE_VALUES}"
     tests = (
@@ -193,18 +198,18 @@ def test_one_sum_is_told_wherever_points_are(tmp_path, back, lost):
 
 
 @pytest.mark.parametrize(("one", "other"), rest_slow(PAIRS, 9, rows=True))
-def test_two_wrong_helpers_cost_their_two_roots(graded, one, other):
+def test_two_wrong_helpers_cost_points_only_in_their_two_root_exercises(graded, one, other):
     """Code that builds on both is right code on two wrong parts: two lines need a fix."""
     (wrong, _), (too, _) = COMMON[one], COMMON[other]
-    lost = lost_in(graded(modular(wrong))) | lost_in(graded(modular(too)))
-    assert lost_in(graded(modular(wrong | too))) == lost
+    lost = lost_points(graded(modular(wrong))) | lost_points(graded(modular(too)))
+    assert lost_points(graded(modular(wrong | too))) == lost
 
 
-def test_who_makes_two_mistakes_is_told_both(graded):
+def test_the_sentence_about_two_mistakes_names_both(graded):
     """The sentence names each mistake with the exercise in which it was deducted."""
-    grade = graded(modular(written.NO_SCALE | written.ROPE_HALF_SPLIT))
-    assert of(MULTIHEAD, grade) == WEIGHTS
-    assert of(WITH_ROPE, grade) == f"{WEIGHTS} + run_rope"
+    grade = graded(modular(mistaken_programs.NO_SCALE | mistaken_programs.ROPE_HALF_SPLIT))
+    assert root_of(MULTIHEAD, grade) == WEIGHTS
+    assert root_of(WITH_ROPE, grade) == f"{WEIGHTS} + run_rope"
     sentence = next(one.sentence(True) for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
         "Its only errors come from run_attention_weights (no-scale) and run_rope "
@@ -212,76 +217,79 @@ def test_who_makes_two_mistakes_is_told_both(graded):
     )
 
 
-def test_of_two_mistakes_both_must_be_paid_for(graded):
+def test_points_of_two_mistakes_come_back_only_if_both_roots_are_wrong(graded):
     """If the program gets one of the two roots right, no points come back."""
-    both = written.NO_SCALE | written.ROPE_HALF_SPLIT
+    both = mistaken_programs.NO_SCALE | mistaken_programs.ROPE_HALF_SPLIT
     for right in ([WEIGHTS, ATTENTION, SELF, MULTIHEAD_SELF], ["run_rope"]):
-        assert of(WITH_ROPE, graded(modular(both, others=right))) is None
+        assert root_of(WITH_ROPE, graded(modular(both, others=right))) is None
 
 
-def test_where_the_root_is_right_nothing_comes_back(graded):
+def test_no_points_come_back_if_the_root_exercise_is_right(graded):
     """The mistake was then made in the failing exercise itself."""
-    grade = graded(repeated(written.NO_SCALE, (MULTIHEAD_SELF,)))
-    assert (grade.carried, lost_in(grade)) == ((), {MULTIHEAD_SELF: 12})
+    grade = graded(repeated(mistaken_programs.NO_SCALE, (MULTIHEAD_SELF,)))
+    assert (grade.carried, lost_points(grade)) == ((), {MULTIHEAD_SELF: 12})
 
 
-def test_where_the_first_root_is_right_the_next_one_pays(graded):
+def test_the_next_root_loses_the_points_if_the_first_is_right(graded):
     """A student may write attention without calling the weights exercise."""
-    grade = graded(modular(written.NO_SCALE, others=[WEIGHTS]))
-    assert lost_in(grade) == {ATTENTION: 10}
-    assert of(WITH_ROPE, grade) == ATTENTION
+    grade = graded(modular(mistaken_programs.NO_SCALE, others=[WEIGHTS]))
+    assert lost_points(grade) == {ATTENTION: 10}
+    assert root_of(WITH_ROPE, grade) == ATTENTION
 
 
-def test_who_left_the_root_out_pays_at_the_next_one(graded):
+def test_the_next_root_loses_the_points_if_the_first_is_missing(graded):
     """A missing exercise stays missing, and cannot be a root."""
-    program = modular(written.NO_SCALE).replace("def run_attention_weights(", "def unasked(")
+    program = modular(mistaken_programs.NO_SCALE).replace(
+        "def run_attention_weights(", "def unasked("
+    )
     grade = graded(program)
-    assert lost_in(grade) == {WEIGHTS: 6, ATTENTION: 10}
-    assert of(MULTIHEAD, grade) == ATTENTION
+    assert lost_points(grade) == {WEIGHTS: 6, ATTENTION: 10}
+    assert root_of(MULTIHEAD, grade) == ATTENTION
 
 
-def test_another_mistake_beside_it_is_paid_for_as_well(graded):
+def test_an_additional_mistake_is_also_deducted(graded):
     """The answers then differ from those of right code that builds on the root."""
-    program = modular(written.NO_SCALE).replace(
+    program = modular(mistaken_programs.NO_SCALE).replace(
         "mask = Shared.causal(in_features.shape[-2], in_features.device)",
         "mask = None",
     )
     grade = graded(program)
-    assert of(STACKED, grade) is None
-    assert lost_in(grade) == {WEIGHTS: 6, STACKED: 6}
+    assert root_of(STACKED, grade) is None
+    assert lost_points(grade) == {WEIGHTS: 6, STACKED: 6}
 
 
-def test_other_faults_of_the_same_exercise_stay_lost(graded):
+def test_points_for_other_faults_of_the_exercise_do_not_come_back(graded):
     """Points for an overwritten input or a loop would also be lost with a right root."""
     right = "return Shared.attend(Q, K, V, mask)"
-    program = modular(written.NO_SCALE).replace(right, f"V.add_(0), Q.mul_(1.5)\n    {right}")
+    program = modular(mistaken_programs.NO_SCALE).replace(
+        right, f"V.add_(0), Q.mul_(1.5)\n    {right}"
+    )
     once = "Q = Q.clone()\n    "
     grade = graded(program)
-    assert of(ATTENTION, grade) is None, "twice the same call has two answers"
+    assert root_of(ATTENTION, grade) is None, "twice the same call has two answers"
     slow = "for _ in range(Q.shape[-2] * K.shape[-2]): Q = Q + 0\n    "
-    grade = graded(modular(written.NO_SCALE).replace(right, f"{once}{slow}{right}"))
+    grade = graded(modular(mistaken_programs.NO_SCALE).replace(right, f"{once}{slow}{right}"))
     own = [test for test in grade.tests if test.exercise == ATTENTION]
     looped = [test for test in own if test.aspect == "efficiency" and test.status != "passed"]
     assert looped
-    assert of(ATTENTION, grade) == WEIGHTS
-    assert lost_in(grade)[ATTENTION] == total(test.max_score for test in looped)
+    assert root_of(ATTENTION, grade) == WEIGHTS
+    assert lost_points(grade)[ATTENTION] == total(test.max_score for test in looped)
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "0"])
-def test_what_is_no_answer_is_no_mistake_s_answer(graded, number):
+def test_no_points_come_back_for_nan_or_zeros(graded, number):
     """Right code that builds on a wrong root returns neither NaN nor zeros."""
     right = "return Shared.attend(Q, K, V, mask)"
-    program = modular(written.NO_SCALE).replace(right, f"{right} * 0 + float('{number}')")
+    program = modular(mistaken_programs.NO_SCALE).replace(right, f"{right} * 0 + float('{number}')")
     grade = graded(program)
-    assert of(ATTENTION, grade) is None
-    assert lost_in(grade)[ATTENTION] > 5
+    assert root_of(ATTENTION, grade) is None
+    assert lost_points(grade)[ATTENTION] > 5
 
 
-def test_a_wrong_root_on_purpose_gains_nothing_over_mending_it(graded):
-    """Fixing the one wrong line earns more than all the points that come back."""
+def test_fixing_the_root_earns_more_than_the_points_that_come_back(graded):
     wrong = (WEIGHTS, MULTIHEAD_SELF, MULTIHEAD, WITH_ROPE)
-    assert final(graded(repeated(written.NO_SCALE, wrong))) < 100
-    assert math.isclose(final(graded(repeated(written.NO_SCALE, wrong[:1]))), 94)
+    assert final_points(graded(repeated(mistaken_programs.NO_SCALE, wrong))) < 100
+    assert math.isclose(final_points(graded(repeated(mistaken_programs.NO_SCALE, wrong[:1]))), 94)
 
 
 TWO = TINY | {
@@ -349,7 +357,7 @@ TRIPLED = {"adapters.py": "def run_double(x): return 3 * x\ndef run_count(x): re
 @pytest.mark.parametrize(
     ("share", "points"), rest_slow([("", [1.0]), (30, [0.3]), (0, [])], 2, rows=True)
 )
-def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
+def test_carry_over_sets_the_share_of_points_that_comes_back(tmp_path, share, points):
     """All points come back unless `carry_over` sets a percentage; results.jsonl holds them."""
     said = f"carry_over = {share}" if share != "" else ""
     table = TWO["pyproject.toml"].replace("call_timeout = 2", f"call_timeout = 2\n{said}")
@@ -379,7 +387,7 @@ def test_the_share_that_comes_back_is_the_author_s(tmp_path, share, points):
         ),
     ],
 )
-def test_a_false_foundation_is_the_author_s_to_mend(tmp_path, builds_on, said):
+def test_a_wrong_builds_on_table_stops_the_command(tmp_path, builds_on, said):
     """A wrong `BUILDS_ON` table stops the command before any submission is graded."""
     mistakes = TWO["solutions/mistakes.py"].replace('{"run_count": ("run_double",)}', builds_on)
     course = write_files(tmp_path / "course", TWO | {"solutions/mistakes.py": mistakes})
@@ -388,7 +396,7 @@ def test_a_false_foundation_is_the_author_s_to_mend(tmp_path, builds_on, said):
         grader.grade(Path(tom), assignment=course)
 
 
-def test_after_a_mended_test_what_comes_back_is_as_if_graded_anew(tmp_path):
+def test_carried_points_are_computed_again_after_a_test_changes(tmp_path):
     """After a change of the root's tests, the points that come back are computed again."""
     hidden = TWO["tests/public/test_tiny.py"]
     course = write_files(tmp_path / "course", TWO)

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.process
 TRIPLED = "def run_double(x):\n    return 3 * x\n\ndef run_count(x):\n    return 0\n"
 
 
-def test_each_verdict_is_told_once_and_in_order(judge, tmp_path):
+def test_a_listener_gets_each_verdict_once_and_in_order(judge, tmp_path):
     """The verdicts equal the grade's, except for the diagnosis, which needs all answers."""
     submission = write_files(tmp_path / "submission", {"adapters.py": TRIPLED})
     told = []
@@ -21,7 +21,7 @@ def test_each_verdict_is_told_once_and_in_order(judge, tmp_path):
     assert in_short[0] == in_short[1]
 
 
-def test_what_cannot_be_imported_has_a_grade_and_nothing_to_follow(judge, tmp_path):
+def test_a_listener_gets_no_verdict_of_an_unreadable_submission(judge, tmp_path):
     """No test ran, so the listener gets no verdict."""
     submission = write_files(tmp_path / "submission", {"adapters.py": "def run_double(:\n"})
     told = []
@@ -30,7 +30,7 @@ def test_what_cannot_be_imported_has_a_grade_and_nothing_to_follow(judge, tmp_pa
     assert told == []
 
 
-def test_nobody_has_to_follow(judge, tmp_path):
+def test_grading_works_without_a_listener(judge, tmp_path):
     """A batch grades without a listener. A listener gets the verdicts of one submission only."""
     submission = write_files(tmp_path / "submission", {"adapters.py": RIGHT})
     told = []

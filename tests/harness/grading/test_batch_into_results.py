@@ -62,7 +62,7 @@ def test_other_options_do_not_replace_grades(grader, tiny, a_class, results, arg
     assert lines_and_grades(results) == before
 
 
-def test_the_same_options_said_aloud_keep_the_grades(grader, tiny, a_class, results):
+def test_equal_options_that_are_given_explicitly_keep_the_grades(grader, tiny, a_class, results):
     """Naming a default, or the stored seed, does not change the options."""
     same = ["--seed", 7, "--timeout", 120, "--memory", 2048, "--adapters", "adapters.py"]
     done = grader("batch", a_class, "--out", results, *same, cwd=tiny)
@@ -70,7 +70,7 @@ def test_the_same_options_said_aloud_keep_the_grades(grader, tiny, a_class, resu
     assert "3 graded before and unchanged; 0 to grade" in done.stderr
 
 
-def test_fresh_says_that_other_options_are_meant(grader, tiny, a_class, results):
+def test_fresh_replaces_grades_under_different_options(grader, tiny, a_class, results):
     """After `--fresh`, a later batch must repeat the new options."""
     other = ["--exercise", "run_count", "--seed", 8]
     done = grader("batch", a_class, "--out", results, *other, "--fresh", cwd=tiny)
@@ -81,7 +81,9 @@ def test_fresh_says_that_other_options_are_meant(grader, tiny, a_class, results)
     assert "exercises: run_count, now all" in done.stderr
 
 
-def test_another_class_does_not_push_this_one_out(grader, tiny, a_class, results, tmp_path):
+def test_a_batch_of_another_class_does_not_replace_this_class(
+    grader, tiny, a_class, results, tmp_path
+):
     """A single missing submission is dropped; if most are missing, the path is probably wrong."""
     others = tmp_path / "others"
     others.mkdir()

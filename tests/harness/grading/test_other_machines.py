@@ -78,7 +78,7 @@ def _without_measurements(row: dict) -> dict:
     return {"submission": row["submission"], "score": row["score"], "tests": tests}
 
 
-def test_a_name_that_a_terminal_lacks_letters_for_stops_no_batch(
+def test_a_name_outside_the_encoding_of_the_terminal_stops_no_batch(
     grader, tiny, tmp_path, monkeypatch
 ):
     """Characters outside the terminal's encoding are printed as escapes."""
@@ -90,7 +90,7 @@ def test_a_name_that_a_terminal_lacks_letters_for_stops_no_batch(
     assert "\\u738b" in done.stdout
 
 
-def a_little_more(tensor: torch.Tensor) -> torch.Tensor:
+def next_larger_numbers(tensor: torch.Tensor) -> torch.Tensor:
     """Returns the next larger numbers of the dtype, as after a sum in another order."""
     more = torch.nextafter(tensor, torch.full_like(tensor, torch.inf))
     return torch.where(tensor.isfinite(), more, tensor)
@@ -112,7 +112,7 @@ def with_leeway(times: float) -> Callable[[torch.Tensor], torch.Tensor]:
     return changed
 
 
-def without_the_last(rows: torch.Tensor) -> torch.Tensor:
+def without_the_last_mistake(rows: torch.Tensor) -> torch.Tensor:
     """Returns the rows as if the last row's mistake had left the catalogue."""
     return rows[:-1].clone()
 
@@ -139,16 +139,16 @@ def changed(tmp_path) -> Callable[..., list[str]]:
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
-        ("drawn", a_little_more),
+        ("drawn", next_larger_numbers),
         ("expected", one_in_ten_thousand_more),
         ("steps", one_in_ten_thousand_more),
         ("answer", one_in_ten_thousand_more),
         ("answer", with_leeway(10_000)),
         ("answer", with_leeway(1e-4)),
-        ("answer", without_the_last),
+        ("answer", without_the_last_mistake),
     ],
 )
-def test_what_was_frozen_before_a_change_is_noticed(changed, kind, change):
+def test_fixtures_that_were_frozen_before_a_change_are_noticed(changed, kind, change):
     """The change is another draw, another reference, or a mistake that changed or vanished."""
     assert changed(kind, change)
 
@@ -157,9 +157,9 @@ def test_what_was_frozen_before_a_change_is_noticed(changed, kind, change):
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
-        ("expected", a_little_more),
-        ("steps", a_little_more),
-        ("answer", a_little_more),
+        ("expected", next_larger_numbers),
+        ("steps", next_larger_numbers),
+        ("answer", next_larger_numbers),
         ("answer", with_leeway(2)),
         ("answer", with_leeway(0.5)),
     ],

@@ -54,28 +54,30 @@ def undisturbed(tiny: Path, handed_in: Path, tmp_path_factory: pytest.TempPathFa
     return found
 
 
-def zygote(batch: psutil.Process) -> None:
+def kill_zygote(batch: psutil.Process) -> None:
     """Kills the zygote that forks the fork servers, and waits until it is gone."""
     (one,) = _zygotes(batch)
     one.kill()
     psutil.wait_procs([one], PATIENCE)
 
 
-def one_job(batch: psutil.Process) -> None:
+def kill_one_job(batch: psutil.Process) -> None:
     """Kills one of two jobs, and so its judge and workers."""
     one, _ = _jobs(batch)
     one.kill()
 
 
-def one_judge(batch: psutil.Process) -> None:
+def kill_one_judge(batch: psutil.Process) -> None:
     """Kills the judge of one job, which then forks a new one."""
     job, _ = _jobs(batch)
     (judge,) = _children(job, JOB)
     judge.kill()
 
 
-@pytest.mark.parametrize("kill", rest_slow([one_job, zygote, one_judge], 3))
-def test_who_is_killed_costs_nobody_a_grade(tiny, handed_in, undisturbed, tmp_path, kill):
+@pytest.mark.parametrize("kill", rest_slow([kill_one_job, kill_zygote, kill_one_judge], 3))
+def test_a_killed_process_costs_no_submission_its_grade(
+    tiny, handed_in, undisturbed, tmp_path, kill
+):
     """Linux kills processes when memory is short. Submissions in progress are tried again."""
     assert graded(tiny, handed_in, tmp_path / "out", kill) == 0
     assert outcomes(tmp_path / "out") == undisturbed

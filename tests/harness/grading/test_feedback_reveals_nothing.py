@@ -289,7 +289,7 @@ def tables(request, first_round, home_draw, handout, tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_table_of_all_that_was_shown_gets_nothing(grader, first_round, tables):
+def test_a_resubmission_made_of_all_feedback_earns_no_points(grader, first_round, tables):
     """It is resubmitted into the same results with the same seed, for every exercise."""
     out = shutil.copytree(first_round.out, tables.parent / "results")
     again = graded(grader, tables, Path(out), GRADED, "--no-explain")
@@ -301,7 +301,9 @@ def test_a_table_of_all_that_was_shown_gets_nothing(grader, first_round, tables)
     assert earned == {}
 
 
-def test_the_table_is_good_at_home(tables, home_draw, handout, home_pytest, tmp_path):
+def test_a_resubmission_made_of_all_feedback_passes_at_home(
+    tables, home_draw, handout, home_pytest, tmp_path
+):
     """The table passes the value tests at home, so in class only the new draw defeats it."""
     mine = shutil.copytree(handout, tmp_path / "mine")
     shutil.copytree(tables / "zeros", mine, dirs_exist_ok=True)
@@ -311,7 +313,7 @@ def test_the_table_is_good_at_home(tables, home_draw, handout, home_pytest, tmp_
 
 
 @pytest.mark.parametrize("formats", rest_slow([[*FORMATS[:1]], [*FORMATS]], 2), ids=len)
-def test_nothing_that_was_drawn_for_grading_is_written(
+def test_no_graded_input_or_answer_is_written_anywhere(
     grader, first_round, graded_draw, home_draw, formats
 ):
     """No input and no right answer is in results, pages, exports or printed output."""
@@ -330,7 +332,7 @@ def test_nothing_that_was_drawn_for_grading_is_written(
 
 
 @pytest.mark.slow
-def test_what_is_shown_does_not_depend_on_what_was_graded(grader, first_round, tmp_path):
+def test_feedback_does_not_depend_on_the_graded_draw(grader, first_round, tmp_path):
     """With another seed, a student who fails the same tests reads exactly the same text."""
     other = graded(grader, first_round.students, tmp_path / "results", OTHERWISE)
     for name in (folder.name for folder in first_round.students.iterdir()):
@@ -361,7 +363,7 @@ def passed(test: Verdict) -> bool:
 
 
 @pytest.mark.parametrize("name", rest_slow(["zeros", "mistaken"], 2))
-def test_a_public_failure_is_what_pytest_prints_at_home(
+def test_a_public_failure_reads_as_pytest_prints_it_at_home(
     first_round, handout, home_pytest, tmp_path, name
 ):
     """Every number is the same, also in the table of the worst values."""
@@ -388,7 +390,7 @@ def paragraph(printed: str, test: str) -> list[str]:
     return lines[start + 2 : end]
 
 
-def test_no_batch_is_graded_on_what_students_have_at_home(grader, tiny, tmp_path):
+def test_the_seed_of_the_public_tests_is_refused_for_grading(grader, tiny, tmp_path):
     """The command and the API both refuse the seed of the public tests."""
     (tmp_path / "right.py").write_text(RIGHT)
     done = grader("run", tmp_path / "right.py", "--seed", SEED, cwd=tiny)
@@ -397,7 +399,7 @@ def test_no_batch_is_graded_on_what_students_have_at_home(grader, tiny, tmp_path
         grade(tmp_path / "right.py", assignment=tiny, seed=SEED)
 
 
-def test_a_call_s_seed_tells_nothing_of_its_test(tiny, tmp_path):
+def test_the_seed_of_a_call_reveals_nothing_about_its_test(tiny, tmp_path):
     """All calls of a batch have the same seed."""
     text = """
     import torch
