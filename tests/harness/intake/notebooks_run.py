@@ -36,7 +36,7 @@ def in_ipython(cells: list[str]) -> tuple[Names, list[str]]:
     return _names(shell.user_ns), []
 
 
-def here(taken_in: dict[str, Any]) -> tuple[Names, list[str]]:
+def in_worker(taken_in: dict[str, Any]) -> tuple[Names, list[str]]:
     """Returns the names that the cells define in a worker, and the lines that were not run."""
     from grader.worker.notebook import install
 
@@ -77,7 +77,7 @@ def _in_a_process(run: Callable[[Any], tuple[Names, list[str]]], work: Any) -> A
 
 
 if __name__ == "__main__":
-    runs = {"ipython": in_ipython, "here": here}
+    runs = {"ipython": in_ipython, "here": in_worker}
     if sys.argv[1] == "ipython":
         import IPython.core.interactiveshell  # noqa: F401  # once for all that are forked from here
     print(json.dumps([_in_a_process(runs[sys.argv[1]], work) for work in json.load(sys.stdin)]))

@@ -281,7 +281,9 @@ def test_a_notebook_leaves_the_names_that_it_leaves_in_ipython(
 
 
 @pytest.mark.parametrize("name", NOTED)
-def test_what_is_not_run_here_is_noted(found: dict[str, tuple[Any, Any]], name: str) -> None:
+def test_lines_of_a_notebook_that_are_not_run_are_noted(
+    found: dict[str, tuple[Any, Any]], name: str
+) -> None:
     """The rest of the notebook has the same effect as in IPython."""
     (there, _), (here, not_run) = found[name]
     assert not_run
@@ -289,7 +291,7 @@ def test_what_is_not_run_here_is_noted(found: dict[str, tuple[Any, Any]], name: 
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_format_is_read(found: dict[str, tuple[Any, Any]], name: str) -> None:
+def test_every_notebook_format_is_read(found: dict[str, tuple[Any, Any]], name: str) -> None:
     """The notebooks have the metadata that each platform writes."""
     (there, _), (here, not_run) = found[name]
     assert here == there

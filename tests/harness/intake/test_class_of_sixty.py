@@ -15,7 +15,7 @@ import pytest
 from grader.intake.people import Person
 from grader.results.store import Store
 from tests.harness.export_fixtures import exported
-from tests.harness.taken_in import batch, laid_out
+from tests.harness.intake_batches import batch, laid_out
 
 pytestmark = pytest.mark.unit
 
@@ -172,7 +172,7 @@ def classroom() -> Files:
 @pytest.mark.parametrize(
     "platform", [canvas, moodle, moodle_flat, gradescope, classroom], ids=lambda one: one.__name__
 )
-def test_each_of_sixty_has_their_points(
+def test_each_of_sixty_students_gets_their_own_points(
     tiny: Path, tmp_path: Path, platform: Callable[[], Files]
 ) -> None:
     """Each student gets exactly their own points, and no submission stays undecided."""

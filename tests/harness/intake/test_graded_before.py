@@ -11,7 +11,7 @@ from grader.core.submission import Author
 from grader.intake.entry import Discovery, Entry
 from grader.intake.graded_before import GradedBefore, keep_graded
 from grader.results.store import Store
-from tests.harness.taken_in import Members, batch, laid_out
+from tests.harness.intake_batches import Members, batch, laid_out
 
 pytestmark = pytest.mark.unit
 
@@ -24,19 +24,23 @@ def an_entry(name: str, *authors: Author, content: str = "new", **fields: object
     return dataclasses.replace(Entry(name, Path(content), authors=authors), **fields)
 
 
-def kept(*entries: Entry, graded: dict[str, GradedBefore], **found: object) -> Discovery:
+def after_comparison(
+    *entries: Entry, graded: dict[str, GradedBefore], **found: object
+) -> Discovery:
     """Returns the class after the comparison with old grades; a path's name is its digest."""
     return keep_graded(Discovery(entries, **found), graded, lambda entry: entry.path.name)
 
 
-def before(*authors: Author) -> GradedBefore:
+def old_grade_of(*authors: Author) -> GradedBefore:
     return GradedBefore(authors, "old")
 
 
 @pytest.mark.parametrize("content", ["new", "old"])
 def test_another_persons_submission_gets_another_name(content: str) -> None:
     """This holds even for an exact copy of the first submission."""
-    found = kept(an_entry("s_1", MALLORY, content=content), graded={"s_1": before(ALICE)})
+    found = after_comparison(
+        an_entry("s_1", MALLORY, content=content), graded={"s_1": old_grade_of(ALICE)}
+    )
     (entry,) = found.entries
     assert (entry.name, found.kept) == ("s_1-2", ("s_1",))
     why = "handed in under the name of Alice Doe's submission s_1, whose grade stays"
@@ -44,31 +48,35 @@ def test_another_persons_submission_gets_another_name(content: str) -> None:
     assert found.notes == (f"s_1-2 is {why}.",)
 
 
-def test_a_third_batch_finds_each_where_the_second_left_it() -> None:
+def test_a_third_batch_keeps_the_names_of_the_second() -> None:
     """Nobody is graded again, and names do not change further."""
-    graded = {"s_1": before(ALICE), "s_1-2": before(MALLORY)}
-    found = kept(an_entry("s_1", MALLORY), graded=graded)
+    graded = {"s_1": old_grade_of(ALICE), "s_1-2": old_grade_of(MALLORY)}
+    found = after_comparison(an_entry("s_1", MALLORY), graded=graded)
     assert [entry.name for entry in found.entries] == ["s_1-2"]
     assert found.kept == ("s_1",)
 
 
-def test_a_name_that_a_third_person_has_is_not_given_away() -> None:
+def test_a_new_name_is_never_one_that_is_already_used() -> None:
     """The new name is neither in the class nor among the old grades."""
-    graded = {"s_1": before(ALICE), "s_1-2": before(BOB)}
-    found = kept(an_entry("s_1", MALLORY), an_entry("s_1-3", BOB), graded=graded)
+    graded = {"s_1": old_grade_of(ALICE), "s_1-2": old_grade_of(BOB)}
+    found = after_comparison(an_entry("s_1", MALLORY), an_entry("s_1-3", BOB), graded=graded)
     assert [entry.name for entry in found.entries] == ["s_1-4", "s_1-3"]
 
 
-def test_who_has_a_submission_of_their_own_needs_no_old_grade() -> None:
+def test_an_old_grade_is_dropped_if_its_author_has_a_new_submission() -> None:
     """If the platform renumbers submissions, each is graded by its current files."""
-    found = kept(an_entry("s_1", MALLORY), an_entry("s_2", ALICE), graded={"s_1": before(ALICE)})
+    found = after_comparison(
+        an_entry("s_1", MALLORY), an_entry("s_2", ALICE), graded={"s_1": old_grade_of(ALICE)}
+    )
     assert [entry.name for entry in found.entries] == ["s_1-2", "s_2"]
     assert found.kept == ()
 
 
-def test_whose_grade_is_kept_is_no_absentee() -> None:
+def test_a_person_whose_grade_is_kept_is_no_absentee() -> None:
     """Alice handed in before, although not this time."""
-    found = kept(an_entry("s_1", MALLORY), graded={"s_1": before(ALICE)}, absentees=(ALICE, BOB))
+    found = after_comparison(
+        an_entry("s_1", MALLORY), graded={"s_1": old_grade_of(ALICE)}, absentees=(ALICE, BOB)
+    )
     assert found.absentees == (BOB,)
 
 
@@ -86,37 +94,41 @@ def test_whose_grade_is_kept_is_no_absentee() -> None:
         ((Author("Jo", "1", "old@x.example"),), (Author("Jo", "x-1", "new@x.example"),)),
     ],
 )
-def test_the_same_people_hand_in_again(first: tuple[Author, ...], now: tuple[Author, ...]) -> None:
+def test_a_submission_by_the_same_people_keeps_its_name(
+    first: tuple[Author, ...], now: tuple[Author, ...]
+) -> None:
     """They have a new name, address or group, or more or fewer identifiers."""
-    found = kept(an_entry("hw-x-1", *now), graded={"hw-x-1": before(*first)})
+    found = after_comparison(an_entry("hw-x-1", *now), graded={"hw-x-1": old_grade_of(*first)})
     assert [entry.name for entry in found.entries] == ["hw-x-1"]
     assert (found.kept, found.unsure) == ((), ())
 
 
-def test_a_corrected_roster_moves_a_grade_whose_content_is_the_same() -> None:
+def test_a_corrected_roster_moves_the_grade_of_unchanged_files() -> None:
     """The files are unchanged: the instructor corrected the author's name."""
-    graded = {"ali": before(ALICE)}
+    graded = {"ali": old_grade_of(ALICE)}
     corrected = an_entry("ali", BOB, content="old", named_only=True)
-    assert kept(corrected, graded=graded).entries == (corrected,)
+    assert after_comparison(corrected, graded=graded).entries == (corrected,)
     again = an_entry("ali", BOB, content="new", named_only=True)
-    assert kept(again, graded=graded).kept == ("ali",)
+    assert after_comparison(again, graded=graded).kept == ("ali",)
 
 
-def test_what_a_name_alone_gives_to_somebody_with_a_grade_is_unsure() -> None:
+def test_a_second_submission_attributed_by_name_alone_is_unsure() -> None:
     """A later batch still marks the submission as unsure."""
     alice = an_entry("alice", ALICE, named_only=True)
     other = an_entry("alice-doe", ALICE, named_only=True)
-    first = kept(alice, other, graded={"alice": before(ALICE)})
+    first = after_comparison(alice, other, graded={"alice": old_grade_of(ALICE)})
     why = "Alice Doe has a grade already, for alice"
     assert dict(first.unsure) == {"alice-doe": why}
-    graded = {"alice": before(ALICE), "alice-doe": GradedBefore((ALICE,), "old", why)}
-    assert dict(kept(alice, other, graded=graded).unsure) == {"alice-doe": why}
+    graded = {"alice": old_grade_of(ALICE), "alice-doe": GradedBefore((ALICE,), "old", why)}
+    assert dict(after_comparison(alice, other, graded=graded).unsure) == {"alice-doe": why}
 
 
 TWO: tuple[Members, Members] = ({"alice/adapters.py": 10}, {"alice/adapters.py": 0})
 
 
-def test_a_folder_before_another_does_not_take_its_names(tiny: Path, tmp_path: Path) -> None:
+def test_a_folder_given_first_does_not_take_names_of_graded_submissions(
+    tiny: Path, tmp_path: Path
+) -> None:
     """Equal names are numbered by position, but graded submissions keep their names."""
     mine, other = (laid_out(tmp_path / name, files) for name, files in zip("ba", TWO, strict=True))
     batch(tiny, [mine], tmp_path / "out")
@@ -125,7 +137,9 @@ def test_a_folder_before_another_does_not_take_its_names(tiny: Path, tmp_path: P
     assert grades == {"alice": 10, "alice-2": 0}
 
 
-def test_the_store_keeps_who_was_graded_and_when(tiny: Path, tmp_path: Path) -> None:
+def test_the_store_keeps_authors_and_times_of_graded_submissions(
+    tiny: Path, tmp_path: Path
+) -> None:
     """The old grade keeps its authors; the newcomer is stored with the reason."""
 
     def export(name: str, sid: str, points: int) -> Members:

@@ -86,7 +86,7 @@ def test_a_tar_that_is_called_zip_is_read(tmp_path: Path) -> None:
     assert copied(taken(tmp_path / "alice.zip")) == {"adapters.py"}
 
 
-def test_compressed_streams_laid_end_to_end_are_one(tmp_path: Path) -> None:
+def test_concatenated_compressed_streams_are_read_as_one(tmp_path: Path) -> None:
     """Parallel compressors write such files."""
     plain = a_tar(tmp_path / "plain.tar", ("adapters.py", ADAPTERS)).read_bytes()
     halves = bz2.compress(plain[:700]) + bz2.compress(plain[700:])
@@ -94,13 +94,13 @@ def test_compressed_streams_laid_end_to_end_are_one(tmp_path: Path) -> None:
     assert copied(taken(tmp_path / "alice.tar.bz2")) == {"adapters.py"}
 
 
-def test_zips_from_windows_have_folders(tmp_path: Path) -> None:
+def test_backslashes_in_a_zip_separate_folders(tmp_path: Path) -> None:
     """Some Windows programs separate folders by backslashes."""
     a_zip(tmp_path / "a.zip", {"hw\\adapters.py": ADAPTERS, "hw\\pkg\\": b"", "hw\\pkg\\a.py": b""})
     assert copied(taken(tmp_path / "a.zip")) == {"adapters.py", "pkg/a.py"}
 
 
-def test_names_that_are_no_utf8_do_not_matter(tmp_path: Path) -> None:
+def test_member_names_need_not_be_utf8(tmp_path: Path) -> None:
     """A tar may hold any bytes, and a zip may not mark its names as UTF-8."""
     path = a_tar(tmp_path / "a.tar", ("adapters.py", ADAPTERS), ("caf\udce9.py", b""))
     assert "caf\udce9.py" in copied(taken(path))
@@ -115,7 +115,9 @@ def test_names_that_are_no_utf8_do_not_matter(tmp_path: Path) -> None:
     "name", ["../x.py", "a/../../x.py", "/tmp/x.py", "..\\x.py", "C:\\x.py", "a/..", "\\x.py"]
 )
 @pytest.mark.parametrize("kind", ["zip", "tar"])
-def test_a_member_that_leads_out_refuses_the_archive(tmp_path: Path, kind: str, name: str) -> None:
+def test_an_archive_with_a_member_outside_of_it_is_refused(
+    tmp_path: Path, kind: str, name: str
+) -> None:
     """The message names the member."""
     if kind == "zip":
         path = a_zip(tmp_path / "a.zip", {"adapters.py": ADAPTERS, name: b"x"})
@@ -160,7 +162,7 @@ def test_links_in_a_zip_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("kind", ["zip", "tar"])
-def test_of_two_members_of_one_name_the_last_counts(tmp_path: Path, kind: str) -> None:
+def test_the_last_of_two_members_with_one_name_counts(tmp_path: Path, kind: str) -> None:
     """Students' unpacking programs do the same."""
     members = [("adapters.py", ADAPTERS), ("A.py", b"1"), ("a.py", b"2"), ("A.py", b"3")]
     path = tmp_path / f"a.{kind}"
@@ -177,7 +179,7 @@ def test_of_two_members_of_one_name_the_last_counts(tmp_path: Path, kind: str) -
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])
-def test_a_file_and_a_folder_of_one_name_do_no_harm(tmp_path: Path, kind: str) -> None:
+def test_a_file_and_a_folder_with_one_name_are_noted(tmp_path: Path, kind: str) -> None:
     """One of them cannot be written, and a note says so."""
     members = {"adapters.py": ADAPTERS, "a": b"", "a/b.py": b"x", "long" * 70: b"", "b/": b""}
     path = tmp_path / f"a.{kind}"
@@ -211,7 +213,7 @@ def bomb(size: int) -> bytes:
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
-def test_a_bomb_stops_early_and_takes_no_memory(
+def test_unpacking_a_bomb_stops_early_and_takes_little_memory(
     tmp_path: Path, compress: Callable[[bytes], bytes]
 ) -> None:
     """A hundred kilobytes unpack to 60 MB here; a hostile file could reach terabytes."""
@@ -278,7 +280,7 @@ def test_a_sparse_member_is_refused(tmp_path: Path) -> None:
         taken(tmp_path / "a.tar")
 
 
-def test_an_encrypted_zip_says_so(tmp_path: Path) -> None:
+def test_an_encrypted_zip_is_refused_with_advice(tmp_path: Path) -> None:
     """The flag is checked before any content, so the test sets only the flag."""
     path = a_zip(tmp_path / "a.zip", {"adapters.py": ADAPTERS})
     content = bytearray(path.read_bytes())
@@ -310,7 +312,9 @@ def test_unusual_compression_in_a_zip_is_refused(tmp_path: Path, method: int) ->
     ],
     ids=["empty", "zip", "text", "gzip", "rar", "7z", "large"],
 )
-def test_what_is_no_archive_is_unreadable(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_file_that_is_no_archive_is_unreadable(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
     """One sentence says what the file is instead."""
     (tmp_path / "alice.zip").write_bytes(content)
     with pytest.raises(Unreadable, match=reason) as caught:

@@ -39,7 +39,7 @@ def test_folders_archives_notebooks_and_files_are_submissions(tmp_path: Path) ->
     assert names == ["alice", "bob", "carol", "dave", "eve", "fay", "gil", "hal"]
 
 
-def test_what_is_no_submission_is_skipped_with_a_reason(tmp_path: Path) -> None:
+def test_files_that_are_no_submission_are_skipped_with_a_reason(tmp_path: Path) -> None:
     """Nothing is lost silently, except for files that macOS adds everywhere."""
     a_folder(tmp_path / "alice")
     for name in ("README.txt", "grades.csv", ".hidden", ".DS_Store"):
@@ -55,7 +55,7 @@ def test_what_is_no_submission_is_skipped_with_a_reason(tmp_path: Path) -> None:
     }
 
 
-def test_names_sort_as_people_count(tmp_path: Path) -> None:
+def test_submissions_are_sorted_in_natural_order(tmp_path: Path) -> None:
     """The results have the same order on every machine."""
     for name in ("group10", "group2", "Group1", "7", "10"):
         a_folder(tmp_path / name)
@@ -63,7 +63,7 @@ def test_names_sort_as_people_count(tmp_path: Path) -> None:
     assert names == ["7", "10", "Group1", "group2", "group10"]
 
 
-def test_equal_names_are_told_apart_and_a_note_says_so(tmp_path: Path) -> None:
+def test_equal_names_are_numbered_and_noted(tmp_path: Path) -> None:
     """A folder beside its own zip, or the same name in two classes, is graded too."""
     a_folder(tmp_path / "one/alice")
     (tmp_path / "one/alice.zip").write_bytes(b"x")
@@ -103,7 +103,7 @@ def test_a_path_can_itself_be_a_submission(tmp_path: Path) -> None:
     assert [e.name for e in discover([carol], "tests/adapters.py").entries] == ["carol"]
 
 
-def test_stray_adapters_do_not_swallow_a_class(tmp_path: Path) -> None:
+def test_a_stray_adapters_file_does_not_hide_the_class(tmp_path: Path) -> None:
     """An instructor may keep the template beside the submissions."""
     for name in ("alice", "bob"):
         a_folder(tmp_path / name)
@@ -113,7 +113,7 @@ def test_stray_adapters_do_not_swallow_a_class(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", ["missing", "empty", "only a README", "a FIFO", "a CSV"])
-def test_a_path_without_submissions_is_one_sentence(tmp_path: Path, case: str) -> None:
+def test_a_path_without_submissions_gives_one_sentence(tmp_path: Path, case: str) -> None:
     """A wrong path must not look like a class with zero points."""
     path = tmp_path / "class"
     if case == "a FIFO":

@@ -79,7 +79,7 @@ def test_the_copy_is_readable_for_another_user(home: Path) -> None:
         assert mode == (0o755 if path.is_dir() else 0o644), path
 
 
-def test_what_tools_made_is_left_out_without_a_word(home: Path) -> None:
+def test_files_made_by_tools_are_left_out_without_a_note(home: Path) -> None:
     """Environments, caches and histories belong to no submission."""
     for clutter in (
         ".git/config",
@@ -104,7 +104,7 @@ def test_what_tools_made_is_left_out_without_a_word(home: Path) -> None:
     assert submission.notes == ()
 
 
-def test_too_much_is_left_out_and_listed(home: Path) -> None:
+def test_files_beyond_the_limits_are_left_out_and_listed(home: Path) -> None:
     """Size, number and depth are limited; code comes before data, and small files come first."""
     (home / "checkpoint.pt").write_bytes(b"x" * 101)
     (home / "generated.py").write_bytes(b"#" * 1001)
@@ -121,7 +121,7 @@ def test_too_much_is_left_out_and_listed(home: Path) -> None:
     assert "more than 3 folders deep): a/b/c/" in notes
 
 
-def test_a_long_list_of_what_was_left_out_is_cut(home: Path) -> None:
+def test_a_long_list_of_left_out_files_is_shortened(home: Path) -> None:
     """A note is a sentence, not a directory listing."""
     for number in range(20):
         (home / f"{number:02}.pt").write_bytes(b"x" * 101)
@@ -152,7 +152,7 @@ def test_more_folders_than_the_limit_are_not_made(home: Path) -> None:
     assert "beyond the first 7 folders): 2/a/b/data.bin, " in submission.notes[0]
 
 
-def test_links_are_not_followed_out(home: Path) -> None:
+def test_links_out_of_a_submission_are_not_followed(home: Path) -> None:
     """The grader can read what a student may not: other submissions, answers, passwords."""
     (home.parent / "secret.py").write_text("secret = 1\n")
     (home.parent / "alice-secret").mkdir()
@@ -171,7 +171,7 @@ def test_links_are_not_followed_out(home: Path) -> None:
     assert "outside.py" in submission.notes[0]
 
 
-def test_adapters_that_are_a_link_out_are_named_in_the_reason(home: Path) -> None:
+def test_the_reason_names_adapters_that_are_a_link_out_of_the_submission(home: Path) -> None:
     """ "No adapters.py" alone would puzzle a student who sees that file."""
     (home / "adapters.py").rename(home.parent / "elsewhere.py")
     (home / "adapters.py").symlink_to("../elsewhere.py")
@@ -205,7 +205,7 @@ def test_devices_inside_are_never_opened(home: Path) -> None:
     assert copied(taken(home)) == {"adapters.py"}
 
 
-def test_a_file_without_permission_is_left_out_and_said(home: Path) -> None:
+def test_a_file_without_permission_is_left_out_and_noted(home: Path) -> None:
     """One unreadable file must not make the submission unreadable."""
     if os.geteuid() == 0:
         pytest.skip("root may read everything")
@@ -266,7 +266,7 @@ def test_adapters_outside_the_submission_are_refused(home: Path) -> None:
         take_in(Entry("alice", home), home.parent / "into", "../bob/adapters.py")
 
 
-def test_the_fingerprint_changes_with_what_is_copied(home: Path) -> None:
+def test_the_fingerprint_changes_only_with_copied_files(home: Path) -> None:
     """A resumed batch grades exactly the changed submissions again."""
     entry = Entry("alice", home)
     first = fingerprint(entry)
@@ -282,7 +282,7 @@ def test_the_fingerprint_changes_with_what_is_copied(home: Path) -> None:
     assert fingerprint(entry) not in (first, second)
 
 
-def test_the_fingerprint_of_what_cannot_be_read_is_a_fingerprint(tmp_path: Path) -> None:
+def test_unreadable_submissions_have_different_fingerprints(tmp_path: Path) -> None:
     """Hashing neither raises nor blocks."""
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("/etc")

@@ -90,7 +90,7 @@ def test_an_export_is_graded_once_for_each_group(tmp_path: Path, form: str) -> N
     assert "submission_102" in (submission.root / submission.adapters).read_text()
 
 
-def test_folders_and_metadata_that_do_not_fit_are_said(tmp_path: Path) -> None:
+def test_mismatches_of_folders_and_metadata_are_noted(tmp_path: Path) -> None:
     """Folders without metadata are graded; a missing folder earns no zero."""
     folder = an_export(tmp_path / "e", METADATA, "submission_101", "submission_999")
     (folder / "notes.txt").write_text("x")
@@ -128,7 +128,7 @@ submission_6:
 """
 
 
-def test_of_two_submissions_of_one_person_the_latest_counts(tmp_path: Path) -> None:
+def test_the_latest_of_two_submissions_by_one_person_counts(tmp_path: Path) -> None:
     """The group's submission stays for its other members; equal names are different people."""
     folder = an_export(tmp_path / "e", TWICE, *(f"submission_{n}" for n in range(1, 7)))
     found = discover([folder])
@@ -178,7 +178,7 @@ def test_metadata_that_cannot_be_read_costs_names_and_no_grades(
     assert reason in note
 
 
-def test_no_object_is_made_of_metadata(tmp_path: Path) -> None:
+def test_metadata_creates_no_objects(tmp_path: Path) -> None:
     """Tags run no code, and aliases expand neither to objects nor to a bomb."""
     metadata = f"""\
 submission_1:
@@ -225,7 +225,7 @@ submission_1:
     assert len(long.name) < 200
 
 
-def test_what_is_not_wanted_of_yaml_is_passed_over() -> None:
+def test_unneeded_parts_of_yaml_are_skipped() -> None:
     """The results of a whole class may have hundreds of megabytes."""
     content = b"s:\n  :results:\n" + b"  - {a: b, c: [d, e]}\n" * 20_000 + b"  :submitters: []\n"
     assert read_outline(content, {"submitters"}) == {"s": {"submitters": []}}

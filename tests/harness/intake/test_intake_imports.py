@@ -157,7 +157,7 @@ def test_adapters_are_imported_as_at_home(tmp_path: Path, layout: str) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("adapters", ["tests/adapters.py", "adapters.py"])
 @pytest.mark.parametrize("top", ["", "alice-main/"])
-def test_adapters_are_found_where_they_are_said_to_be(
+def test_adapters_are_found_at_the_path_that_the_option_names(
     tmp_path: Path, adapters: str, top: str
 ) -> None:
     """`--adapters` is relative to the root, which may be a nested folder."""
@@ -167,7 +167,7 @@ def test_adapters_are_found_where_they_are_said_to_be(
     assert imported(submission) == 7
 
 
-def test_of_several_the_one_with_most_adapters_is_taken_and_said(tmp_path: Path) -> None:
+def test_the_file_with_the_most_adapters_is_taken_and_noted(tmp_path: Path) -> None:
     """A stub beside the real file must not count."""
     files = {"a/adapters.py": "", "b/adapters.py": f"answer = 7\n{RUN}"}
     submission = taken(tmp_path, files)
@@ -182,7 +182,7 @@ def test_of_several_the_one_with_most_adapters_is_taken_and_said(tmp_path: Path)
         ({"a/adapters.py": RUN, "b/adapters.py": RUN}, "more than once.*say which"),
     ],
 )
-def test_no_adapters_is_one_sentence_that_says_what_is_there(
+def test_missing_or_ambiguous_adapters_give_one_sentence(
     tmp_path: Path, files: dict[str, str], reason: str
 ) -> None:
     """The student learns what to hand in."""
@@ -193,7 +193,7 @@ def test_no_adapters_is_one_sentence_that_says_what_is_there(
 @pytest.mark.parametrize(
     "content", [b"def run_softmax(:\n", b"# \xe9\n", b"x = '\0'", b"(" * 5000, b"match x:\n"]
 )
-def test_source_that_is_no_python_is_the_workers_to_report(tmp_path: Path, content: bytes) -> None:
+def test_intake_leaves_syntax_errors_to_the_worker(tmp_path: Path, content: bytes) -> None:
     """A syntax error is a failed test with line and caret, not an unreadable submission."""
     (tmp_path / "alice").mkdir()
     (tmp_path / "alice/adapters.py").write_bytes(content)
@@ -226,7 +226,7 @@ def test_a_single_file_becomes_the_adapters(tmp_path: Path) -> None:
         ({}, None),
     ],
 )
-def test_the_name_of_an_installed_package_is_read_and_never_run(
+def test_the_name_of_a_package_is_read_without_running_its_code(
     tmp_path: Path, files: dict[str, str], distribution: tuple[str, str] | None
 ) -> None:
     """`importlib.metadata` must find the package that pip installed at home."""

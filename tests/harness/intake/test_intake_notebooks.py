@@ -120,7 +120,7 @@ def test_a_future_import_holds_for_later_cells(tmp_path: Path) -> None:
     assert run(taken(path, tmp_path / "into"), "print(module.run_softmax(0, 0))").stdout == "1\n"
 
 
-def test_a_notebook_with_nothing_left_fails_with_its_first_error(tmp_path: Path) -> None:
+def test_a_notebook_whose_cells_all_fail_raises_its_first_error(tmp_path: Path) -> None:
     """Otherwise every exercise would be missing without a reason."""
     path = a_notebook(tmp_path / "work.ipynb", "import no_such_package\n", "def run_x(:\n")
     done = run(taken(path, tmp_path / "into"), "")
@@ -141,7 +141,7 @@ def test_a_folder_with_one_notebook_of_adapters_needs_no_adapters_file(tmp_path:
     assert run(submission, "print(module.run_x())").stdout == "7\n"
 
 
-def test_two_notebooks_of_adapters_need_a_choice(tmp_path: Path) -> None:
+def test_two_notebooks_with_adapters_are_ambiguous(tmp_path: Path) -> None:
     """The grader does not guess which one counts; `--adapters` may name it."""
     home = tmp_path / "alice"
     a_notebook(home / "a.ipynb", "def run_x(): return 1")
@@ -171,7 +171,9 @@ def test_two_notebooks_of_adapters_need_a_choice(tmp_path: Path) -> None:
         ('{"cells": {"a": 1}, "worksheets": 4}', "no code cells"),
     ],
 )
-def test_what_is_no_notebook_is_unreadable(tmp_path: Path, content: str, reason: str) -> None:
+def test_a_file_that_is_no_notebook_is_unreadable(
+    tmp_path: Path, content: str, reason: str
+) -> None:
     """The content may be any JSON, or none."""
     (tmp_path / "work.ipynb").write_text(content)
     with pytest.raises(Unreadable, match=reason):
@@ -206,7 +208,7 @@ def test_notebooks_of_every_version_are_read(
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_exists_only_in_notebooks_stops_no_cell(tmp_path: Path) -> None:
+def test_modules_of_colab_and_ipython_stop_no_cell(tmp_path: Path) -> None:
     """Modules of Colab and IPython do nothing here, and code can tell that it is not in Colab."""
     path = a_notebook(
         tmp_path / "work.ipynb",
@@ -222,7 +224,7 @@ def test_what_exists_only_in_notebooks_stops_no_cell(tmp_path: Path) -> None:
     assert done.stdout == "(True, False) 0\n", done.stderr
 
 
-def test_colabs_modules_are_not_there_before_they_are_asked_for(tmp_path: Path) -> None:
+def test_modules_of_colab_are_absent_until_they_are_imported(tmp_path: Path) -> None:
     """Many notebooks look for `'google.colab' in sys.modules`."""
     path = a_notebook(
         tmp_path / "work.ipynb",
@@ -246,7 +248,7 @@ def test_colabs_modules_are_not_there_before_they_are_asked_for(tmp_path: Path) 
         ("raise ValueError('first')\nrun_y = print\n", "cell 2 raised ValueError: first, so run_y"),
     ],
 )
-def test_an_adapter_whose_cell_failed_says_why_it_is_not_there(
+def test_calling_an_adapter_whose_cell_failed_reports_the_error_of_the_cell(
     tmp_path: Path, cell: str, said: str
 ) -> None:
     """Otherwise the adapter would count as not written."""

@@ -171,7 +171,7 @@ def taken_in(entry: Entry, into: Path) -> tuple[object, ...]:
         nothing,
     ],
 )
-def test_a_submission_is_the_same_after_its_journey(
+def test_a_packed_submission_is_taken_in_as_on_the_sending_machine(
     tmp_path: Path, hand_in: Callable[[Path], Entry]
 ) -> None:
     """Files, imports and messages are equal, even for an unreadable submission."""
@@ -189,7 +189,7 @@ def test_a_submission_is_the_same_after_its_journey(
     assert taken_in(there, tmp_path / "there") == taken_in(entry, tmp_path / "here")
 
 
-def test_a_name_that_means_another_place_elsewhere_does_not_travel(tmp_path: Path) -> None:
+def test_file_names_that_could_escape_on_another_system_are_not_packed(tmp_path: Path) -> None:
     """A folder may hold file names that an archive must not hold."""
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "adapters.py").write_text(ADAPTERS)
@@ -204,7 +204,7 @@ def test_a_name_that_means_another_place_elsewhere_does_not_travel(tmp_path: Pat
     assert [file.name for file in there.path.iterdir()] == ["adapters.py"]
 
 
-def test_a_parcel_that_is_damaged_is_unreadable(tmp_path: Path) -> None:
+def test_a_damaged_package_is_unreadable(tmp_path: Path) -> None:
     """Only this submission is affected."""
     there = unpack(SubmissionPackage("work", is_folder=True, content=b"no tar"), "ann", tmp_path)
     assert "damaged" in there.refused

@@ -72,7 +72,7 @@ def answer(entry: Entry, tmp_path: Path) -> str:
     return (submission.root / submission.adapters).read_text().rpartition(" ")[2].strip()
 
 
-def test_a_canvas_download(download, tmp_path: Path) -> None:
+def test_a_canvas_download_is_recognised_and_attributed(download, tmp_path: Path) -> None:
     """A file name holds the person, "LATE", the user's id, the attachment's id, the file's name."""
     found = discover(
         [
@@ -103,7 +103,7 @@ def test_a_canvas_download(download, tmp_path: Path) -> None:
     assert answer(entries["o_neil_126"], tmp_path) == "3"
 
 
-def test_of_what_was_handed_in_again_on_canvas_the_latest_counts(download, tmp_path: Path) -> None:
+def test_the_latest_resubmission_on_canvas_counts(download, tmp_path: Path) -> None:
     """Canvas numbers repeated names; a late file is newer, and a new zip replaces the old one."""
     path = download(
         {
@@ -164,7 +164,7 @@ def test_several_files_of_one_person_on_canvas_are_one_submission(download, tmp_
     assert answer(entries["poeann_125"], tmp_path) == "8"
 
 
-def test_what_was_typed_into_canvas_is_a_submission_that_says_so(download, tmp_path: Path) -> None:
+def test_text_typed_into_canvas_is_unreadable_with_that_reason(download, tmp_path: Path) -> None:
     """The student must learn why the typed text earns nothing."""
     found = discover([download({"doejane_123_text.html": b"<p>", "r_LATE_4_link.html": b"<a>"})])
     assert found.kinds == ("Canvas download, 2 submissions, 1 late",)
@@ -175,7 +175,7 @@ def test_what_was_typed_into_canvas_is_a_submission_that_says_so(download, tmp_p
         taken(roe, tmp_path)
 
 
-def test_strangers_in_a_canvas_download_are_skipped(tmp_path: Path) -> None:
+def test_other_files_in_a_canvas_download_are_skipped(tmp_path: Path) -> None:
     """One stray file does not turn the download into a plain folder of submissions."""
     folder = laid_out(
         tmp_path / "d",
@@ -201,7 +201,9 @@ MOODLE = {
 }
 
 
-def test_a_moodle_download_with_folders(download, tmp_path: Path) -> None:
+def test_a_moodle_download_with_folders_is_recognised_and_attributed(
+    download, tmp_path: Path
+) -> None:
     """Uploads and typed texts have separate folders, for people, teams and the default group."""
     inner = zipped(tmp_path, {"work/adapters.py": code(1)})
     members = {name: inner if content is None else content for name, content in MOODLE.items()}
@@ -221,7 +223,9 @@ def test_a_moodle_download_with_folders(download, tmp_path: Path) -> None:
         taken(entries["Ann Poe_126"], tmp_path)
 
 
-def test_a_moodle_download_without_folders(download, tmp_path: Path) -> None:
+def test_a_moodle_download_without_folders_is_recognised_and_attributed(
+    download, tmp_path: Path
+) -> None:
     """Every file name begins with its owner."""
     members = {
         "Jane Doe_123_assignsubmission_file_adapters.py": b"from own_part import run_softmax\n",
@@ -237,7 +241,7 @@ def test_a_moodle_download_without_folders(download, tmp_path: Path) -> None:
     assert there == {"adapters.py", "own_part.py", "onlinetext.html"}
 
 
-def test_a_download_that_was_zipped_again_on_windows(tmp_path: Path) -> None:
+def test_a_moodle_download_that_was_zipped_again_on_windows_is_read(tmp_path: Path) -> None:
     """Some Windows programs separate folders by backslashes."""
     members = {
         "Jane Doe_123_assignsubmission_file\\src\\part.py": b"x = 1\n",
@@ -254,7 +258,7 @@ def clones(folder: Path, *names: str) -> Path:
     return folder
 
 
-def test_clones_of_github_classroom(tmp_path: Path) -> None:
+def test_clones_of_github_classroom_are_attributed_to_accounts(tmp_path: Path) -> None:
     """The account follows the assignment's name, and may hold hyphens."""
     folder = clones(
         tmp_path / "clones", "attention-hw-jdoe", "attention-hw-zoe-b", "attention-hw-x"
@@ -269,7 +273,7 @@ def test_clones_of_github_classroom(tmp_path: Path) -> None:
     assert taken(found.entries[0], tmp_path).adapters == "adapters.py"
 
 
-def test_the_folder_of_classrooms_own_command_says_the_assignment(tmp_path: Path) -> None:
+def test_the_name_of_a_github_classroom_folder_gives_the_assignment(tmp_path: Path) -> None:
     """The folder's name helps if all accounts begin alike, or if there is only one clone."""
     folder = clones(tmp_path / "hw-submissions", "hw-jane-doe", "hw-jane-roe")
     assert [e.authors[0].id for e in discover([folder]).entries] == ["jane-doe", "jane-roe"]
@@ -295,7 +299,7 @@ def test_folders_that_begin_alike_are_no_clones(tmp_path: Path) -> None:
         "doejane_1_2_..\\e.py",
     ],
 )
-def test_a_name_that_leads_out_of_a_download_harms_its_own_submission_only(
+def test_a_file_name_outside_of_a_download_affects_only_its_own_submission(
     tmp_path: Path, name: str
 ) -> None:
     """One student's file name must not cost the class its grades."""
@@ -411,7 +415,7 @@ FORGED: dict[str, dict[str, bytes]] = {
 
 @pytest.mark.parametrize("is_zip", [False, True], ids=["folder", "zip"])
 @pytest.mark.parametrize("platform", FORGED)
-def test_what_lies_in_a_submission_makes_no_download_of_it(
+def test_files_in_a_submission_never_make_it_a_download(
     tmp_path: Path, platform: str, is_zip: bool
 ) -> None:
     """Even in a single submission, all files belong to its author, whatever their names."""
@@ -428,7 +432,7 @@ def test_what_lies_in_a_submission_makes_no_download_of_it(
 
 @pytest.mark.parametrize("plugin", ["file", "onlinetext"])
 @pytest.mark.parametrize("name", ["Alice A_7_assignsubmission_file", "Alice A_7_assignsubmission"])
-def test_a_person_called_like_moodles_folders_stays_that_person(
+def test_a_person_named_like_a_moodle_folder_keeps_their_own_submission(
     tmp_path: Path, name: str, plugin: str
 ) -> None:
     """Only the end of a folder's name comes from Moodle."""

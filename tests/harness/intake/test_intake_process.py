@@ -62,7 +62,7 @@ def large(tmp_path: Path) -> Entry:
     return Entry("large", tmp_path / "large.ipynb")
 
 
-def folder_for(tmp_path: Path, name: str = "into") -> Path:
+def new_folder(tmp_path: Path, name: str = "into") -> Path:
     into = tmp_path / name
     into.mkdir()
     return into
@@ -70,7 +70,7 @@ def folder_for(tmp_path: Path, name: str = "into") -> Path:
 
 def assert_serves(client: IntakeClient, alice: Entry, tmp_path: Path) -> None:
     """Asserts that the next submission is taken in, whatever happened to the last one."""
-    submission = client.take_in(alice, folder_for(tmp_path, "next"), "adapters.py")
+    submission = client.take_in(alice, new_folder(tmp_path, "next"), "adapters.py")
     assert (submission.root / "adapters.py").read_text() == ADAPTERS
 
 
@@ -82,7 +82,7 @@ def is_running(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_what_it_takes_in_is_what_the_caller_would_have(
+def test_the_intake_process_returns_the_same_submission_as_a_direct_call(
     client: IntakeClient, alice: Entry, tmp_path: Path
 ) -> None:
     """Notes, import paths, distributions and names of any bytes survive the transfer."""
@@ -91,56 +91,58 @@ def test_what_it_takes_in_is_what_the_caller_would_have(
     (home / os.fsdecode(b"caf\xe9.py")).touch()
     (home / "pyproject.toml").write_text('[project]\nname = "attention"\nversion = "1.2"\n')
     (home / "link").symlink_to("/etc")
-    own = take_in(alice, folder_for(tmp_path, "own"))
-    theirs = client.take_in(alice, folder_for(tmp_path, "theirs"), "adapters.py")
+    own = take_in(alice, new_folder(tmp_path, "own"))
+    theirs = client.take_in(alice, new_folder(tmp_path, "theirs"), "adapters.py")
     assert own.distribution == ("attention", "1.2")
     assert own.notes
     assert dataclasses.replace(theirs, root=own.root) == own
     assert (theirs.root / os.fsdecode(b"caf\xe9.py")).exists()
 
 
-def test_what_cannot_be_read_is_said_in_the_same_words(
+def test_the_intake_process_survives_an_unreadable_submission(
     client: IntakeClient, tmp_path: Path
 ) -> None:
     """The process goes on, because most unreadable submissions are honest."""
     (tmp_path / "empty").mkdir()
     pid = client.pid
     with pytest.raises(Unreadable, match="it is empty, or holds nothing that the grader reads"):
-        client.take_in(Entry("bob", tmp_path / "empty"), folder_for(tmp_path), "adapters.py")
+        client.take_in(Entry("bob", tmp_path / "empty"), new_folder(tmp_path), "adapters.py")
     assert client.pid == pid
 
 
-def test_a_full_disk_is_still_nobodys_fault(alice: Entry, tmp_path: Path) -> None:
+def test_a_full_disk_in_the_intake_process_is_not_the_submissions_fault(
+    alice: Entry, tmp_path: Path
+) -> None:
     """The submission is not graded, rather than unreadable. A limit on file sizes simulates it."""
     alice.path.joinpath("adapters.py").write_text(ADAPTERS * 100)
     with (
         IntakeClient(dataclasses.replace(TIGHT, file=1000)) as client,
         pytest.raises(CopyFailed, match="cannot write the private copy"),
     ):
-        client.take_in(alice, folder_for(tmp_path), "adapters.py")
+        client.take_in(alice, new_folder(tmp_path), "adapters.py")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system keeps limits on memory")
-def test_memory_is_the_submissions_own(
+def test_a_submission_that_takes_too_much_memory_is_unreadable(
     client: IntakeClient, alice: Entry, large: Entry, tmp_path: Path
 ) -> None:
     """The machine has more memory, and the batch goes on."""
     wanted = "taking it in took more than 96 MB of memory: hand in the source code without data"
     with pytest.raises(Unreadable, match=wanted):
-        client.take_in(large, folder_for(tmp_path), "adapters.py")
+        client.take_in(large, new_folder(tmp_path), "adapters.py")
     assert_serves(client, alice, tmp_path)
 
 
-def test_processor_time_is_the_submissions_own(
+def test_a_submission_that_takes_too_much_processor_time_is_unreadable(
     client: IntakeClient, alice: Entry, slow: Entry, tmp_path: Path
 ) -> None:
     """CPU time counts, so that a busy machine makes no difference."""
     with pytest.raises(Unreadable, match="took more than 2 seconds of processor time"):
-        client.take_in(slow, folder_for(tmp_path), "adapters.py")
+        client.take_in(slow, new_folder(tmp_path), "adapters.py")
     assert_serves(client, alice, tmp_path)
 
 
-def test_processor_time_is_counted_anew_for_each(
+def test_processor_time_is_counted_separately_for_each_submission(
     client: IntakeClient, alice: Entry, tmp_path: Path
 ) -> None:
     """One process takes in many submissions, which together exceed the limit of one."""
@@ -149,7 +151,7 @@ def test_processor_time_is_counted_anew_for_each(
     pid = client.pid
     used = 0.0
     for number in range(60):
-        client.take_in(alice, folder_for(tmp_path, str(number)), "adapters.py")
+        client.take_in(alice, new_folder(tmp_path, str(number)), "adapters.py")
         used = sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) / os.sysconf(
             "SC_CLK_TCK"
         )
@@ -164,7 +166,7 @@ def test_a_process_that_ends_or_stops_midway_costs_its_submission_only(
     alice: Entry, slow: Entry, tmp_path: Path, sent: signal.Signals
 ) -> None:
     """The caller gets an exception, and does not wait forever."""
-    into = folder_for(tmp_path)
+    into = new_folder(tmp_path)
     with IntakeClient(dataclasses.replace(TIGHT, processor_seconds=60, seconds=8)) as client:
         pid = client.pid
 
@@ -214,7 +216,7 @@ channel.sendall(json.dumps({"begun": order}).encode() + b"\\n")
         "time.sleep(600)",
     ],
 )
-def test_an_answer_that_is_none_is_the_submissions(
+def test_an_invalid_answer_of_intake_makes_the_submission_unreadable(
     alice: Entry, tmp_path: Path, answers: str
 ) -> None:
     """An answer may be cut off, endless, slow, absent, forged or not JSON: none is believed."""
@@ -223,28 +225,30 @@ def test_an_answer_that_is_none_is_the_submissions(
         boot: ClassVar[str] = BEGINS + answers
 
     with Odd(dataclasses.replace(TIGHT, seconds=2)) as client, pytest.raises(Unreadable):
-        client.take_in(alice, folder_for(tmp_path), "adapters.py")
+        client.take_in(alice, new_folder(tmp_path), "adapters.py")
 
 
-def test_a_process_that_does_not_start_is_nobodys_fault(alice: Entry, tmp_path: Path) -> None:
+def test_an_intake_process_that_does_not_start_costs_no_points(
+    alice: Entry, tmp_path: Path
+) -> None:
     """The process ended before it saw the submission, so the submission is not graded."""
 
     class Broken(IntakeClient):
         boot: ClassVar[str] = "raise SystemExit"
 
     with Broken(TIGHT) as client, pytest.raises(CopyFailed, match="does not start"):
-        client.take_in(alice, folder_for(tmp_path), "adapters.py")
+        client.take_in(alice, new_folder(tmp_path), "adapters.py")
 
 
-def test_a_forked_process_may_ask_and_leave_in_the_midst(
+def test_a_forked_caller_of_intake_may_die_during_its_request(
     client: IntakeClient, alice: Entry, slow: Entry, tmp_path: Path
 ) -> None:
     """A killed judge leaves no late answer that its explainer could take for its own."""
-    into = folder_for(tmp_path)
+    into = new_folder(tmp_path)
     pid = os.fork()
     if pid == 0:
         try:
-            client.take_in(alice, folder_for(tmp_path, "first"), "adapters.py")
+            client.take_in(alice, new_folder(tmp_path, "first"), "adapters.py")
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
@@ -261,11 +265,11 @@ def test_a_forked_process_may_ask_and_leave_in_the_midst(
     assert_serves(client, alice, tmp_path)
 
 
-def test_a_process_that_nobody_watches_ends_by_itself(
+def test_the_intake_process_ends_by_itself_if_its_judge_is_stopped(
     client: IntakeClient, slow: Entry, tmp_path: Path
 ) -> None:
     """A stopped judge cannot enforce the limit, but the kernel can."""
-    into, intake = folder_for(tmp_path), client.pid
+    into, intake = new_folder(tmp_path), client.pid
     judge = os.fork()
     if judge == 0:
         try:
@@ -292,9 +296,9 @@ client.take_in(Entry("slow", Path(sys.argv[1])), Path(sys.argv[2]), "adapters.py
 """
 
 
-def test_it_ends_with_the_job_that_started_it(slow: Entry, tmp_path: Path) -> None:
+def test_the_intake_process_ends_with_the_job_that_started_it(slow: Entry, tmp_path: Path) -> None:
     """This also holds for a killed job, in the middle of a submission."""
-    into = folder_for(tmp_path)
+    into = new_folder(tmp_path)
     command = [sys.executable, "-c", HOLDER, str(slow.path), str(into)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
@@ -305,18 +309,20 @@ def test_it_ends_with_the_job_that_started_it(slow: Entry, tmp_path: Path) -> No
     until(lambda: not is_running(pid), "the intake process has ended")
 
 
-def test_a_process_that_held_much_is_not_kept(tmp_path: Path, large: Entry) -> None:
+def test_an_intake_process_that_took_much_memory_is_not_kept(tmp_path: Path, large: Entry) -> None:
     """Memory of one submission must not burden the next."""
     with IntakeClient() as client:
         pid = client.pid
         with pytest.raises(Unreadable, match="no code cells"):
-            client.take_in(large, folder_for(tmp_path), "adapters.py")
+            client.take_in(large, new_folder(tmp_path), "adapters.py")
         until(lambda: not is_running(pid), "the intake process has ended")
 
 
-def test_it_loads_no_torch(client: IntakeClient, alice: Entry, tmp_path: Path) -> None:
+def test_the_intake_process_does_not_load_torch(
+    client: IntakeClient, alice: Entry, tmp_path: Path
+) -> None:
     """Each job has one beside its judge, so it must be small."""
-    client.take_in(alice, folder_for(tmp_path), "adapters.py")
+    client.take_in(alice, new_folder(tmp_path), "adapters.py")
     assert "torch" not in Path(f"/proc/{client.pid}/maps").read_text()
 
 
@@ -327,24 +333,27 @@ def test_cells_are_counted_before_they_are_parsed(tmp_path: Path, client: Intake
     path.write_text('{"nbformat":4,"cells":[' + ",".join([cell] * 600_000) + "]}")
     pid = client.pid
     with pytest.raises(Unreadable, match="the notebook holds more than 10,000 cells"):
-        client.take_in(Entry("many", path), folder_for(tmp_path), "adapters.py")
+        client.take_in(Entry("many", path), new_folder(tmp_path), "adapters.py")
     assert client.pid == pid
 
 
-def test_a_notebook_may_show_many_others(tmp_path: Path, client: IntakeClient) -> None:
-    """Cells quoted in an output do not count."""
+def test_cells_quoted_in_the_output_of_a_notebook_do_not_count(
+    tmp_path: Path, client: IntakeClient
+) -> None:
     shown = json.dumps([{"cell_type": "code"}] * 20_000)
     cell = {"cell_type": "code", "source": ADAPTERS, "metadata": {}, "outputs": [shown]}
     path = tmp_path / "shows.ipynb"
     path.write_text(json.dumps({"nbformat": 4, "cells": [cell]}))
-    client.take_in(Entry("shows", path), folder_for(tmp_path), "adapters.py")
+    client.take_in(Entry("shows", path), new_folder(tmp_path), "adapters.py")
 
 
-def test_dotted_keys_are_not_parsed(alice: Entry, tmp_path: Path, client: IntakeClient) -> None:
+def test_a_very_long_dotted_key_is_not_parsed(
+    alice: Entry, tmp_path: Path, client: IntakeClient
+) -> None:
     """32 KB of them would take a second and 1 GB. The package then gets its name from setup.cfg."""
     (alice.path / "pyproject.toml").write_text("a." * 16_000 + "a = 1\n")
     (alice.path / "setup.cfg").write_text("[metadata]\nname = attention\n")
-    submission = client.take_in(alice, folder_for(tmp_path), "adapters.py")
+    submission = client.take_in(alice, new_folder(tmp_path), "adapters.py")
     assert submission.distribution == ("attention", "0.0.0")
 
 
@@ -355,5 +364,5 @@ def test_a_zip_of_zeros_is_unpacked_within_its_limits(tmp_path: Path, client: In
         for number in range(8):
             archive.writestr(f"{number}.bin", b"\0" * (16 * MIB))
     entry = Entry("bomb", tmp_path / "bomb.zip")
-    (note,) = client.take_in(entry, folder_for(tmp_path), "adapters.py").notes
+    (note,) = client.take_in(entry, new_folder(tmp_path), "adapters.py").notes
     assert "0.bin (16 MB)" in note

@@ -76,7 +76,9 @@ def test_platforms_own_exports_are_rosters(tmp_path: Path) -> None:
         (b'name\n"' + b"x" * 200_000 + b'"\n', "is not a CSV file"),
     ],
 )
-def test_a_bad_roster_is_one_sentence(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_bad_roster_is_refused_with_one_sentence(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
     """The roster is read before anything is graded."""
     with pytest.raises(BadRoster, match=reason) as caught:
         read(tmp_path, content)
@@ -98,13 +100,15 @@ PEOPLE = (
 )
 
 
-def whose(*entries: Entry, people: Sequence[Person] = PEOPLE) -> dict[str, tuple[str, ...]]:
+def authors_by_submission(
+    *entries: Entry, people: Sequence[Person] = PEOPLE
+) -> dict[str, tuple[str, ...]]:
     """Returns the authors' names of each submission, according to the roster."""
     found = attribute(entries, people)
     return {entry.name: tuple(one.name for one in entry.authors) for entry in found.entries}
 
 
-def test_platforms_ids_addresses_and_names_are_found() -> None:
+def test_authors_are_found_on_the_roster_by_id_address_or_name() -> None:
     """Canvas has a joined name and an id, Moodle a name and a number, Gradescope everything."""
     entries = [
         Entry("doejane_123", HERE, authors=(Author("doejane", "123"),)),
@@ -130,12 +134,12 @@ def test_platforms_ids_addresses_and_names_are_found() -> None:
 @pytest.mark.parametrize(
     "label", ["jane-doe", "Doe_Jane", "DoeJane", "123", "jdoe", "jdoe@school.example", "jane doe"]
 )
-def test_a_plain_folder_may_be_called_by_anything_that_is_known(label: str) -> None:
+def test_a_plain_folder_may_be_named_by_any_identifier_of_its_author(label: str) -> None:
     """Without a platform, the folder's name is the only identifier."""
-    assert whose(Entry(label, HERE)) == {label: ("Doe, Jane",)}
+    assert authors_by_submission(Entry(label, HERE)) == {label: ("Doe, Jane",)}
 
 
-def test_clones_are_known_by_the_longest_account() -> None:
+def test_a_clone_belongs_to_the_longest_matching_account() -> None:
     """`attention-jane-doe` belongs to jane-doe, although there is also an account doe."""
     entries = [
         Entry("hw-jane-doe", HERE, authors=(Author(id="doe"),)),
@@ -149,7 +153,7 @@ def test_clones_are_known_by_the_longest_account() -> None:
     assert [one.id for one in found.absentees] == ["doe", "zloe"]
 
 
-def test_what_is_not_certain_is_nobodys() -> None:
+def test_an_ambiguous_submission_is_attributed_to_nobody() -> None:
     """If the id and the name differ, or two people share the name, nobody gets the grade."""
     twins = (*PEOPLE, Person("Jane Doe", "", (("id", "200"),)))
     entries = [
@@ -165,7 +169,7 @@ def test_what_is_not_certain_is_nobodys() -> None:
     assert found.entries[2].authors == (Author("Jane Doe", "200"),)
 
 
-def test_who_handed_in_nothing_and_what_is_nobodys_is_said() -> None:
+def test_absentees_and_unattributed_submissions_are_listed() -> None:
     """Absentees are listed with the same kind of id as authors."""
     entries = [
         Entry("roe", HERE, authors=(Author("John Roe", "124"),)),
@@ -185,7 +189,7 @@ def test_who_handed_in_nothing_and_what_is_nobodys_is_said() -> None:
     )
 
 
-def test_a_roster_that_fits_nothing_makes_nobody_absent() -> None:
+def test_nobody_is_absent_if_the_roster_matches_no_submission() -> None:
     """With anonymous submissions or a wrong file, all absences would be false."""
     entries = [Entry("anon_x1", HERE, authors=(Author(id="anon_x1"),))]
     found = attribute(entries, PEOPLE)
@@ -220,7 +224,7 @@ OTHER_ALICE = Person("Alice Doe", "doe2@school.example", (("id", "9"),))
         Author("Alice Doe", "", "\uff41lice@school.example"),
     ],
 )
-def test_who_claims_to_be_another_in_part_is_nobody(
+def test_an_author_with_contradictory_identifiers_stays_unknown(
     author: Author, people: Sequence[Person]
 ) -> None:
     """If one identifier belongs to another person, or to nobody, the author stays unknown."""
@@ -239,7 +243,7 @@ def test_who_claims_to_be_another_in_part_is_nobody(
         ("hw1--alice", "hw1-mallory"),
     ],
 )
-def test_an_account_that_ends_like_another_is_another(names: Sequence[str]) -> None:
+def test_an_account_that_only_ends_like_a_known_one_stays_unknown(names: Sequence[str]) -> None:
     """The account `evil-alice` is not on the roster."""
     entries = [Entry(name, HERE, authors=(Author(id=name.removeprefix("hw1-")),)) for name in names]
     found = attribute(entries, (ALICE, MALLORY))

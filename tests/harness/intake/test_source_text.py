@@ -45,7 +45,7 @@ def test_encodings_of_editors_are_read_as_python_reads_them(tmp_path, encoding):
 
 
 @pytest.mark.parametrize("encoding", HIDDEN)
-def test_code_that_an_editor_shows_as_a_comment_is_refused(tmp_path, encoding):
+def test_an_encoding_that_hides_code_in_a_comment_is_refused(tmp_path, encoding):
     """The grader still decodes the text as Python does."""
     content = HIDDEN[encoding]
     assert ast.dump(ast.parse(source_text(content))) == ast.dump(ast.parse(content))
@@ -67,13 +67,13 @@ def test_code_that_an_editor_shows_as_a_comment_is_refused(tmp_path, encoding):
         b"# \xe9 is no UTF-8\n",
     ],
 )
-def test_what_declares_nothing_is_read_as_utf_8(content):
+def test_a_file_without_a_declared_encoding_is_read_as_utf_8(content):
     """A declaration must be a separate comment in the first two lines."""
     assert unusual_encoding(content) is None
     assert source_text(content) == content.decode("utf-8-sig", "replace")
 
 
-def test_a_file_that_a_notebook_writes_is_refused_as_if_it_were_handed_in(tmp_path):
+def test_a_file_with_hidden_code_that_a_notebook_writes_is_refused(tmp_path):
     """Such a file is written beside the cells before any cell runs."""
     hidden = HIDDEN["utf-7"].decode("ascii")
     folder = _new(tmp_path / "alice")
@@ -83,7 +83,7 @@ def test_a_file_that_a_notebook_writes_is_refused_as_if_it_were_handed_in(tmp_pa
         take_in(Entry("alice", folder), _new(tmp_path / "copy"))
 
 
-def test_a_cell_declares_no_encoding(tmp_path):
+def test_an_encoding_declared_in_a_cell_is_ignored(tmp_path):
     """A notebook runs exactly the text that it shows."""
     (tmp_path / "work.ipynb").mkdir()
     cell = tmp_path / "work.ipynb" / "cell 1"

@@ -11,8 +11,8 @@ import pytest
 from grader.intake.people import Person
 from grader.results.store import Store
 from tests.harness.export_fixtures import exported
+from tests.harness.intake_batches import Members, batch, laid_out
 from tests.harness.marks import rest_slow
-from tests.harness.taken_in import Members, batch, laid_out
 
 pytestmark = pytest.mark.unit
 
@@ -103,67 +103,71 @@ def inside(platform: str, within: str) -> Members:
 
 CASES: Mapping[str, Hostile] = {
     # Canvas: the student chooses names of person and files, Canvas the numbers.
-    "canvas: her name": Hostile("canvas", {"doealice_8_72_adapters.py": 0}),
-    "canvas: her name, late": Hostile("canvas", {"doealice_LATE_8_72_adapters.py": 0}),
-    "canvas: a file called like hers": Hostile(
+    "canvas: Alice's name": Hostile("canvas", {"doealice_8_72_adapters.py": 0}),
+    "canvas: Alice's name, late": Hostile("canvas", {"doealice_LATE_8_72_adapters.py": 0}),
+    "canvas: a file named like Alice's": Hostile(
         "canvas", {"roemallory_8_72_doealice_7_99_adapters.py": 0}
     ),
-    "canvas: a name with her number": Hostile("canvas", {"doealice7_8_72_adapters.py": 0}),
+    "canvas: a name with Alice's number": Hostile("canvas", {"doealice7_8_72_adapters.py": 0}),
     "canvas: a name that ends in LATE": Hostile("canvas", {"doealice_LATE_LATE_8_72_a.py": 0}),
-    "canvas: typed, under her name": Hostile("canvas", {"doealice_8_text.html": "<p>0</p>"}),
-    "canvas: her number with a zero": Hostile("canvas", {"doealice_07_72_adapters.py": 0}),
-    "canvas: her number in other digits": Hostile("canvas", {"doealice_\uff17_72_adapters.py": 0}),
-    "canvas: anonymous with her number": Hostile("canvas", {"anon_7_72_adapters.py": 0}),
-    "canvas: in place of hers": Hostile(
+    "canvas: typed, under Alice's name": Hostile("canvas", {"doealice_8_text.html": "<p>0</p>"}),
+    "canvas: Alice's number with a zero": Hostile("canvas", {"doealice_07_72_adapters.py": 0}),
+    "canvas: Alice's number in other digits": Hostile(
+        "canvas", {"doealice_\uff17_72_adapters.py": 0}
+    ),
+    "canvas: anonymous with Alice's number": Hostile("canvas", {"anon_7_72_adapters.py": 0}),
+    "canvas: in place of Alice's": Hostile(
         "canvas", {"doealice_8_72_adapters.py": 0}, ("doealice_7",)
     ),
     "canvas: a Gradescope export as a folder": Hostile("canvas", inside("gradescope", "doealice")),
     # Moodle: the student chooses the full name.
-    "moodle: her name": Hostile("moodle", {"Alice Doe_8_assignsubmission_file/adapters.py": 0}),
-    "moodle: her whole folder's name": Hostile(
+    "moodle: Alice's name": Hostile("moodle", {"Alice Doe_8_assignsubmission_file/adapters.py": 0}),
+    "moodle: the whole name of Alice's folder": Hostile(
         "moodle", {"Alice Doe_7_assignsubmission_file_8_assignsubmission_file/adapters.py": 0}
     ),
-    "moodle: her name and number": Hostile(
+    "moodle: Alice's name and number": Hostile(
         "moodle", {"Alice Doe_7_8_assignsubmission_file/adapters.py": 0}
     ),
-    "moodle: her name without a number": Hostile(
+    "moodle: Alice's name without a number": Hostile(
         "moodle", {"Alice Doe_assignsubmission_file/adapters.py": 0}
     ),
     "moodle: a Canvas download within": Hostile(
         "moodle", inside("canvas", "Mallory Roe_8_assignsubmission_file")
     ),
-    "moodle, flat: her name": Hostile(
+    "moodle, flat: Alice's name": Hostile(
         "moodle, flat", {"Alice Doe_8_assignsubmission_file_adapters.py": 0}
     ),
-    "moodle, flat: her file's name as a name": Hostile(
+    "moodle, flat: the name of Alice's file as a name": Hostile(
         "moodle, flat",
         {"Alice Doe_7_assignsubmission_file_8_assignsubmission_file_adapters.py": 0},
     ),
-    "moodle, flat: her file's name as a file": Hostile(
+    "moodle, flat: the name of Alice's file as a file": Hostile(
         "moodle, flat",
         {"Mallory Roe_8_assignsubmission_file_Alice Doe_7_assignsubmission_file_adapters.py": 0},
     ),
-    "moodle, flat: her name in another normal form": Hostile(
+    "moodle, flat: Alice's name in another normal form": Hostile(
         "moodle, flat", {"\uff21lice Doe_8_assignsubmission_file_adapters.py": 0}
     ),
     # Gradescope: the student chooses the name, Gradescope the id and the address.
-    "gradescope: her name": Hostile("gradescope", by("Alice Doe", "", "m@elsewhere.example")),
-    "gradescope: her name alone": Hostile("gradescope", by("Alice Doe", "", "")),
-    "gradescope: her name, his number": Hostile("gradescope", by("Alice Doe", "8", "")),
-    "gradescope: her number": Hostile("gradescope", by("Mallory Roe", "7", M_G[2])),
-    "gradescope: her address as a name": Hostile("gradescope", by(A_G[2], "8", M_G[2])),
-    "gradescope: her name in other letters": Hostile("gradescope", by("ALICE  DOE", "8", M_G[2])),
-    "gradescope: metadata of his own": Hostile(
+    "gradescope: Alice's name": Hostile("gradescope", by("Alice Doe", "", "m@elsewhere.example")),
+    "gradescope: Alice's name alone": Hostile("gradescope", by("Alice Doe", "", "")),
+    "gradescope: Alice's name, Mallory's number": Hostile("gradescope", by("Alice Doe", "8", "")),
+    "gradescope: Alice's number": Hostile("gradescope", by("Mallory Roe", "7", M_G[2])),
+    "gradescope: Alice's address as a name": Hostile("gradescope", by(A_G[2], "8", M_G[2])),
+    "gradescope: Alice's name in other letters": Hostile(
+        "gradescope", by("ALICE  DOE", "8", M_G[2])
+    ),
+    "gradescope: metadata of Mallory's own": Hostile(
         "gradescope", {f"submission_2/{META}": gradescope(submission_1=M_G)}
     ),
-    "gradescope: her folder's name": Hostile(
+    "gradescope: the name of Alice's folder": Hostile(
         "gradescope",
         {
             META: gradescope(submission_1=M_G, submission_2=B_G),
             "submission_1/adapters.py": 0,
         },
     ),
-    "gradescope: her folder's name, and she has another": Hostile(
+    "gradescope: the name of Alice's folder, and Alice has another": Hostile(
         "gradescope",
         {
             META: gradescope(submission_1=M_G, submission_2=B_G, submission_3=A_G),
@@ -171,7 +175,7 @@ CASES: Mapping[str, Hostile] = {
             "submission_3/adapters.py": 10,
         },
     ),
-    "gradescope: her folder's name, and her name": Hostile(
+    "gradescope: the name of Alice's folder, and Alice's name": Hostile(
         "gradescope",
         {
             META: gradescope(
@@ -181,34 +185,34 @@ CASES: Mapping[str, Hostile] = {
         },
     ),
     # GitHub Classroom: the student chooses any account that is free.
-    "classroom: an account that ends like hers": Hostile("classroom", clone("hw-evil-alice")),
-    "classroom: an account that begins like hers": Hostile("classroom", clone("hw-alice-1")),
-    "classroom: an account like her address": Hostile("classroom", clone("hw-alice-doe")),
-    "classroom: an account like her number": Hostile("classroom", clone("hw-7")),
+    "classroom: an account that ends like Alice's": Hostile("classroom", clone("hw-evil-alice")),
+    "classroom: an account that begins like Alice's": Hostile("classroom", clone("hw-alice-1")),
+    "classroom: an account like Alice's address": Hostile("classroom", clone("hw-alice-doe")),
+    "classroom: an account like Alice's number": Hostile("classroom", clone("hw-7")),
     "classroom: an account like Bob's end": Hostile("classroom", clone("hw-1")),
     "classroom: alone with a longer one": Hostile("classroom", clone("hw-x-alice"), ("hw-bob",)),
     "classroom: clones in a clone": Hostile("classroom", inside("classroom", "hw-mallory")),
     # Folders: there is only a name.
     "folders: a download within": Hostile("folders", inside("gradescope", "mallory")),
     "folders: a download like Moodle's within": Hostile("folders", inside("moodle", "mallory")),
-    "folders: a folder like Canvas's": Hostile("folders", {"alice_7_8_adapters.py": 0}),
-    "folders: her name": Hostile("folders", {"Alice Doe/adapters.py": 0}),
-    "folders: her address": Hostile("folders", {"alice@school.example/adapters.py": 0}),
-    "folders: her number": Hostile("folders", {"7/adapters.py": 0}),
-    "folders: her name with a number": Hostile("folders", {"alice-doe-2/adapters.py": 0}),
-    "folders: her name in capitals": Hostile("folders", {"ALICE/adapters.py": 0}),
-    "folders: a file of her name": Hostile("folders", {"alice.py": 0}),
+    "folders: a folder named like Canvas's": Hostile("folders", {"alice_7_8_adapters.py": 0}),
+    "folders: Alice's name": Hostile("folders", {"Alice Doe/adapters.py": 0}),
+    "folders: Alice's address": Hostile("folders", {"alice@school.example/adapters.py": 0}),
+    "folders: Alice's number": Hostile("folders", {"7/adapters.py": 0}),
+    "folders: Alice's name with a number": Hostile("folders", {"alice-doe-2/adapters.py": 0}),
+    "folders: Alice's name in capitals": Hostile("folders", {"ALICE/adapters.py": 0}),
+    "folders: a file of Alice's name": Hostile("folders", {"alice.py": 0}),
 }
 
 # Without a roster, these names fit Alice no worse than the name of her own submission does.
 SHARED = {
-    "classroom: an account like her number",
-    "folders: her address",
-    "folders: her number",
-    "folders: her name in capitals",
+    "classroom: an account like Alice's number",
+    "folders: Alice's address",
+    "folders: Alice's number",
+    "folders: Alice's name in capitals",
 }
 # If Alice handed in nothing, her name with an unknown number may be hers: the roster decides.
-BY_CHANCE = {"canvas: in place of hers"}
+BY_CHANCE = {"canvas: in place of Alice's"}
 EACH = [
     (case, with_roster)
     for case in CASES
@@ -226,7 +230,7 @@ def points(out: Path, folder: Path) -> tuple[dict[str, str], str]:
 
 
 @pytest.mark.parametrize(("case", "with_roster"), rest_slow(EACH, 11, rows=True))
-def test_a_grade_that_is_there_stays(
+def test_a_later_submission_does_not_change_the_grade_of_another_student(
     tiny: Path, tmp_path: Path, case: str, with_roster: bool
 ) -> None:
     """A later submission by another student is graded separately, and a message reports it."""
@@ -248,7 +252,7 @@ def test_a_grade_that_is_there_stays(
 
 
 @pytest.mark.parametrize(("case", "with_roster"), rest_slow(EACH, 11, rows=True))
-def test_nobody_gets_anothers_points_in_a_first_batch(
+def test_no_student_gets_the_points_of_another_in_a_first_batch(
     tiny: Path, tmp_path: Path, case: str, with_roster: bool
 ) -> None:
     """Alice gets her own points, or none until the instructor decides; the export says so."""

@@ -39,7 +39,7 @@ def folder(tmp_path):
     [RuntimeError("x" * 10_000), RecursionError(), KeyError("\udcff"), StopIteration(),
      OSError(errno.ENAMETOOLONG, "long"), UnicodeError(), AssertionError()],
 )  # fmt: skip
-def test_whatever_goes_wrong_with_what_was_handed_in_makes_it_unreadable(
+def test_any_error_from_the_content_makes_a_submission_unreadable(
     folder, tmp_path, monkeypatch, problem
 ):
     """Nobody can foresee all content, so any exception counts against the submission."""
@@ -55,14 +55,16 @@ def test_whatever_goes_wrong_with_what_was_handed_in_makes_it_unreadable(
     [OSError(errno.ENOSPC, "full"), OSError(errno.EMFILE, "files"), OSError(errno.EIO, "disk"),
      MemoryError()],
 )  # fmt: skip
-def test_what_goes_wrong_with_this_machine_is_nobodys_fault(folder, tmp_path, monkeypatch, problem):
+def test_an_error_of_the_machine_is_not_the_fault_of_the_submission(
+    folder, tmp_path, monkeypatch, problem
+):
     """A full disk costs no points."""
     monkeypatch.setattr("grader.intake.programs.source_facts.read_facts", _raising(problem))
     with pytest.raises(CopyFailed):
         taken_in(folder, tmp_path)
 
 
-def test_a_notebook_beside_which_every_name_is_taken_is_unreadable(tmp_path):
+def test_a_notebook_without_a_free_module_name_is_unreadable(tmp_path):
     """The module that runs the cells needs a free file name."""
     folder = tmp_path / "handed-in"
     folder.mkdir()
@@ -77,7 +79,7 @@ def test_a_notebook_beside_which_every_name_is_taken_is_unreadable(tmp_path):
         taken_in(folder, tmp_path)
 
 
-def test_what_nobody_can_read_has_a_hash(folder, monkeypatch):
+def test_a_submission_that_cannot_be_read_has_a_fingerprint(folder, monkeypatch):
     """An exception while hashing would end the whole batch."""
     known = fingerprint(Entry("alice", folder))
     module = sys.modules["grader.intake.handed_in"]
@@ -112,7 +114,7 @@ def test_long_names_take_no_memory():
     assert imports == 1
 
 
-def test_names_with_more_digits_than_a_number_may_have_are_put_in_order():
+def test_names_with_thousands_of_digits_are_sorted():
     """A zip may hold such names, and sorting comes before any other check."""
     names = ["a" + "9" * 5000, "a10", "a2", "b", "a02", "a" + "9" * 4999]
     assert sorted(names, key=lambda name: (natural_order(name), name)) == [

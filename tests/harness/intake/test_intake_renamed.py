@@ -52,7 +52,7 @@ def a_zip(files: dict[str, str | bytes]) -> bytes:
     ],
 )
 @pytest.mark.parametrize("is_in_folder", [False, True], ids=["alone", "in a folder"])
-def test_a_file_is_read_under_the_name_that_it_had(
+def test_a_renamed_file_is_read_under_its_original_name(
     tmp_path: Path, name: str, content: str, is_in_folder: bool
 ) -> None:
     """Browsers append a suffix, and some systems write suffixes in capitals."""
@@ -67,7 +67,7 @@ def test_a_file_is_read_under_the_name_that_it_had(
     assert entry.name == ("alice" if is_in_folder else "work")
 
 
-def test_other_names_stay_as_they_are(tmp_path: Path) -> None:
+def test_data_files_keep_their_names(tmp_path: Path) -> None:
     """A program opens its files by their names."""
     (tmp_path / "alice").mkdir()
     (tmp_path / "alice" / "adapters.py").write_text(CODE)
@@ -89,7 +89,7 @@ def test_an_archive_in_an_archive_is_opened(tmp_path: Path, depth: int) -> None:
     assert (submission.root / submission.adapters).read_text() == CODE
 
 
-def test_archives_in_archives_have_an_end(tmp_path: Path) -> None:
+def test_the_depth_of_nested_archives_is_limited(tmp_path: Path) -> None:
     """Each level has its limits, and so has the number of levels."""
     content = a_zip({"adapters.py": CODE})
     for _ in range(9):
@@ -100,7 +100,7 @@ def test_archives_in_archives_have_an_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["doejane_7_text.html", "Jane Doe_7_assignsubmission_onlinetext"])
-def test_code_that_was_typed_into_a_platform_is_code(tmp_path: Path, name: str) -> None:
+def test_code_that_was_typed_into_a_platform_is_read(tmp_path: Path, name: str) -> None:
     """Canvas and Moodle store the text as the HTML of an editor."""
     page = "<p>def run_x(a, b):<br>&nbsp; &nbsp; return a &lt; b</p>"
     if name.endswith(".html"):
@@ -153,7 +153,7 @@ def test_preformatted_text_keeps_its_spaces() -> None:
     ],
 )
 @pytest.mark.parametrize("is_archive", [False, True], ids=["folder", "archive"])
-def test_every_folder_above_the_adapters_is_looked_through_for_imports(
+def test_imports_are_searched_in_every_folder_above_the_adapters(
     tmp_path: Path, files: list[str], adapters: str, paths: str, is_archive: bool
 ) -> None:
     """The search goes up to the submission's root, and the nearest folder comes first."""
