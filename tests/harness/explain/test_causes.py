@@ -41,7 +41,7 @@ def failed(exercise: str, name: str = "test_it", **known: object) -> FailedTest:
     return FailedTest(f"tests/test_{exercise}.py::{name}", exercise, **fields)
 
 
-def only(*tests: FailedTest, **more: object) -> Cause:
+def one_cause(*tests: FailedTest, **more: object) -> Cause:
     """Returns the one cause that all of these tests share."""
     (cause,) = causes(tests, ORDER, **more)
     assert len(cause.tests) == len(tests)
@@ -50,7 +50,7 @@ def only(*tests: FailedTest, **more: object) -> Cause:
 
 def test_a_mistake_in_a_shared_helper_is_one_cause():
     """The root exercise is shown with the line, wherever it was proved; the rest is counted."""
-    cause = only(
+    cause = one_cause(
         failed("run_attention", mistake=AGAIN, places=(LINE,)),
         failed("run_weights", mistake=INVERTED),
         failed("run_weights", "test_again", mistake=INVERTED),
@@ -66,9 +66,9 @@ def test_a_mistake_in_a_shared_helper_is_one_cause():
     )
 
 
-def test_the_same_line_is_the_same_cause_whatever_is_known_beside_it():
+def test_failures_at_one_line_share_a_cause_whatever_else_is_known():
     """Only one of the exercises has enough cases for the mistake to be named."""
-    cause = only(
+    cause = one_cause(
         failed("run_mask", places=(LINE,), advice="Look at the `~`."),
         failed("run_weights", places=(LINE,), mistake=INVERTED),
         failed("run_attention", places=(LINE,), status=Status.ERROR, message="ValueError: ..."),
@@ -76,10 +76,10 @@ def test_the_same_line_is_the_same_cause_whatever_is_known_beside_it():
     assert cause.places == (LINE,)
 
 
-def test_failures_that_one_line_causes_are_told_where_they_differ():
+def test_a_cause_lists_failures_that_differ_from_its_headline():
     """A program that uses NumPy raises for some inputs and passes no gradient for others."""
     raised = {"status": Status.ERROR, "places": (LINE,)}
-    cause = only(
+    cause = one_cause(
         failed("run_mask", message="TypeError: Got unsupported BFloat16", **raised),
         failed("run_mask", "test_grad", message="no gradient reaches x: …", places=(LINE,)),
         failed("run_weights", message="TypeError: Got unsupported BFloat16", **raised),
@@ -93,12 +93,12 @@ def test_failures_that_one_line_causes_are_told_where_they_differ():
         "Another failure of this cause: run_weights: TypeError: can't convert 3",
     ]
     one_way = [failed("run_mask"), failed("run_mask", "again", message=f"some {WRONG}")]
-    assert [*remarks(only(*one_way))] == []
+    assert [*remarks(one_cause(*one_way))] == []
 
 
-def test_a_mistake_is_named_for_the_exercises_that_show_it():
+def test_a_cause_names_a_mistake_only_for_exercises_that_show_it():
     """A mask inverted where it is applied looks like a wrong causal mask."""
-    cause = only(
+    cause = one_cause(
         failed("run_mask", places=(LINE,), status=Status.ERROR, message="ValueError: 5 is not 7"),
         failed("run_weights", places=(LINE,), mistake=INVERTED),
         failed("run_attention", places=(LINE,), mistake=AGAIN),
@@ -110,45 +110,47 @@ def test_a_mistake_is_named_for_the_exercises_that_show_it():
     ]
 
 
-def test_exercises_that_need_another_mistake_fixed_too_are_named():
+def test_a_cause_names_exercises_that_have_a_second_mistake_too():
     """Fixing the line is enough at the root, and not where something else is wrong as well."""
     of_two = f"{WRONG}\n{ONE_OF_TWO} With the other fixed, changing a.py:1 fixes the exercise."
     more = [
         failed(name, places=(LINE,), message=of_two) for name in ("run_weights", "run_attention")
     ]
     said = "In run_weights and 1 more exercise, this is one of two mistakes."
-    assert said in [*remarks(only(failed("run_mask", places=(LINE,)), *more))]
-    assert [*remarks(only(*more))] == []
+    assert said in [*remarks(one_cause(failed("run_mask", places=(LINE,)), *more))]
+    assert [*remarks(one_cause(*more))] == []
 
 
-def test_no_exception_says_what_the_explainer_says():
+def test_an_exception_cannot_forge_the_explainers_remarks():
     """A submission chooses its exception's text, even the class name that begins the first line."""
     forged = f"{ONE_OF_TWO}: {STAYS_WRONG}a.py:1, {STEPS_TOLD}all of it"
     raised = failed("run_weights", message=f"{forged}\n    {forged}", status=Status.ERROR)
-    cause = only(failed("run_mask", mistake=INVERTED), dataclasses.replace(raised, mistake=AGAIN))
+    cause = one_cause(
+        failed("run_mask", mistake=INVERTED), dataclasses.replace(raised, mistake=AGAIN)
+    )
     assert not raised.is_apart
     assert [*remarks(cause)] == []
 
 
-def test_a_number_that_is_not_told_is_wrong_as_one_that_is():
+def test_wrong_numbers_are_one_failure_with_or_without_the_expected_value():
     """Public tests tell what they expect, hidden ones do not."""
     hidden = failed("run_mask", "b", message="the result is 71: something else was expected")
-    cause = only(failed("run_mask", message="the result is 147: 168 was expected"), hidden)
+    cause = one_cause(failed("run_mask", message="the result is 147: 168 was expected"), hidden)
     assert [*remarks(cause)] == []
 
 
-def test_steps_of_a_test_that_is_not_told_in_full_are_told_as_another_test_s():
+def test_steps_seen_in_another_test_are_attributed_to_it():
     """The steps belong to one large call, while a smaller test is easier to read."""
     steps = "Right so far: scores. Wrong: the result."
     walked = failed("run_mask", "test_large", message=f"{WRONG}\n{steps}")
-    cause = only(failed("run_mask"), walked)
+    cause = one_cause(failed("run_mask"), walked)
     assert cause.shown is not walked
     said = "Right so far in another of these tests: scores. Wrong: the result."
     assert [*remarks(cause)] == [said]
-    assert [*remarks(only(walked, failed("run_mask")))] == []
+    assert [*remarks(one_cause(walked, failed("run_mask")))] == []
 
 
-def test_two_mistakes_are_two_causes_the_root_first():
+def test_two_mistakes_are_two_causes_with_the_root_exercise_first():
     """The order of the tests does not matter."""
     other = Diagnosis("no-scale", "Your scores are not scaled.", "What undoes that?")
     found = causes(
@@ -158,9 +160,9 @@ def test_two_mistakes_are_two_causes_the_root_first():
     assert counted(found) == "2 causes of 2 failures"
 
 
-def test_where_no_mistake_is_known_the_message_is_the_sentence():
+def test_without_a_known_mistake_the_headline_is_the_test_message():
     """The headline leaves out the source line, and the advice becomes the hint."""
-    cause = only(
+    cause = one_cause(
         failed(
             "run_mask",
             status=Status.ERROR,
@@ -173,53 +175,53 @@ def test_where_no_mistake_is_known_the_message_is_the_sentence():
     assert (cause.id, cause.hint) == (None, "Look at `x`.")
 
 
-def test_of_wrong_values_the_line_says_more():
+def test_the_headline_of_wrong_values_uses_the_advice_about_the_line():
     """With a proved line and no known mistake, the headline says what is wrong in the line."""
     said = "A constant in assignment/warmup.py:25 looks wrong."
-    cause = only(failed("run_mask", places=(LINE,), advice=said))
+    cause = one_cause(failed("run_mask", places=(LINE,), advice=said))
     assert cause.headline == "run_mask: a constant in assignment/warmup.py:25 looks wrong"
     assert not cause.hint
 
 
-def test_what_is_to_be_checked_is_the_hint_below_what_is_wrong():
+def test_advice_to_check_something_becomes_the_hint():
     """This advice says what to do, not what is wrong."""
-    cause = only(failed("run_mask", places=(LINE,), advice="Check the operator `~`."))
+    cause = one_cause(failed("run_mask", places=(LINE,), advice="Check the operator `~`."))
     assert cause.headline == "run_mask: every value is wrong (assignment/warmup.py:25)"
     assert cause.hint == "Check the operator `~`."
 
 
-def test_wrong_numbers_of_one_exercise_are_alike_but_for_the_numbers():
+def test_wrong_values_of_one_exercise_are_one_cause_whatever_their_counts():
     """Each case has its own counts and errors."""
     shorter = "some values are wrong\n2 of 6 values in the result are wrong; the worst is off by 1"
-    only(failed("run_mask"), failed("run_mask", "test_again", message=shorter))
-    only(
+    one_cause(failed("run_mask"), failed("run_mask", "test_again", message=shorter))
+    one_cause(
         failed("run_mask", message="some values are wrong\n2 of 6 values in the result are wrong"),
         failed("run_mask", message="the rows are wrong\n1 of 3 values in the rows are wrong"),
     )
     assert len(causes([failed("run_mask"), failed("run_weights")], ORDER)) == 2
 
 
-def test_texts_that_are_wrong_from_their_beginning_on_are_alike():
+def test_wrong_texts_of_one_exercise_are_one_cause():
     """Each case has its own text, and its own name for it."""
     one = "decode(…) begins with 'ab': 'c' was expected"
     again = "the decoded text begins with 'x': 'yz' was expected"
-    only(failed("run_mask", message=one), failed("run_mask", "test_again", message=again))
+    one_cause(failed("run_mask", message=one), failed("run_mask", "test_again", message=again))
 
 
-def test_gradients_of_wrong_values_follow_from_them():
+def test_wrong_gradients_belong_to_the_cause_of_wrong_values():
     """Right values come first; without wrong values, wrong gradients are a cause of their own."""
     gradients = failed(
         "run_mask", "test_gradients", message="the gradient of Q", aspect=Aspect.GRADIENTS
     )
-    cause = only(gradients, failed("run_mask", mistake=INVERTED))
+    cause = one_cause(gradients, failed("run_mask", mistake=INVERTED))
     assert cause.shown.aspect is Aspect.VALUES
-    assert only(gradients).sentence == "the gradient of Q"
+    assert one_cause(gradients).sentence == "the gradient of Q"
 
 
 def test_two_causes_never_have_the_same_headline():
     """A reader could not tell two such causes apart."""
     other = "every value is wrong\n4 of 4 values in the result[1] are wrong; the worst is off by 1"
-    only(failed("run_mask"), failed("run_mask", "test_again", message=other))
+    one_cause(failed("run_mask"), failed("run_mask", "test_again", message=other))
 
 
 def test_the_same_error_in_two_exercises_is_one_cause_with_two_places():
@@ -229,12 +231,12 @@ def test_the_same_error_in_two_exercises_is_one_cause_with_two_places():
         failed(name, status=Status.ERROR, message=said.format(line), places=(("a.py", line),))
         for name, line in zip(ORDER, (3, 9), strict=False)
     ]
-    assert only(*raised).headline == (
+    assert one_cause(*raised).headline == (
         "run_mask: IndexError: Dimension out of range (a.py:3; a.py:9)"
     )
 
 
-def test_calls_that_do_not_fit_one_function_are_one_cause():
+def test_calls_with_wrong_arguments_for_one_function_are_one_cause():
     """The places of the calls and Python's words for each do not matter."""
     said = (
         "TypeError: {} (a.py:{line})\n    return rope({line})\nwith x = float32[2]\n"
@@ -249,27 +251,27 @@ def test_calls_that_do_not_fit_one_function_are_one_cause():
         )
         for line, name in enumerate(ORDER, 1)
     ]
-    assert only(*raised).lines == "a.py:1; a.py:2; a.py:3"
+    assert one_cause(*raised).lines == "a.py:1; a.py:2; a.py:3"
     elsewhere = dataclasses.replace(
         raised[1], message=said.format("rope() takes 5 arguments", line=2, defined=8)
     )
     assert len(causes([raised[0], elsewhere], ORDER)) == 2
 
 
-def test_a_fault_of_one_aspect_follows_from_the_same_fault_below():
+def test_the_same_fault_in_a_dependent_exercise_is_no_second_cause():
     """A loop in a shared function counts once, and wrong values explain any other aspect."""
     builds_on = {"run_attention": ["run_weights"]}
     loop = {"message": "makes more torch operations", "aspect": Aspect.EFFICIENCY}
-    only(failed("run_weights", **loop), failed("run_attention", **loop), builds_on=builds_on)
-    only(failed("run_weights"), failed("run_attention", **loop), builds_on=builds_on)
+    one_cause(failed("run_weights", **loop), failed("run_attention", **loop), builds_on=builds_on)
+    one_cause(failed("run_weights"), failed("run_attention", **loop), builds_on=builds_on)
     values = [failed("run_weights", **loop), failed("run_attention")]
     assert len(causes(values, ORDER, builds_on)) == 2
 
 
-def test_wrong_answers_follow_from_those_of_an_exercise_that_theirs_builds_on():
-    """This holds only if nothing more is known: a mistake, a line or an exception says more."""
+def test_wrong_answers_of_dependent_exercises_share_the_cause_of_the_root():
+    """A mistake, a line or an exception that is known of an exercise makes a cause of its own."""
     builds_on = {"run_weights": ["run_mask"], "run_attention": ["run_weights"]}
-    cause = only(
+    cause = one_cause(
         failed("run_mask"), failed("run_weights"), failed("run_attention"), builds_on=builds_on
     )
     assert cause.shown.exercise == "run_mask"
@@ -277,26 +279,26 @@ def test_wrong_answers_follow_from_those_of_an_exercise_that_theirs_builds_on():
     assert len(causes(named, ORDER, builds_on)) == 2
 
 
-def test_wrong_answers_follow_from_what_is_known_of_the_same_exercise():
+def test_wrong_answers_join_the_known_cause_of_the_same_exercise():
     """One plain case that raises nothing does not make another cause of the same line."""
     raised = {"status": Status.ERROR, "message": "ValueError: no", "places": (LINE,)}
-    cause = only(failed("run_mask"), failed("run_mask", "test_again", **raised))
+    cause = one_cause(failed("run_mask"), failed("run_mask", "test_again", **raised))
     assert cause.shown.places == (LINE,)
     deeper = raised | {"aspect": Aspect.GENERALITY}
     assert len(causes([failed("run_mask"), failed("run_mask", "test_deep", **deeper)])) == 2
 
 
-def test_a_function_that_is_not_called_again_has_no_cause_of_its_own():
+def test_tests_skipped_after_repeated_crashes_have_no_cause_of_their_own():
     """The function ended its process twice, and that crash is the cause."""
     said = {"status": Status.CRASHED, "message": "run_mask(...) ended its process (SIGABRT)"}
     again = f"run_mask was not called again after this happened twice: {said['message']}"
-    only(failed("run_mask", **said), failed("run_mask", "test_b", **said | {"message": again}))
+    one_cause(failed("run_mask", **said), failed("run_mask", "test_b", **said | {"message": again}))
 
 
-def test_what_is_not_found_is_one_slip_at_however_many_lines():
+def test_an_undefined_name_is_one_cause_however_many_lines_use_it():
     """A forgotten import shows up wherever the name is used."""
     said = "NameError: name 'math' is not defined (a.py:{})"
-    cause = only(
+    cause = one_cause(
         *(
             failed(name, status=Status.ERROR, message=said.format(line), places=(("a.py", line),))
             for name, line in zip(ORDER, (3, 9, 27), strict=True)
@@ -307,13 +309,13 @@ def test_what_is_not_found_is_one_slip_at_however_many_lines():
     )
 
 
-def test_of_two_lines_between_which_nothing_decides_one_is_to_be_changed():
+def test_candidate_lines_of_one_cause_are_joined_with_or():
     """The word "or" tells these lines from lines that are all wrong."""
-    cause = only(failed("run_mask", places=(LINE, ("assignment/warmup.py", 26), ("a.py", 2))))
+    cause = one_cause(failed("run_mask", places=(LINE, ("assignment/warmup.py", 26), ("a.py", 2))))
     assert cause.lines == "assignment/warmup.py:25 or assignment/warmup.py:26 or a.py:2"
 
 
-def test_what_is_not_written_comes_last_and_once():
+def test_missing_exercises_are_one_cause_at_the_end():
     """A missing exercise is not an error to fix."""
     missing = {"status": Status.MISSING}
     wrong, rest = causes(
@@ -328,15 +330,15 @@ def test_what_is_not_written_comes_last_and_once():
     assert rest.sentence == "2 exercises are not written yet."
 
 
-def test_names_and_symbols_keep_their_capitals():
+def test_headlines_keep_the_capitals_of_names_and_symbols():
     """After a colon only an ordinary word begins in lower case."""
     for explanation, begins in (("RoPE is", "RoPE"), ("A mask", "a mask"), ("Q and K", "Q and")):
         named = dataclasses.replace(INVERTED, explanation=explanation)
-        headline = only(failed("run_mask", mistake=named)).headline
+        headline = one_cause(failed("run_mask", mistake=named)).headline
         assert headline.startswith(f"run_mask: {begins}")
 
 
-def test_a_verdict_is_read_as_it_is():
+def test_a_stored_verdict_gives_the_same_headline():
     """Reports and exports have only the verdict."""
     verdict = Verdict(
         "tests/t.py::test_it",
@@ -350,15 +352,15 @@ def test_a_verdict_is_read_as_it_is():
         diagnosis=INVERTED,
         where=Where(*LINE),
     )
-    assert only(FailedTest.of(verdict)).headline == (
+    assert one_cause(FailedTest.of(verdict)).headline == (
         "run_mask: your mask works the wrong way round: what it allows is hidden "
         "(assignment/warmup.py:25)"
     )
 
 
-def test_the_text_that_a_case_asked_about_makes_no_cause_of_its_own():
+def test_wrong_answers_about_different_texts_are_one_cause():
     """Each case draws its own text, as in `what=f"encode({text!r})"`, and quotes its own answer."""
-    only(
+    one_cause(
         failed("get_tokenizer", message="encode('ab (c')[3] is 101: 257 was expected"),
         failed("get_tokenizer", "test_b", message='encode("it\'s")[10] is 9: 300 was expected'),
         failed("get_tokenizer", "test_c", message="the ids of 'a b'[0] is 9: 300 was expected"),
@@ -378,21 +380,21 @@ def test_the_text_that_a_case_asked_about_makes_no_cause_of_its_own():
     )
 
 
-def test_what_did_not_end_is_one_cause_by_whichever_clock():
+def test_timeouts_by_wall_clock_and_processor_time_are_one_cause():
     """On a busy machine either clock may run out first."""
     by = ("30 seconds by the clock", "10 seconds of processor time")
     said = [f"run_mask(...) took longer than {limit} and was stopped" for limit in by]
-    only(*(failed("run_mask", one, status=Status.TIMEOUT, message=one) for one in said))
+    one_cause(*(failed("run_mask", one, status=Status.TIMEOUT, message=one) for one in said))
 
 
-def test_what_had_no_time_left_is_due_to_what_hung_before():
+def test_tests_without_time_left_belong_to_the_cause_that_hung():
     """The line that hung is the one to fix, whichever exercise it belongs to."""
     late = {
         "status": Status.TIMEOUT,
         "message": "the submission's 120 seconds were used up before this test",
     }
     hung = {"status": Status.TIMEOUT, "message": "after 10 s still running a.py:3"}
-    cause = only(
+    cause = one_cause(
         failed("run_mask", places=(("a.py", 3),), **hung),
         failed("run_weights", places=(("a.py", 3),), **late),
         failed("run_rope", **late),
@@ -400,7 +402,7 @@ def test_what_had_no_time_left_is_due_to_what_hung_before():
     assert cause.sentence == hung["message"]
 
 
-def test_what_is_not_written_has_tests_and_no_failures():
+def test_missing_exercises_count_tests_and_not_failures():
     """A test of a missing exercise has not failed yet."""
     missing = [failed(name, status=Status.MISSING, message="") for name in ORDER[:2]]
-    assert only(*missing).extent == "2 tests in 2 exercises"
+    assert one_cause(*missing).extent == "2 tests in 2 exercises"

@@ -50,7 +50,7 @@ class Judged:
         return {v.diagnosis.mistake for v in self.grade.tests if v.diagnosis}
 
     @property
-    def told(self) -> list[set[tuple[str, int]]]:
+    def named_lines(self) -> list[set[tuple[str, int]]]:
         """Returns the named lines as file and number: one, or two candidates."""
         return [set(one.places) for one in self.grade.evidence.repairs if one.places]
 
@@ -75,7 +75,7 @@ class Class:
     unknown: list[Judged] = field(default_factory=list)
 
 
-def drawn(part: int | None) -> list[Slip]:
+def sampled_slips(part: int | None) -> list[Slip]:
     """Returns a quarter of all wrong programs, or for None a few, each in one style."""
     if part is not None:
         return list(slips())[part::4]
@@ -108,7 +108,7 @@ def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             shutil.rmtree(place)
 
     right = STYLES[::2] if request.param is None else STYLES
-    programs: Sequence[str | Slip] = [*right, *drawn(request.param)]
+    programs: Sequence[str | Slip] = [*right, *sampled_slips(request.param)]
     with ThreadPoolExecutor(JUDGES) as pool:
         grades = list(pool.map(grade, range(len(programs)), programs))
     while not judges.empty():
@@ -126,17 +126,17 @@ def share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({100 * part / whole:.1f} %)"
 
 
-def rightly_placed(judged: Judged) -> bool:
+def names_a_wrong_line(judged: Judged) -> bool:
     """Returns whether a named line is one of the wrong lines."""
-    return any(lines & wrong_lines(judged.slip) for lines in judged.told)
+    return any(lines & wrong_lines(judged.slip) for lines in judged.named_lines)
 
 
-def wrongly_placed(judged: Judged) -> bool:
+def names_only_right_lines(judged: Judged) -> bool:
     """Returns whether an exercise names only lines that are not wrong."""
-    return any(not lines & wrong_lines(judged.slip) for lines in judged.told)
+    return any(not lines & wrong_lines(judged.slip) for lines in judged.named_lines)
 
 
-def rightly_named(judged: Judged) -> bool:
+def names_its_mistake(judged: Judged) -> bool:
     return bool(judged.names & judged.slip.names)
 
 
@@ -156,7 +156,7 @@ def test_every_known_mistake_is_made_in_four_styles_or_more():
 # --- The grades ---------------------------------------------------------------------------------
 
 
-def test_the_figures(graded, capsys):
+def test_the_corpus_figures_are_printed(graded, capsys):
     """The printed figures help you when you change tests, mistakes or diagnosis."""
     known = graded.known
     caught = sum(one.caught for one in (*known, *graded.unknown))
@@ -166,11 +166,13 @@ def test_the_figures(graded, capsys):
         print()
         print(f"right programs that fail something: {len(failing(graded))} of {len(graded.right)}")
         print(f"wrong programs caught:  {share(caught, len(known) + len(graded.unknown))}")
-        print(f"rightly named:          {share(sum(map(rightly_named, known)), len(known))}")
+        print(f"rightly named:          {share(sum(map(names_its_mistake, known)), len(known))}")
         print(f"  by wrong exercise:    {share(named, len(exercises))}")
         print(f"misnamed:               {len(misnamed(graded))}")
-        print(f"right line given:       {share(sum(map(rightly_placed, known)), len(known))}")
-        print(f"wrong line given:       {share(sum(map(wrongly_placed, known)), len(known))}")
+        print(f"right line given:       {share(sum(map(names_a_wrong_line, known)), len(known))}")
+        print(
+            f"wrong line given:       {share(sum(map(names_only_right_lines, known)), len(known))}"
+        )
 
 
 def failing(graded: Class) -> dict[str, list[str]]:
@@ -201,23 +203,23 @@ def test_every_wrong_program_is_caught(graded):
 
 def test_nearly_every_known_mistake_is_named(graded):
     """The student then reads what is wrong, and not only that something is."""
-    unnamed = {str(one.slip) for one in graded.known if not rightly_named(one)}
+    unnamed = {str(one.slip) for one in graded.known if not names_its_mistake(one)}
     assert len(unnamed) <= (1 - NAMED) * len(graded.known), unnamed
 
 
-def test_of_most_mistakes_the_line_is_told(graded):
+def test_most_mistakes_are_reported_with_their_line(graded):
     """Several of these slips need changes of more than one line, so the share is not 1."""
-    placed = sum(map(rightly_placed, graded.known))
+    placed = sum(map(names_a_wrong_line, graded.known))
     assert placed >= LINE_GIVEN * len(graded.known)
 
 
-def test_few_lines_that_are_told_are_other_ones(graded):
+def test_few_reported_lines_are_not_the_wrong_ones(graded):
     """A change of another line may fix the same error, or only one of two wrong lines is named."""
-    wrong = {str(one.slip): one.told for one in graded.known if wrongly_placed(one)}
+    wrong = {str(one.slip): one.named_lines for one in graded.known if names_only_right_lines(one)}
     assert len(wrong) < LINE_WRONG * len(graded.known), wrong
 
 
-def test_no_program_is_given_a_name_that_is_not_its_own(graded):
+def test_no_program_is_given_the_name_of_another_mistake(graded):
     """No explanation is better than a misleading one."""
     assert len(graded.unknown) >= 3
     assert misnamed(graded) == {}

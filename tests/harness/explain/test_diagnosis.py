@@ -20,7 +20,7 @@ def doubling(expression: str, count: str = COUNT) -> str:
     return f"def run_double(x):\n    return {expression}\n\n{count}"
 
 
-def test_a_wrong_answer_that_is_a_known_mistake_s_is_named(grade):
+def test_an_answer_that_matches_a_known_mistake_gets_its_name(grade):
     """The diagnosis explains the error and gives a hint."""
     diagnosis = grade(doubling("3 * x"))["test_doubles"].diagnosis
     assert diagnosis.mistake == "tripled"
@@ -40,7 +40,7 @@ def test_two_mistakes_that_agree_on_some_cases_are_told_apart_by_others(grade):
     assert moved["test_doubles"].diagnosis.mistake == "moved"
 
 
-def test_two_mistakes_made_together_are_recognised_as_such(grade):
+def test_two_mistakes_made_together_are_both_named(grade):
     """The diagnosis explains both mistakes."""
     diagnosis = grade(doubling("7 * x"))["test_doubles"].diagnosis
     assert diagnosis.mistake == "tripled + rows-counted"
@@ -52,14 +52,14 @@ def test_two_mistakes_made_together_are_recognised_as_such(grade):
 @pytest.mark.parametrize(
     "expression", ["2.5 * x", "3 * x + 0.01", "3 * x if x.ndim == 2 else 6 * x", "x * x"]
 )
-def test_of_an_unknown_mistake_nothing_is_said(grade, expression):
+def test_an_unknown_mistake_gets_no_diagnosis(grade, expression):
     """No explanation is better than a misleading one."""
     verdicts = grade(doubling(expression)).grade.tests
     assert any(verdict.status == "failed" for verdict in verdicts)
     assert [verdict.diagnosis for verdict in verdicts if verdict.diagnosis] == []
 
 
-def test_one_wrong_case_alone_is_no_proof(grade):
+def test_a_single_wrong_case_gets_no_diagnosis(grade):
     """A mistake is named only if several cases show it."""
     verdicts = grade(doubling("3 * x if x.ndim == 1 else 2 * x")).grade.tests
     assert [verdict.diagnosis for verdict in verdicts if verdict.diagnosis] == []
@@ -74,7 +74,7 @@ def test_a_passed_test_has_no_diagnosis(grade):
     assert graded["test_is_the_same_twice"].diagnosis is None
 
 
-def test_a_mistake_in_a_part_is_explained_once_where_it_first_shows(grade):
+def test_an_exercise_names_the_mistake_of_the_part_that_it_uses(grade):
     """The exercise that uses the part names the part's mistake as the first to fix."""
     count = "def run_count(x):\n    return x.shape[0]\n"
     graded = grade(doubling("5 * x", count))
@@ -139,7 +139,7 @@ def diagnosed(tmp_path) -> Callable[[Mapping[str, str]], dict[str, Diagnosis]]:
 
 
 @pytest.mark.slow
-def test_positions_ignored_by_a_rotation_are_not_ignored_a_second_time_by_its_caller(diagnosed):
+def test_attention_with_rope_that_ignores_positions_has_the_rope_mistake(diagnosed):
     """Attention that never passes positions on looks the same, but one cause gets one name."""
     ignored = {"positions[..., None] *": "torch.arange(x.shape[-2])[..., None] *"}
     found = diagnosed(ignored, "run_rope", WITH_ROPE)
@@ -161,7 +161,7 @@ def test_positions_ignored_by_attention_alone_are_its_own_mistake(diagnosed):
 
 
 @pytest.mark.slow
-def test_a_transposed_output_projection_is_another_mistake_than_transposed_inputs(diagnosed):
+def test_transposed_output_and_input_projections_are_different_mistakes(diagnosed):
     """A student who fixes one of the two mistakes still has the other."""
     found = diagnosed(
         {"@ weight for": "@ weight.T for", "@ o_proj_weight.T": "@ o_proj_weight"},
@@ -191,7 +191,7 @@ def run_causal_self_attention(W_query, W_key, W_value, in_features):
 """
 
 
-def test_two_mistakes_of_parts_are_no_third_one_where_both_parts_are_used(tmp_path):
+def test_mistakes_of_two_parts_are_both_named_where_both_parts_are_used(tmp_path):
     """The two mistakes together hide each token from itself, which neither does alone."""
     (tmp_path / "adapters.py").write_text(TWO_PARTS)
     exercises = ("run_causal_mask", "run_attention_weights", "run_causal_self_attention")
@@ -204,7 +204,7 @@ def test_two_mistakes_of_parts_are_no_third_one_where_both_parts_are_used(tmp_pa
     }
 
 
-def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade):
+def test_an_ambiguous_answer_gets_the_mistake_proved_in_another_exercise(grade):
     """Two mistakes explain a count of zero; a double of zero decides between them."""
     nothing = "def run_count(x):\n    return 0\n"
     assert grade(doubling("2 * x", nothing))["test_counts"].diagnosis is None
@@ -214,7 +214,7 @@ def test_of_two_mistakes_that_fit_the_one_that_was_made_elsewhere_is_named(grade
     assert graded["test_counts"].diagnosis.explanation == "The same mistake as in run_double."
 
 
-def test_a_student_at_home_reads_the_same(grader, home_pytest, tiny, tmp_path):
+def test_pytest_at_home_names_the_mistake_and_prints_its_hint(grader, home_pytest, tiny, tmp_path):
     """The handout contains the mistakes' frozen answers, but no code of a mistake."""
     course = shutil.copytree(tiny, tmp_path / "course")
     public = course / "tests" / "public" / "test_tiny.py"
@@ -236,7 +236,7 @@ def test_a_student_at_home_reads_the_same(grader, home_pytest, tiny, tmp_path):
     )
 
 
-def test_verify_finds_tests_that_catch_nothing_and_mistakes_that_nothing_catches(grader, tiny):
+def test_verify_reports_tests_that_catch_no_mistake(grader, tiny):
     """The author sees how useful the tests are before a class is graded."""
     done = grader("verify", cwd=tiny)
     assert done.returncode == 1
@@ -246,14 +246,14 @@ def test_verify_finds_tests_that_catch_nothing_and_mistakes_that_nothing_catches
     assert "9 wrong functions: 9 caught, 6 named, 0 misnamed" in done.stdout
 
 
-def test_verify_tells_which_mistakes_each_test_catches(grader, tiny):
+def test_verify_lists_the_mistakes_that_each_test_catches(grader, tiny):
     """The author sees how useful each test is."""
     printed = grader("verify", "--tests", cwd=tiny).stdout
     assert "tests/public/test_tiny.py::test_counts\n    zeroed, nothing-counted, rows" in printed
     assert "tests/public/test_tiny.py::test_doubles\n    tripled, shifted, moved, zeroed" in printed
 
 
-def test_verify_finds_a_test_that_asks_for_more_than_a_right_answer(grader, tiny, tmp_path):
+def test_verify_reports_a_test_that_a_right_variant_fails(grader, tiny, tmp_path):
     """A right program can be written in many ways, and every variant must pass."""
     narrow = shutil.copytree(tiny, tmp_path / "narrow")
     (narrow / "solutions" / "variants.py").write_text(
@@ -272,7 +272,7 @@ def test_verify_finds_a_test_that_asks_for_more_than_a_right_answer(grader, tiny
     assert "one by one" not in done.stdout
 
 
-def test_verify_finds_a_test_of_values_that_remembered_answers_pass(grader, tiny, tmp_path):
+def test_verify_reports_a_test_that_remembered_answers_pass(grader, tiny, tmp_path):
     """A program that returns the remembered answers of one draw must fail on another draw."""
     known = shutil.copytree(tiny, tmp_path / "known")
     public = known / "tests" / "public" / "test_tiny.py"

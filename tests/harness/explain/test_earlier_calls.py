@@ -118,7 +118,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("kind", KEPT)
-def test_what_earlier_calls_leave_is_told_with_the_line_that_keeps_it(grade, kind):
+def test_state_left_by_earlier_calls_is_reported_with_its_line(grade, kind):
     """In a fresh state the program is right: no edit may claim a fix, no mistake is named."""
     program = textwrap.dedent(KEPT[kind]).lstrip("\n")
     (line,) = (n for n, text in enumerate(program.splitlines(), 1) if HERE in text)
@@ -138,7 +138,7 @@ def test_what_earlier_calls_leave_is_told_with_the_line_that_keeps_it(grade, kin
     assert [verdict.diagnosis for verdict in told if verdict.diagnosis] == []
 
 
-def test_gradients_that_an_earlier_call_switched_off_end_at_no_line(grade):
+def test_gradients_switched_off_by_an_earlier_call_name_no_line(grade):
     """The values are right, so only a repeat of the gradient test can show the cause."""
     program = """
 import torch
@@ -155,7 +155,7 @@ def run_double(x):
     assert told.where is None
 
 
-def test_a_test_that_passes_only_without_the_first_one_depends_on_earlier_calls(grade):
+def test_a_test_that_fails_only_after_another_depends_on_earlier_calls(grade):
     """The test also fails at home, where the first test has already stored its own width."""
     program = """
 WIDTHS = []
@@ -185,8 +185,8 @@ class RightAlone:
 
 
 @pytest.mark.unit
-def test_calls_that_depend_on_earlier_ones_are_all_told_however_many(monkeypatch):
-    """More of them than go together fail wherever one function that all exercises use counts."""
+def test_every_call_that_depends_on_earlier_ones_is_reported(monkeypatch):
+    """Hundreds of calls fail if one function that all exercises use counts its calls."""
     monkeypatch.setattr(earlier_calls, "is_answer", lambda _catalogue, _question, answer: answer)
     calls = [Call("run_double", {"x": torch.ones(1)}, seed) for seed in range(200)]
     asked = [
@@ -199,7 +199,7 @@ def test_calls_that_depend_on_earlier_ones_are_all_told_however_many(monkeypatch
 
 
 @pytest.mark.unit
-def test_a_dtype_is_compared_with_that_of_inputs_where_there_are_some():
+def test_a_result_dtype_is_compared_with_the_inputs_or_the_default_dtype():
     """Where no input has a floating dtype, the result must have torch's default dtype."""
     made = Returned(torch.zeros(2, dtype=torch.float64), (), torch.float32, lambda _: None)
     for returned, said in (
@@ -213,7 +213,7 @@ def test_a_dtype_is_compared_with_that_of_inputs_where_there_are_some():
         assert said in "".join(conversion.in_words("the result"))
 
 
-def test_what_is_wrong_in_every_state_is_mended_as_ever(grade):
+def test_harmless_state_does_not_hide_a_wrong_line(grade):
     """This program keeps state, but the state does no harm."""
     program = "SEEN = []\n\ndef run_double(x):\n    SEEN.append(x)\n    return x + x + x\n"
     told = grade(program + COUNT)["test_doubles"]
@@ -222,7 +222,7 @@ def test_what_is_wrong_in_every_state_is_mended_as_ever(grade):
     assert told.diagnosis.mistake == "tripled"
 
 
-def test_what_comes_by_chance_is_not_said_to_depend_on_earlier_calls(grade):
+def test_random_answers_are_not_blamed_on_earlier_calls(grade):
     """A random answer is right now and then, also in a fresh state."""
     program = "import os\n\ndef run_double(x):\n    return (2 + os.urandom(1)[0] % 2) * x\n"
     told = [one for one in grade(program + COUNT).grade.tests if one.message]

@@ -20,18 +20,18 @@ def sources(tmp_path):
     return EditableSources.below(write_files(tmp_path, FILES))
 
 
-def test_a_file_may_use_what_it_imports_and_not_itself(sources):
-    """It may use the whole package that it imports from, but no file that nothing links to it."""
+def test_edits_of_a_file_may_use_the_package_that_it_imports(sources):
+    """No edit uses the edited file itself, or a file that nothing links to it."""
     package = [FILES["model/layers.py"], FILES["model/masks.py"]]
     assert sources.elsewhere("adapters.py") == package
 
 
-def test_a_file_may_use_its_neighbours_in_a_folder(sources):
+def test_edits_of_a_file_may_use_files_in_its_folder(sources):
     """Files in one folder count even without an import; files at the top do not."""
     assert sources.elsewhere("model/masks.py") == [FILES["model/layers.py"]]
     assert sources.elsewhere("unrelated.py") == []
 
 
-def test_its_users_are_the_files_that_import_it(sources):
+def test_users_of_a_file_are_the_files_that_import_it(sources):
     """The import names the module, and that name leads to the file."""
     assert sources.users("model/layers.py") == [FILES["adapters.py"]]

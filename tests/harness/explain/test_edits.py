@@ -361,7 +361,7 @@ def test_an_edit_changes_the_lines_that_it_names_and_no_other(example):
         assert edit.lines == changed_lines(example.source, edit.applied(example.source)) != (), edit
 
 
-def test_an_edit_keeps_a_program_well_formed_and_changes_what_it_does(example):
+def test_an_edited_program_parses_and_differs_from_the_original(example):
     """A syntax error, or another spelling of the same program, would teach the search nothing."""
     # A program that does not parse has no edits.
     unchanged = without_positions(example.source) if example.edits else ""
@@ -378,7 +378,7 @@ def test_no_two_edits_make_the_same_program(program):
 
 
 @pytest.mark.parametrize("program", rest_slow(PROGRAMS, SOONER))
-def test_edits_are_of_the_lines_that_are_given(program):
+def test_only_the_given_lines_are_edited(program):
     """A line that no failing call reached needs no edit."""
     source = PROGRAMS[program]
     every = edits_of_program(program)
@@ -388,7 +388,7 @@ def test_edits_are_of_the_lines_that_are_given(program):
         assert {edit for edit in every if edit.lines == (line,)} <= set(own)
 
 
-def test_a_statement_of_many_lines_is_given_by_any_of_them():
+def test_any_line_of_a_statement_selects_the_whole_statement():
     """An expression often stands on another line than the beginning of its statement."""
     source = "x = f(\n    a,\n    dim=-1,\n)\n"
     assert edits_of(source, {1}) == edits_of(source, {3}) == edits_of(source)
@@ -396,7 +396,7 @@ def test_a_statement_of_many_lines_is_given_by_any_of_them():
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_there_are_not_too_many(program):
+def test_the_number_of_edits_per_line_is_bounded(program):
     """The search has too little time to spend a minute on one line."""
     source = PROGRAMS[program]
     edits = edits_of_program(program)
@@ -405,7 +405,7 @@ def test_there_are_not_too_many(program):
     assert max(Counter(edit.line for edit in edits).values()) <= MOST_OF_A_LINE
 
 
-def test_the_likeliest_come_first():
+def test_edits_come_in_order_of_their_cost():
     """A search that stops early has then tried the most probable edits."""
     edits = edits_of_program("attention")
     assert [edit.cost for edit in edits] == sorted(edit.cost for edit in edits)
@@ -448,7 +448,7 @@ def f(x: list[int], n: int = 1) -> tuple[int, float]:
 '''
 
 
-def test_what_is_said_to_people_and_to_type_checkers_is_left_alone():
+def test_docstrings_annotations_and_messages_are_not_edited():
     """An edit of an annotation, a docstring or a message cannot change an answer."""
     edits = edits_of(LEFT_ALONE)
     assert {LEFT_ALONE.split("\n")[edit.line - 1][:6] for edit in edits} == {"def f("}
@@ -479,12 +479,12 @@ def test_the_subject_of_an_edit_gives_no_solution_away(program):
 
 
 @pytest.mark.parametrize("source", ["def f(:\n", "x = '\0'\n", "(" * 5000, ""])
-def test_what_does_not_parse_has_no_edits(source):
+def test_a_source_that_does_not_parse_has_no_edits(source):
     """Another message tells the student about the syntax error."""
     assert edits_of(source) == []
 
 
-def test_all_lines_ends_and_alphabets_are_counted_alike():
+def test_edits_count_characters_for_any_line_ending_and_alphabet():
     """Offsets count characters, not bytes."""
     source = "größe = 3\r\ny = größe - 1  # Größe\r\nz = '日本' if größe - 2 else y\r\n"
     for edit in edits_of(source):

@@ -130,6 +130,6 @@ TABLE = table_of(SLIPS)
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
-def test_a_slip_is_undone_by_what_things_are_called(group, right, wrong, mended):
+def test_a_slip_is_undone_by_matching_names(group, right, wrong, mended):
     """The words in a program tell which case, option or function is meant."""
     assert_undone(PROGRAM, group, right, wrong, mended)

@@ -111,34 +111,34 @@ SLIPS = {
     "a default of a class's own": [
         ("policy: Policy = Policy.FULL", "policy: Policy = Policy.CAUSAL"),
     ],
-    "what was set just before": [
+    "a missing check for None": [
         (
             "    if at is None:\n        at = torch.arange(x.shape[-2])",
             "    at = torch.arange(x.shape[-2])",
             "    at = torch.arange(x.shape[-2]) if at is None else at",
         ),
     ],
-    "what a function around holds": [
+    "a variable of the enclosing function": [
         ("return x * beta", "return x"),
     ],
     "from the other end": [
         ("[:-1]", "[1:]"),
     ],
-    "a share and a root": [
+    "a missing division or root": [
         ("math.sqrt(width // heads)", "math.sqrt(width)"),
         ("tempered(scores, d_k ** 0.5)", "tempered(scores, d_k)"),
     ],
     "a method that is a mode": [
         ("if not self.training:", "if not self.train:"),
     ],
-    "a share that is kept": [
+    "a missing division by the kept share": [
         ("return kept / keep_probability", "return kept"),
     ],
 }
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
-def test_what_is_asked_for_or_stands_in_another_order_is_undone(group, right, wrong, mended):
+def test_a_slip_in_order_defaults_or_names_is_undone(group, right, wrong, mended):
     """The right program, or an equivalent one, is among the edits of the wrong one."""
     assert_undone(ASKED, group, right, wrong, mended)
 
@@ -149,7 +149,7 @@ def test_statements_outside_of_all_functions_have_edits():
     assert {edit.line for edit in edits_of(program)} >= {2, 4}
 
 
-def test_whether_something_is_given_is_no_use_of_it():
+def test_a_none_check_is_no_use_of_a_parameter():
     """A function that checks for positions but then counts the tokens does not use them."""
     program = (
         "def f(table, n, positions=None):\n    if positions is not None:\n"

@@ -95,7 +95,7 @@ def test_a_slip_in_a_pair_is_undone(group, right, wrong, mended):
     assert_undone(ROTATION, group, right, wrong, mended)
 
 
-def test_an_argument_that_is_missing_is_looked_for_where_its_call_is_named():
+def test_an_argument_missing_from_a_multiline_call_has_one_line():
     """With one argument per line, no argument's line is wrong; the call's line is."""
     given = "def of(x, theta):\n    return x\n\ndef run(x, theta):\n    return of(\n{})\n"
     long, short = given.format("        x,\n    "), given.format("        x")
@@ -111,7 +111,7 @@ def test_an_argument_that_is_missing_is_looked_for_where_its_call_is_named():
     assert set(added) == {5}
 
 
-def test_what_is_compared_is_in_no_order():
+def test_operands_of_a_comparison_have_no_expected_order():
     """`key <= query` is as natural as `query >= key`."""
     assert not disorder("keys <= queries", ATTENTION.vocabulary)
     assert disorder("attend(keys, queries)", ATTENTION.vocabulary) == 1

@@ -45,7 +45,7 @@ def paired(x):
     return result
 """
 SLIPS = {
-    "what is not appended": [
+    "a wrong or missing append": [
         ("columns.append(torch.cos(angle))", "torch.cos(angle)"),
         ("rows.append([", "rows.extend(["),
     ],

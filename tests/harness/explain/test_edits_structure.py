@@ -102,7 +102,7 @@ def table(n, angles):
 # The program's text, the student's wrong text and, where it differs, the text that an edit
 # produces.
 SLIPS: dict[str, list[tuple[str, ...]]] = {
-    "what a call is of": [
+    "the argument of a call": [
         ("F.softmax(scores + bias, dim=-1)", "F.softmax(scores, dim=-1) + bias"),
         ("i * o + (o if bias else 0)", "i * o + o if bias else 0"),
         (".flatten(-2)", ".flatten(-2)[0]", ".flatten(-2)"),
@@ -118,7 +118,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ),
         ("[layer(x) for layer in layers]", "[layers[0](x) for layer in layers]"),
     ],
-    "what nothing reads": [
+    "a value that is never read": [
         (" @ self.w_o.T", ""),
         ("q, k = self.place(q, k)", "self.place(q, k)"),
         ("self.join(q @ k.mT, self.mask(x))", "self.join(q @ k.mT)"),
@@ -140,7 +140,7 @@ TABLE = table_of(SLIPS)
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
-def test_a_slip_in_how_a_program_is_put_together_is_undone(group, right, wrong, mended):
+def test_a_slip_in_program_structure_is_undone(group, right, wrong, mended):
     """One change of structure may replace several pieces of text on several lines."""
     assert_undone(LAYERS, group, right, wrong, mended)
 
@@ -201,7 +201,7 @@ OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
         ("self.d_head ** 0.5", "self.d_model ** 0.5"),
         ("given.query.mT", "given.query"),
     ],
-    "what nothing reads": [
+    "a value that is never read": [
         ("self.query(torch.cat(spoken, dim=-1))", "torch.cat(spoken, dim=-1)"),
     ],
     "an option": [("nn.Linear(2, 3, bias=False)", "nn.Linear(2, 3)")],
@@ -214,7 +214,7 @@ OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(OF_OBJECTS))
-def test_a_slip_in_what_objects_hold_is_undone(group, right, wrong, mended):
+def test_a_slip_in_attributes_of_objects_is_undone(group, right, wrong, mended):
     """A property counts as its result, and an operand of `@` as a tensor, whatever its name.
 
     An attribute that a function sets twice is set once too often.
@@ -258,7 +258,7 @@ class Both(Large):
     ],
     ids=["constant", "method", "bases", "attribute"],
 )
-def test_what_is_made_when_a_file_is_loaded_is_exchanged_and_put_back(
+def test_constants_and_classes_of_a_loaded_file_are_swapped_and_restored(
     tmp_path, before, after, asked, was, becomes
 ):
     """Defaults, classes and their members already exist when an edit is tried."""

@@ -39,7 +39,7 @@ CLASS = {
 }
 
 
-def a_class(folder: Path) -> Path:
+def write_class(folder: Path) -> Path:
     """Writes a small class, most of it wrong."""
     for name, text in CLASS.items():
         write_files(folder / "class" / name, {"adapters.py": text})
@@ -49,11 +49,11 @@ def a_class(folder: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A class that a test may change."""
-    return a_class(tmp_path)
+    return write_class(tmp_path)
 
 
 @dataclass(frozen=True)
-class Plainly:
+class Unexplained:
     """A class and its results, graded without explanations."""
 
     folder: Path
@@ -62,13 +62,13 @@ class Plainly:
 
 
 @pytest.fixture(scope="module")
-def plainly(grader, tiny, tmp_path_factory) -> Plainly:
+def unexplained(grader, tiny, tmp_path_factory) -> Unexplained:
     """A class that is graded once; a test that adds explanations copies the results first."""
     place = tmp_path_factory.mktemp("plainly")
-    folder, out = a_class(place), place / "out"
+    folder, out = write_class(place), place / "out"
     done = grader("batch", folder, "--out", out, "--seed", 3, "--no-explain", cwd=tiny)
     assert done.returncode == 0, done.stderr
-    return Plainly(folder, out, done.stdout)
+    return Unexplained(folder, out, done.stdout)
 
 
 def rows(out: Path) -> dict[str, dict[str, Any]]:
@@ -89,7 +89,7 @@ def outcomes(out: Path) -> dict[str, Any]:
     }
 
 
-def worded(out: Path) -> dict[str, Any]:
+def explanations_in(out: Path) -> dict[str, Any]:
     """Returns the explainer's words about each submission, without durations."""
     return {
         name: (
@@ -102,12 +102,12 @@ def worded(out: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_words_can_be_left_for_later_and_come_out_the_same(grader, tiny, plainly, tmp_path):
+def test_explanations_added_later_equal_those_of_one_batch(grader, tiny, unexplained, tmp_path):
     """`--no-explain` and a later `grader explain` give the same words as one batch."""
-    once, later = tmp_path / "once", Path(shutil.copytree(plainly.out, tmp_path / "later"))
-    done = grader("batch", plainly.folder, "--out", once, "--seed", 3, cwd=tiny)
+    once, later = tmp_path / "once", Path(shutil.copytree(unexplained.out, tmp_path / "later"))
+    done = grader("batch", unexplained.folder, "--out", once, "--seed", 3, cwd=tiny)
     assert done.returncode == 0
-    assert f"grader explain {plainly.out}" in plainly.printed
+    assert f"grader explain {unexplained.out}" in unexplained.printed
     assert outcomes(later) == outcomes(once)
     assert {row["unexplained"] for row in rows(later).values()} == {None, PENDING}
     assert not any(t["diagnosis"] for row in rows(later).values() for t in row["tests"])
@@ -115,7 +115,7 @@ def test_words_can_be_left_for_later_and_come_out_the_same(grader, tiny, plainly
     explained = grader("explain", later, "--jobs", 1, cwd=tiny)
     assert explained.returncode == 0, explained.stderr
     assert "4 submissions explained, 0 with an incomplete explanation" in explained.stdout
-    assert worded(later) == worded(once)
+    assert explanations_in(later) == explanations_in(once)
     assert outcomes(later) == outcomes(once)
     assert {row["unexplained"] for row in rows(later).values()} == {None}
     assert rows(later)["bob"]["tests"][0]["diagnosis"]["mistake"] == "tripled"
@@ -140,23 +140,23 @@ def test_a_submission_that_changed_since_it_was_graded_is_not_explained(
     assert found["erin"]["unexplained"] is None
 
 
-def test_a_batch_that_is_run_again_adds_the_words_that_are_pending(grader, tiny, plainly, tmp_path):
+def test_a_resumed_batch_adds_pending_explanations(grader, tiny, unexplained, tmp_path):
     """No submission is graded again for this."""
-    out = Path(shutil.copytree(plainly.out, tmp_path / "out"))
+    out = Path(shutil.copytree(unexplained.out, tmp_path / "out"))
     before = outcomes(out)
-    again = grader("batch", plainly.folder, "--out", out, cwd=tiny)
+    again = grader("batch", unexplained.folder, "--out", out, cwd=tiny)
     assert "5 graded before and unchanged; 0 to grade" in again.stderr
     assert outcomes(out) == before
     assert {row["unexplained"] for row in rows(out).values()} == {None}
 
 
 @pytest.mark.slow
-def test_killing_explainers_again_and_again_changes_no_grade(tiny, plainly, tmp_path):
+def test_killing_explainers_again_and_again_changes_no_grade(tiny, unexplained, tmp_path):
     """The grade stands after each `kill -9` and says which explanation is missing."""
     killed = tmp_path / "killed"
-    ended = run_batch(tiny, plainly.folder, killed, disturb=kill_explainers)
+    ended = run_batch(tiny, unexplained.folder, killed, disturb=kill_explainers)
     assert ended == 0
-    assert outcomes(killed) == outcomes(plainly.out)
+    assert outcomes(killed) == outcomes(unexplained.out)
     missing = [row["unexplained"] for row in rows(killed).values() if row["unexplained"]]
     assert missing
     assert any("SIGKILL" in why for why in missing), missing
@@ -220,7 +220,7 @@ def graded_and_explained(assignment: Path, folder: Path, **chosen: Any) -> tuple
         client.close()
 
 
-def test_an_explainer_that_is_late_is_stopped_and_what_it_said_is_kept(slow, folder):
+def test_a_late_explainer_is_stopped_and_its_finished_explanations_are_kept(slow, folder):
     """The limit is enforced from outside, so the explainer need not check a clock."""
     grade, words = graded_and_explained(slow, folder / "bob", explain_seconds=3.0)
     assert words.missing == "the explainer took longer than 9 seconds and was stopped"
@@ -230,8 +230,8 @@ def test_an_explainer_that_is_late_is_stopped_and_what_it_said_is_kept(slow, fol
     assert "values in the result are wrong" in words.tests[failed[0].id].message
 
 
-def test_a_judge_says_nothing_of_what_it_was_answered(tiny, folder):
-    """The judge quotes no text of the submission, because it could contain the drawn inputs."""
+def test_a_judge_quotes_no_text_of_an_exception(tiny, folder):
+    """The text could contain the drawn inputs."""
     client = JobClient(Settings(str(tiny), 3, (), "adapters.py", 8.0, 512, "suite"))
     text = "def run_double(x):\n    raise ValueError(str(x.tolist()))\n"
     (folder / "bob" / "adapters.py").write_text(text)
@@ -244,7 +244,7 @@ def test_a_judge_says_nothing_of_what_it_was_answered(tiny, folder):
     assert all(test.measurement is None for test in grade.tests)
 
 
-def test_a_test_that_breaks_on_an_answer_is_the_answer_s_fault(tiny, folder, tmp_path):
+def test_an_answer_that_makes_a_test_raise_is_a_failure(tiny, folder, tmp_path):
     """The same test runs through with the reference's answer, so the grader is not at fault."""
     assignment = Path(shutil.copytree(tiny, tmp_path / "fragile"))
     (assignment / "tests" / "hidden" / "test_fragile.py").write_text(
@@ -276,8 +276,7 @@ sys.stdin.readline()
 """
 
 
-def test_what_a_deceived_explainer_says_costs_its_words(tiny, folder, monkeypatch):
-    """A malformed explanation is dropped, and the batch goes on without delay."""
+def test_a_malformed_explanation_is_dropped(tiny, folder, monkeypatch):
     monkeypatch.setattr(JobClient, "command", (sys.executable, "-c", DECEIVED))
     client = JobClient(Settings(str(tiny), 3, (), "adapters.py", 8.0, 512, "suite"))
     grade = Grade("bob", GradeStatus.GRADED, 1.0, 5.0, 3, "hash", "suite", 0.1, None, {}, ())

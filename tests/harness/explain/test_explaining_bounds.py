@@ -38,7 +38,7 @@ def catalogue() -> KnownMistakes:
     return KnownMistakes(references, named_steps=steps)
 
 
-def wrong_in(*exercises: str) -> dict[str, list[Observation]]:
+def wrong_answers_of(*exercises: str) -> dict[str, list[Observation]]:
     """Returns two wrong answers for each exercise."""
     call = Call("", {"x": torch.arange(1.0, 4.0)})
     return {
@@ -66,7 +66,7 @@ class Submission:
         return Answer(torch.zeros(3), records=(Record(torch.tensor([2.0, 4.0, 6.0]), ()),))
 
 
-def test_numbers_that_are_met_again_and_again_are_compared_in_no_time():
+def test_many_shuffled_records_are_compared_quickly():
     """Records with a step's values in another order must not cost a search over permutations."""
     torch.manual_seed(3)
     step = torch.randn(2, 3, 4, 5, 6, dtype=torch.float64)
@@ -77,7 +77,7 @@ def test_numbers_that_are_met_again_and_again_are_compared_in_no_time():
     assert time.process_time() - started < 10
 
 
-def test_many_equal_pieces_are_not_all_compared():
+def test_only_a_few_equal_slices_of_a_step_are_compared():
     """A step may be equal for every head; only a few of its slices are compared."""
     step = torch.randn(5, 6, dtype=torch.float64).expand(4, 4, 4, 5, 6)
     known = KnownSteps({"same": [step]})
@@ -89,7 +89,7 @@ def test_many_equal_pieces_are_not_all_compared():
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 6, 3), (5, 3), (24,)])
-def test_every_layout_is_still_known(shape):
+def test_every_layout_of_a_step_is_recognised(shape):
     """The quick check of a few values rules out no right layout."""
     torch.manual_seed(4)
     step = torch.randn(*shape, dtype=torch.float64)
@@ -103,35 +103,35 @@ def test_every_layout_is_still_known(shape):
         assert known.likeness(turned.flatten()) == {"it": Likeness.MERGED}
 
 
-def test_of_a_failed_exercise_one_call_is_repeated(catalogue):
+def test_one_call_is_repeated_for_each_failed_exercise(catalogue):
     """However many tests fail, the steps are shown only with the test whose call was repeated."""
-    submission, seen = Submission(), wrong_in("run_0")
+    submission, seen = Submission(), wrong_answers_of("run_0")
     (followed,) = compare_steps(catalogue, submission.ask, seen, failed_tests(seen)).values()
     assert submission.asked == ["run_0"]
     said = [followed.in_words(one.test) for one in seen["run_0"]]
     assert said == ["Right so far: doubled. Wrong: the result.", ""]
 
 
-def test_of_many_failed_exercises_a_few_are_followed(catalogue):
+def test_only_the_first_failed_exercises_are_compared_step_by_step(catalogue):
     """The first exercises are followed, because later ones build on them."""
-    submission, seen = Submission(), wrong_in(*(f"run_{number}" for number in range(50)))
+    submission, seen = Submission(), wrong_answers_of(*(f"run_{number}" for number in range(50)))
     followed = compare_steps(catalogue, submission.ask, seen, failed_tests(seen))
     assert [*followed] == submission.asked == list(seen)[: len(followed)]
     assert 1 < len(followed) < 10
 
 
-def test_after_the_deadline_nobody_is_asked(catalogue):
+def test_no_call_is_made_after_the_deadline(catalogue):
     """A late explainer may leave out words, but makes no further call."""
-    submission, seen = Submission(), wrong_in("run_0", "run_1")
+    submission, seen = Submission(), wrong_answers_of("run_0", "run_1")
     over = Deadline.after(0)
     assert compare_steps(catalogue, submission.ask, seen, failed_tests(seen), over) == {}
     assert diagnose(catalogue, seen, over) == {}
     assert submission.asked == []
 
 
-def test_what_was_found_before_the_deadline_is_said(catalogue):
+def test_steps_found_before_the_deadline_are_kept(catalogue):
     """The first exercise is explained though the second takes too long."""
-    submission, seen = Submission(), wrong_in("run_0", "run_1")
+    submission, seen = Submission(), wrong_answers_of("run_0", "run_1")
     deadline = Deadline.after(3600)
 
     def ask(call: Call) -> Answer:
@@ -144,7 +144,7 @@ def test_what_was_found_before_the_deadline_is_said(catalogue):
     assert set(followed) == {"run_0"}
 
 
-def test_a_clock_is_looked_at_between_two_records():
+def test_the_deadline_is_checked_between_records():
     """One call alone may produce two thousand records."""
     records = [Record(torch.randn(3), ())] * 5
     with pytest.raises(TooLate):

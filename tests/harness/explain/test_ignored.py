@@ -39,7 +39,9 @@ def attend(q, k, *, mask):
 """
 
 
-def told(folder: Path, text: str, file: str = "model.py", asked: tuple[CheckedCall, ...] = ()):
+def unused_in_words(
+    folder: Path, text: str, file: str = "model.py", asked: tuple[CheckedCall, ...] = ()
+):
     """Returns the words about a file whose lines were all run."""
     (folder / file).write_text(text)
     lines = {(file, line) for line in range(1, text.count("\n") + 1)}
@@ -56,30 +58,35 @@ def told(folder: Path, text: str, file: str = "model.py", asked: tuple[CheckedCa
         (OVERWRITTEN_BY_NOBODY, "`mask` is never used in `attend` (model.py:2)."),
     ],
 )
-def test_a_parameter_or_a_result_that_nothing_uses_is_told(tmp_path, text, said):
-    assert told(tmp_path, text) == said
+def test_an_unused_parameter_or_result_is_named(tmp_path, text, said):
+    assert unused_in_words(tmp_path, text) == said
 
 
-def test_nothing_is_told_where_two_things_are_never_used(tmp_path):
+def test_two_unused_parameters_are_not_named(tmp_path):
     """It is unknown which of the two is at fault."""
-    assert told(tmp_path, IN_A_FUNCTION.replace("mask=None", "mask, scale")) is None
+    assert unused_in_words(tmp_path, IN_A_FUNCTION.replace("mask=None", "mask, scale")) is None
 
 
-def test_nothing_is_told_of_a_function_that_does_nothing(tmp_path):
+def test_parameters_of_an_empty_function_are_not_named(tmp_path):
     """Such a function is a hook that others override."""
-    assert told(tmp_path, "def hook(x, mask):\n    pass\n") is None
+    assert unused_in_words(tmp_path, "def hook(x, mask):\n    pass\n") is None
 
 
-def call(is_right: bool, **arguments: object) -> CheckedCall:
+def checked_call(is_right: bool, **arguments: object) -> CheckedCall:
     question = Question("test", 0, Aspect.VALUES, Call("run_attention", arguments))
     return CheckedCall("run_attention", question, is_right)
 
 
-def test_a_parameter_of_an_adapter_counts_only_where_it_decides(tmp_path):
+def test_an_unused_adapter_parameter_is_named_only_if_it_decides_the_answer(tmp_path):
     """The assignment names the parameters, and a right program need not use all of them."""
     adapter = IN_A_FUNCTION.replace("attend", "run_attention")
-    decides = (call(True, mask=None), call(False, mask=True))
-    assert told(tmp_path, adapter, "adapters.py", decides) == (
+    decides = (checked_call(True, mask=None), checked_call(False, mask=True))
+    assert unused_in_words(tmp_path, adapter, "adapters.py", decides) == (
         "`mask` is never used in `run_attention` (adapters.py:2)."
     )
-    assert told(tmp_path, adapter, "adapters.py", (*decides, call(False, mask=None))) is None
+    assert (
+        unused_in_words(
+            tmp_path, adapter, "adapters.py", (*decides, checked_call(False, mask=None))
+        )
+        is None
+    )

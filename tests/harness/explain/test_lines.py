@@ -48,7 +48,7 @@ def run_multihead_self_attention(
 """
 
 
-def astray(adapters: str, **files: str) -> dict[str, str]:
+def submission_files(adapters: str, **files: str) -> dict[str, str]:
     """Returns the files of a submission."""
     named = {name.replace("__", "/") + ".py": START + text for name, text in files.items()}
     return {"adapters.py": START + adapters, **named}
@@ -58,7 +58,7 @@ WRONG = {
     "a matrix product": (
         "no-scale",
         SDPA,
-        astray("""
+        submission_files("""
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
     scores = Q @ K.transpose(-2, -1)  # astray
     if mask is not None:
@@ -70,7 +70,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     "an einsum": (
         "softmax-over-queries",
         SDPA,
-        astray("""
+        submission_files("""
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
     scores = einsum(Q, K, "... q d, ... k d -> ... k q") / math.sqrt(Q.shape[-1])
     if mask is not None:
@@ -82,7 +82,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     "an operation in place": (
         "mask-inverted",
         SDPA,
-        astray("""
+        submission_files("""
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
     scores = Q @ K.transpose(-2, -1)
     scores /= math.sqrt(Q.shape[-1])
@@ -94,7 +94,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     "a statement of several lines": (
         "scale-by-d_k",
         SDPA,
-        astray("""
+        submission_files("""
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
     scores = torch.matmul(
         Q,
@@ -108,7 +108,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     "one head at a time": (
         "causal-sees-next",
         "run_multihead_attention_stacked",
-        astray("""
+        submission_files("""
 def run_multihead_attention_stacked(W_query, W_key, W_value, in_features):
     seq = in_features.shape[-2]
     heads = []
@@ -124,7 +124,7 @@ def run_multihead_attention_stacked(W_query, W_key, W_value, in_features):
     "a module in another file": (
         "heads-merge-without-transpose",
         MHA,
-        astray(
+        submission_files(
             """
 from model.layers import MultiHead
 
@@ -162,7 +162,7 @@ class MultiHead(nn.Module):
     "a function that is right, called without its mask": (
         "causal-missing",
         MHA,
-        astray(
+        submission_files(
             ATTEND
             + MULTIHEAD
             + """
@@ -174,7 +174,7 @@ class MultiHead(nn.Module):
     "values in the place of keys": (
         "kv-swapped",
         MHA,
-        astray(
+        submission_files(
             ATTEND
             + MULTIHEAD
             + """
@@ -186,7 +186,7 @@ class MultiHead(nn.Module):
     "angles": (
         "rope-frequency",
         "run_rope",
-        astray("""
+        submission_files("""
 def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     pair = torch.arange(0, d_k, 2)
     frequency = theta ** (-pair / (2 * d_k))  # astray
@@ -199,7 +199,7 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     "an axis of size 1 too many": (
         "mask-extra-axis",
         MHA,
-        astray(
+        submission_files(
             MULTIHEAD
             + """
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
@@ -212,7 +212,7 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     "an unknown mistake within one line": (
         None,
         SDPA,
-        astray("""
+        submission_files("""
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
     scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
     if mask is not None:
@@ -263,7 +263,7 @@ def marked_line(files: Mapping[str, str]) -> tuple[str, int]:
 
 @pytest.mark.process
 @pytest.mark.parametrize("kind", rest_slow(WRONG, 3))
-def test_the_line_is_told_in_every_style(judged, kind):
+def test_the_wrong_line_is_named_in_every_style(judged, kind):
     """Layout does not matter, nor how the code is split into lines, functions and files."""
     mistake, exercise, files = WRONG[kind]
     verdicts = failed(judged(files), exercise)
@@ -273,10 +273,10 @@ def test_the_line_is_told_in_every_style(judged, kind):
 
 
 @pytest.mark.process
-def test_of_an_overflow_the_first_line_that_has_it_is_told(judged):
+def test_an_overflow_is_reported_at_the_first_line_that_overflows(judged):
     """The powers of large values overflow first; other tests only notice the NaN that follow."""
     grade = judged(
-        astray("""
+        submission_files("""
 def run_softmax(in_features, dim):
     powers = torch.exp(in_features)
     total = powers.sum(dim=dim, keepdim=True)
@@ -288,7 +288,7 @@ def run_softmax(in_features, dim):
 
 
 @pytest.mark.process
-def test_in_a_notebook_the_line_is_a_cell_s(attention_judge, tmp_path):
+def test_a_line_in_a_notebook_is_named_by_its_cell(attention_judge, tmp_path):
     """Cells of text do not count towards the cell's number."""
     lines = WRONG["an operation in place"][2]["adapters.py"].splitlines(keepends=True)
     sources = [["# Attention\n"], lines[:6], lines[6:]]
@@ -312,7 +312,7 @@ def test_in_a_notebook_the_line_is_a_cell_s(attention_judge, tmp_path):
 
 
 @pytest.mark.process
-def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
+def test_two_mistakes_at_once_are_reported_by_the_first_wrong_step(judged):
     """No change of one line fixes both, but the student learns which steps are right."""
     _, exercise, files = WRONG["a module in another file"]
     twice = {name: text.replace("self.o.T", "self.o") for name, text in files.items()}
@@ -324,7 +324,7 @@ def test_of_two_mistakes_at_once_the_first_wrong_step_is_told(judged):
 
 
 @pytest.mark.process
-def test_the_steps_are_kept_with_their_shapes(judged):
+def test_compared_steps_are_stored_with_their_shapes(judged):
     """The report shows the reference's steps beside the submission's and marks the first wrong one.
 
     It does so even where a line is proved, because the steps show what that line computes.
@@ -341,9 +341,9 @@ def test_the_steps_are_kept_with_their_shapes(judged):
 
 
 @pytest.mark.process
-def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(judged):
+def test_wrong_answers_name_their_line_though_other_calls_raise(judged):
     """The program also rejects inputs without three axes, which is a separate mistake."""
-    files = astray("""
+    files = submission_files("""
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
     batch, queries, features = Q.shape
     scores = Q @ K.transpose(-2, -1) / features  # astray
@@ -360,10 +360,10 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 
 
 @pytest.mark.slow
-def test_of_what_raises_no_line_is_told_that_would_break_another_exercise(judged):
+def test_a_line_whose_edit_breaks_another_exercise_is_not_named(judged):
     """The new axis of the positions suits heads, but not inputs with several leading axes."""
     grade = judged(
-        astray("""
+        submission_files("""
 def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     x, positions = in_query_or_key, token_positions
     while positions.ndim < x.ndim - 1:
@@ -400,11 +400,11 @@ def run_multihead_self_attention_with_rope(
 
 
 @pytest.mark.process
-def test_where_no_line_mends_by_itself_none_is_told(judged):
+def test_no_line_is_named_if_no_single_edit_fixes_the_answer(judged):
     """The message still says how far the steps are certainly right."""
     verdicts = failed(
         judged(
-            astray("""
+            submission_files("""
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
     scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
     if mask is not None:
@@ -422,11 +422,11 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 
 
 @pytest.mark.process
-def test_angles_of_which_one_row_is_right_are_not_right(judged):
+def test_a_step_with_only_one_right_row_is_not_right(judged):
     """Positions are shifted and angles halved: at one position the two errors cancel."""
     told = failed(
         judged(
-            astray("""
+            submission_files("""
 def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     freqs = theta ** (-torch.arange(0, d_k, 2) / d_k)
     angles = (token_positions[..., None] + 1) * freqs * 0.5
@@ -452,10 +452,11 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     ],
     ids=["rounded", "a constant", "a dtype"],
 )
-def test_an_answer_that_is_nearly_right_is_told_as_that_and_as_no_mistake(judged, answer):
+def test_a_nearly_right_answer_is_reported_as_such_without_a_mistake(judged, answer):
     """A known mistake whose answer is right for these inputs explains nothing about them."""
     told = failed(
-        judged(astray(f"def run_softmax(in_features, dim):\n    return {answer}\n")), "run_softmax"
+        judged(submission_files(f"def run_softmax(in_features, dim):\n    return {answer}\n")),
+        "run_softmax",
     )
     assert [v.diagnosis for v in told if v.diagnosis is not None] == []
     assert [v for v in told if "All are nearly right: off by" in v.message]
@@ -463,10 +464,9 @@ def test_an_answer_that_is_nearly_right_is_told_as_that_and_as_no_mistake(judged
 
 
 @pytest.mark.process
-def test_looking_on_never_decides_a_grade(judged):
-    """This submission is right only while it is observed, and its grade stays wrong."""
+def test_a_submission_right_only_while_observed_stays_wrong(judged):
     grade = judged(
-        astray("""
+        submission_files("""
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 def run_softmax(in_features, dim):

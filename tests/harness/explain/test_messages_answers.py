@@ -38,7 +38,7 @@ HEADS = Adapter(
 )
 
 
-def of_attention(*got: int, q=Q, k=K, v=V) -> list[str]:
+def attention_shape_message(*got: int, q=Q, k=K, v=V) -> list[str]:
     """Returns the message for attention that returns this shape."""
     arguments = {"Q": q, "K": k, "V": v}
     shape = ATTENTION.expected_shape(arguments)
@@ -46,7 +46,7 @@ def of_attention(*got: int, q=Q, k=K, v=V) -> list[str]:
 
 
 @pytest.mark.parametrize("wrong", [0.0, torch.inf, torch.nan])
-def test_an_overflow_in_half_precision_is_asked_after(wrong):
+def test_an_overflow_in_float16_is_suspected(wrong):
     """In float16 `x.pow(2)` is infinite from x = 256 on; divided by its root, everything is 0."""
     got = torch.tensor([[wrong, wrong], [1.0, 2.0]], dtype=torch.float16)
     with pytest.raises(AssertionError, match="float16 holds no number above 65504"):
@@ -54,14 +54,14 @@ def test_an_overflow_in_half_precision_is_asked_after(wrong):
 
 
 @pytest.mark.parametrize(("dtype", "wrong"), [(torch.float32, 0.0), (torch.float16, 0.25)], ids=str)
-def test_other_wrong_numbers_are_no_overflow(dtype, wrong):
+def test_ordinary_wrong_values_suggest_no_overflow(dtype, wrong):
     """An ordinary wrong value in float16 is not called an overflow, nor is a 0 in float32."""
     with pytest.raises(AssertionError) as raised:
         assert_matches(torch.tensor([wrong, 0.0], dtype=dtype), torch.tensor([0.5, -1.5]))
     assert "65504" not in str(raised.value)
 
 
-def test_dropout_that_is_on_is_asked_after():
+def test_scaled_values_with_zeros_suggest_that_dropout_is_on():
     """Some values are 0, and the others are larger by the factor 1 / (1 - p)."""
     want = torch.arange(1.0, 25.0).view(4, 6)
     kept = torch.arange(24).view(4, 6) % 5 > 0
@@ -72,15 +72,15 @@ def test_dropout_that_is_on_is_asked_after():
     assert "dropout" not in str(raised.value)
 
 
-def of_heads(*got: int, x=(2, 5, 12), heads: int = 3) -> list[str]:
+def heads_shape_message(*got: int, x=(2, 5, 12), heads: int = 3) -> list[str]:
     """Returns the message for multi-head attention that returns this shape."""
     arguments = {"num_heads": heads, "x": torch.zeros(x)}
     return wrong_shape(HEADS, HEADS.result, arguments, x, got)
 
 
-def test_a_wrong_shape_is_told_with_the_names_of_its_axes():
+def test_a_wrong_shape_message_names_the_expected_axes():
     """The message gives the expected axes with their sizes, and the shape that was returned."""
-    said, *_ = of_attention(2, 9, 9)
+    said, *_ = attention_shape_message(2, 9, 9)
     assert said == (
         "run_attention must return shape (... queries d_v), which is [2, 5, 6] with queries=5, "
         "d_v=6, not [2, 9, 9]"
@@ -105,9 +105,9 @@ def test_a_wrong_shape_is_told_with_the_names_of_its_axes():
         ((), "It is a single number: was everything summed up?"),
     ],
 )
-def test_what_explains_a_wrong_shape_is_said(got, why):
+def test_a_wrong_shape_message_gives_the_likely_reason(got, why):
     """Axes may be swapped, missing, superfluous, merged, or another input's."""
-    assert why in of_attention(*got)[1]
+    assert why in attention_shape_message(*got)[1]
 
 
 @pytest.mark.parametrize(
@@ -121,40 +121,40 @@ def test_what_explains_a_wrong_shape_is_said(got, why):
 )  # fmt: skip
 def test_heads_that_were_not_merged_are_recognised(got, why):
     """The grader does not know heads: it only sees that one axis is still two."""
-    assert why in of_heads(*got)[1]
+    assert why in heads_shape_message(*got)[1]
 
 
-def test_a_half_is_told_where_nothing_else_is_as_long():
+def test_an_axis_of_half_the_length_is_called_half():
     """For example, the cosines were not appended to the sines."""
-    said = of_heads(3, 5, 6, x=(3, 5, 12))
+    said = heads_shape_message(3, 5, 6, x=(3, 5, 12))
     assert said[1] == "The axis d_model is 6 long, half of what it should be."
 
 
 def test_a_missing_axis_of_length_one_is_named():
     """`squeeze()` is the usual reason."""
-    said = of_attention(2, 6, q=torch.zeros(2, 1, 8))
+    said = attention_shape_message(2, 6, q=torch.zeros(2, 1, 8))
     assert said[1] == (
         "The axis queries, 1 long here, is missing: squeeze() drops every axis that is 1 long."
     )
 
 
 @pytest.mark.parametrize("got", [(2, 9, 9), (9, 9, 9, 9), (3, 5, 7)])
-def test_a_shape_that_nothing_explains_is_not_explained(got):
+def test_an_unexplained_shape_gets_no_reason(got):
     """No explanation is better than a misleading one."""
-    assert len(of_attention(*got)) == 1
+    assert len(attention_shape_message(*got)) == 1
 
 
-def test_an_axis_that_was_broadcast_is_no_other_axis():
+def test_a_broadcast_axis_is_not_taken_for_another_axis():
     """Broadcasting turned one query into two; d_v is also two, by chance."""
     q, k, v = torch.zeros(2, 1, 3), torch.zeros(2, 5, 3), torch.zeros(2, 5, 2)
-    assert of_attention(2, 2, 2, q=q, k=k, v=v)[1] == (
+    assert attention_shape_message(2, 2, 2, q=q, k=k, v=v)[1] == (
         "The axis queries is 1 long here, and came back 2 long: was something broadcast?"
     )
 
 
-def test_a_shape_that_two_things_explain_is_not_explained():
+def test_a_shape_with_two_possible_reasons_gets_none():
     """There are as many keys as value features, so either could explain the shape."""
-    said = of_attention(2, 7, 7, k=torch.zeros(2, 7, 8), v=torch.zeros(2, 7, 7))
+    said = attention_shape_message(2, 7, 7, k=torch.zeros(2, 7, 8), v=torch.zeros(2, 7, 7))
     assert "queries is as long as" not in "".join(said[1:])
 
 
@@ -197,7 +197,7 @@ def test_a_shape_that_two_things_explain_is_not_explained():
         ("return x.T", ["not [3, 2]", "The test called run_double(x=float32[2, 3])."]),
     ],
 )
-def test_an_answer_that_is_no_tensor_of_the_right_kind_is_described(grade, body, said):
+def test_an_answer_of_the_wrong_type_or_shape_is_described(grade, body, said):
     """The message says what came instead, and where to look next."""
     count = "def run_count(x):\n    return x.numel()\n"
     message = grade(f"import torch\ndef run_double(x):\n    {body}\n{count}")[
@@ -212,20 +212,20 @@ RIGHT = torch.arange(24.0).reshape(2, 4, 3) / 10
 ABOVE_0 = RIGHT + 1
 
 
-def told(answer: torch.Tensor, shows_expected: bool = True) -> list[str]:
+def message_of(answer: torch.Tensor, shows_expected: bool = True) -> list[str]:
     """Returns the message for an answer where `RIGHT` is expected."""
     comparison = compare(answer, RIGHT, FLOAT32)
     words = difference_in_words("the result", comparison, AXES)
     return [*words, *worst_in_a_table(comparison, shows_expected)]
 
 
-def test_wrong_numbers_are_counted_and_the_worst_are_shown():
+def test_wrong_values_are_counted_and_the_worst_are_shown():
     """The message gives their number, the largest error with its index, and a small table."""
     answer = RIGHT.clone()
     answer[0, 1, 2] += 0.5
     answer[1, 3, 0] -= 0.25
     answer[1, 0, 1] -= 0.125
-    assert told(answer) == [
+    assert message_of(answer) == [
         "some values are wrong",
         "3 of 24 values in the result are wrong; the worst at index [0, 1, 2] is off by 0.5, "
         "46,948 times the tolerance",
@@ -236,16 +236,16 @@ def test_wrong_numbers_are_counted_and_the_worst_are_shown():
     ]
 
 
-def test_a_zero_has_no_sign():
+def test_negative_zero_is_shown_as_zero():
     """A product with a negative value may be -0.0, which is shown as 0."""
     answer = RIGHT.clone()
     answer[1, 3, 0] = -0.0
-    assert told(answer)[-1].split() == ["[1,", "3,", "0]", "2.1", "0", "2.1"]
+    assert message_of(answer)[-1].split() == ["[1,", "3,", "0]", "2.1", "0", "2.1"]
 
 
-def test_a_hidden_test_does_not_show_what_it_expects():
+def test_a_hidden_test_shows_no_expected_values():
     """Students read its messages, and its inputs may be used again."""
-    header, *rows = told(RIGHT + 1, shows_expected=False)[2:]
+    header, *rows = message_of(RIGHT + 1, shows_expected=False)[2:]
     assert header.split() == ["index", "got", "off", "by"]
     assert len(rows) == 5
 
@@ -259,18 +259,18 @@ def test_a_hidden_test_does_not_show_what_it_expects():
         ((1, 2), "All of them are at the leading axis = 1 (of 2), queries = 2 (of 4); the rest"),
     ],
 )
-def test_wrong_numbers_that_keep_to_a_part_are_placed_there(part, where):
+def test_wrong_values_in_one_part_are_located_by_its_index(part, where):
     """The wrong tokens, heads or features tell the student where to look."""
     answer = RIGHT.clone()
     answer[part] += 1
-    assert any(line.startswith(where) for line in told(answer))
+    assert any(line.startswith(where) for line in message_of(answer))
 
 
-def test_rows_of_nan_are_told_as_rows():
+def test_nan_rows_are_counted_as_rows():
     """The message counts the rows, names their axis and the first one, and lists usual causes."""
     answer = RIGHT.clone()
     answer[:, 2] = float("nan")
-    assert told(answer) == [
+    assert message_of(answer) == [
         "some values are NaN",
         "6 of 24 values in the result are wrong: 6 are NaN, the first at index [0, 2, 0]",
         "2 whole rows are NaN, all along d_v, the first of them [0, 2].",
@@ -281,12 +281,12 @@ def test_rows_of_nan_are_told_as_rows():
     ]
 
 
-def test_nothing_but_nan_is_told_in_a_few_words():
+def test_an_all_nan_result_gets_a_short_headline():
     """If every row is NaN, the first one says nothing."""
-    assert told(RIGHT * float("nan"))[0] == "every value is NaN"
+    assert message_of(RIGHT * float("nan"))[0] == "every value is NaN"
 
 
-def test_truth_values_have_no_size_of_an_error():
+def test_wrong_booleans_are_reported_without_an_error_size():
     """A mask's value cannot be off by 1."""
     want = torch.ones(3, 3).tril().bool()
     comparison = compare(want.T, want, FLOAT32)
@@ -297,12 +297,12 @@ def test_truth_values_have_no_size_of_an_error():
     ]
 
 
-def test_infinite_numbers_are_told_apart_from_nan():
+def test_infinite_values_are_distinguished_from_nan():
     """Infinite values have other causes."""
     answer = RIGHT.clone()
     answer[0, 0, 0] = float("inf")
-    assert "1 are infinite, the first at index [0, 0, 0]" in told(answer)[1]
-    assert "a division by 0" in told(answer)[2]
+    assert "1 are infinite, the first at index [0, 0, 0]" in message_of(answer)[1]
+    assert "a division by 0" in message_of(answer)[2]
 
 
 @pytest.mark.parametrize(
@@ -319,31 +319,31 @@ def test_infinite_numbers_are_told_apart_from_nan():
         (ABOVE_0.flip(1), "the values are right but in the wrong places"),
     ],
 )
-def test_the_headline_says_what_is_wrong_without_numbers(answer, said):
+def test_the_headline_describes_the_error_without_numbers(answer, said):
     """The headline is the same for every case, and true of every value it speaks of."""
     comparison = compare(answer, ABOVE_0, FLOAT32)
     assert headline("the result", comparison, ("batch", "queries", "d_v")) == said
 
 
-def test_the_headline_says_from_where_on_values_are_wrong():
+def test_the_headline_names_the_index_where_wrong_values_begin():
     """Shifted positions typically show up this way."""
     answer = RIGHT.clone()
     answer[:, 1:] = answer[:, 1:].sin() + 5
-    assert told(answer)[0] == "wrong from index 1 of queries on"
+    assert message_of(answer)[0] == "wrong from index 1 of queries on"
     answer[:, 1] = RIGHT[:, 1]
-    assert told(answer)[0] == "wrong at the end of queries"
+    assert message_of(answer)[0] == "wrong at the end of queries"
 
 
-def test_a_place_is_not_told_where_the_rest_is_only_just_within_the_tolerance():
+def test_no_place_is_named_if_the_rest_is_barely_within_tolerance():
     """All values stray alike; which of them are beyond it is the tolerance's doing."""
     answer = RIGHT.clone()
     answer[:, 1:] += 5e-5
     answer[:, 0] += 5e-6
-    assert told(answer)[0] == "some values are wrong"
-    assert not any("the rest is right" in line for line in told(answer))
+    assert message_of(answer)[0] == "some values are wrong"
+    assert not any("the rest is right" in line for line in message_of(answer))
 
 
-def test_leading_axes_are_counted_where_there_are_several():
+def test_several_leading_axes_are_numbered():
     """The batch axis and the heads axis have no names of their own in `...`."""
     assert axis_names(tensor_type("... seq d"), 4) == (
         "the first leading axis", "the second leading axis", "seq", "d",
@@ -351,8 +351,8 @@ def test_leading_axes_are_counted_where_there_are_several():
 
 
 @pytest.mark.process
-def test_a_public_test_shows_what_it_expected_and_a_hidden_one_does_not(grade):
-    """This also holds when the judge itself grades the submission."""
+def test_public_tests_show_expected_values_and_hidden_ones_do_not(grade):
+    """The judge itself grades the submission here."""
     code = "def run_double(x):\n    return 3 * x\n\ndef run_count(x):\n    return x.numel()\n"
     graded = grade(code)
     assert "expected" in graded["test_doubles"].message
@@ -361,7 +361,7 @@ def test_a_public_test_shows_what_it_expected_and_a_hidden_one_does_not(grade):
 
 
 @pytest.mark.process
-def test_every_comparison_is_measured_with_its_spread(grade):
+def test_every_comparison_counts_wrong_values_and_keeps_the_worst(grade):
     """Also for a right answer, the measurement counts wrong values, all values and the worst."""
     right = grade()["test_doubles"].measurement
     assert (right.wrong, right.total, len(right.worst)) == (0, 6, 2)

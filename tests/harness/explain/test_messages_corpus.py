@@ -33,7 +33,7 @@ def test_every_slip_of_the_corpus_fits_its_program():
 
 @pytest.mark.process
 @pytest.mark.parametrize("sample", rest_slow([SAMPLE[::5], SAMPLE], [SAMPLE[::5]]), ids=len)
-def test_a_sample_is_told_as_a_tutor_would(sample):
+def test_messages_of_a_sample_match_the_tutors(sample):
     """The message has the tutor's sentence and line, and nothing that misleads."""
     reads = in_class([told for told in load() if told.slip.id in sample], jobs=1)
     outcomes = {one.told.slip.id: one.outcome for one in reads}

@@ -260,34 +260,34 @@ RAISED = [
 @pytest.mark.parametrize(
     ("body", "said"), rest_slow([(body, said) for body, *said in RAISED], 2, rows=True)
 )
-def test_what_was_raised_is_explained(grade, body, said):
+def test_an_exception_is_explained_in_its_message(grade, body, said):
     """Each row is one realistic failure, with the texts that its message must contain."""
     message = message_of(grade, body)
     for text in said:
         assert text in message, message
 
 
-def test_a_part_of_a_shape_is_not_taken_for_the_whole(grade):
+def test_a_slice_of_a_shape_is_not_taken_for_the_whole_shape(grade):
     """`x.shape[1:]` has one entry, though x has two axes: the message gives no count of axes."""
     message = message_of(grade, "seq, d = x.shape[1:]\nreturn x")
     assert "not enough values to unpack (expected 2, got 1)" in message
     assert "apart" not in message
 
 
-def test_the_call_of_the_test_is_shown_by_shapes(grade):
+def test_a_message_shows_the_call_with_input_shapes(grade):
     """The message gives the shapes of the inputs, because their values explain nothing."""
     assert message_of(grade, "return x.nothing").endswith(
         "The test called run_double(x=float32[2, 3])."
     )
 
 
-def test_the_first_line_is_whole_in_itself(grade):
+def test_the_first_line_names_the_exception_its_text_and_its_place(grade):
     """Summaries show this line alone, so it names the exception, its text and its place."""
     first, *_ = message_of(grade, "return x.reshape(7)").splitlines()
     assert first == ("RuntimeError: shape '[7]' is invalid for input of size 6 (adapters.py:15)")
 
 
-def test_no_page_of_frames_is_shown(grade):
+def test_a_message_shows_no_traceback(grade):
     """The message shows only the submission's innermost line, however deep torch raised."""
     message = message_of(grade, "return nn.Sequential(nn.Linear(5, 5))(x)")
     assert "site-packages" not in message
@@ -296,7 +296,7 @@ def test_no_page_of_frames_is_shown(grade):
 
 
 @pytest.mark.parametrize("call", ["breakpoint()", "import pdb; pdb.set_trace()"])
-def test_a_forgotten_breakpoint_is_named_by_its_own_line(grade, call):
+def test_a_forgotten_breakpoint_is_reported_at_its_own_line(grade, call):
     """The debugger raises one line later, but the message names the line of the breakpoint."""
     verdict = grade(submission(f"y = x\n{call}\n\ny = y + 1\nreturn y"))["test_doubles"]
     assert verdict.where.line == 16
@@ -304,7 +304,7 @@ def test_a_forgotten_breakpoint_is_named_by_its_own_line(grade, call):
     assert call in verdict.message
 
 
-def test_an_adapter_with_other_parameters_is_told_how_it_is_called(grade):
+def test_wrong_adapter_parameters_show_the_adapters_signature(grade):
     """No code of the submission ran, so the message shows the adapter's signature, not a line."""
     code = "def run_double(inputs, scale=2):\n    return scale * inputs\n"
     message = grade(code)["test_doubles"].message
@@ -312,7 +312,7 @@ def test_an_adapter_with_other_parameters_is_told_how_it_is_called(grade):
     assert "yours is run_double(inputs, scale=2) in adapters.py:1." in message
 
 
-def test_what_was_printed_just_before_is_shown(grade):
+def test_a_message_quotes_the_output_before_an_exception(grade):
     """The message quotes the last lines that this call printed, without control codes."""
     message = message_of(
         grade,
@@ -327,7 +327,7 @@ def test_what_was_printed_just_before_is_shown(grade):
     assert tail == ["    | shape torch.Size([2, 3])", "    | done"]
 
 
-def test_what_was_printed_in_another_call_is_not_shown(grade):
+def test_a_message_quotes_no_output_of_another_call(grade):
     """A message quotes the output of its own call, and nothing if that call printed nothing."""
     graded = grade(submission("if x.ndim == 2:\n    print('mine')\nraise ValueError('no')"))
     assert "| mine" in graded["test_doubles"].message
@@ -337,21 +337,21 @@ def test_what_was_printed_in_another_call_is_not_shown(grade):
 @pytest.mark.parametrize(
     ("end", "status"), [("import os; os._exit(3)", "crashed"), ("while True: pass", "timeout")]
 )
-def test_what_was_printed_before_a_crash_or_a_timeout_is_shown(grade, end, status):
+def test_a_message_quotes_the_output_before_a_crash_or_timeout(grade, end, status):
     """The output is often the only evidence of how far the code got."""
     verdict = grade(submission(f"print('step 1')\n{end}"))["test_doubles"]
     assert verdict.status == status
     assert verdict.message.endswith("Printed just before:\n    | step 1")
 
 
-def test_a_flood_of_output_is_cut(grade):
+def test_long_output_is_shortened_in_a_message(grade):
     """The message keeps the last lines of the output and the beginning of each long line."""
     message = message_of(grade, "print('x' * 500)\nprint('y\\n' * 5000)\nraise ValueError('no')")
     assert len(message) < 1000
     assert message.count("    | y") == 10
 
 
-def test_folders_of_this_machine_are_in_none_of_it(grade):
+def test_a_message_names_no_folder_of_this_machine(grade):
     """Neither the exception's text nor the quoted output names a folder of this machine."""
     message = message_of(
         grade, "print(__file__)\nname = __file__\nraise ValueError(name + str(len(name)))"
@@ -395,7 +395,7 @@ def test_an_import_that_fails_says_whether_a_file_or_a_package_is_missing(grade,
     assert said in message, message
 
 
-def test_a_checker_s_own_words_are_never_shown(grade):
+def test_a_beartype_error_is_explained_in_plain_words(grade):
     """A submission may use beartype; the message explains the wrong annotation in plain words."""
     code = """
     from beartype import beartype
@@ -413,7 +413,7 @@ def test_a_checker_s_own_words_are_never_shown(grade):
 
 
 @pytest.mark.unit
-def test_jaxtyping_s_words_are_never_shown_either():
+def test_a_jaxtyping_error_is_explained_in_plain_words():
     """jaxtyping's checks are off in workers, but a submission may switch them on again."""
     text = (
         "Type-check error whilst checking the parameters of attention.scores.\n"
@@ -445,7 +445,7 @@ def hostile_texts() -> list[str]:
 
 
 @pytest.mark.unit
-def test_no_text_of_a_submission_confuses_the_judge():
+def test_hostile_exception_texts_are_explained_or_ignored():
     """Whatever an exception's text says, the judge returns an explanation or None without delay."""
     for text in hostile_texts():
         for name in ("RuntimeError", "TypeError", "EinopsError", "TypeCheckError", text[:100]):
@@ -458,7 +458,7 @@ def test_no_text_of_a_submission_confuses_the_judge():
 
 @pytest.mark.unit
 @pytest.mark.parametrize("expression", ["", "-" * 299 + "x", "(" * 299, "x @", "x; y", "\0"])
-def test_an_expression_that_a_worker_made_up_tells_nothing(expression):
+def test_an_expression_invented_by_a_worker_is_ignored(expression):
     """The explainer parses an invented expression without an error and learns nothing from it."""
     operation = Operation.of(Raised("RuntimeError", "", expression=expression))
     assert (operation.name, operation.operands, operation.shapes()) == ("", [], None)

@@ -67,12 +67,12 @@ def traced(function, what: Traced, root: Path) -> int | None:
         ("    y = torch.tensor(x)\n    return y", Traced.GRADIENT, FIRST),
     ],
 )
-def test_the_line_that_made_a_result_what_it_is_is_found(program, tmp_path, body, what, line):
-    """It is the line that converts, returns or cuts the gradient, not the line that notices it."""
+def test_a_result_is_traced_to_the_line_that_caused_it(program, tmp_path, body, what, line):
+    """The line converts, returns or cuts the gradient; another line may notice it."""
     assert traced(program(body), what, tmp_path) == line
 
 
-def test_a_verdict_tells_nothing_of_a_shape_that_was_graded():
+def test_a_verdict_hides_the_expected_shape():
     """The expected shape is shown only for public inputs."""
     about = "One row for each."
     test = Test("test", "run", Aspect.VALUES, 1.0, Visibility.PUBLIC, about)
@@ -117,7 +117,7 @@ RAISING = [
 
 
 @pytest.mark.parametrize(("body", "line"), RAISING)
-def test_what_is_raised_elsewhere_is_traced_to_the_line_to_mend(program, tmp_path, body, line):
+def test_an_exception_raised_elsewhere_is_traced_to_the_line_to_fix(program, tmp_path, body, line):
     """For example a misspelt method, a function that is not called, or one that returns nothing."""
     function = program(body)
     try:

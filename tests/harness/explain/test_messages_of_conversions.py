@@ -72,7 +72,7 @@ def program(tmp_path_factory):
         ("filled", "out = torch.zeros(3)"),
     ],
 )
-def test_the_line_is_one_at_which_the_input_becomes_so(program, function, line):
+def test_a_wrong_dtype_is_traced_to_the_converting_line(program, function, line):
     """Norms and angles use float32 on purpose, so the conversion back is missing."""
     with Tracer(Path(program.__file__).parent) as tracer:
         result = getattr(program, function)(torch.ones(3, dtype=torch.float16))

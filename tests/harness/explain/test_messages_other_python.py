@@ -45,7 +45,7 @@ WRONG_ANYWHERE = [
 ]
 
 
-def wanted(source: str) -> str:
+def needed_python(source: str) -> str:
     """Returns the Python version that a line needs, found with the parser's message."""
     said = "invalid syntax"
     try:
@@ -57,18 +57,18 @@ def wanted(source: str) -> str:
 
 @OLDER
 @pytest.mark.parametrize("source", NEWER)
-def test_a_newer_python_is_named_where_the_line_is_right_in_it(source):
+def test_syntax_of_a_newer_python_names_its_version(source):
     """This Python accepts the line without its new syntax."""
-    assert wanted(source) == NEWER[source]
+    assert needed_python(source) == NEWER[source]
 
 
 @pytest.mark.parametrize("source", PYTHON_2)
-def test_python_2_is_named(source):
+def test_python_2_syntax_is_recognised(source):
     """No Python 3 accepts a comma between an exception and a variable."""
-    assert wanted(source) == "Python 2"
+    assert needed_python(source) == "Python 2"
 
 
 @pytest.mark.parametrize("source", WRONG_ANYWHERE)
-def test_a_slip_is_code_for_no_other_python(source):
+def test_a_plain_syntax_error_names_no_other_python_version(source):
     """Mismatched quotes, wrong brackets and a forgotten parenthesis are wrong in every version."""
-    assert wanted(source) == ""
+    assert needed_python(source) == ""

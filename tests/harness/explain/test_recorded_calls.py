@@ -19,7 +19,7 @@ from grader.sandbox.session import Session, SessionLimits
 from grader.testing.memory import Reply
 from grader.testing.suite import Suite
 from tests.harness.conftest import write_files
-from tests.harness.explain.test_lines import ATTEND, ROOT, SDPA, astray
+from tests.harness.explain.test_lines import ATTEND, ROOT, SDPA, submission_files
 from tests.harness.prepared_submissions import prepared
 
 pytestmark = pytest.mark.process
@@ -41,7 +41,7 @@ class CountedCalls:
 
 def recorded_calls(folder: Path, adapters: str) -> list[str]:
     """Returns the exercises whose calls the explainer of attention repeats."""
-    write_files(folder, astray(adapters))
+    write_files(folder, submission_files(adapters))
     recorded: list[str] = []
 
     def grade(suite: Suite) -> None:
@@ -59,7 +59,7 @@ def recorded_calls(folder: Path, adapters: str) -> list[str]:
     return recorded
 
 
-def test_it_costs_nothing_when_every_test_passes(tmp_path):
+def test_a_right_submission_costs_no_repeated_call(tmp_path):
     """A right submission costs no repeated call, and a wrong exercise costs one."""
     unscaled = ATTEND.replace(" / math.sqrt(q.shape[-1])", "")
     assert recorded_calls(tmp_path / "right", ATTEND) == []

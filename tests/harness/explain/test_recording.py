@@ -30,9 +30,9 @@ from grader.worker.performing import perform
 pytestmark = pytest.mark.unit
 
 
-def test_records_cross_as_they_are(tmp_path):
+def test_records_reach_the_judge_with_values_and_lines(tmp_path):
     """The judge receives the result of each operation and function, and the lines behind it."""
-    records = recorded(
+    records = records_of(
         tmp_path,
         {"x": torch.arange(3.0)},
         inner="def twice(x):\n    return 2 * x\n",
@@ -45,10 +45,10 @@ def test_records_cross_as_they_are(tmp_path):
     assert records[-1].stack[-1].source == "return twice(x) + 0"
 
 
-def test_of_a_call_without_tensors_whole_numbers_are_recorded(tmp_path):
+def test_integers_are_recorded_in_a_call_without_tensors(tmp_path):
     """Counting uses no torch operations, so variables and the returned value are recorded."""
     source = "def run(n):\n    total = 3 * n\n    if n:\n        total += 1\n    return total\n"
-    records = recorded(tmp_path, {"n": 1 << 40}, outer=source)
+    records = records_of(tmp_path, {"n": 1 << 40}, outer=source)
     total = 3 << 40
     seen = [(int(record.value), record.stack[-1].line) for record in records]
     assert seen == [(total, 2), (total + 1, 4), (total + 1, 5)]
@@ -57,18 +57,18 @@ def test_of_a_call_without_tensors_whole_numbers_are_recorded(tmp_path):
 def test_complex_numbers_are_recorded_as_pairs(tmp_path):
     """Code that rotates pairs with complex numbers has its steps in them."""
     source = "import torch\ndef run(x):\n    return torch.complex(x, -x).conj()\n"
-    *_, last = recorded(tmp_path, {"x": torch.tensor([1.0, 2.0])}, outer=source)
+    *_, last = records_of(tmp_path, {"x": torch.tensor([1.0, 2.0])}, outer=source)
     assert last.value.tolist() == [[1, 1], [2, 2]]
 
 
-def test_memory_that_nobody_wrote_to_is_zero_in_a_recorded_call(tmp_path):
+def test_uninitialised_memory_is_zero_in_a_recorded_call(tmp_path):
     """Old content of that memory would look like computed values."""
     source = "import torch\ndef run(x):\n    y = torch.empty(2000)\n    y[::2] = 1\n    return y\n"
-    *_, last = recorded(tmp_path, {"x": torch.ones(1)}, outer=source)
+    *_, last = records_of(tmp_path, {"x": torch.ones(1)}, outer=source)
     assert set(last.value.tolist()) == {0, 1}
 
 
-def test_who_else_follows_the_lines_goes_on_after_a_recorded_call(tmp_path):
+def test_a_recorded_call_restores_the_previous_trace_function(tmp_path):
     """At home a debugger or a coverage tool may already have set a trace function."""
     before = sys.gettrace()
     seen: list[str] = []
@@ -78,7 +78,7 @@ def test_who_else_follows_the_lines_goes_on_after_a_recorded_call(tmp_path):
 
     sys.settrace(follow)
     try:
-        recorded(tmp_path, {"x": torch.ones(1)}, outer="def run(x):\n    return x\n")
+        records_of(tmp_path, {"x": torch.ones(1)}, outer="def run(x):\n    return x\n")
         assert sys.gettrace() is follow
     finally:
         sys.settrace(before)
@@ -98,7 +98,7 @@ CLAIMS = [
 
 
 @pytest.mark.parametrize("stack", [(), LINES[:1], LINES])
-def test_whatever_a_worker_claims_following_its_steps_raises_nothing(stack):
+def test_invented_records_never_make_step_comparison_raise(stack):
     """A worker may invent its records, and an exception would cost the explainer."""
     numbers = {"first": [torch.tensor(40.0)], "second": [torch.tensor(50.0)]}
     tensors = {"first": [CLAIMS[0]], "second": [CLAIMS[0].exp()]}
@@ -120,11 +120,11 @@ def test_whatever_a_worker_claims_following_its_steps_raises_nothing(stack):
         ("(x @ w.T).view(2, 7, 8).transpose(0, 1)", (7, 2, 8)),
     ],
 )
-def test_steps_have_the_shapes_of_the_submission_s_own_tensors(tmp_path, source, shape):
+def test_steps_show_the_shapes_of_the_submissions_own_tensors(tmp_path, source, shape):
     """torch multiplies a batch of matrices as one large matrix; the student wrote no such shape."""
     x, w = torch.randn(2, 7, 4), torch.randn(8, 4)
     code = f"import torch\n\ndef run(x, w):\n    y = {source}\n    return y.sum()\n"
-    records = recorded(tmp_path, {"x": x, "w": w}, attention=code)
+    records = records_of(tmp_path, {"x": x, "w": w}, attention=code)
     queries, *_ = steps_seen(records, {"queries": [x @ w.T], "result": [torch.randn(3)]})
     assert (queries.shape, queries.own_shape) == ((2, 7, 8), shape)
 
@@ -132,14 +132,14 @@ def test_steps_have_the_shapes_of_the_submission_s_own_tensors(tmp_path, source,
 @pytest.mark.parametrize(
     ("count", "numbers"), [(1, MAX_NUMBERS + 1), (MAX_TOGETHER // MAX_NUMBERS + 1, MAX_NUMBERS)]
 )
-def test_records_that_hold_more_than_they_may_are_refused(count, numbers):
+def test_records_with_too_many_numbers_are_refused(count, numbers):
     """The judge reads each record many times, so their size has a limit."""
     records = [Record(torch.zeros(numbers), LINES)] * count
     with pytest.raises(BadFrame, match="more numbers than they may"):
         records_from_json(records_as_json(records), values_of(records))
 
 
-def test_parameters_that_are_not_loaded_are_told_with_the_line(tmp_path):
+def test_parameters_left_unloaded_are_reported_with_the_line(tmp_path):
     """Parameters set by another load or an assignment are not listed, nor are buffers."""
     source = (
         "import torch\n\ndef run(w):\n"
@@ -153,18 +153,18 @@ def test_parameters_that_are_not_loaded_are_told_with_the_line(tmp_path):
         "    with torch.no_grad():\n        later.bias.copy_(w[0])\n"
         "    return layer(w) + parts(w) + later(w)\n"
     )
-    (one,) = answered(tmp_path, {"w": torch.ones(2, 2)}, mine=source).unloaded
+    (one,) = answer_of(tmp_path, {"w": torch.ones(2, 2)}, mine=source).unloaded
     assert (one.line.file, one.line.line, one.names, one.of) == ("mine.py", 6, ("bias",), 2)
     said = StepComparison(None, None, frozenset({"a"}), frozenset(), (one,)).in_words("a")
     assert said == ("With strict=False, mine.py:6 leaves 1 of 2 parameters as they were: bias.")
 
 
-def recorded(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
+def records_of(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
     """Returns the decoded records of a call of `run`; the files share one namespace."""
-    return answered(folder, arguments, **sources).records
+    return answer_of(folder, arguments, **sources).records
 
 
-def answered(folder: Path, arguments: dict[str, Any], **sources: str) -> Answer:
+def answer_of(folder: Path, arguments: dict[str, Any], **sources: str) -> Answer:
     """Returns the decoded answer of a recorded call of `run`; the files share one namespace."""
     space: dict[str, Any] = {}
     for name, source in sources.items():
@@ -185,7 +185,7 @@ def record(value: torch.Tensor, line: int = 1) -> Record:
     return Record(value, (Line("mine.py", line, ""),))
 
 
-def test_a_square_step_upside_down_is_not_the_step():
+def test_a_transposed_or_flipped_square_step_is_not_recognised():
     """Axes of one length cannot identify a layout, so another order of them is another step."""
     mask = torch.ones(7, 7).tril() * torch.rand(7, 7)
     wrong = {"mask": [mask], "result": [torch.randn(3)]}
@@ -194,7 +194,7 @@ def test_a_square_step_upside_down_is_not_the_step():
     assert [one.right for one in steps_seen([record(mask)], wrong)] == [True, False]
 
 
-def test_a_step_is_not_there_while_its_value_is_multiplied_on():
+def test_a_step_that_is_multiplied_further_does_not_count():
     """Unscaled scores may equal the reference's scaled ones by chance of the sizes."""
     scaled = torch.randn(3, 4)
     wrong = {"scaled": [scaled], "result": [torch.randn(3)]}
@@ -204,7 +204,7 @@ def test_a_step_is_not_there_while_its_value_is_multiplied_on():
     assert [one.right for one in told] == [True, False]
 
 
-def test_a_step_is_there_when_every_slice_of_it_is():
+def test_a_step_counts_when_all_its_slices_were_computed():
     """Code that loops over heads never has the whole step, and one slice is not the step."""
     heads = torch.randn(3, 4, 5)
     wrong = {"scores": [heads], "result": [torch.randn(3)]}
@@ -213,7 +213,7 @@ def test_a_step_is_there_when_every_slice_of_it_is():
     assert [one.right for one in steps_seen(rows, wrong)] == [True, False]
 
 
-def test_a_step_with_the_numbers_of_an_earlier_one_is_in_doubt():
+def test_a_step_equal_to_an_earlier_one_is_uncertain():
     """Scaling by 1 changes no score, so equal scores do not prove that the program scales."""
     scores = torch.randn(4, 5)
     wrong = {"scores": [scores], "scaled": [scores.clone()], "weights": [scores.softmax(-1)]}
@@ -225,32 +225,45 @@ QUERIES, KEYS, VALUES = (torch.randn(4, 5, generator=torch.manual_seed(n)) for n
 ROLES = {"queries": [QUERIES], "keys": [KEYS], "values": [VALUES], "result": [torch.randn(3)]}
 
 
-def rightly_seen(*records: Record) -> list[str]:
+def right_steps(*records: Record) -> list[str]:
     """Returns the steps of projections that count as right."""
     return [one.name for one in steps_seen(records, ROLES) if one.right]
 
 
-def on(value: torch.Tensor, *sources: str) -> Record:
+def record_on(value: torch.Tensor, *sources: str) -> Record:
     """Returns a record of a value that was computed on a line; the outermost line comes first."""
     return Record(value, tuple(Line("mine.py", 1, source) for source in sources))
 
 
-def test_steps_that_stand_in_each_other_s_variables_are_not_right():
+def test_steps_stored_in_swapped_variables_are_not_right():
     """A student who reads that the keys are right would look for the mistake elsewhere."""
     at_once = "q, k, v = (x @ weights.T).chunk(3, dim=-1)"
-    swapped = [on(one, at_once) for one in (QUERIES, VALUES, KEYS)]
-    assert rightly_seen(*swapped) == ["queries"]
-    one_by_one = [on(KEYS, "query = x @ W"), on(QUERIES, "key = x @ U"), on(VALUES, "v = x @ V")]
-    assert rightly_seen(*one_by_one) == ["values"]
-    inside = [on(QUERIES, "keys_h = split(a)", "return x"), on(KEYS, "q = split(b)", "return x")]
-    assert rightly_seen(*inside, on(VALUES, "y = x @ V")) == ["values"]
+    swapped = [record_on(one, at_once) for one in (QUERIES, VALUES, KEYS)]
+    assert right_steps(*swapped) == ["queries"]
+    one_by_one = [
+        record_on(KEYS, "query = x @ W"),
+        record_on(QUERIES, "key = x @ U"),
+        record_on(VALUES, "v = x @ V"),
+    ]
+    assert right_steps(*one_by_one) == ["values"]
+    inside = [
+        record_on(QUERIES, "keys_h = split(a)", "return x"),
+        record_on(KEYS, "q = split(b)", "return x"),
+    ]
+    assert right_steps(*inside, record_on(VALUES, "y = x @ V")) == ["values"]
 
 
-def test_a_step_may_have_whatever_name_while_no_other_is_in_its_place():
+def test_steps_with_uninformative_variable_names_are_right():
     """Scaled scores are still called scores, and many variables are called x."""
-    named = [on(QUERIES, "q = x @ W"), on(KEYS, "q = q @ U"), on(VALUES, "x = x @ V")]
-    assert rightly_seen(*named) == ["queries", "keys", "values"]
-    in_order = [on(one, "q, k, v = project(x)", "return x") for one in (QUERIES, KEYS, VALUES)]
-    assert rightly_seen(*in_order) == ["queries", "keys", "values"]
-    broken = [on(one, "q, k = (") for one in (KEYS, QUERIES)]
-    assert rightly_seen(*broken) == ["queries", "keys"]
+    named = [
+        record_on(QUERIES, "q = x @ W"),
+        record_on(KEYS, "q = q @ U"),
+        record_on(VALUES, "x = x @ V"),
+    ]
+    assert right_steps(*named) == ["queries", "keys", "values"]
+    in_order = [
+        record_on(one, "q, k, v = project(x)", "return x") for one in (QUERIES, KEYS, VALUES)
+    ]
+    assert right_steps(*in_order) == ["queries", "keys", "values"]
+    broken = [record_on(one, "q, k = (") for one in (KEYS, QUERIES)]
+    assert right_steps(*broken) == ["queries", "keys"]

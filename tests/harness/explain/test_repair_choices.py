@@ -86,7 +86,7 @@ def _sources(tmp_path):
     return EditableSources.below(tmp_path, ATTENTION)
 
 
-def mends(*wanted: str, exercises: frozenset[str] = FIRST) -> list[RepairEdit]:
+def edits_producing(*wanted: str, exercises: frozenset[str] = FIRST) -> list[RepairEdit]:
     """Returns edits of the program, each by the line that it produces."""
     found = {}
     for edit in edits_of(PROGRAM):
@@ -99,61 +99,61 @@ CONTRARY = "return [(0, middle), (middle, length)] if length < 1 else [(0, lengt
 DROPPED = "return [(0, length)]"
 
 
-def test_a_condition_that_matters_is_told(sources):
+def test_a_wrong_condition_is_named(sources):
     """Only the opposite condition makes this program right."""
-    choice = chosen(mends(CONTRARY), sources, ADAPTERS)
+    choice = chosen(edits_producing(CONTRARY), sources, ADAPTERS)
     assert choice is not None
     assert choice.places[0].source.endswith("if length > 1 else [(0, length)]")
 
 
-def test_a_condition_that_only_keeps_calls_from_what_is_wrong_is_not_told(sources):
+def test_a_condition_that_only_guards_wrong_code_is_not_named(sources):
     """If the program is right without the condition, the error is in the code behind it."""
-    assert chosen(mends(CONTRARY, DROPPED), sources, ADAPTERS) is None
+    assert chosen(edits_producing(CONTRARY, DROPPED), sources, ADAPTERS) is None
 
 
-def test_queries_and_keys_that_stand_in_order_are_not_to_be_exchanged(sources):
+def test_swapping_queries_and_keys_in_order_is_not_suggested(sources):
     """Such a swap only compensates for another swap, which no edit undid."""
-    assert chosen(mends("return scores(k, q)"), sources, ADAPTERS) is None
+    assert chosen(edits_producing("return scores(k, q)"), sources, ADAPTERS) is None
 
 
-def test_a_line_of_its_own_comes_before_one_of_several_that_are_the_same(sources):
+def test_a_unique_line_ranks_before_repeated_lines(sources):
     """Lines that are repeated are meant to be equal."""
-    choice = chosen(mends("q * 3,", "k * 3,"), sources, ADAPTERS)
+    choice = chosen(edits_producing("q * 3,", "k * 3,"), sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["k * 2,", "q * 2,"]
 
 
-def test_a_variable_that_is_another_s_second_name_is_likelier(sources):
+def test_a_line_that_only_renames_a_variable_is_likelier_wrong(sources):
     """A plain second name for a value hints at a forgotten operation."""
     forgotten = "weights = parts.softmax(-1)", "return (weights * 2).softmax(-1)"
-    choice = chosen(mends(*forgotten), sources, ADAPTERS)
+    choice = chosen(edits_producing(*forgotten), sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["weights = parts"]
 
 
-def test_a_value_that_goes_nowhere_is_likelier(sources):
+def test_a_line_whose_value_is_never_read_is_likelier_wrong(sources):
     """A value that is never read was probably meant for a variable that is read."""
-    choice = chosen(mends("moved = parts * 1", "moved = moved * 2"), sources, ADAPTERS)
+    choice = chosen(edits_producing("moved = parts * 1", "moved = moved * 2"), sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["hidden = moved * 2"]
 
 
-def test_what_is_to_be_done_to_a_value_is_told_where_the_value_is_made(sources):
+def test_a_missing_operation_is_named_where_the_value_is_computed(sources):
     """The line that only returns the variable would also do, but it is not named."""
-    choice = chosen(mends("return -result", "result = -abs(parts)"), sources, ADAPTERS)
+    choice = chosen(edits_producing("return -result", "result = -abs(parts)"), sources, ADAPTERS)
     assert choice is not None
     assert choice.places[0].source == "result = abs(parts)"
 
 
-def weights(sources: EditableSources, *wanted: str) -> list[float]:
+def ranking_changes(sources: EditableSources, *wanted: str) -> list[float]:
     """Returns how much the ranking changes each edit's cost; negative means likelier."""
     weighing = EditRanking(sources, ADAPTERS)
-    return [weighing.weight(one.made) - one.made.edit.cost for one in mends(*wanted)]
+    return [weighing.weight(one.made) - one.made.edit.cost for one in edits_producing(*wanted)]
 
 
-def test_what_goes_together_likely_stands_in_the_order_of_other_places(sources):
+def test_an_edit_that_restores_the_usual_order_is_likelier(sources):
     """A program that writes `sin, cos` everywhere but once is probably wrong at that one place."""
-    restored, exchanged = weights(
+    restored, exchanged = ranking_changes(
         sources,
         "return (sin_x, cos_x), (sin_x, cos_x), (sin_x, cos_x)",
         "return (cos_x, sin_x), (sin_x, cos_x), (cos_x, sin_x)",
@@ -161,28 +161,30 @@ def test_what_goes_together_likely_stands_in_the_order_of_other_places(sources):
     assert restored < 0 < exchanged
 
 
-def test_a_variable_is_likelier_made_of_what_is_called_like_it(sources):
+def test_a_variable_is_likelier_computed_from_a_similar_name(sources):
     """`upper` is likelier made of `upper_x` than of `lower_x`."""
-    called_alike, negative = weights(sources, "upper = upper_x", "return -upper, upper_x, lower_x")
+    called_alike, negative = ranking_changes(
+        sources, "upper = upper_x", "return -upper, upper_x, lower_x"
+    )
     assert called_alike < 0 == negative
 
 
-def test_an_entry_is_likelier_made_of_what_is_called_like_it(sources):
+def test_a_dict_entry_is_likelier_made_from_a_similar_name(sources):
     """`out_bias` abbreviates the bias of `output`."""
     mended = ('"query": Layer(d, bias=out_bias),', '"output": Layer(d, bias=out_bias),')
-    of_another, called_alike = weights(sources, *mended)
+    of_another, called_alike = ranking_changes(sources, *mended)
     assert called_alike < of_another
 
 
-def test_a_slip_and_a_change_on_another_line_are_both_told(sources):
+def test_a_cheap_edit_does_not_rule_out_another_line(sources):
     """A low cost alone does not rule out the only other line."""
     slip, change = "near = length - 1", "far = length / width"
-    choice = chosen(mends(slip, change), sources, ADAPTERS)
+    choice = chosen(edits_producing(slip, change), sources, ADAPTERS)
     assert choice is not None
     assert len(choice.places) == 2
 
 
-def told_of(one: Proved | None, test: str) -> str:
+def words_for(one: Proved | None, test: str) -> str:
     """Returns the words for a test."""
     assert one is not None
     return one.in_words(test)
@@ -190,7 +192,7 @@ def told_of(one: Proved | None, test: str) -> str:
 
 def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
     """An exercise that builds on it has two mistakes; each message counts its own."""
-    first, second = mends("near = length - 1", "far = length / width")
+    first, second = edits_producing("near = length - 1", "far = length / width")
     choice = chosen([first], sources, ADAPTERS)
     assert choice is not None
     beside = replace(choice, besides=second.made)
@@ -200,14 +202,14 @@ def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
         return {"test a"} if edits == 1 else {"test a", "test b"}
 
     of_one = proved("run_a", beside, {"test a"}, passing)
-    assert told_of(of_one, "test a").count(" alone fixes the exercise.") == 1
+    assert words_for(of_one, "test a").count(" alone fixes the exercise.") == 1
     of_two = proved("run_b", beside, {"test a", "test b"}, passing)
-    assert "This is one of two mistakes." in told_of(of_two, "test b")
+    assert "This is one of two mistakes." in words_for(of_two, "test b")
 
 
-def test_an_exercise_is_fixed_if_all_tests_that_failed_ran_with_the_edit(sources):
+def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
     """A test that fails only for new inputs, or did not end, may still fail."""
-    choice = chosen(mends("near = length - 1"), sources, ADAPTERS)
+    choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)
     assert choice is not None
     whole = Proved(choice, frozenset({"test a"}), frozenset())
     assert " alone fixes the exercise." in whole.in_words("test a")
@@ -234,7 +236,7 @@ class Found:
         return self.found if self.sufficed[-1] else [*self.found, *self.unlikely]
 
 
-def asked(*names: str) -> dict[str, list[CheckedCall]]:
+def wrong_calls(*names: str) -> dict[str, list[CheckedCall]]:
     """Returns a wrong call of each exercise."""
     call = Call("run", {})
     return {
@@ -243,7 +245,7 @@ def asked(*names: str) -> dict[str, list[CheckedCall]]:
     }
 
 
-def told(
+def named_lines(
     sources: EditableSources,
     by_exercise: Mapping[str, Sequence[RepairEdit]],
     lines: Mapping[str, Lines],
@@ -261,7 +263,7 @@ def told(
     )
     return {
         name: attempt.choice.places[0].line
-        for attempt in mender.attempts(asked("run_a", "run_b"))
+        for attempt in mender.attempts(wrong_calls("run_a", "run_b"))
         if attempt.choice is not None
         for name in attempt.mended
     }
@@ -272,70 +274,72 @@ SHARED = {"run_a": frozenset({(FILE, 7)}), "run_b": frozenset({(FILE, 7), (FILE,
 APART = {"run_a": frozenset({(FILE, 7)}), "run_b": frozenset({(FILE, 18)})}
 
 
-def test_what_leaves_wrong_what_runs_the_same_lines_mends_by_chance(sources):
+def test_a_large_edit_that_leaves_exercises_on_its_lines_wrong_is_ignored(sources):
     """A large edit that fixes one exercise, but not another on the same lines, is not the slip."""
-    assert told(sources, {"run_a": mends(FACTOR)}, SHARED) == {}
+    assert named_lines(sources, {"run_a": edits_producing(FACTOR)}, SHARED) == {}
 
 
-def test_what_leaves_wrong_what_runs_other_lines_is_told(sources):
+def test_a_large_edit_that_leaves_exercises_on_other_lines_wrong_is_named(sources):
     """An exercise that runs other lines has its own mistake."""
-    assert told(sources, {"run_a": mends(FACTOR)}, APART) == {"run_a": 7}
+    assert named_lines(sources, {"run_a": edits_producing(FACTOR)}, APART) == {"run_a": 7}
 
 
-def test_a_plain_slip_is_told_whatever_else_is_wrong(sources):
+def test_a_plain_slip_is_named_whatever_else_is_wrong(sources):
     """Several mistakes in one program are common."""
-    plain = mends("found = parts[0] * 4")
-    assert told(sources, {"run_a": plain}, SHARED) == {"run_a": 7}
+    plain = edits_producing("found = parts[0] * 4")
+    assert named_lines(sources, {"run_a": plain}, SHARED) == {"run_a": 7}
 
 
-def test_what_is_in_doubt_for_one_exercise_is_so_for_those_that_the_same_edit_mends(sources):
+def test_a_doubtful_edit_is_doubtful_for_every_exercise_that_it_fixes(sources):
     """If three lines could be wrong, none is named, not even where only one of them was tried."""
     three = ("found = parts[0] * 4", "return weights * 3", "k * 3,")
-    every, one = (mends(*lines, exercises=FIRST | SECOND) for lines in (three, three[:1]))
-    assert told(sources, {"run_a": every, "run_b": one}, SHARED) == {}
+    every, one = (edits_producing(*lines, exercises=FIRST | SECOND) for lines in (three, three[:1]))
+    assert named_lines(sources, {"run_a": every, "run_b": one}, SHARED) == {}
 
 
-def test_what_was_held_back_is_told_where_a_plain_slip_beside_it_mends_the_rest(sources):
+def test_a_large_edit_is_named_if_a_second_edit_fixes_the_rest(sources):
     """The two mistakes together explain every wrong exercise."""
-    both = mends("return weights * 3", exercises=FIRST | SECOND)
-    found = told(sources, {"run_a": mends(FACTOR), "second": both}, SHARED)
+    both = edits_producing("return weights * 3", exercises=FIRST | SECOND)
+    found = named_lines(sources, {"run_a": edits_producing(FACTOR), "second": both}, SHARED)
     assert found == {"run_a": 7, "run_b": 19}
 
 
-def test_where_likely_edits_tell_no_line_the_unlikely_ones_are_tried(sources):
+def test_unlikely_edits_are_tried_if_likely_ones_name_no_line(sources):
     """An edit that only avoids the wrong code does not end the search."""
-    unlikely = mends("found = parts[0] * 4")
-    by_chance = {"run_a": mends(CONTRARY, DROPPED)}
-    assert told(sources, by_chance, APART) == {}
-    assert told(sources, by_chance, APART, unlikely) == {"run_a": 7}
+    unlikely = edits_producing("found = parts[0] * 4")
+    by_chance = {"run_a": edits_producing(CONTRARY, DROPPED)}
+    assert named_lines(sources, by_chance, APART) == {}
+    assert named_lines(sources, by_chance, APART, unlikely) == {"run_a": 7}
 
 
-def test_where_likely_edits_tell_a_line_no_others_are_tried(sources):
+def test_unlikely_edits_are_not_tried_if_likely_ones_name_a_line(sources):
     """More trials would only cost time."""
-    plain, other = mends("found = parts[0] * 4"), mends("return weights * 3")
-    assert told(sources, {"run_a": plain}, APART, other) == {"run_a": 7}
+    plain, other = edits_producing("found = parts[0] * 4"), edits_producing("return weights * 3")
+    assert named_lines(sources, {"run_a": plain}, APART, other) == {"run_a": 7}
 
 
-def searched(sources: EditableSources, lines: Mapping[str, Lines], *names: str) -> dict[str, bool]:
+def unfixed_exercises(
+    sources: EditableSources, lines: Mapping[str, Lines], *names: str
+) -> dict[str, bool]:
     """Returns the exercises that are searched without success, and whether unlikely edits too."""
     searches: dict[str, Found] = {}
     mender = ExerciseRepair(
         sources, ADAPTERS, lambda name, *_: searches.setdefault(name, Found((), lines))
     )
-    list(mender.attempts(asked(*names)))
+    list(mender.attempts(wrong_calls(*names)))
     return {name: True not in one.sufficed for name, one in searches.items()}
 
 
-def test_what_runs_lines_of_what_nothing_mends_is_soon_searched_no_more(sources):
+def test_the_search_soon_gives_up_on_lines_that_no_edit_fixes(sources):
     """One slip that no edit undoes affects every exercise that builds on it."""
     names = ("run_a", "run_b", "run_c", "run_d", "run_e")
     shared = frozenset({(FILE, 7)})
     lines = dict.fromkeys(names, shared) | {"run_e": frozenset({(FILE, 18)})}
     every = {"run_a": True, "run_b": False, "run_c": False, "run_e": True}
-    assert searched(sources, lines, *names) == every
+    assert unfixed_exercises(sources, lines, *names) == every
 
 
-def test_a_call_that_is_missing_is_told_by_name_or_not_at_all():
+def test_a_missing_call_is_mentioned_only_by_name():
     """The words "a call" without a name help no student, and a replaced call is not missing."""
     name = subject_in_words("a call that is missing", "return x / s", "return x.exp() / s")
     assert suspicion([name], ["a.py:3"]) == "A call of `exp` seems to be missing at a.py:3."
@@ -345,7 +349,7 @@ def test_a_call_that_is_missing_is_told_by_name_or_not_at_all():
     assert suspicion([name, other], ["a.py:3", "b.py:4"]) == "Check a.py:3 or b.py:4."
 
 
-def test_lines_with_two_subjects_are_told_each_with_its_own():
+def test_two_suspected_lines_each_get_their_own_subject():
     """The two places make one sentence, also if something is missing at one of them."""
     said = "Check a constant at a.py:3, or whether a factor is missing at b.py:4."
     assert suspicion(["a number", "a factor that is missing"], ["a.py:3", "b.py:4"]) == said

@@ -93,7 +93,7 @@ def graded(job: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
 
 
 @pytest.mark.parametrize("way", rest_slow(RESISTING, 8))
-def test_resisting_changes_no_verdict_and_keeps_no_explainer(graded, way):
+def test_a_submission_that_resists_edits_changes_no_verdict(graded, way):
     """Every test of values still fails, and the explainer ends by its own bounds.
 
     The explainer gets far more time than usual, so that no other limit ends it first.
@@ -105,27 +105,27 @@ def test_resisting_changes_no_verdict_and_keeps_no_explainer(graded, way):
     assert {test.score for test in values} == {0.0}
 
 
-def test_what_is_printed_under_edits_is_shown_to_nobody(graded):
+def test_output_of_edited_programs_is_never_shown(graded):
     """A submission cannot pass on what it learns while it is edited."""
     grade = graded(RESISTING["prints what it is edited to"])
     assert "SEEN" not in grade.evidence.printed
     assert not any("SEEN" in (test.message or "") for test in grade.tests)
 
 
-def test_of_a_program_that_is_right_wherever_it_is_edited_no_line_is_told(graded):
+def test_a_program_that_any_edit_makes_right_gets_no_line(graded):
     """The program answers rightly because it is edited, which proves nothing about any line."""
     grade = graded(RESISTING["answers what is right when it is edited"])
     assert {test.where for test in grade.tests if test.status == "failed"} == {None}
 
 
-def test_an_edit_that_crashes_costs_none_of_the_others(graded):
+def test_a_crashing_edit_does_not_stop_other_edits(graded):
     """The wrong line is named though an edit of another line ends the process."""
     grade = graded("", CRASHING)
     lines = {test.where.line for test in grade.tests if test.where is not None}
     assert lines == {len(CRASHING.splitlines())}
 
 
-def test_without_resistance_the_line_is_told(graded):
+def test_a_submission_without_resistance_gets_its_line(graded):
     """This control shows that the tests above can fail."""
     grade = graded("pass")
     lines = {test.where.line for test in grade.tests if test.where is not None}

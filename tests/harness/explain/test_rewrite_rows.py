@@ -91,7 +91,7 @@ def lines(row: Row) -> list[str]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.before} -> {row.after}")
-def test_a_row_does_what_it_says(row: Row):
+def test_each_rewrite_row_turns_its_before_into_its_after(row: Row):
     """Each row is its own example, at each of its positions."""
     before, after = (example(row, text) for text in (row.before, row.after))
     for line in lines(row):
@@ -106,18 +106,18 @@ def test_a_gap_takes_any_expression_and_keeps_its_text():
     assert program("return (a + b).repeat_interleave(2, dim=-1)") in found
 
 
-def test_what_stands_twice_in_a_pattern_is_the_same_expression():
+def test_a_repeated_gap_matches_only_equal_expressions():
     """Two different tensors do not match a gap that the pattern repeats."""
     unlike = program("return a.repeat_interleave(2, dim=-1)")
     assert unlike not in results("return torch.cat((a, b), dim=-1)")
 
 
-def test_no_further_arguments_leave_no_comma():
+def test_an_empty_argument_list_leaves_no_stray_comma():
     """`$*given` may stand for no arguments at all."""
     assert program("return torch.stack(a).flatten(-2)") in results("return torch.cat(a)")
 
 
-def test_an_ingredient_is_a_variable_nearby():
+def test_a_new_gap_is_filled_with_nearby_variables():
     """The factors of a product come first, and a variable is not an ingredient of itself."""
     given = "v: Tensor, q: Tensor, k: Tensor"
     found = results("return q @ k.mT", given)

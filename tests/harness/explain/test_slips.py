@@ -45,7 +45,7 @@ def test_each_row_of_a_course_does_what_its_example_says(root):
     check_examples(slips)
 
 
-def test_a_row_of_a_course_makes_an_edit_that_the_engine_does_not(course):
+def test_a_course_row_adds_an_edit_that_the_engine_lacks(course):
     """An author adds five lines to cover a slip that the engine misses."""
     slips = load_slips(course(ROW))
     source = "def pixels(image, side):\n    return image.shape[0] * side\n"
@@ -55,7 +55,7 @@ def test_a_row_of_a_course_makes_an_edit_that_the_engine_does_not(course):
     assert mended not in [edit.applied(source) for edit in edits_of(source)]
 
 
-def test_words_of_a_course_are_written_for_each_other(course):
+def test_a_course_vocabulary_defines_related_words(course):
     """The engine knows no colours."""
     words = '[words]\nexchanged = ["red green"]\nin_order = [["hue tone", "hues tones"]]\n'
     words += '[words.kinds]\nmask = "stencil"\n'
@@ -84,7 +84,7 @@ def test_the_handout_has_the_same_rows_without_their_examples(course, tmp_path):
     assert load_slips(home).rows == own.rows
 
 
-def test_the_root_hands_out_what_it_has():
+def test_the_frozen_slips_of_the_root_are_up_to_date():
     """`grader freeze` writes this file; run it after each change of a row."""
     frozen = ROOT / "tests/public/fixtures" / FROZEN
     assert json.loads(frozen.read_text()) == json.loads(handed_out(ROOT) or "")
@@ -115,7 +115,7 @@ def test_the_root_hands_out_what_it_has():
         ("[[slip]]", '[words.kinds]\nmask = "("\n[[slip]]', "kinds.mask is not a pattern"),
     ],
 )
-def test_a_wrong_row_is_told_with_its_place(course, old, new, said):
+def test_a_wrong_row_is_refused_with_its_place(course, old, new, said):
     """The author reads which row is wrong, and what to do."""
     with pytest.raises(BadAssignment) as raised:
         check_examples(load_slips(course(ROW.replace(old, new))))
@@ -124,7 +124,7 @@ def test_a_wrong_row_is_told_with_its_place(course, old, new, said):
 
 
 @pytest.mark.parametrize("unit", ["_len", "_n_len", "_head", "_"])
-def test_no_name_of_a_stranger_keeps_a_pattern_busy(unit):
+def test_no_variable_name_causes_exponential_pattern_matching(unit):
     """A name that almost fits in exponentially many ways would otherwise take for ever."""
     words = load_slips(ROOT).vocabulary
     for count in (*range(1, 40), 10_000):

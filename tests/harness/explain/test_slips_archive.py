@@ -31,7 +31,7 @@ def written(folder: Path) -> dict[str, bytes]:
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
-def test_unpacking_and_packing_gives_every_byte_back(tmp_path):
+def test_unpacking_and_repacking_preserves_every_byte(tmp_path):
     """The test compares the members' bytes, because another zlib may compress them differently."""
     unpack(tmp_path / "tree")
     pack(tmp_path / "tree", tmp_path / "again.zip")
@@ -58,7 +58,7 @@ def test_equal_files_make_an_equal_archive(tmp_path):
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "other.zip").read_bytes()
 
 
-def test_what_is_read_is_what_is_unpacked(tmp_path):
+def test_the_archive_reader_and_unpacking_give_the_same_files(tmp_path):
     """All files of a style except its labels are its submission."""
     unpack(tmp_path)
     read = {
@@ -80,8 +80,8 @@ def test_a_wrong_program_differs_in_one_file(tmp_path):
     assert [path for path in right if built[path] != right[path]] == [slip.file]
 
 
-def test_a_folder_that_holds_something_is_not_unpacked_into(tmp_path):
-    """Its files would be packed with the others."""
+def test_a_nonempty_folder_is_not_unpacked_into(tmp_path):
+    """Files that were there would be packed with the others."""
     (tmp_path / "mine.py").write_text("mine")
     with pytest.raises(NotPacked, match="is not empty"):
         unpack(tmp_path)
@@ -96,7 +96,7 @@ def test_a_folder_without_styles_is_not_packed(tmp_path):
 
 
 @pytest.mark.process
-def test_the_command_unpacks_and_says_why_it_does_not(tmp_path):
+def test_the_unpack_command_refuses_a_nonempty_folder(tmp_path):
     """The command runs without any installed package."""
     command = [sys.executable, "-IS", ARCHIVE.with_name("slips_archive.py"), "unpack", tmp_path]
     subprocess.run(command, check=True)

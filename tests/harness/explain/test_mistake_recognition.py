@@ -187,15 +187,15 @@ RIGHT = {
 
 
 @pytest.fixture(scope="module")
-def telling(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An assignment whose mistakes are recognised by more than plain values."""
     return write_files(tmp_path_factory.mktemp("telling"), COURSE)
 
 
 @pytest.fixture(scope="module")
-def judge(telling: Path) -> Iterator[GradingJob]:
+def judge(course: Path) -> Iterator[GradingJob]:
     """A grading job of that assignment."""
-    client = GradingJob(Settings(str(telling), 1, (), "adapters.py", 30.0, 1024, "suite"))
+    client = GradingJob(Settings(str(course), 1, (), "adapters.py", 30.0, 1024, "suite"))
     yield client
     client.close()
 
@@ -215,32 +215,32 @@ def named(judge: GradingJob, tmp_path: Path) -> Callable[..., set[str]]:
     return grade
 
 
-def test_a_mistake_is_known_by_the_shape_that_it_gives(named):
+def test_a_mistake_is_recognised_by_the_shape_of_its_answer(named):
     """The shape check ends the test before any comparison, but the diagnosis sees the answer."""
     assert named(ratio="torch.softmax(x, -1).unsqueeze(0)") == {"extra-axis"}
     assert named(ratio="torch.softmax(x, -1).unsqueeze(-1)") == set()
 
 
-def test_a_mistake_is_known_by_where_it_overflows(named):
+def test_a_mistake_is_recognised_by_where_it_overflows(named):
     """The submission's precision decides: in float64 these values would not overflow."""
     assert named(ratio="torch.exp(x) / torch.exp(x).sum(-1, keepdim=True)") == {"naive"}
     assert named(ratio="torch.softmax(x, -1).where(x.abs() < 200, torch.nan)") == set()
 
 
-def test_a_mistake_that_magnifies_rounding_is_known_nevertheless(named):
+def test_a_mistake_that_magnifies_rounding_is_recognised(named):
     """In float32, angles of a hundred thousand are exact to two digits."""
     assert named(wave="torch.sin(x * 1000 * 100)") == {"fast"}
     assert named(wave="torch.sin(x * 1001 * 100)") == set()
 
 
-def test_a_mistake_is_known_whatever_chance_dropped(named):
+def test_a_dropout_mistake_is_recognised_for_any_random_mask(named):
     """The factor of the kept values, the share of the dropped ones and their pattern decide."""
     assert named(drop="x * (torch.rand(x.shape) >= p)") == {"unscaled"}
     assert named(drop="x * (torch.rand(len(x), 1) >= p) / (1 - p)") == {"by-rows"}
     assert named(drop="x * (torch.rand(x.shape) >= p) * 1.5") == set()
 
 
-def test_a_mistake_is_known_by_what_makes_no_difference(named):
+def test_a_mistake_is_recognised_by_the_weights_that_it_ignores(named):
     """If other weights give the same wrong answer, the program does not use the weights."""
     assert named(layer="torch.nn.Linear(3, 3, bias=False)(x)") == {"not-loaded"}
     assert named(layer="x @ weight") == set()
@@ -249,7 +249,7 @@ def test_a_mistake_is_known_by_what_makes_no_difference(named):
     assert named(layer="x") == set()
 
 
-def test_a_mistake_that_looks_like_another_is_named_where_it_was_found_before(named):
+def test_an_ambiguous_mistake_gets_the_name_found_in_an_earlier_exercise(named):
     """Half a layer alone is called "thin"; after half a wave it is called "halved" too."""
     assert named(layer="x @ weight.T / 2") == {"thin"}
     assert named(wave="x.sin() / 2", layer="x @ weight.T / 2") == {"halved"}

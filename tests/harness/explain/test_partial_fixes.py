@@ -17,7 +17,7 @@ TWO_FAULTS = {
 }
 
 
-def failed(grade, program):
+def failed_tests(grade, program):
     """Returns the tests of `run_double` that failed, by name."""
     return {
         verdict.id.rpartition("::")[2]: verdict
@@ -26,18 +26,18 @@ def failed(grade, program):
     }
 
 
-def test_what_one_line_makes_right_altogether_is_told_so(grade):
+def test_an_edit_that_fixes_every_test_is_said_to_fix_the_exercise(grade):
     """The gradient test is also tried with the edit."""
-    told = failed(grade, "def run_double(x):\n    return 3 * x\n")
+    told = failed_tests(grade, "def run_double(x):\n    return 3 * x\n")
     assert "test_gradient" in told
     assert all(" alone fixes the exercise." in one.message for one in told.values())
     assert {one.where.line for one in told.values()} == {2}
 
 
 @pytest.mark.parametrize("fault", [*TWO_FAULTS][:2])
-def test_a_test_that_stays_wrong_with_the_edit_is_another_cause(grade, fault):
-    """Its message names no line, because no edit makes it right."""
-    told = failed(grade, "def run_double(x):\n" + TWO_FAULTS[fault])
+def test_a_test_that_still_fails_after_the_edit_is_another_cause(grade, fault):
+    """The message of that test names no line, because no edit makes it right."""
+    told = failed_tests(grade, "def run_double(x):\n" + TWO_FAULTS[fault])
     apart = told.pop("test_gradient" if "gradient" in fault else "test_leaves_its_input_alone")
     tried = "fixes this test.\n    "
     assert tried in told["test_doubles"].message
@@ -51,16 +51,16 @@ def test_a_test_that_stays_wrong_with_the_edit_is_another_cause(grade, fault):
     ]
 
 
-def test_beside_a_test_that_crashes_no_line_fixes_the_exercise(grade):
+def test_no_line_fixes_an_exercise_that_has_a_crashing_test(grade):
     """No edit is tried for a test that crashes."""
     crashes = "    if x.requires_grad:\n        os.abort()\n"
-    told = failed(grade, f"import os\n\ndef run_double(x):\n{crashes}    return 3 * x\n")
+    told = failed_tests(grade, f"import os\n\ndef run_double(x):\n{crashes}    return 3 * x\n")
     mended = [one.message for one in told.values() if "fixes" in one.message]
     assert mended
     assert not [message for message in mended if "fixes the exercise" in message]
 
 
-def test_of_an_edit_of_two_lines_none_is_said_to_suffice_alone(grade):
+def test_no_line_of_a_two_line_edit_fixes_the_exercise_alone(grade):
     """A student who changes only the first line is as wrong as before."""
-    told = failed(grade, "def run_double(x):\n" + TWO_FAULTS["a factor that stands twice"])
+    told = failed_tests(grade, "def run_double(x):\n" + TWO_FAULTS["a factor that stands twice"])
     assert not [one for one in told.values() if "alone fixes" in one.message]

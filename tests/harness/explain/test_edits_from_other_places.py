@@ -194,7 +194,7 @@ SLIPS = {
             "forward(x, positions=positions, is_causal=True)",
         ),
     ],
-    "a pair of which one is meant": [
+    "one value of a pair": [
         ("keepdim=True).values", "keepdim=True)"),
     ],
     "which size is given": [
@@ -203,7 +203,7 @@ SLIPS = {
     "where an argument lands": [
         ("Config(width, length=length)", "Config(length, length=width)"),
     ],
-    "what is given by keyword": [
+    "a keyword argument": [
         ("flags, positions=positions)", "flags)", "flags, positions=positions)"),
         ("hidden=opened(mask)) @ v", "hidden=mask) @ v"),
     ],
@@ -229,7 +229,7 @@ SLIPS = {
     "another size of the same": [
         ("config.head_size ** -0.5", "config.model_size ** -0.5"),
     ],
-    "an axis, by whatever name it is given elsewhere": [
+    "an axis named elsewhere": [
         ("grown.sum(dim=along, keepdim=True)", "grown.sum(dim=-1, keepdim=True)"),
     ],
     "a call that asks for what nothing reads": [
@@ -243,19 +243,19 @@ SLIPS = {
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
-def test_what_other_places_tell_of_is_undone(group, right, wrong, mended):
+def test_a_slip_that_other_places_contradict_is_undone(group, right, wrong, mended):
     """The right program, or an equivalent one, is among the edits of the wrong one."""
     assert_undone(MODEL, group, right, wrong, mended)
 
 
-def test_nothing_is_set_that_a_library_holds():
+def test_no_edit_assigns_to_a_library_attribute():
     """Such an assignment would remain in the library, and every later trial would fail."""
     program = "from torch import nn\n\ndef made(w):\n    nn.init.zeros_(w)\n    return w\n"
     made = (edit.applied(program) for edit in edits_of(program))
     assert not [text for text in made if "nn.init =" in text or "nn =" in text]
 
 
-def test_the_words_of_who_uses_a_file_are_known_in_it():
+def test_edits_of_a_file_use_the_keys_that_its_users_write():
     """A class looks up weights by keys that only the calling file writes."""
     module = "def mixed(held, x):\n    return held['inner'] @ x + held['inner']\n"
     user = "from module import mixed\n\ndef run(a, b, x):\n    return mixed({'last': a}, x)\n"
@@ -265,7 +265,7 @@ def test_the_words_of_who_uses_a_file_are_known_in_it():
     assert wanted in [tree(edit.applied(module)) for edit in known]
 
 
-def test_nothing_that_a_user_declares_is_tried_in_a_file():
+def test_edits_of_a_file_use_no_function_of_its_users():
     """The edited file does not import the file that uses it."""
     module = "def mixed(x, mask):\n    return x + mask\n"
     user = "from module import mixed\n\ndef causal_mask(n):\n    return n\n"

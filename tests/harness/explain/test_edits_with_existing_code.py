@@ -198,7 +198,7 @@ TABLE = table_of(SLIPS)
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
-def test_a_slip_is_undone_with_what_is_written_elsewhere(group, right, wrong, mended):
+def test_a_slip_is_undone_with_code_from_elsewhere_in_the_program(group, right, wrong, mended):
     """A student writes the same code twice and forgets or mistakes it once."""
     assert_undone(LAYERS, group, right, wrong, mended)
 
@@ -237,14 +237,14 @@ def run(in_features, d_k, theta, longest):
         (", None", ", visible(in_features.shape[-2], in_features.device)"),
     ],
 )
-def test_what_other_files_declare_is_known(given, wanted):
+def test_edits_use_signatures_of_other_files(given, wanted):
     """Adapters call functions of other files; their parameters and results are looked up there."""
     source = CALLER.format(given)
     results = [tree(edit.applied(source)) for edit in edits_of(source, {6}, [OTHER_FILE])]
     assert tree(CALLER.format(wanted)) in results
 
 
-def test_a_constructor_of_another_file_gets_its_own_parameters():
+def test_a_literal_is_replaced_by_the_variable_named_like_the_parameter():
     """A literal is replaced by the variable that is called like the parameter."""
     right = CALLER.format("")
     source = right.replace("Rotation(d_k, theta,", "Rotation(d_k, 10000.0,")
@@ -252,7 +252,7 @@ def test_a_constructor_of_another_file_gets_its_own_parameters():
     assert tree(right) in results
 
 
-def test_a_file_elsewhere_that_does_not_parse_is_left_out():
+def test_another_file_that_does_not_parse_is_ignored():
     """One broken file must not prevent the edits of other files."""
     source = CALLER.format("")
     assert edits_of(source, {6}, ["def f(:\n"]) == edits_of(source, {6})
@@ -269,7 +269,7 @@ def test_a_file_elsewhere_that_does_not_parse_is_left_out():
         ),
     ],
 )
-def test_what_is_never_used_is_told_by_its_name(program, name):
+def test_an_unused_variable_is_named_in_the_subject(program, name):
     """Finding an unused variable takes a student longer than understanding it."""
     subjects = {edit.subject for edit in edits_of(program)}
     assert f"`{name}`, which is never used" in subjects

@@ -63,7 +63,7 @@ def without_costs(words: Words) -> Words:
 
 @pytest.mark.process
 @pytest.mark.parametrize("kind", rest_slow(SLIPS, 4))
-def test_a_commented_copy_is_told_what_it_would_be_told_alone(client, kind, tmp_path):
+def test_a_commented_copy_gets_the_explanation_that_it_would_get_alone(client, kind, tmp_path):
     """Line numbers and quotes are those of the copy, though no edit is tried for the copy."""
     style, _, name = SLIPS[kind].partition("/")
     slip = next(
@@ -106,7 +106,7 @@ def likeness(folder: Path, **files: str | bytes) -> bytes:
         DOUBLES.replace("\n", "\r\n"),
     ],
 )
-def test_comments_docstrings_and_spaces_make_no_other_program(tmp_path, text):
+def test_comments_docstrings_and_spaces_do_not_change_the_likeness(tmp_path, text):
     """Students change these parts when they copy a program."""
     expected = likeness(tmp_path / "one", adapters__py=DOUBLES)
     assert likeness(tmp_path / "other", adapters__py=text) == expected
@@ -126,7 +126,7 @@ def test_comments_docstrings_and_spaces_make_no_other_program(tmp_path, text):
         {"Adapters__py": DOUBLES},
     ],
 )
-def test_all_else_makes_another_program(tmp_path, files):
+def test_any_other_difference_changes_the_likeness(tmp_path, files):
     """A student's copy never gets the original's explanation once its code or data differ.
 
     The original never gets the copy's explanation either. Other line breaks also make another
@@ -135,7 +135,7 @@ def test_all_else_makes_another_program(tmp_path, files):
     assert likeness(tmp_path / "one", **files) != likeness(tmp_path / "two", adapters__py=DOUBLES)
 
 
-def test_a_byte_of_data_makes_another_program(tmp_path):
+def test_a_changed_byte_in_a_data_file_changes_the_likeness(tmp_path):
     """A submission may load its behaviour from a data file."""
     with_data = [
         likeness(tmp_path / str(number), adapters__py=DOUBLES, table__bin=bytes([number]))
@@ -144,7 +144,7 @@ def test_a_byte_of_data_makes_another_program(tmp_path):
     assert with_data[0] != with_data[1]
 
 
-def test_a_form_feed_or_a_separator_in_a_text_ends_no_line(tmp_path):
+def test_form_feeds_and_unicode_separators_in_strings_end_no_line(tmp_path):
     """Lines are counted as Python counts them; `str.splitlines` would count more."""
     text = f"NAME = 'a\x0c\x85\u2028b'\n{DOUBLES}"
     write_files(tmp_path / "one", {"adapters.py": text})
@@ -157,7 +157,7 @@ def test_a_form_feed_or_a_separator_in_a_text_ends_no_line(tmp_path):
 
 
 @pytest.mark.parametrize("file", ["deep.py", "large.py", "large.bin"])
-def test_a_source_that_is_made_to_cost_is_no_program_or_mere_bytes(tmp_path, file):
+def test_huge_or_deeply_nested_sources_are_not_read_as_programs(tmp_path, file):
     """A source that is deeply nested or very long is explained without the cache."""
     contents = {
         "deep.py": "-" * 50_000 + "1",
@@ -169,14 +169,14 @@ def test_a_source_that_is_made_to_cost_is_no_program_or_mere_bytes(tmp_path, fil
     assert program is None or set(program.files) == {"adapters.py"}
 
 
-def told(message: str, printed: str = "") -> Words:
+def words_with(message: str, printed: str = "") -> Words:
     """Returns words for one test, with a proved line."""
     repairs = (Repair(("run_double",), (("adapters.py", 2),), 9, 9, 0.5),)
     evidence = Evidence(printed=printed, repairs=repairs)
     return Words({"a test": Told(message, where=Where("adapters.py", 5))}, evidence=evidence)
 
 
-def retold(folder: Path, text: str, words: Words) -> Words | None:
+def adapted_words(folder: Path, text: str, words: Words) -> Words | None:
     """Returns the words that the cache adapts from `DOUBLES` to another text, or None."""
     write_files(folder / "one", {"adapters.py": DOUBLES})
     write_files(folder / "two", {"adapters.py": text})
@@ -189,10 +189,10 @@ def retold(folder: Path, text: str, words: Words) -> Words | None:
     return cache.words("verdicts", two)
 
 
-def test_every_line_that_is_named_is_followed(tmp_path):
+def test_a_reused_explanation_follows_every_line_that_it_names(tmp_path):
     """Line numbers move in the message, its place and its repairs; the costs become zero."""
-    words = told("(adapters.py:5: return x * SCALE) | or adapters.py:2: SCALE = 2")
-    again = retold(tmp_path, f"# By me.\n{DOUBLES}", words)
+    words = words_with("(adapters.py:5: return x * SCALE) | or adapters.py:2: SCALE = 2")
+    again = adapted_words(tmp_path, f"# By me.\n{DOUBLES}", words)
     assert again is not None
     assert again.tests["a test"] == Told(
         "(adapters.py:6: return x * SCALE) | or adapters.py:3: SCALE = 2",
@@ -211,26 +211,28 @@ def test_every_line_that_is_named_is_followed(tmp_path):
         ("wrong", "adapters.py:5: UserWarning"),
     ],
 )
-def test_words_whose_lines_cannot_be_followed_are_not_told_again(tmp_path, message, printed):
+def test_an_explanation_with_untraceable_lines_is_not_reused(tmp_path, message, printed):
     """The copy is explained from scratch, because printed text may name lines in any form."""
-    assert retold(tmp_path, f"# By me.\n{DOUBLES}", told(message, printed)) is None
+    assert adapted_words(tmp_path, f"# By me.\n{DOUBLES}", words_with(message, printed)) is None
 
 
-def test_a_line_is_quoted_with_its_own_comment(tmp_path):
+def test_an_explanation_that_quotes_a_changed_comment_is_not_reused(tmp_path):
     """An explanation that quotes a line with another student's comment is not reused."""
     text = DOUBLES.replace("* SCALE\n", "* SCALE  # mine\n")
-    assert retold(tmp_path, text, told("wrong (adapters.py:5: return x * SCALE)")) is None
+    assert (
+        adapted_words(tmp_path, text, words_with("wrong (adapters.py:5: return x * SCALE)")) is None
+    )
 
 
-def question(name: str, verdicts: bytes) -> ExplanationTask:
+def explanation_task(name: str, verdicts: bytes) -> ExplanationTask:
     grade = Grade(name, GradeStatus.GRADED, 0, 1, 0, "", "", 0.0, None, {}, ())
     return ExplanationTask(Entry(name, Path(name)), lambda: grade, verdicts)
 
 
-def test_an_explainer_goes_on_with_what_ended_alike():
+def test_an_explainer_prefers_submissions_with_equal_verdicts():
     """An explainer stays with equal verdicts, where its cache helps, and no explainer is idle."""
     turns = ExplanationQueue(
-        question(f"{kind}{n}", kind.encode()) for n in range(3) for kind in "abb"
+        explanation_task(f"{kind}{n}", kind.encode()) for n in range(3) for kind in "abb"
     )
     taken = [turns.take(who).entry.name[0] for who in ("me", "you", "me", "you", "you", "me")]
     assert taken == ["b", "a", "b", "a", "a", "b"]

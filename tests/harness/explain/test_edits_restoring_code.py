@@ -222,7 +222,7 @@ SLIPS = {
     "how far an exponent reaches": [
         ("base ** (-1 * count / width)", "base ** -1 * count / width"),
     ],
-    "what is counted": [
+    "the counted quantity": [
         ("p.numel() for p", "p.shape[0] for p"),
     ],
     "which of two variables made alike": [
@@ -266,20 +266,20 @@ ODD = [
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
-def test_what_was_left_out_or_taken_for_another_is_undone(group, right, wrong, mended):
+def test_code_that_was_left_out_or_confused_is_restored(group, right, wrong, mended):
     """The right program is among the edits of the wrong one."""
     assert_undone(LEFT_OUT, group, right, wrong, mended)
 
 
 @pytest.mark.parametrize("style", rest_slow(styles(), {"method_chains"}))
-def test_whatever_style_a_program_has_it_has_edits(style):
+def test_programs_of_every_style_have_edits(style):
     """One line in an unforeseen style must not leave a submission without an explanation."""
     for path, text in submission(style).items():
         assert not path.endswith(".py") or path.endswith("__init__.py") or edits_of(text)
 
 
 @pytest.mark.parametrize("statement", ODD)
-def test_whatever_python_allows_has_edits_that_parse(statement):
+def test_edits_beside_any_python_statement_parse(statement):
     """One strange line must not prevent the edits of other lines."""
     source = f"def run(q, k, first, second):\n    {statement}\n    return q @ k / 2\n"
     edits = edits_of(source)

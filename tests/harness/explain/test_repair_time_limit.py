@@ -68,7 +68,7 @@ def _function(tmp_path, monkeypatch):
     del sys.modules[NAME]
 
 
-def test_time_goes_to_the_likely_edits_in_their_order_until_it_is_over(function, tmp_path):
+def test_likely_edits_are_tried_in_order_until_time_runs_out(function, tmp_path):
     """Edits are tried in order, however batched; unlikely ones get only the remaining time."""
     benches: list[Bench] = []
 

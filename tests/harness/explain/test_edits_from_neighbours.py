@@ -130,7 +130,7 @@ class Attention(nn.Module):
 """
 
 SLIPS = {
-    "what is done to a neighbour": [
+    "a call that a neighbour has": [
         ("    cos = cosines[at]", "    cos = cosines", "    cos = (cosines[at])"),
         ("self.split(k), self.split(v)", "self.split(k), v", "self.split(k), (self.split(v))"),
     ],
@@ -143,7 +143,7 @@ SLIPS = {
             "        hidden = scores.masked_fill(~mask, -math.inf)",
         ),
     ],
-    "what an annotated variable is for": [
+    "an annotated variable that is not used": [
         ("similar(q, k) * scale", "similar(q, k)"),
     ],
     "conditions among masks": [
@@ -165,7 +165,7 @@ SLIPS = {
     "the variables of a loop": [
         ("layer.weight.data = W.T", "layer.weight.data = W_query.T"),
     ],
-    "what is done to one of two": [
+    "a step done to one of two variables": [
         ("q, k = turn(q), turn(k)", "q = turn(q)", "q = turn(q); k = turn(k)"),
     ],
     "modes": [
@@ -175,21 +175,21 @@ SLIPS = {
 
 # The right text of two lines, and the text that the student wrote.
 MOVED = {
-    "what ends a loop": (
+    "a return inside a loop": (
         "        found = found + part\n    return found + scores",
         "        found = found + part\n        return found + scores",
     ),
-    "what follows a condition": (
+    "a return inside a condition": (
         "    if bias:\n        count += m\n    return count",
         "    if bias:\n        count += m\n        return count",
     ),
-    "what belongs to a condition": (
+    "a statement outside its condition": (
         "    if bias:\n        count += m\n        count += n\n    return count",
         "    if bias:\n        count += m\n    count += n\n    return count",
     ),
 }
 BEFORE = {
-    "what belongs to a condition": (
+    "a statement outside its condition": (
         "        count += m\n",
         "        count += m\n        count += n\n",
     ),
@@ -197,7 +197,7 @@ BEFORE = {
 
 
 @pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
-def test_a_slip_is_undone_by_what_stands_beside_it(group, right, wrong, mended):
+def test_a_slip_is_undone_with_neighbouring_code(group, right, wrong, mended):
     """The right program is among the edits of the wrong one."""
     assert_undone(BESIDE, group, right, wrong, mended)
 
