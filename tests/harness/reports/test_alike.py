@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 ASSIGNMENT = find_assignment(ROOT)
 
 
-def laid_out(folder: Path, programs: dict[str, dict[str, str]]) -> Path:
+def write_programs(folder: Path, programs: dict[str, dict[str, str]]) -> Path:
     for name, files in programs.items():
         for path, text in files.items():
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
@@ -40,11 +40,11 @@ def laid_out(folder: Path, programs: dict[str, dict[str, str]]) -> Path:
     return folder
 
 
-def compared(source: str) -> list[str]:
+def compared_tokens(source: str) -> list[str]:
     return [token.text for token in tokens([source])[0]]
 
 
-def graded(folder: Path, out: Path) -> Path:
+def store_results(folder: Path, out: Path) -> Path:
     """Writes results that say that the submissions in a folder were graded."""
     with Store.open(out, ASSIGNMENT.name) as store:
         for place, entry in enumerate(discover([folder]).entries):
@@ -62,25 +62,25 @@ def test_renaming_comments_annotations_and_layout_change_no_token():
         "from torch import matmul\n\ndef attend(a: int,\n    b: int = 3) -> int:\n"
         '    """Why."""\n    result: int = matmul(\n        a, b)\n    return result\n'
     )
-    assert compared(one) == compared(other.replace(" = 3", ""))
+    assert compared_tokens(one) == compared_tokens(other.replace(" = 3", ""))
 
 
 @pytest.mark.unit
-def test_what_a_library_calls_its_own_is_kept():
+def test_names_of_library_functions_are_compared():
     """A copy cannot rename the library's functions, and different programs call different ones."""
-    assert compared("y = torch.tril(x)") != compared("y = torch.triu(x)")
-    assert compared("y = x.softmax(-1)") != compared("y = x.sum(-1)")
+    assert compared_tokens("y = torch.tril(x)") != compared_tokens("y = torch.triu(x)")
+    assert compared_tokens("y = x.softmax(-1)") != compared_tokens("y = x.sum(-1)")
 
 
 @pytest.mark.unit
 def test_code_that_does_not_parse_is_compared_as_well():
     """A broken copy is still a copy, and an ungradable submission may be one too."""
-    whole = compared("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1)\n")
-    broken = compared("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1) )\n")
+    whole = compared_tokens("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1)\n")
+    broken = compared_tokens("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1) )\n")
     assert set(whole) <= set(broken)
 
 
-def test_copies_in_disguise_come_first(tmp_path: Path):
+def test_disguised_copies_rank_before_independent_programs(tmp_path: Path):
     """A copy is renamed, reordered, commented, partly einsum or split into two files.
 
     It comes before all pairs of independent programs.
@@ -89,7 +89,7 @@ def test_copies_in_disguise_come_first(tmp_path: Path):
     programs = independent(len(people) + 20)
     copied = ["two_files", people[0], "student-0003", "student-0015"]
     copies = {f"copy-of-{name}": disguised(programs[name], n) for n, name in enumerate(copied)}
-    entries = discover([laid_out(tmp_path, programs | copies)]).entries
+    entries = discover([write_programs(tmp_path, programs | copies)]).entries
     found = compare_entries(entries, ASSIGNMENT, most=6)
     pairs = [{pair.one.name, pair.other.name} for pair in found.pairs]
     assert all({name, f"copy-of-{name}"} in pairs[:4] for name in copied)
@@ -104,7 +104,7 @@ def test_each_submission_is_read_once(tmp_path: Path, monkeypatch: pytest.Monkey
     """
     texts = [*independent(3).values()][:2]
     programs = {f"copy-{number}": texts[number % 2] for number in range(6)}
-    entries = discover([laid_out(tmp_path, programs)]).entries
+    entries = discover([write_programs(tmp_path, programs)]).entries
     read: list[str] = []
     original = SourcesClient.read
 
@@ -120,29 +120,31 @@ def test_each_submission_is_read_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.unit
-def test_one_line_again_and_again_takes_time_by_its_number():
+def test_repeated_lines_are_compared_in_linear_time():
     """The search looks at each place once; a quadratic search would take minutes here."""
     many = 60_000
-    one, other = (_of_prints(numbers) for numbers in ([7, 9] * (many // 2), [7] * many))
+    one, other = (sources_with(numbers) for numbers in ([7, 9] * (many // 2), [7] * many))
     before = time.process_time()
     assert not passages(one, other, frozenset(), {})
     assert time.process_time() - before < 10
 
 
-def _of_prints(numbers: list[int]) -> ComparedSources:
+def sources_with(numbers: list[int]) -> ComparedSources:
     lines = np.arange(len(numbers))
     return ComparedSources((ComparedFile("a.py", "", np.array(numbers), lines, lines),))
 
 
-def test_what_the_course_handed_out_is_not_alike(tmp_path: Path):
+def test_code_from_the_handout_is_not_reported_as_similar(tmp_path: Path):
     """All submissions begin with the same stubs, and contain the public tests and their code."""
     files = [ROOT / "adapters.py", *sorted((ROOT / "assignment").glob("*.py"))]
     stubs = {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files}
     programs = {"ann": stubs, "bob": stubs | {"own.py": "answer = 42\n"}}
-    assert not compare_entries(discover([laid_out(tmp_path, programs)]).entries, ASSIGNMENT).pairs
+    assert not compare_entries(
+        discover([write_programs(tmp_path, programs)]).entries, ASSIGNMENT
+    ).pairs
 
 
-def test_another_class_and_a_repository_are_compared_with(tmp_path: Path):
+def test_submissions_are_compared_with_an_earlier_class_and_a_repository(tmp_path: Path):
     """A copy may come from last year's class or a public repository.
 
     Those two are not compared with each other.
@@ -151,9 +153,11 @@ def test_another_class_and_a_repository_are_compared_with(tmp_path: Path):
     mine = {name: programs[name] for name in [*programs][:6]}
     first, second = [*mine][1], [*mine][2]
     old = {"last-year": disguised(programs[first], 1), "twin": disguised(programs[first], 2)}
-    repository = laid_out(tmp_path / "net", {"clone": disguised(programs[second], 3)}) / "clone"
-    results = graded(laid_out(tmp_path / "class", mine), tmp_path / "results")
-    earlier = laid_out(tmp_path / "earlier", old)
+    repository = (
+        write_programs(tmp_path / "net", {"clone": disguised(programs[second], 3)}) / "clone"
+    )
+    results = store_results(write_programs(tmp_path / "class", mine), tmp_path / "results")
+    earlier = write_programs(tmp_path / "earlier", old)
     found = compare(Store.read(results), ASSIGNMENT, [earlier], [repository], most=5)
     top = [(pair.one.name, pair.other.name, pair.other.origin) for pair in found.pairs[:3]]
     assert set(top) == {
@@ -163,12 +167,12 @@ def test_another_class_and_a_repository_are_compared_with(tmp_path: Path):
     }
 
 
-def test_a_class_that_is_gone_is_said_in_one_sentence(tmp_path: Path):
+def test_a_moved_class_is_reported_in_one_sentence(tmp_path: Path):
     """An earlier class's folder may have been moved: the present class is still compared."""
     programs = {name: files for name, files in [*independent(4).items()][:3]}
-    results = graded(laid_out(tmp_path / "class", programs), tmp_path / "results")
-    gone = graded(
-        laid_out(tmp_path / "old", {"zoe": next(iter(programs.values()))}), tmp_path / "past"
+    results = store_results(write_programs(tmp_path / "class", programs), tmp_path / "results")
+    gone = store_results(
+        write_programs(tmp_path / "old", {"zoe": next(iter(programs.values()))}), tmp_path / "past"
     )
     (tmp_path / "old").rename(tmp_path / "moved")
     found = compare(Store.read(results), ASSIGNMENT, [gone])
@@ -191,22 +195,24 @@ def test_a_class_that_is_gone_is_said_in_one_sentence(tmp_path: Path):
     ],
     ids=["nested", "long line", "too much", "open text", "no text"],
 )
-def test_hostile_sources_cost_their_bounds(tmp_path: Path, text: str):
+def test_hostile_sources_stay_within_the_bounds(tmp_path: Path, text: str):
     """Too much source is left out, or ends a process that holds nothing secret."""
-    entry = single(laid_out(tmp_path, {"one": {"adapters.py": text, "b.py": "y = f(3, 4) + 5"}}))
+    entry = single(
+        write_programs(tmp_path, {"one": {"adapters.py": text, "b.py": "y = f(3, 4) + 5"}})
+    )
     (tmp_path / "into").mkdir()
     with SourcesClient() as client, contextlib.suppress(Unreadable):
         assert len(client.read(entry, tmp_path / "into").prints) <= 60_000
 
 
-def test_the_pages_show_both_sides_and_no_markup_of_theirs(tmp_path: Path):
+def test_similarity_pages_show_both_sources_with_markup_escaped(tmp_path: Path):
     """Hostile source text is escaped, and a page fetches nothing."""
     programs = independent(3)
     name = next(iter(programs))
     programs["copy"] = disguised(programs[name], 0)
     evil = "</span><script>alert(1)</script>"
     programs["copy"]["adapters.py"] += f"\n# {evil}\n"
-    results = graded(laid_out(tmp_path / "class", programs), tmp_path / "results")
+    results = store_results(write_programs(tmp_path / "class", programs), tmp_path / "results")
     arguments = ["alike", str(results), "--assignment", str(ROOT)]
     done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert f"alike: {results / 'alike' / 'index.html'}" in done.output
@@ -224,11 +230,13 @@ def test_the_pages_show_both_sides_and_no_markup_of_theirs(tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "size"), LOOKS)
-def test_everybody_can_read_both_sides(chromium: Browser, tmp_path: Path, scheme: str, size: dict):
+def test_similarity_pages_are_accessible_on_every_screen(
+    chromium: Browser, tmp_path: Path, scheme: str, size: dict
+):
     """Axe finds no serious fault, and nothing is cut off on a phone."""
     programs = independent(3)
     programs["copy"] = disguised(programs[next(iter(programs))], 0)
-    entries = discover([laid_out(tmp_path / "class", programs)]).entries
+    entries = discover([write_programs(tmp_path / "class", programs)]).entries
     found = compare_entries(entries, ASSIGNMENT)
     index = write_alike("attention", found, tmp_path / "alike", tmp_path / "report")
     for file in (index, index.parent / "pairs" / "001.html"):

@@ -21,7 +21,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-def read(grade: Grade) -> dict[str, Any]:
+def read_result(grade: Grade) -> dict[str, Any]:
     """Returns the result from a step's output, checked against what the reporter expects."""
     result = json.loads(base64.b64decode(encoded(classroom_result(grade)), validate=True))
     assert set(result) == {"version", "status", "max_score", "tests"}
@@ -38,18 +38,18 @@ def read(grade: Grade) -> dict[str, Any]:
     return result
 
 
-def received(result: dict[str, Any]) -> float:
+def classroom_points(result: dict[str, Any]) -> float:
     """Returns the points that Classroom receives."""
     return sum(test["score"] for test in result["tests"])
 
 
-def printed(result: dict[str, Any]) -> float:
+def table_points(result: dict[str, Any]) -> float:
     """Returns the points that the reporter's table shows."""
     tests = result["tests"]
     return sum(test["status"] == "pass" for test in tests) / len(tests) * result["max_score"]
 
 
-def scored(*shares: float, points: tuple[float, ...] = (10, 6, 12, 3, 4)) -> Grade:
+def grade_with_shares(*shares: float, points: tuple[float, ...] = (10, 6, 12, 3, 4)) -> Grade:
     tests = [
         a_verdict(f"run_{place}", round(share * most, 2), float(most))
         for place, (share, most) in enumerate(zip(shares, points, strict=True))
@@ -68,22 +68,22 @@ def scored(*shares: float, points: tuple[float, ...] = (10, 6, 12, 3, 4)) -> Gra
         (1, 0.123, 0.987, 0.5, 0.5),
     ],
 )
-def test_both_totals_agree(shares: tuple[float, ...]) -> None:
+def test_the_reporter_and_classroom_show_the_same_total(shares: tuple[float, ...]) -> None:
     """The sum of the scores is exact.
 
     The table counts passed tests: it is off by at most one test of each unfinished exercise.
     """
-    grade = scored(*shares)
-    result = read(grade)
-    assert received(result) == pytest.approx(grade.score)
+    grade = grade_with_shares(*shares)
+    result = read_result(grade)
+    assert classroom_points(result) == pytest.approx(grade.score)
     assert result["max_score"] == 35
     unfinished = sum(0 < share < 1 for share in shares)
-    assert abs(printed(result) - grade.score) <= max(0.5, 0.95 * unfinished)
+    assert abs(table_points(result) - grade.score) <= max(0.5, 0.95 * unfinished)
 
 
-def test_an_exercise_is_as_many_tests_as_it_has_points() -> None:
+def test_each_point_of_an_exercise_becomes_one_test() -> None:
     """Each test then weighs the same. The first point that was lost gives the reason."""
-    result = read(mixed_grade())
+    result = read_result(mixed_grade())
     found = [(t["name"], t["status"], t["score"]) for t in result["tests"]]
     assert found == [
         ("run_softmax, point 1 of 2", "pass", 1.0),
@@ -103,44 +103,46 @@ def test_an_exercise_is_as_many_tests_as_it_has_points() -> None:
     assert (said[0]["filename"], said[0]["line_no"]) == ("attention.py", 12)
 
 
-def test_what_is_not_done_never_passes_whole() -> None:
+def test_an_incomplete_exercise_never_passes_every_test() -> None:
     """9.9 of 10 points must not show as ten passed tests."""
-    statuses = [test["status"] for test in read(scored(0.99, points=(10,)))["tests"]]
+    statuses = [
+        test["status"] for test in read_result(grade_with_shares(0.99, points=(10,)))["tests"]
+    ]
     assert statuses == ["pass"] * 9 + ["fail"]
 
 
-def test_hundreds_of_points_are_a_hundred_tests() -> None:
+def test_an_assignment_becomes_a_hundred_tests_at_most() -> None:
     """More tests would make the log too long to read."""
-    result = read(scored(0.5, 1, points=(600, 400)))
+    result = read_result(grade_with_shares(0.5, 1, points=(600, 400)))
     assert len(result["tests"]) == 100
-    assert received(result) == pytest.approx(700)
-    assert printed(result) == pytest.approx(700)
+    assert classroom_points(result) == pytest.approx(700)
+    assert table_points(result) == pytest.approx(700)
 
 
-def test_points_stored_with_rounding_errors_are_the_points() -> None:
+def test_rounding_errors_in_stored_points_add_no_test() -> None:
     """A hundredth of a thousandth of a point does not add a test."""
-    result = read(scored(1, 1, points=(10.000003, 5.999998)))
+    result = read_result(grade_with_shares(1, 1, points=(10.000003, 5.999998)))
     assert len(result["tests"]) == 16
     assert result["status"] == "pass"
 
 
-def test_what_was_not_graded_is_an_error_and_costs_no_points() -> None:
+def test_an_ungraded_submission_is_an_error_and_costs_no_points() -> None:
     """If a result has no points, Classroom keeps the earlier ones."""
-    result = read(not_graded("bob"))
+    result = read_result(not_graded("bob"))
     assert (result["status"], result["max_score"]) == ("error", 0)
     assert "not graded" in result["tests"][0]["message"]
 
 
-def test_what_cannot_be_read_says_so_at_every_exercise() -> None:
+def test_an_unreadable_submission_reports_its_error_at_every_exercise() -> None:
     """The message is the syntax error with its line."""
     message = "SyntaxError: '(' was never closed"
     broken = a_verdict("run_rope", 0.0, message=message, where=Where("adapters.py", 3))
     grade = a_grade("bob", broken, status=unreadable("bob").status, message=message)
-    first, *_ = read(grade)["tests"]
+    first, *_ = read_result(grade)["tests"]
     assert (first["message"], first["filename"], first["line_no"]) == (message, "adapters.py", 3)
 
 
-def test_nothing_a_submission_says_is_a_command_for_the_reporter_s_runner() -> None:
+def test_no_text_of_a_submission_becomes_a_command_of_the_reporters_runner() -> None:
     """`read` checks every text; the result also stays far below the limit for a step's output."""
     assert len(encoded(classroom_result(hostile_grade()))) < 1 << 20
-    read(hostile_grade())
+    read_result(hostile_grade())

@@ -22,7 +22,7 @@ PERCENT = {"%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ",", "%25": "%"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Obeyed:
+class RunnerCommand:
     """A command that the runner carried out."""
 
     name: str
@@ -34,7 +34,7 @@ def unescaped(text: str) -> str:
     return re.sub("%0D|%0A|%3A|%2C|%25", lambda match: PERCENT[match[0]], text)
 
 
-def a_runner_obeys(output: str) -> list[Obeyed]:
+def runner_commands(output: str) -> list[RunnerCommand]:
     """Returns the commands in a step's output, in both syntaxes that runners accept."""
     obeyed, stopped_until = [], None
     for line in re.split("\r\n|\r|\n", output):
@@ -50,7 +50,7 @@ def a_runner_obeys(output: str) -> list[Obeyed]:
             if name == "stop-commands":
                 stopped_until = data
             else:
-                obeyed.append(Obeyed(name, properties, unescaped(data)))
+                obeyed.append(RunnerCommand(name, properties, unescaped(data)))
     assert stopped_until is None, "commands are still stopped"
     return obeyed
 
@@ -68,12 +68,12 @@ def sources(repository: Path, submission: str = "submission") -> SourcePaths:
     return SourcePaths(repository / submission, "adapters.py", repository)
 
 
-def test_a_failure_is_an_annotation_at_the_student_s_line(repository: Path) -> None:
+def test_a_failure_is_annotated_at_the_students_line(repository: Path) -> None:
     """The path is the repository's own, so that GitHub shows the annotation in the code."""
     wrong = a_verdict("run_rope", 0.0, message="wrong", where=Where("model/attention.py", 1))
     (said,) = annotated(a_grade("alice", wrong), sources(repository))
-    (obeyed,) = a_runner_obeys(said.command)
-    assert obeyed == Obeyed(
+    (obeyed,) = runner_commands(said.command)
+    assert obeyed == RunnerCommand(
         "error",
         {
             "file": "submission/model/attention.py",
@@ -84,7 +84,7 @@ def test_a_failure_is_an_annotation_at_the_student_s_line(repository: Path) -> N
     )
 
 
-def test_where_no_line_is_known_it_is_the_adapter_s(repository: Path) -> None:
+def test_a_failure_without_a_line_is_annotated_at_the_adapter(repository: Path) -> None:
     """A student starts to look at the function that the tests called."""
     found = annotated(mixed_grade(), sources(repository))
     rope = next(said for said in found if "rope-half-split" in said.title)
@@ -92,7 +92,7 @@ def test_where_no_line_is_known_it_is_the_adapter_s(repository: Path) -> None:
     assert rope.title == "run_rope: halves are paired [rope-half-split] (-2 points)"
 
 
-def test_right_values_are_a_warning_and_what_is_missing_is_not_pointed_at(repository: Path) -> None:
+def test_right_values_get_a_warning_and_missing_exercises_no_annotation(repository: Path) -> None:
     """Red marks wrong values; a function that is not written yet has no line."""
     found = annotated(mixed_grade(), sources(repository))
     assert [(said.kind, said.title) for said in found] == [
@@ -101,7 +101,7 @@ def test_right_values_are_a_warning_and_what_is_missing_is_not_pointed_at(reposi
     ]
 
 
-def test_a_mistake_in_several_exercises_is_said_once(repository: Path) -> None:
+def test_a_mistake_in_several_exercises_gets_one_annotation(repository: Path) -> None:
     """GitHub shows only ten annotations of a kind."""
     both = [a_verdict(name, 0.0, diagnosis=DIAGNOSIS) for name in ("run_rope", "run_mha")]
     (said,) = annotated(a_grade("alice", *both), sources(repository))
@@ -109,7 +109,7 @@ def test_a_mistake_in_several_exercises_is_said_once(repository: Path) -> None:
     assert said.message.endswith("1 test of run_rope; also fails run_mha: 1 test")
 
 
-def test_of_each_kind_the_ten_that_help_most_are_kept(repository: Path) -> None:
+def test_the_ten_most_helpful_annotations_of_each_kind_are_kept(repository: Path) -> None:
     """GitHub drops annotations beyond ten.
 
     Those with a line come first, then known mistakes, then the most expensive failures.
@@ -143,7 +143,7 @@ def test_of_each_kind_the_ten_that_help_most_are_kept(repository: Path) -> None:
         "gone.py",
     ],
 )
-def test_a_place_that_is_not_in_the_repository_is_none(repository: Path, file: str) -> None:
+def test_a_place_outside_the_repository_is_dropped(repository: Path, file: str) -> None:
     """The file name comes from a worker's traceback and is not trusted."""
     (repository / "secret.py").write_text("x = 1\n")
     (repository / "submission" / "linked.py").symlink_to("/etc/passwd")
@@ -165,7 +165,7 @@ def test_awkward_names_of_files_survive_the_escapes(repository: Path) -> None:
     """Commas and colons end a property, and percent signs begin an escape."""
     wrong = a_verdict("run_rope", 0.0, message="100 % wrong", where=Where("a, b:%.py", 1))
     (said,) = annotated(a_grade("alice", wrong), sources(repository))
-    (obeyed,) = a_runner_obeys(said.command)
+    (obeyed,) = runner_commands(said.command)
     assert obeyed.properties["file"] == "submission/a, b:%.py"
     assert obeyed.properties["title"] == "run_rope: 100 % wrong (-4 points)"
 
@@ -174,12 +174,12 @@ def test_an_annotation_is_one_command_whatever_it_holds(repository: Path) -> Non
     """A line break in an annotation would start a second command."""
     for said in annotated(hostile_grade(), sources(repository)):
         assert len(said.command) < 70_000
-        (obeyed,) = a_runner_obeys(said.command)
+        (obeyed,) = runner_commands(said.command)
         assert obeyed.name == said.kind
         assert set(obeyed.properties) <= {"file", "line", "title"}
 
 
-def test_what_cannot_be_read_and_what_was_not_graded_say_so(repository: Path) -> None:
+def test_unreadable_and_ungraded_submissions_get_one_annotation(repository: Path) -> None:
     """One annotation stands for the whole submission."""
     (said,) = annotated(unreadable("bob"), sources(repository))
     assert said == Annotation("error", "nothing could be graded", "the zip is empty")
@@ -215,8 +215,8 @@ def outside_of_code(markdown: str) -> str:
     return "\n".join(kept)
 
 
-def test_the_summary_takes_nothing_of_a_submission_for_markdown() -> None:
-    """Its name, its messages and its own code fences all stay plain text."""
+def test_the_step_summary_escapes_markdown_of_a_submission() -> None:
+    """The submission's name, messages and code fences all stay plain text."""
     read = outside_of_code(step_summary(hostile_grade()))
     assert not re.search(r"(?<!\\)[<\[`]", read)
     assert "javascript" not in re.sub(r"\\.", "", read.split("\n", 1)[1])
@@ -252,9 +252,7 @@ def run_count(x):
 
 
 @pytest.mark.process
-def test_a_step_tells_the_runner_all_and_the_submission_nothing(
-    grader, tiny, tmp_path, monkeypatch
-):
+def test_only_the_grader_and_no_submission_commands_the_runner(grader, tiny, tmp_path, monkeypatch):
     """The real command runs on a submission that prints and raises workflow commands."""
     submission = write_files(tmp_path / "::error::name", {"adapters.py": HOSTILE_ADAPTERS})
     files = {name: tmp_path / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
@@ -264,7 +262,7 @@ def test_a_step_tells_the_runner_all_and_the_submission_nothing(
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
     done = grader("run", submission, "--format", "github", "--fail-under", 50, cwd=tiny)
     assert done.returncode == 1, done.stderr
-    obeyed = a_runner_obeys(done.stdout + done.stderr)
+    obeyed = runner_commands(done.stdout + done.stderr)
     assert "error" in {command.name for command in obeyed} <= {"error", "warning"}
     for command in obeyed:
         assert command.properties["title"].startswith("run_double: ValueError: ")

@@ -85,7 +85,7 @@ def test_an_exercise_is_one_entry_in_the_order_of_the_assignment() -> None:
     )
 
 
-def test_what_follows_from_another_exercise_is_told_there() -> None:
+def test_an_entry_refers_to_the_exercise_that_has_its_cause() -> None:
     """The entry of the second exercise names the first, which has the cause, and its line."""
     where = Where("attention.py", 12)
     wrong = {"diagnosis": DIAGNOSIS, "where": where, "message": "4 of 6 numbers are wrong"}
@@ -98,7 +98,7 @@ def test_what_follows_from_another_exercise_is_told_there() -> None:
     )
 
 
-def test_an_entry_says_what_is_wrong_and_what_is_right() -> None:
+def test_an_entry_names_the_failed_and_the_passed_aspects() -> None:
     """An entry has the message, the line, the mistake and its hint, not just the failure."""
     _, mha, rope, mask = read(results(mixed_grade(), Display()))["tests"]
     assert mha["output"] == (
@@ -121,7 +121,7 @@ def test_students_see_a_total_because_nothing_is_hidden() -> None:
 @pytest.mark.parametrize(
     "shown", [VisibleWhen.HIDDEN, VisibleWhen.AFTER_DUE_DATE, VisibleWhen.AFTER_PUBLISHED]
 )
-def test_what_hidden_tests_found_can_be_kept_from_students(shown: VisibleWhen) -> None:
+def test_results_of_hidden_tests_can_be_kept_from_students(shown: VisibleWhen) -> None:
     """The visible entries and the text above them then concern the public tests only."""
     found = read(results(mixed_grade(), Display(hidden_tests=shown)))
     by_visibility = {v: [t for t in found["tests"] if t["visibility"] == v] for v in VISIBILITIES}
@@ -152,7 +152,7 @@ def test_points_are_scaled_to_those_of_the_gradescope_assignment() -> None:
     assert found["output"].startswith("10 of 20 points")
 
 
-def test_scaled_points_add_up_and_what_is_right_is_worth_the_same_to_all() -> None:
+def test_scaled_points_of_an_exercise_are_equal_for_all_submissions() -> None:
     """Thirds are rounded, in the same way for every submission."""
     for got in range(5):
         tests = [a_verdict(f"run_{n}", float(got >= n), 1.0) for n in range(3)]
@@ -161,7 +161,7 @@ def test_scaled_points_add_up_and_what_is_right_is_worth_the_same_to_all() -> No
         assert found["score"] == [3.34, 6.67, 10.0, 10.0, 10.0][got]
 
 
-def test_visible_points_tell_nothing_of_hidden_values() -> None:
+def test_visible_points_do_not_depend_on_hidden_tests() -> None:
     """The weight of the other aspects depends on all values.
 
     That weight is shown only with the hidden tests.
@@ -179,7 +179,7 @@ def test_visible_points_tell_nothing_of_hidden_values() -> None:
     assert [(test["score"], test["max_score"]) for test in seen[0]] == [(2.0, 2.0)]
 
 
-def test_visible_words_tell_nothing_of_hidden_values() -> None:
+def test_visible_messages_do_not_depend_on_hidden_tests() -> None:
     """Visible entries mention no cause that only hidden tests found.
 
     They also do not say what wrong values cost the other tests.
@@ -215,7 +215,7 @@ def test_visible_words_tell_nothing_of_hidden_values() -> None:
         ("", None),
     ],
 )
-def test_a_total_is_taken_only_where_there_is_one(metadata: str, total: float | None) -> None:
+def test_only_a_valid_total_of_the_metadata_is_used(metadata: str, total: float | None) -> None:
     """The assignment's own total is better than an invented one."""
     assert total_points(metadata) == total
 
@@ -227,7 +227,7 @@ def test_the_leaderboard_is_off_unless_asked_for() -> None:
     assert found["leaderboard"] == [{"name": "points", "value": 5.0, "order": "desc"}]
 
 
-def test_what_cannot_be_read_gets_a_reason_and_no_list_of_failures() -> None:
+def test_an_unreadable_submission_gets_a_reason_and_no_list_of_failures() -> None:
     """Fifteen entries with the same message would hide the reason."""
     found = read(results(unreadable("bob"), Display(total=20.0)))
     assert found["score"] == 0.0
@@ -235,7 +235,7 @@ def test_what_cannot_be_read_gets_a_reason_and_no_list_of_failures() -> None:
     assert found["tests"] == []
 
 
-def test_a_fault_of_the_grader_s_is_never_a_zero_without_words() -> None:
+def test_a_grader_fault_is_never_reported_as_a_plain_zero() -> None:
     """Gradescope requires a score; the text says that this one is not a grade."""
     for found in (results(a_grade_that_is_none("bob"), Display()), not_graded("it was lost")):
         assert "NOT GRADED" in read(found)["output"]
@@ -244,7 +244,7 @@ def test_a_fault_of_the_grader_s_is_never_a_zero_without_words() -> None:
     assert "leaderboard" not in results(a_grade_that_is_none("bob"), Display(leaderboard=True))
 
 
-def test_a_test_that_was_not_judged_makes_the_whole_no_grade() -> None:
+def test_an_ungraded_test_makes_the_result_no_grade() -> None:
     """The points of the other tests are shown, and named as incomplete."""
     lost = a_verdict("run_rope", 0.0, status=Status.NOT_GRADED, message="the judge's own fault")
     found = read(results(a_grade("bob", a_verdict("run_mha"), lost), Display()))
@@ -252,7 +252,7 @@ def test_a_test_that_was_not_judged_makes_the_whole_no_grade() -> None:
     assert "no grade" in found["output"]
 
 
-def test_nothing_a_submission_says_gets_through_unbounded_or_unseen() -> None:
+def test_texts_of_a_submission_lose_excess_length_and_invisible_characters() -> None:
     """Control characters, text direction marks and a million letters are removed."""
     found = read(results(hostile_grade(), Display()))
     for text in shown_texts(found):
@@ -265,7 +265,7 @@ def test_nothing_a_submission_says_gets_through_unbounded_or_unseen() -> None:
 WORTH = {"run_softmax": 2.0, "run_mha": 4.5, "run_rope": 2.0, "run_mask": 1.5}
 
 
-def test_results_before_the_first_test_say_that_there_is_no_grade() -> None:
+def test_results_before_the_first_test_state_that_grading_was_cut_off() -> None:
     """Every exercise is listed, none has points yet."""
     found = read(progress(WORTH, (), Display(total=20.0)))
     assert "cut off before it ended, after 0 tests" in found["output"]
@@ -273,7 +273,7 @@ def test_results_before_the_first_test_say_that_there_is_no_grade() -> None:
     assert {test["score"] for test in found["tests"]} == {0.0}
 
 
-def test_results_on_the_way_hold_what_was_reached() -> None:
+def test_intermediate_results_hold_the_verdicts_so_far() -> None:
     """If the autograder is killed, the verdicts so far are kept."""
     grade = mixed_grade()
     found = read(progress(WORTH, grade.tests[:2], Display()))
@@ -282,7 +282,7 @@ def test_results_on_the_way_hold_what_was_reached() -> None:
     assert found["tests"][3]["output"] == "grading ended before this exercise"
 
 
-def test_results_on_the_way_hide_what_the_final_ones_would() -> None:
+def test_intermediate_results_are_hidden_when_hidden_tests_are() -> None:
     """Early results mix public and hidden tests. They appear when the hidden ones do."""
     found = read(progress(WORTH, mixed_grade().tests, Display(hidden_tests=VisibleWhen.HIDDEN)))
     assert {test["visibility"] for test in found["tests"]} == {"hidden"}

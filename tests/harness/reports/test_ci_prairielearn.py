@@ -30,7 +30,7 @@ def read(grade: Grade) -> dict[str, Any]:
     return found
 
 
-def test_the_score_is_a_share_and_each_exercise_a_test() -> None:
+def test_the_score_is_a_fraction_and_each_exercise_a_test() -> None:
     """PrairieLearn multiplies the score by the question's points."""
     found = read(mixed_grade())
     assert found["score"] == 0.5
@@ -44,13 +44,13 @@ def test_the_score_is_a_share_and_each_exercise_a_test() -> None:
     assert "Hint: Which pairs turn together?" in found["tests"][2]["output"]
 
 
-def test_what_cannot_be_read_is_a_format_error() -> None:
+def test_an_unreadable_submission_is_a_format_error() -> None:
     """A format error costs a student no attempt."""
     found = read(unreadable("bob"))
     assert found == {"gradable": False, "format_errors": ["the zip is empty"]}
 
 
-def test_what_was_not_graded_is_not_gradable() -> None:
+def test_an_ungraded_submission_is_not_gradable() -> None:
     """A fault of the grader is not gradable either."""
     found = read(not_graded("bob"))
     assert found["gradable"] is False
@@ -58,13 +58,13 @@ def test_what_was_not_graded_is_not_gradable() -> None:
 
 
 @pytest.mark.parametrize("text", ["😀" * 5000, '"' * 5000, "é" * 5000])
-def test_the_file_is_never_larger_than_it_may_be(text: str) -> None:
+def test_the_result_file_stays_below_prairielearns_size_limit(text: str) -> None:
     """PrairieLearn would not read a larger file at all."""
     tests = [a_verdict(f"run_{n}", 0.0, message=f"{m}{text}") for n in range(60) for m in "abcdef"]
     assert len(read(a_grade("alice", *tests))["tests"]) == 60
 
 
-def test_hostile_text_is_shortened_plain_text() -> None:
+def test_hostile_text_loses_control_characters() -> None:
     """PrairieLearn escapes markup; the grader limits the length and removes control characters."""
     for test in read(hostile_grade())["tests"]:
         assert "\x1b" not in test["output"]

@@ -38,7 +38,7 @@ def grade(name: str, evidence: Evidence) -> Grade:
     )
 
 
-def test_evidence_is_the_same_after_packing():
+def test_evidence_survives_packing():
     """Infinities survive too, although JSON has none."""
     assert Evidence.unpacked(EVIDENCE.packed()) == EVIDENCE
 
@@ -88,7 +88,7 @@ def test_lines_around_a_place_are_kept(grade):
 
 
 @pytest.mark.process
-def test_the_end_of_what_was_printed_is_kept(grade):
+def test_the_end_of_the_printed_output_is_stored(grade):
     """Long output loses its beginning, and all output loses this machine's folders."""
     text = """
     print("import", __file__)

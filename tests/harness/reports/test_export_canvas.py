@@ -96,7 +96,7 @@ def test_the_points_row_may_stand_anywhere(tmp_path: Path) -> None:
     assert "in 1 of 4 rows" in out.said
 
 
-def test_points_are_scaled_to_what_the_assignment_is_worth_there(tmp_path: Path) -> None:
+def test_points_are_scaled_to_those_of_the_canvas_assignment(tmp_path: Path) -> None:
     """Canvas would accept 87 of 10 points without complaint."""
     gradebook = GRADEBOOK.replace(",5,10,", ",5,100,")
     grades = scored("doejane_123", 4, 1 / 3), scored("bob", 0, 0)
@@ -108,7 +108,7 @@ def test_points_are_scaled_to_what_the_assignment_is_worth_there(tmp_path: Path)
     assert "written as they are, out of 10, where the file says 100" in raw.said
 
 
-def test_what_was_not_graded_keeps_its_cell_and_is_said(tmp_path: Path) -> None:
+def test_an_ungraded_submission_keeps_its_cell_and_is_reported(tmp_path: Path) -> None:
     """Canvas reads a blank as no score and would delete the one that is there."""
     grades = not_graded("lara"), unreadable("bob")
     out = filled(tmp_path, GRADEBOOK, *grades, authors=CLASS | {"lara": [LARA]})
@@ -125,7 +125,7 @@ def test_every_member_of_a_group_gets_the_points(tmp_path: Path) -> None:
     assert [cells[student] for student in ("123", "124", "125")] == ["10"] * 3
 
 
-def test_a_row_that_two_submissions_claim_gets_neither(tmp_path: Path) -> None:
+def test_a_row_claimed_by_two_submissions_stays_unchanged(tmp_path: Path) -> None:
     """The instructor decides which submission counts, even if one has more points."""
     authors = {"first": [JANE], "second": [JANE]}
     out = filled(
@@ -137,7 +137,7 @@ def test_a_row_that_two_submissions_claim_gets_neither(tmp_path: Path) -> None:
     assert "  Doe, Jane: first, second" in out.said
 
 
-def test_submissions_without_a_row_and_uncertain_ones_are_said(tmp_path: Path) -> None:
+def test_submissions_without_a_certain_row_are_reported(tmp_path: Path) -> None:
     """The message names the student whose points are missing."""
     authors = {"odd": [Author("Jane Doe", "s2")]}
     out = filled(tmp_path, GRADEBOOK, scored("zoe", 4, 6), scored("odd", 4, 6), authors=authors)
@@ -147,7 +147,7 @@ def test_submissions_without_a_row_and_uncertain_ones_are_said(tmp_path: Path) -
     assert "Jane Doe (s2), submission odd: the id leads to another row than the name" in out.said
 
 
-def test_absentees_are_blank_or_zero_where_nothing_stands(tmp_path: Path) -> None:
+def test_absentees_without_points_stay_blank_or_get_zero(tmp_path: Path) -> None:
     """An instructor's own points or "EX" for an excused student stay."""
     gradebook = GRADEBOOK.replace(",4,-,", ",4,EX,")
     people = [Author("Jane Doe"), Author("Bob Roe"), Author("Lara Lost"), Author("Zoe Gone")]
@@ -161,8 +161,8 @@ def test_absentees_are_blank_or_zero_where_nothing_stands(tmp_path: Path) -> Non
     assert "Roe, Bob: excused" in zero.said
 
 
-def test_who_is_excused_stays_so(tmp_path: Path) -> None:
-    """The instructor has entered it, and the grader cannot know why."""
+def test_an_excused_student_stays_excused(tmp_path: Path) -> None:
+    """The instructor excused the student, and the grader cannot know why."""
     gradebook = GRADEBOOK.replace(",4,-,", ",4,EX,")
     out = filled(tmp_path, gradebook, scored("bob", 4, 6))
     assert out.text == gradebook
@@ -190,7 +190,7 @@ def test_a_column_may_be_named_by_title_number_or_both(tmp_path: Path, name: str
         (GRADEBOOK.replace(",Section,", ",Group,"), None, "not a gradebook of Canvas"),
     ],
 )
-def test_what_is_not_sure_is_refused(
+def test_an_uncertain_gradebook_column_is_refused(
     tmp_path: Path, header: str, column: str | None, words: str
 ) -> None:
     """Points in a wrong column overwrite other work, and Canvas never reads computed columns."""
@@ -198,8 +198,8 @@ def test_what_is_not_sure_is_refused(
         filled(tmp_path, header, scored("doejane_123", 4, 6), column=column)
 
 
-def test_the_only_assignment_is_the_one_that_is_meant(tmp_path: Path) -> None:
-    """Its title may differ from the assignment's name; the message says which column was filled."""
+def test_the_only_assignment_column_is_filled_whatever_its_title(tmp_path: Path) -> None:
+    """The message says which column was filled."""
     gradebook = GRADEBOOK.replace("Quiz 1 (12)", "Notes").replace("Attention (", "Homework (")
     out = filled(tmp_path, gradebook, scored("doejane_123", 4, 6))
     assert out.column("Homework (87568490)", "ID")["123"] == "10"
@@ -230,20 +230,20 @@ def test_each_exercise_may_be_an_assignment(tmp_path: Path) -> None:
         filled(tmp_path, gradebook, scored("s", 1, 3), by_exercise=True, column="run_mha")
 
 
-def test_a_formula_in_the_instructors_own_cells_stays_theirs(tmp_path: Path) -> None:
+def test_a_formula_in_the_instructors_cells_stays_unchanged(tmp_path: Path) -> None:
     """The file comes back as it was, whatever its cells hold."""
     gradebook = GRADEBOOK.replace("Lost, Lara", "=SUM(1;2)")
     out = filled(tmp_path, gradebook, scored("doejane_123", 4, 6))
     assert out.table()[4][0] == "=SUM(1;2)"
 
 
-def a_new_one(folder: Path, *grades: object, **people: object) -> Exported:
+def new_gradebook(folder: Path, *grades: object, **people: object) -> Exported:
     return exported("canvas", a_batch(folder, *grades, **people))
 
 
-def test_without_a_template_the_class_itself_makes_the_gradebook(tmp_path: Path) -> None:
+def test_without_a_template_a_new_gradebook_lists_the_class(tmp_path: Path) -> None:
     """Canvas's importer needs at least four columns, among them Student, ID and Section."""
-    out = a_new_one(
+    out = new_gradebook(
         tmp_path,
         scored("doejane_123", 4, 3.5),
         scored("g1", 4, 6),
@@ -264,17 +264,17 @@ def test_without_a_template_the_class_itself_makes_the_gradebook(tmp_path: Path)
     ]
 
 
-def test_only_a_number_of_canvas_is_given_as_canvas_id(tmp_path: Path) -> None:
+def test_only_a_number_from_canvas_becomes_a_canvas_id(tmp_path: Path) -> None:
     """The number of another list belongs to another student there; `octocat` is not a number."""
     authors = {"g": [Author("Ann", "123"), Author("", "octocat")], "x_7": [Author("Xu", "7")]}
-    out = a_new_one(tmp_path, scored("g", 4, 6), scored("x_7", 4, 6), authors=authors)
+    out = new_gradebook(tmp_path, scored("g", 4, 6), scored("x_7", 4, 6), authors=authors)
     assert [row[1:3] for row in out.table()[2:]] == [["", "123"], ["", "octocat"], ["7", ""]]
 
 
 def test_a_person_with_two_submissions_has_one_row_and_no_points(tmp_path: Path) -> None:
     """The grader chooses neither silently, as with a template."""
     authors = {"first": [JANE], "second": [JANE]}
-    out = a_new_one(tmp_path, scored("first", 4, 6), scored("second", 0, 0), authors=authors)
+    out = new_gradebook(tmp_path, scored("first", 4, 6), scored("second", 0, 0), authors=authors)
     assert [row[-1] for row in out.table()[2:]] == [""]
     assert "doejane: first, second" in out.said
     assert out.loses
@@ -286,7 +286,7 @@ def test_a_new_gradebook_has_a_column_for_each_exercise_if_asked(tmp_path: Path)
     assert [row[5:] for row in out.table()] == [["run_rope", "run_mha"], ["4", "6"], ["4", "1.5"]]
 
 
-def test_absentees_are_in_a_new_gradebook_only_with_their_zero(tmp_path: Path) -> None:
+def test_a_new_gradebook_lists_absentees_only_with_zero_points(tmp_path: Path) -> None:
     """A row without points says nothing to Canvas."""
     results = a_batch(tmp_path, scored("bob", 4, 6), absentees=[Author("Guy", "s5")])
     without = exported("canvas", results)
@@ -305,10 +305,10 @@ def test_a_title_that_canvas_would_skip_is_refused(tmp_path: Path) -> None:
     assert exported("canvas", results, column="HW 3").table()[0][-1] == "HW 3"
 
 
-def test_strangers_names_start_no_formula_in_a_new_gradebook(tmp_path: Path) -> None:
+def test_no_name_starts_a_formula_in_a_new_gradebook(tmp_path: Path) -> None:
     """An instructor opens the file in a spreadsheet before uploading it."""
     authors = {name: [Author(name, name, name)] for name in AWKWARD}
-    out = a_new_one(tmp_path, *(scored(name, 4, 6) for name in AWKWARD), authors=authors)
+    out = new_gradebook(tmp_path, *(scored(name, 4, 6) for name in AWKWARD), authors=authors)
     rows = out.table()[2:]
     assert [row[-1] for row in rows] == ["10"] * len(AWKWARD)
     assert [re.sub("^'", "", row[0]) for row in rows] == [*AWKWARD]

@@ -47,7 +47,7 @@ def test_a_canvas_gradebook_is_filled_into_another_file(grader: Command, folder:
     assert not [*folder.glob(".*")]
 
 
-def test_standard_output_holds_the_export_and_nothing_else(grader: Command, folder: Path) -> None:
+def test_standard_output_holds_only_the_export(grader: Command, folder: Path) -> None:
     """`--out -` and no `--out` give the same whole document, in each format."""
     done = grader("export", ".", "--format", "csv", "--points", "total", cwd=folder)
     header, _, row = csv.reader(io.StringIO(done.stdout))
@@ -58,9 +58,7 @@ def test_standard_output_holds_the_export_and_nothing_else(grader: Command, fold
     assert ET.fromstring(done.stdout).attrib == {"name": "Attention"}
 
 
-def test_points_that_are_missing_make_the_command_exit_with_1(
-    grader: Command, tmp_path: Path
-) -> None:
+def test_missing_points_make_export_exit_with_1(grader: Command, tmp_path: Path) -> None:
     """A script that uploads next stops here. The export still has the other students' points."""
     a_batch(tmp_path, not_graded("lara"), scored("bob", 4, 6))
     done = grader("export", tmp_path, "--format", "csv")
@@ -82,7 +80,7 @@ def test_points_that_are_missing_make_the_command_exit_with_1(
         ("--format csv --out nowhere/grades.csv", "nowhere/grades.csv cannot be written: No"),
     ],
 )
-def test_a_refusal_is_one_sentence_and_changes_nothing(
+def test_a_refused_export_is_one_sentence_and_changes_no_file(
     grader: Command, folder: Path, arguments: str, words: str
 ) -> None:
     """The exit code is 2, nothing is written, and an earlier export remains."""
@@ -95,7 +93,7 @@ def test_a_refusal_is_one_sentence_and_changes_nothing(
     assert {file: file.read_bytes() for file in folder.iterdir()} == before
 
 
-def test_a_folder_without_results_is_named(grader: Command, tmp_path: Path) -> None:
+def test_export_refuses_a_folder_without_results(grader: Command, tmp_path: Path) -> None:
     """The folder is the one that `grader batch --out` named."""
     done = grader("export", tmp_path, "--format", "csv")
     assert (done.returncode, done.stdout) == (2, "")

@@ -79,7 +79,7 @@ def test_points_are_properties_of_the_suite_and_of_each_case() -> None:
         (Status.NOT_GRADED, "skipped"),
     ],
 )
-def test_what_did_not_pass_is_a_failure_an_error_or_skipped(status: Status, tag: str) -> None:
+def test_each_status_becomes_a_failure_an_error_or_skipped(status: Status, tag: str) -> None:
     """A test that the grader could not judge is neither passed nor failed."""
     verdict = a_verdict("run_rope", 0, status=status, message="5 of 6 numbers\nare wrong")
     (suite,) = read(a_grade("bob", verdict))
@@ -107,8 +107,8 @@ def test_a_failure_tells_the_line_the_mistake_and_the_hint() -> None:
     )
 
 
-def test_a_failure_that_follows_from_another_says_so_and_why() -> None:
-    """Its own message would only say that it is the same mistake."""
+def test_a_failure_with_a_shared_cause_names_the_root_exercise() -> None:
+    """The failure's own message would only say that it is the same mistake."""
     root = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
     again = Diagnosis("rope-half-split", "The same mistake as in run_rope.", "Fix run_rope first.")
     tests = [
@@ -129,7 +129,7 @@ def test_a_note_on_a_passed_test_is_no_failure() -> None:
     assert suite.findtext("testcase/system-out") == "uses torch's own attention"
 
 
-def test_what_has_no_tests_is_not_shown_as_sound() -> None:
+def test_a_submission_without_tests_is_an_error_or_skipped() -> None:
     """A suite without a case is green in every CI system."""
     empty = a_grade("broken", status=GradeStatus.UNREADABLE, message="the zip is empty")
     broken, lost = read(empty, not_graded("lost"))
@@ -142,7 +142,7 @@ def test_what_has_no_tests_is_not_shown_as_sound() -> None:
     assert "score" not in properties_of(lost)
 
 
-def test_what_was_graded_in_part_has_no_score() -> None:
+def test_a_partly_graded_submission_has_no_score() -> None:
     """Points that may still change are not reported."""
     lost = a_verdict("run_mha", 0, status=Status.NOT_GRADED, message="lost")
     grade = a_grade("bob", a_verdict("run_rope"), lost, status=GradeStatus.NOT_GRADED)
@@ -152,7 +152,7 @@ def test_what_was_graded_in_part_has_no_score() -> None:
     assert (properties_of(rope)["score"], "score" in properties_of(mha)) == ("4", False)
 
 
-def test_strangers_text_neither_breaks_the_document_nor_reaches_out_of_its_element() -> None:
+def test_hostile_text_stays_inside_its_xml_element() -> None:
     """Names and messages may hold anything. XML has no escape for control characters."""
     diagnosis = Diagnosis(HOSTILE, HOSTILE, HOSTILE)
     where = Where(HOSTILE, 3, HOSTILE)
@@ -165,7 +165,7 @@ def test_strangers_text_neither_breaks_the_document_nor_reaches_out_of_its_eleme
 
 
 @pytest.mark.parametrize("name", AWKWARD)
-def test_a_name_comes_back_as_it_was(name: str) -> None:
+def test_a_submission_name_survives_the_xml_document(name: str) -> None:
     """XML would normalise some characters; a tab becomes blanks."""
     (suite,) = read(scored(name, 4, 6))
     assert suite.attrib["name"] == name.expandtabs(4)

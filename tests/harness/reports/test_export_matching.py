@@ -71,20 +71,20 @@ def test_a_submissions_name_stands_for_its_author(name: str, row: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["group_123", "hw_3", "zoe", "", "_", "Doe", "j"])
-def test_what_only_resembles_a_person_is_nobody(name: str) -> None:
+def test_a_name_that_only_resembles_a_person_matches_no_row(name: str) -> None:
     """A number at the end of a name proves nothing unless the name agrees."""
     with pytest.raises(NoRow, match=r"^$"):
         row_of(name)
 
 
-def test_a_name_that_two_have_is_told_by_the_id_or_not_at_all() -> None:
+def test_a_shared_name_matches_only_together_with_the_id() -> None:
     """Points for the wrong Ann are worse than points for no Ann."""
     assert row_of("Ann Smith", "129") == 6
     with pytest.raises(NoRow, match="2 rows have this name"):
         row_of("Ann Smith")
 
 
-def test_what_contradicts_itself_is_uncertain() -> None:
+def test_contradicting_ids_names_and_addresses_match_no_row() -> None:
     """One person's id beside another's address is a slip in a list."""
     with pytest.raises(NoRow, match="the id leads to another row than the e-mail address"):
         row_of("Jane Doe", "123", "bob@uni.example")
@@ -92,21 +92,21 @@ def test_what_contradicts_itself_is_uncertain() -> None:
         row_of("Jane Doe", "s127")
 
 
-def test_a_number_of_another_list_is_not_the_platforms() -> None:
+def test_a_number_from_another_list_is_not_taken_for_a_canvas_id() -> None:
     """Numbers of rosters and groups may equal Canvas's by chance. The name decides."""
     assert row_of("Jane Doe", "127") == 1
     with pytest.raises(NoRow, match="the number 127 is there that of van der Berg, Jan-Piet"):
         row_of("Group A", "127")
 
 
-def test_a_number_counts_for_another_spelling_of_the_name() -> None:
+def test_an_id_matches_another_spelling_of_the_name() -> None:
     """One word in common with the name is enough. A SIS id needs no name."""
     assert row_of("doejane", "123") == 1
     assert row_of("Jane Doe-Smith", "123") == 1
     assert row_of("Wang Xiaoming", "s130") == 7
 
 
-def test_a_group_stands_for_all_who_are_in_it() -> None:
+def test_a_group_name_matches_every_member() -> None:
     """Moodle's download names only the team; the worksheet lists its members."""
     directory = Directory(
         PersonRow(number, f"row {number}", (str(number),), (f"Person {number}",), (group,))
@@ -120,7 +120,7 @@ def test_a_group_stands_for_all_who_are_in_it() -> None:
 @pytest.mark.parametrize(
     "author", [("Bob Roe", "", "nobody@x.example"), ("", "125", "b@x.example")]
 )
-def test_an_address_that_is_not_the_rows_speaks_against_it(author: tuple[str, ...]) -> None:
+def test_a_different_address_rules_out_a_row(author: tuple[str, ...]) -> None:
     """Two people may have the same name."""
     with pytest.raises(NoRow, match="not the one of that row"):
         row_of(*author)

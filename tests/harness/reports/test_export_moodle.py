@@ -85,7 +85,7 @@ def test_a_worksheet_in_another_language_is_filled_in_as_well(tmp_path: Path) ->
     assert half.table()[1][5] == "55,5"
 
 
-def test_a_grade_that_cannot_be_changed_is_left_and_said(tmp_path: Path) -> None:
+def test_a_locked_grade_stays_unchanged_and_is_reported(tmp_path: Path) -> None:
     """Moodle would skip such a grade without a message."""
     out = filled(tmp_path, GERMAN, scored("Bob_12", 4, 6))
     assert out.text == GERMAN
@@ -93,7 +93,7 @@ def test_a_grade_that_cannot_be_changed_is_left_and_said(tmp_path: Path) -> None
     assert "  Teilnehmer/in12 (Bob Roe): Bewertung kann geändert werden: nein" in out.said
 
 
-def test_what_was_not_graded_keeps_its_cell_and_is_said(tmp_path: Path) -> None:
+def test_an_ungraded_submission_keeps_its_cell_and_is_reported(tmp_path: Path) -> None:
     """An unreadable submission does get 0, because its author caused it."""
     out = filled(tmp_path, WORKSHEET, not_graded("Lara Lost_13"), unreadable("Jane Doe_11"))
     grades = out.column("Grade", "Identifier")
@@ -102,7 +102,7 @@ def test_what_was_not_graded_keeps_its_cell_and_is_said(tmp_path: Path) -> None:
     assert "Lara Lost (13), submission Lara Lost_13: the judge was lost twice" in out.said
 
 
-def test_feedback_is_text_and_never_replaces_the_instructors(tmp_path: Path) -> None:
+def test_feedback_is_escaped_and_never_replaces_the_instructors_comment(tmp_path: Path) -> None:
     """Moodle reads a comment as HTML, and a spreadsheet may read it as a formula."""
     why = "=TypeError: <b>'<' not supported</b>"
     jane = dataclasses.replace(unreadable("Jane Doe_11"), message=why)
@@ -116,7 +116,7 @@ def test_feedback_is_text_and_never_replaces_the_instructors(tmp_path: Path) -> 
     assert without.column("Feedback comments", "Identifier")["Participant 11"] == ""
 
 
-def test_feedback_needs_a_column_for_it(tmp_path: Path) -> None:
+def test_feedback_needs_a_feedback_column(tmp_path: Path) -> None:
     """Feedback must not overwrite a column of dates."""
     lines = WORKSHEET.replace('"<p>Well tried</p>"', "").splitlines()
     worksheet = "\n".join(line.rpartition(",")[0] for line in lines) + "\n"
@@ -135,7 +135,7 @@ def test_a_team_gives_its_points_to_every_member(tmp_path: Path) -> None:
     assert [row[5] for row in out.table()[1:]] == ["100", "100", ""]
 
 
-def test_participants_without_names_are_known_by_their_numbers(tmp_path: Path) -> None:
+def test_anonymous_participants_are_matched_by_their_numbers(tmp_path: Path) -> None:
     """In blind marking, the download and the worksheet hold nothing else."""
     worksheet = (
         "Identifier,Status,Grade,Maximum grade,Grade can be changed,Last modified (grade)\n"
@@ -153,7 +153,7 @@ def test_people_of_other_platforms_are_found_by_address_and_name(tmp_path: Path)
     assert [row[4] for row in out.table()[1:]] == ["10", "", "6"]
 
 
-def test_the_maximum_is_known_under_its_older_name(tmp_path: Path) -> None:
+def test_the_older_header_of_the_maximum_grade_is_recognised(tmp_path: Path) -> None:
     """`Maximum Grade` is found beside the columns for workflow and marker."""
     worksheet = (
         "Identifier,Full name,Status,Marker,Grade,Maximum Grade,Marking workflow state,"
@@ -186,7 +186,7 @@ SCALE = WORKSHEET.replace('"Maximum grade"', "Scale").replace("10.00", '"Poor, G
         (WORKSHEET, "Mark", "no columns are called 'Mark'"),
     ],
 )
-def test_what_is_no_worksheet_with_points_is_refused(
+def test_a_file_that_is_not_a_worksheet_with_points_is_refused(
     tmp_path: Path, worksheet: str, column: str | None, words: str
 ) -> None:
     """A grade in a wrong column would be lost, or would overwrite a date."""
@@ -204,7 +204,7 @@ def test_the_column_of_grades_may_be_named(tmp_path: Path) -> None:
     assert out.table()[1][5] == "100"
 
 
-def test_without_a_worksheet_there_is_no_export(tmp_path: Path) -> None:
+def test_a_moodle_export_needs_the_worksheet(tmp_path: Path) -> None:
     """Only Moodle knows its own numbers and the language of its user."""
     with pytest.raises(ExportRefused, match="download the assignment's grading worksheet"):
         exported("moodle", a_batch(tmp_path, scored("Jane Doe_11", 4, 6)))

@@ -21,7 +21,7 @@ def cells_of(text: str, separator: str) -> list[list[str]]:
     return [row or [""] for row in reader]
 
 
-def test_what_is_not_filled_in_stays_as_it_was_written() -> None:
+def test_untouched_cells_stay_as_they_were_written() -> None:
     """A byte order mark, needless quotes, blanks, line ends and a missing last one all stay."""
     text = '\ufeffStudent;"ID"; note \r\n"Doe, Jane";"12";\r"a ""b"" c";;x\n;;"y"'
     sheet = Sheet(text)
@@ -34,7 +34,7 @@ def test_what_is_not_filled_in_stays_as_it_was_written() -> None:
     )
 
 
-def test_it_reads_any_text_as_the_csv_module_does() -> None:
+def test_sheet_reads_any_text_like_the_csv_module() -> None:
     """Two readers of one format may differ only where one of them is wrong."""
     draw = random.Random(0)
     for _ in range(20_000):
@@ -49,14 +49,14 @@ def test_it_reads_any_text_as_the_csv_module_does() -> None:
 
 
 @pytest.mark.parametrize("value", ['a "b"', "a,b", "a;b", "a\nb", " a ", "é 名", "", "'=1"])
-def test_what_is_put_in_is_read_back(value: str) -> None:
+def test_a_filled_cell_is_read_back_unchanged(value: str) -> None:
     """Quotes, separators and line breaks included."""
     sheet = Sheet("a,b\nc,d\n")
     sheet.put(1, 0, value)
     assert cells_of(str(sheet), ",") == [["a", "b"], [value, "d"]]
 
 
-def test_a_row_that_ends_early_is_filled_up() -> None:
+def test_a_short_row_is_padded_with_empty_cells() -> None:
     """Spreadsheet programs leave out empty cells at a row's end."""
     sheet = Sheet("a,b,c\nd\n")
     assert sheet.cell(1, 2) == ""
@@ -70,7 +70,7 @@ def test_the_separator_is_the_one_of_the_header() -> None:
     assert Sheet("Student,ID,Quiz; hard\n").separator == ","
 
 
-def test_a_quote_that_is_never_closed_is_refused(tmp_path: Path) -> None:
+def test_an_unclosed_quote_is_refused(tmp_path: Path) -> None:
     """Everything after the quote would be one cell, and those students would get no points."""
     file = tmp_path / "gradebook.csv"
     file.write_text('Student,ID\n"Doe, Jane,1\nRoe,2\n')
@@ -78,7 +78,7 @@ def test_a_quote_that_is_never_closed_is_refused(tmp_path: Path) -> None:
         Sheet.read(file)
 
 
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_non_utf8_file_is_refused(tmp_path: Path) -> None:
     """The file is in a spreadsheet program's own format, or in an old encoding."""
     file = tmp_path / "gradebook.csv"
     with pytest.raises(ExportRefused, match="cannot be read: No such file"):

@@ -74,7 +74,7 @@ def test_a_row_for_each_submission_and_a_column_for_each_exercise(tmp_path: Path
     }
 
 
-def test_the_total_alone_has_no_columns_of_exercises(tmp_path: Path) -> None:
+def test_a_table_of_totals_has_no_exercise_columns(tmp_path: Path) -> None:
     """`--points total`."""
     _, alice = rows_of(exported("csv", a_batch(tmp_path, scored("alice", 4, 2))).text)
     assert alice["run_mha"] == "2"
@@ -93,13 +93,13 @@ def test_each_member_of_a_group_has_a_row_with_the_groups_points(tmp_path: Path)
     ]
 
 
-def test_where_nobody_is_known_the_submissions_name_stands_for_them(tmp_path: Path) -> None:
+def test_without_known_people_a_row_has_the_submission_name(tmp_path: Path) -> None:
     """A plain folder names only submissions."""
     _, row = rows_of(exported("csv", a_batch(tmp_path, scored("alice-jones", 4, 6))).text)
     assert (row["name"], row["id"]) == ("alice-jones", "")
 
 
-def test_what_was_not_graded_is_blank_and_said(tmp_path: Path) -> None:
+def test_an_ungraded_submission_is_blank_and_reported(tmp_path: Path) -> None:
     """Zero would be an undeserved grade. An unreadable submission does get 0."""
     half = a_grade(
         "half", *scored("half", 4, 6).tests, status=GradeStatus.NOT_GRADED, message="lost"
@@ -118,7 +118,7 @@ def test_what_was_not_graded_is_blank_and_said(tmp_path: Path) -> None:
     assert "half: lost" in table.said
 
 
-def test_who_handed_in_nothing_is_listed_blank_or_with_zero(tmp_path: Path) -> None:
+def test_absentees_are_listed_blank_or_with_zero(tmp_path: Path) -> None:
     """The course decides how many points an absent student gets."""
     results = a_batch(tmp_path, scored("alice", 4, 6), absentees=[BOB])
     blank, zero = exported("csv", results), exported("csv", results, absent_zero=True)
@@ -132,7 +132,7 @@ def test_who_handed_in_nothing_is_listed_blank_or_with_zero(tmp_path: Path) -> N
     assert not blank.loses
 
 
-def test_no_cell_of_a_strangers_starts_a_formula(tmp_path: Path) -> None:
+def test_no_untrusted_cell_starts_a_formula(tmp_path: Path) -> None:
     """Names, ids, submissions' names and messages are all quoted.
 
     The quotes matter because `;` separates cells in some countries.
@@ -152,7 +152,7 @@ def test_no_cell_of_a_strangers_starts_a_formula(tmp_path: Path) -> None:
         assert not cell.startswith("=")
 
 
-def test_names_that_could_not_be_printed_are_no_danger_on_the_terminal(tmp_path: Path) -> None:
+def test_terminal_escapes_in_names_are_removed(tmp_path: Path) -> None:
     """Standard error usually is a terminal."""
     hostile = "\x1b[31mred\x1b]8;;http://evil\x07link\nsecond line"
     table = exported("csv", a_batch(tmp_path, not_graded(hostile)))
@@ -160,7 +160,7 @@ def test_names_that_could_not_be_printed_are_no_danger_on_the_terminal(tmp_path:
     assert "  redlink second line: the judge" in table.said
 
 
-def test_grades_of_two_versions_of_the_tests_are_not_mixed_in_silence(tmp_path: Path) -> None:
+def test_mixing_grades_of_two_test_versions_is_reported(tmp_path: Path) -> None:
     """A batch that stopped after its tests changed leaves grades of both versions."""
     old = a_grade("old", a_verdict("run_rope"), suite_hash="other")
     assert (
@@ -168,8 +168,8 @@ def test_grades_of_two_versions_of_the_tests_are_not_mixed_in_silence(tmp_path: 
     )
 
 
-def test_the_document_holds_people_exercises_and_every_test(tmp_path: Path) -> None:
-    """It is one well-formed JSON document, for any other program."""
+def test_the_json_document_holds_people_exercises_and_every_test(tmp_path: Path) -> None:
+    """Any other program can read the well-formed document."""
     results = a_batch(
         tmp_path,
         scored("group 1", 4, 2),
@@ -196,14 +196,14 @@ def test_the_document_holds_people_exercises_and_every_test(tmp_path: Path) -> N
     assert (lara["status"], lara["score"], lara["authors"]) == ("not_graded", None, [])
 
 
-def test_any_name_is_the_same_in_the_document(tmp_path: Path) -> None:
+def test_any_submission_name_survives_the_json_document(tmp_path: Path) -> None:
     """JSON can escape every character."""
     results = a_batch(tmp_path, *(scored(name, 4, 6) for name in AWKWARD))
     document = json.loads(exported("json", results).text)
     assert tuple(entry["submission"] for entry in document["submissions"]) == AWKWARD
 
 
-def test_an_empty_class_is_a_document_and_a_table_too(tmp_path: Path) -> None:
+def test_an_empty_class_gives_a_valid_document_and_table(tmp_path: Path) -> None:
     """A batch may stop before its first grade."""
     results = a_batch(tmp_path)
     assert json.loads(exported("json", results).text)["submissions"] == []

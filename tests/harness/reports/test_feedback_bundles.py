@@ -41,7 +41,7 @@ CANVAS = [
 MOODLE = ["Jane Doe_123_assignsubmission_file", "Zoë O'Neil_124_assignsubmission_file"]
 
 
-def downloaded(folder: Path, names: Sequence[str]) -> Path:
+def write_download(folder: Path, names: Sequence[str]) -> Path:
     """Writes a download whose files, or folders, have these names."""
     for name in names:
         is_folder = not Path(name).suffix
@@ -51,9 +51,9 @@ def downloaded(folder: Path, names: Sequence[str]) -> Path:
     return folder
 
 
-def graded(folder: Path, names: Sequence[str], out: Path) -> Path:
+def store_download(folder: Path, names: Sequence[str], out: Path) -> Path:
     """Writes results of a download as a batch leaves them, with people and all kinds of grades."""
-    entries = discover([downloaded(folder, names)]).entries
+    entries = discover([write_download(folder, names)]).entries
     with Store.open(out, "attention") as store:
         for place, (entry, grade) in enumerate(zip(entries, a_class(40, seed=3), strict=False)):
             add(store, replace(grade, submission=entry.name), "key", place)
@@ -66,7 +66,7 @@ def graded(folder: Path, names: Sequence[str], out: Path) -> Path:
     return out
 
 
-def ran(*arguments: object) -> Result:
+def run_feedback(*arguments: object) -> Result:
     return CliRunner().invoke(cli, ["feedback", *map(str, arguments)], catch_exceptions=False)
 
 
@@ -88,10 +88,10 @@ def read_by_moodle(name: str) -> tuple[str, str, str]:
     return participant, f"{kind}_{plugin}", rest
 
 
-def test_canvas_takes_files_back_under_the_names_that_it_gave(tmp_path: Path):
+def test_canvas_feedback_files_keep_the_downloaded_names(tmp_path: Path):
     """One flat zip has the same names, and each leads to the same user and attachment."""
-    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
-    done = ran(results, "--format", "canvas")
+    results = store_download(tmp_path / "download", CANVAS, tmp_path / "results")
+    done = run_feedback(results, "--format", "canvas")
     assert done.exit_code == 0, done.output
     found = members(results / "feedback-canvas" / "canvas.zip")
     assert sorted(found) == sorted(CANVAS)
@@ -100,10 +100,10 @@ def test_canvas_takes_files_back_under_the_names_that_it_gave(tmp_path: Path):
     }  # fmt: skip
 
 
-def test_a_file_holds_what_its_name_promises(tmp_path: Path):
+def test_canvas_feedback_files_match_their_suffixes(tmp_path: Path):
     """Canvas shows feedback in the submission's format: a zip must open, a notebook must load."""
-    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
-    ran(results, "--format", "canvas")
+    results = store_download(tmp_path / "download", CANVAS, tmp_path / "results")
+    run_feedback(results, "--format", "canvas")
     found = members(results / "feedback-canvas" / "canvas.zip")
     inner = zipfile.ZipFile(io.BytesIO(found[CANVAS[0]]))
     assert inner.namelist() == ["feedback.html", "feedback.txt"]
@@ -114,11 +114,11 @@ def test_a_file_holds_what_its_name_promises(tmp_path: Path):
     assert found[CANVAS[4]].startswith(b"<!doctype html>")
 
 
-def test_other_kinds_of_file_open_as_well_or_are_left_out_and_said(tmp_path: Path):
+def test_feedback_files_of_unsupported_kinds_are_left_out_and_reported(tmp_path: Path):
     """A text that is named like a tar, a PDF or a Word document cannot be opened."""
     names = ["doejane_123_4567_work.tar.gz", "roejohn_124_4568_essay.pdf", "poe_125_4569_a.docx"]
-    results = graded(tmp_path / "download", names, tmp_path / "results")
-    done = ran(results, "--format", "canvas")
+    results = store_download(tmp_path / "download", names, tmp_path / "results")
+    done = run_feedback(results, "--format", "canvas")
     found = members(results / "feedback-canvas" / "canvas.zip")
     with tarfile.open(fileobj=io.BytesIO(found[names[0]])) as inner:
         assert inner.getnames() == ["feedback.html", "feedback.txt"]
@@ -128,21 +128,21 @@ def test_other_kinds_of_file_open_as_well_or_are_left_out_and_said(tmp_path: Pat
     assert "--pdf prints it" in " ".join(done.output.split())
 
 
-def test_what_canvas_would_take_for_another_is_left_out_and_said(tmp_path: Path):
+def test_names_that_canvas_would_misread_are_left_out_and_reported(tmp_path: Path):
     """Typed text has no attachment. A name with a number in it would lead to another user."""
     names = ["doe_2_b_223_4567_adapters.py", "LATE_anon_aB3xY_4571_adapters.py", CANVAS[0]]
-    results = graded(tmp_path / "download", names, tmp_path / "results")
-    done = ran(results, "--format", "canvas")
+    results = store_download(tmp_path / "download", names, tmp_path / "results")
+    done = run_feedback(results, "--format", "canvas")
     assert done.exit_code == 1
     assert [*members(results / "feedback-canvas" / "canvas.zip")] == [CANVAS[0]]
     assert "anon_aB3xY: no file that was downloaded from Canvas" in done.output
     assert "doe_2_b_223: its name has numbers before the user's" in done.output
 
 
-def test_moodle_takes_files_back_by_the_participant_s_number(tmp_path: Path):
+def test_moodle_feedback_files_carry_the_participants_number(tmp_path: Path):
     """The number is the part after the name; the file's own name follows the plugin's."""
-    results = graded(tmp_path / "download", MOODLE, tmp_path / "results")
-    assert ran(results, "--format", "moodle").exit_code == 0
+    results = store_download(tmp_path / "download", MOODLE, tmp_path / "results")
+    assert run_feedback(results, "--format", "moodle").exit_code == 0
     found = members(results / "feedback-moodle" / "moodle.zip")
     assert sorted(map(read_by_moodle, found)) == [
         ("123", "assignsubmission_file", "feedback.html"),
@@ -152,15 +152,15 @@ def test_moodle_takes_files_back_by_the_participant_s_number(tmp_path: Path):
 
 
 @pytest.mark.process
-def test_gradescope_is_given_an_autograder_that_only_hands_out_results(tmp_path: Path):
+def test_gradescope_feedback_is_an_autograder_with_stored_results(tmp_path: Path):
     """Gradescope has no other feedback in bulk.
 
     When the autograder runs for all submissions, each gets its own results.
     """
-    folder = downloaded(tmp_path / "download", ["submission_11", "submission_12"])
+    folder = write_download(tmp_path / "download", ["submission_11", "submission_12"])
     (folder / "submission_metadata.yml").write_text("submission_11: {}\nsubmission_12: {}\n")
-    results = graded(folder, ["submission_11", "submission_12"], tmp_path / "results")
-    assert ran(results, "--format", "gradescope").exit_code == 0
+    results = store_download(folder, ["submission_11", "submission_12"], tmp_path / "results")
+    assert run_feedback(results, "--format", "gradescope").exit_code == 0
     root = tmp_path / "autograder"
     with zipfile.ZipFile(results / "feedback-gradescope" / "gradescope.zip") as archive:
         archive.extractall(root / "source")
@@ -180,13 +180,13 @@ def test_gradescope_is_given_an_autograder_that_only_hands_out_results(tmp_path:
     assert again.returncode != 0
 
 
-def test_a_mail_merge_s_table_has_a_row_for_each_person(tmp_path: Path):
+def test_the_mail_merge_table_has_a_row_for_each_person(tmp_path: Path):
     """The table has the address and the mail. The command names people without an address."""
-    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    results = store_download(tmp_path / "download", CANVAS, tmp_path / "results")
     with Store.open(results, "attention") as store:
         pair = [Author("Jane Doe", "1", "jane@x.edu"), Author("=cmd()", "2", "roe@x.edu")]
         store.set_people({"doejane_123": pair, "roejohn_124": [Author("John Roe", "3")]})
-    done = ran(results, "--format", "mail")
+    done = run_feedback(results, "--format", "mail")
     assert done.exit_code == 1
     assert "roejohn_124: an address is not known" in done.output
     with (results / "feedback-mail" / "mail.csv").open(encoding="utf-8", newline="") as file:
@@ -198,11 +198,11 @@ def test_a_mail_merge_s_table_has_a_row_for_each_person(tmp_path: Path):
 
 
 @pytest.mark.parametrize("form", ["folders", "canvas", "moodle", "mail"])
-def test_nobody_finds_anything_of_another_or_hidden(tmp_path: Path, form: str):
+def test_feedback_reveals_no_other_person_and_no_hidden_test(tmp_path: Path, form: str):
     """Feedback holds no other name, id or address, and no hidden test's name or expected value."""
     names = MOODLE if form == "moodle" else CANVAS
-    results = graded(tmp_path / "download", names, tmp_path / "results")
-    ran(results, "--format", form)
+    results = store_download(tmp_path / "download", names, tmp_path / "results")
+    run_feedback(results, "--format", form)
     folder = results / f"feedback-{form}"
     stored = Store.read(results)
     hidden = {t.id for g in stored.grades() for t in g.tests if "/hidden/" in t.id}
@@ -239,13 +239,13 @@ def texts_of(folder: Path, form: str, stored) -> list[tuple[str, str]]:
     return found
 
 
-def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
+def test_feedback_has_the_final_points_and_the_reason_of_each_decision(tmp_path: Path):
     """Mails, Canvas's files and Gradescope's results give the reason of each decision."""
-    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    results = store_download(tmp_path / "download", CANVAS, tmp_path / "results")
     (results / "decisions.toml").write_text(
         '[[points]]\nperson = "doejane_123"\nby = 2\nreason = "the docstring was wrong"\n'
     )
-    ran(results, "--format", "mail")
+    run_feedback(results, "--format", "mail")
     with (results / "feedback-mail" / "mail.csv").open(encoding="utf-8", newline="") as file:
         (mail,) = [row for row in csv.DictReader(file) if row["email"] == "123@x.edu"]
     machine = Store.read(results).grade("doejane_123")
@@ -254,19 +254,19 @@ def test_the_points_are_the_final_ones_and_say_why(tmp_path: Path):
     assert settled.hundredths == settled.machine + 200
     assert mail["subject"].startswith(f"attention: {settled.final:g} of")
     assert "+2 points: the docstring was wrong" in mail["body"]
-    ran(results, "--format", "canvas")
+    run_feedback(results, "--format", "canvas")
     zipped = members(results / "feedback-canvas" / "canvas.zip")[CANVAS[0]]
     text = zipfile.ZipFile(io.BytesIO(zipped)).read("feedback.txt").decode()
     assert text == mail["body"]
 
 
-def test_a_text_begins_with_what_went_wrong(tmp_path: Path):
+def test_a_feedback_text_begins_with_the_failures(tmp_path: Path):
     """Exercises without a remark come last, in one line."""
     wrong = a_verdict("run_rope", 0.0, message="all numbers are NaN")
     grade = a_grade("jane", a_verdict("run_softmax"), wrong, a_verdict("run_mask"))
     with Store.open(tmp_path / "results", "attention") as store:
         add(store, grade, "key", 0)
-    ran(tmp_path / "results")
+    run_feedback(tmp_path / "results")
     text = (tmp_path / "results/feedback-folders/jane/feedback.txt").read_text("utf-8")
     score, why, *_, right = text.strip().split("\n\n")
     assert score == "attention: 8 of 12 points"
@@ -274,51 +274,51 @@ def test_a_text_begins_with_what_went_wrong(tmp_path: Path):
     assert right == "Right: run_softmax (4 of 4), run_mask (4 of 4)"
 
 
-def test_no_line_of_a_text_is_wider_than_a_hundred_columns(tmp_path: Path):
+def test_no_line_of_a_feedback_text_exceeds_a_hundred_columns(tmp_path: Path):
     """A mail program or a platform's text box would break longer lines anywhere."""
-    results = graded(tmp_path / "download", MOODLE, tmp_path / "results")
-    ran(results, "--format", "folders")
+    results = store_download(tmp_path / "download", MOODLE, tmp_path / "results")
+    run_feedback(results, "--format", "folders")
     texts = [file.read_text() for file in tmp_path.glob("results/feedback*/*/feedback.txt")]
     assert texts
     assert max(len(line) for text in texts for line in text.splitlines()) <= 100
 
 
-def test_nothing_is_written_for_a_platform_that_nothing_came_from(tmp_path: Path):
+def test_no_zip_is_written_for_a_platform_without_submissions(tmp_path: Path):
     """The command says so in one sentence and writes no empty zip, which could go up unnoticed."""
-    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    results = store_download(tmp_path / "download", CANVAS, tmp_path / "results")
     refused = CliRunner().invoke(cli, ["feedback", str(results), "--format", "moodle"])
     assert "nobody's feedback can be written for moodle: not downloaded" in str(refused.exception)
     assert not (results / "feedback-moodle").exists()
 
 
-def test_who_is_not_graded_yet_gets_nothing(tmp_path: Path):
+def test_an_ungraded_submission_gets_no_feedback(tmp_path: Path):
     """A fault of the grader is not feedback; the command reports it instead."""
     with Store.open(tmp_path / "results", "attention") as store:
         add(store, a_grade("ann", a_verdict("run_x")), "key", 0)
         add(store, a_grade("bob", status=GradeStatus.NOT_GRADED), "key", 1)
-    done = ran(tmp_path / "results")
+    done = run_feedback(tmp_path / "results")
     assert done.exit_code == 1
     assert "bob: not graded yet" in done.output
     assert not (tmp_path / "results" / "feedback-folders" / "bob").exists()
 
 
-def test_a_folder_of_somebody_else_is_not_replaced(tmp_path: Path):
+def test_feedback_does_not_replace_a_foreign_folder(tmp_path: Path):
     """Feedback replaces nothing but earlier feedback."""
-    results = graded(tmp_path / "download", CANVAS, tmp_path / "results")
+    results = store_download(tmp_path / "download", CANVAS, tmp_path / "results")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
     done = CliRunner().invoke(cli, ["feedback", str(results), "--out", str(tmp_path / "mine")])
     assert "holds other files than a feedback's" in str(done.exception)
-    assert ran(results).exit_code == 0
-    assert ran(results).exit_code == 0
+    assert run_feedback(results).exit_code == 0
+    assert run_feedback(results).exit_code == 0
 
 
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no browser to print with")
-def test_pages_are_printed_where_there_is_a_browser(tmp_path: Path):
+def test_feedback_pages_are_printed_as_pdf_if_a_browser_is_installed(tmp_path: Path):
     """Students can keep a PDF, beside the page and the text."""
-    results = graded(tmp_path / "download", MOODLE[:1], tmp_path / "results")
-    assert ran(results, "--format", "moodle", "--pdf").exit_code == 0
+    results = store_download(tmp_path / "download", MOODLE[:1], tmp_path / "results")
+    assert run_feedback(results, "--format", "moodle", "--pdf").exit_code == 0
     ((name, content),) = members(results / "feedback-moodle" / "moodle.zip").items()
     assert name.endswith("feedback.pdf")
     assert content.startswith(b"%PDF")

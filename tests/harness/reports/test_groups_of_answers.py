@@ -38,7 +38,7 @@ def graded(untouched, tmp_path) -> Path:
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory) -> Path:
     """The same results, for tests that name no group."""
-    return graded_in(tmp_path_factory.mktemp("untouched"))
+    return grade_in(tmp_path_factory.mktemp("untouched"))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def named(untouched, tmp_path_factory, grader) -> Path:
     return folder
 
 
-def graded_in(folder: Path) -> Path:
+def grade_in(folder: Path) -> Path:
     """Grades the class in an empty folder."""
     write_files(folder / "course", TINY)
     for name, program in CLASS.items():
@@ -70,7 +70,7 @@ def groups(folder: Path) -> dict[str, list[str]]:
     return {one.id: one.members for one in groups_of(Store.read(folder / "out").wrong_answers())}
 
 
-def told(folder: Path) -> dict[str, set[str]]:
+def named_mistakes(folder: Path) -> dict[str, set[str]]:
     """Returns the mistakes that `results.jsonl` names for each submission."""
     lines = (folder / "out" / "results.jsonl").read_text().splitlines()
     return {
@@ -79,12 +79,12 @@ def told(folder: Path) -> dict[str, set[str]]:
     }
 
 
-def test_who_answers_alike_is_grouped_whatever_the_text(untouched):
+def test_submissions_with_equal_answers_form_a_group_whatever_their_code(untouched):
     """All others stay apart: emil's mistake has a name, fred is right, dora is alone."""
     assert [*groups(untouched).values()] == [["anna", "bert", "cleo"], ["dora"]]
 
 
-def test_groups_are_listed_with_their_smallest_case(untouched, grader):
+def test_mistakes_lists_each_group_with_its_smallest_case(untouched, grader):
     """The group is listed with a suspected cause."""
     done = grader("mistakes", str(untouched / "out"))
     assert done.returncode == 0, done.stderr
@@ -97,24 +97,26 @@ def test_groups_are_listed_with_their_smallest_case(untouched, grader):
     assert "1 submission answers like nobody else: --all lists them." in done.stdout
 
 
-def test_a_named_group_is_a_mistake_like_any_other_at_once(graded, grader):
+def test_a_named_group_counts_as_a_known_mistake_at_once(graded, grader):
     """Result lines and exports show it, and so do later submissions with the same answers."""
     out, (group, *_) = str(graded / "out"), groups(graded)
     saying = ("--sentence", SENTENCE, "--hint", HINT)
     done = grader("mistakes", out, "name", group, "half-too-much", *saying)
     assert done.returncode == 0, done.stderr
     named = {"anna", "bert", "cleo"}
-    assert {name for name, found in told(graded).items() if "half-too-much" in found} == named
+    assert {
+        name for name, found in named_mistakes(graded).items() if "half-too-much" in found
+    } == named
     (anna,) = Store.read(graded / "out").grades_of(["anna"])
     diagnoses = {test.diagnosis for test in anna.tests if test.diagnosis}
     assert [(one.explanation, one.hint) for one in diagnoses] == [(SENTENCE, HINT)]
     write_files(graded / "class" / "gina", {"adapters.py": CLASS["cleo"]})
     batch(graded)
-    assert told(graded)["gina"] == {"half-too-much"}
-    assert told(graded)["emil"] == {"tripled"}
+    assert named_mistakes(graded)["gina"] == {"half-too-much"}
+    assert named_mistakes(graded)["emil"] == {"tripled"}
 
 
-def test_names_are_text_that_can_be_changed_by_hand(graded, grader):
+def test_names_of_groups_can_be_edited_in_their_file(graded, grader):
     """A name that is removed there is no longer shown. Scores never change."""
     out, (group, *_) = graded / "out", groups(graded)
     before = [one.score for one in Store.read(out).grades()]
@@ -126,7 +128,7 @@ def test_names_are_text_that_can_be_changed_by_hand(graded, grader):
     assert {t.diagnosis.explanation for t in anna.tests if t.diagnosis} == {"Half is too much."}
     file.unlink()
     grader("mistakes", str(out))
-    assert told(graded)["anna"] == set()
+    assert named_mistakes(graded)["anna"] == set()
     assert [one.score for one in Store.read(out).grades()] == before
 
 
@@ -140,7 +142,7 @@ def test_names_are_text_that_can_be_changed_by_hand(graded, grader):
         (lambda text: text + text.partition("\n\n")[2], "'half' is there twice for run_double"),
     ],
 )
-def test_a_damaged_file_of_names_is_told_by_its_line(named, grader, change, said):
+def test_a_damaged_names_file_is_refused_with_its_line(named, grader, change, said):
     """A slip in the file must not give a student another one's mistake."""
     out, file = named / "out", named / "out" / "mistakes.toml"
     right = file.read_text()
@@ -161,14 +163,14 @@ def test_a_damaged_file_of_names_is_told_by_its_line(named, grader, change, said
         (("", "half"), "several groups have the id ''"),
     ],
 )
-def test_a_group_is_named_by_its_id(untouched, grader, arguments, said):
+def test_naming_a_group_needs_a_unique_id(untouched, grader, arguments, said):
     """The beginning of the id is enough where it is unique."""
     saying = ("--sentence", SENTENCE, "--hint", HINT)
     done = grader("mistakes", str(untouched / "out"), "name", *arguments, *saying)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def test_a_named_mistake_becomes_one_of_the_assignment(graded, grader):
+def test_a_named_mistake_can_be_added_to_the_assignment(graded, grader):
     """The command writes a stub, and a test from the class's answers.
 
     `verify` passes once the stub is right.
@@ -205,7 +207,7 @@ def test_rounding_does_not_split_a_group():
 
 
 @pytest.mark.unit
-def test_one_more_narrowness_does_not_split_a_group():
+def test_an_exception_on_an_unusual_shape_does_not_split_a_group():
     """An exception on an unusual shape does not count: the other answers decide."""
     plain, deep = answer(1.0, 2.0), answer(3.0, test="deep", plain=False)
     one, other = WrongAnswers("run", (plain, deep)), WrongAnswers("run", (plain,))
@@ -215,7 +217,7 @@ def test_one_more_narrowness_does_not_split_a_group():
 
 
 @pytest.mark.unit
-def test_a_mended_test_splits_no_group():
+def test_a_fixed_test_does_not_split_a_group():
     """Submissions graded before and after the fix had different inputs. That test is ignored."""
     plain, mended = answer(1.0, 2.0), answer(3.0, test="mended")
     before = WrongAnswers("run", (plain, mended))
@@ -225,7 +227,7 @@ def test_a_mended_test_splits_no_group():
     assert [group.members for group in groups_of(wrong)] == [["a", "b"], ["c"]]
 
 
-def test_nothing_of_the_graded_draw_is_kept(tmp_path):
+def test_stored_answers_do_not_depend_on_the_graded_draw(tmp_path):
     """Two batches with two seeds keep the same answers, those to the inputs that students have."""
     write_files(tmp_path / "course", TINY)
     write_files(tmp_path / "class" / "anna", {"adapters.py": CLASS["anna"]})
@@ -240,6 +242,6 @@ def test_nothing_of_the_graded_draw_is_kept(tmp_path):
 
 
 @pytest.mark.unit
-def test_the_root_assignment_has_nothing_seen_yet():
+def test_the_root_assignment_has_no_seen_answers():
     """`verify` would compare the answers in that folder with the variants of the mistakes."""
     assert not (ROOT / "solutions" / "seen").exists()

@@ -38,8 +38,10 @@ def names(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("width", rest_slow(["desk", "phone"], 2))
-def test_every_page_opens_from_disk_in_silence(chromium: Browser, report: Path, width):
-    """They need no server and no network, print nothing on the console, and fit the window."""
+def test_every_report_page_opens_from_disk_without_console_output(
+    chromium: Browser, report: Path, width
+):
+    """Pages need no server and no network, and fit the window."""
     files = [report / "index.html", report / "changes.html", with_pictures(report)]
     for file in [*files, *sorted((report / "submissions").iterdir())[:8]]:
         options = {"viewport": PHONE, "is_mobile": True} if width == "phone" else {}
@@ -50,7 +52,7 @@ def test_every_page_opens_from_disk_in_silence(chromium: Browser, report: Path, 
             assert found.is_quiet, (file, found.complaints, found.elsewhere)
 
 
-def test_a_class_of_nobody_and_one_of_one_open_too(chromium: Browser, tmp_path):
+def test_reports_of_an_empty_class_and_of_one_submission_open(chromium: Browser, tmp_path):
     """A batch may be stopped before its first grade, or hold a single submission."""
     for count in (0, 1):
         results = Store.read(store_class(tmp_path / f"results-{count}", a_class(count)))
@@ -60,7 +62,7 @@ def test_a_class_of_nobody_and_one_of_one_open_too(chromium: Browser, tmp_path):
             assert found.is_quiet, found.complaints
 
 
-def test_a_moved_page_opens_by_itself(chromium: Browser, report: Path, tmp_path):
+def test_a_submission_page_opens_without_other_files(chromium: Browser, report: Path, tmp_path):
     """A submission's page may be sent alone and needs no other file."""
     alone = tmp_path / "mail.html"
     alone.write_bytes(with_pictures(report).read_bytes())
@@ -102,7 +104,7 @@ def test_the_list_is_searched_and_filtered(chromium: Browser, report: Path):
         expect(page.locator("#list .red")).to_have_text("not graded")
 
 
-def test_a_long_list_begins_with_a_part_and_scrolls_with_the_page(chromium: Browser, report: Path):
+def test_a_long_list_is_drawn_in_part_until_the_rest_is_requested(chromium: Browser, report: Path):
     """Thousands of rows are slow: a button shows the rest, and only the page scrolls."""
     with opened(chromium, report / "index.html") as found:
         assert len(names(found.page)) < COUNT
@@ -115,7 +117,7 @@ def test_a_long_list_begins_with_a_part_and_scrolls_with_the_page(chromium: Brow
         assert found.page.evaluate(own) == "visible"
 
 
-def test_what_needs_a_decision_stands_above_the_class(chromium: Browser, report: Path):
+def test_submissions_that_need_a_decision_are_listed_first(chromium: Browser, report: Path):
     """Submissions that are not graded, late without a rule or unreadable say what to do."""
     with opened(chromium, report / "index.html") as found:
         titles = found.page.locator(".needs h3").all_inner_texts()
@@ -127,7 +129,7 @@ def test_what_needs_a_decision_stands_above_the_class(chromium: Browser, report:
         assert needs["y"] < submissions["y"] < exercises["y"]
 
 
-def test_unreadable_is_neither_wrong_nor_missing(chromium: Browser, tmp_path: Path):
+def test_unreadable_submissions_are_counted_in_their_own_column(chromium: Browser, tmp_path: Path):
     """Unreadable submissions have their own column and colour."""
     results = store_class(tmp_path / "results", a_class(80, seed=4))
     index = write_report(Store.read(results), tmp_path / "pages").index
@@ -141,8 +143,8 @@ def test_unreadable_is_neither_wrong_nor_missing(chromium: Browser, tmp_path: Pa
             assert sum(numbers) == 80
 
 
-def test_a_mistake_tells_who_made_it(chromium: Browser, report: Path):
-    """Its names link to the submissions, and its button filters the list by the mistake."""
+def test_a_mistake_links_to_its_submissions_and_filters_the_list(chromium: Browser, report: Path):
+    """The mistake's button filters the list."""
     with opened(chromium, report / "index.html") as found:
         kind = found.page.locator("[data-kind]").first
         made = int(kind.locator(".count").inner_text())
@@ -152,7 +154,7 @@ def test_a_mistake_tells_who_made_it(chromium: Browser, report: Path):
         expect(found.page.locator("#found")).to_have_text(f"{made} of {COUNT}")
 
 
-def test_links_lead_to_the_submissions_and_no_further(chromium: Browser, report: Path):
+def test_submission_pages_link_only_within_themselves(chromium: Browser, report: Path):
     """The class links to each submission. A submission's page links only within itself."""
     with opened(chromium, report / "index.html") as found:
         link = found.page.locator("#list tbody th a").first
@@ -163,8 +165,8 @@ def test_links_lead_to_the_submissions_and_no_further(chromium: Browser, report:
         assert all(link.startswith("#") for link in re.findall('href="([^"]*)"', page.read_text()))
 
 
-def test_a_person_has_a_line_that_opens(chromium: Browser, report: Path):
-    """All problems are below it. A closed line is as high as any other."""
+def test_each_persons_row_unfolds_its_problems(chromium: Browser, report: Path):
+    """A closed row is as high as any other."""
     with opened(chromium, report / "index.html") as found:
         rows = found.page.locator("#list tbody tr")
         heights = {round(row.bounding_box()["height"]) for row in rows.all()[:30]}
@@ -175,7 +177,7 @@ def test_a_person_has_a_line_that_opens(chromium: Browser, report: Path):
         expect(line.locator("li").first).to_be_visible()
 
 
-def test_what_to_do_stands_on_the_first_screen(chromium: Browser, report: Path):
+def test_the_next_step_is_on_the_first_screen(chromium: Browser, report: Path):
     """An instructor first sees the needed decisions, and a student the first thing to fix."""
     for viewport in (DESK, PHONE):
         with opened(chromium, report / "index.html", viewport=viewport) as found:
@@ -216,7 +218,7 @@ def test_a_picture_has_a_slider_and_numbers(chromium: Browser, report: Path):
         assert re.match(r"queries \d, keys \d: expected .*, got .*, difference ", told.inner_text())
 
 
-def test_a_page_is_as_long_as_there_are_causes(chromium: Browser, tmp_path: Path):
+def test_a_page_has_one_section_for_each_cause(chromium: Browser, tmp_path: Path):
     """One wrong line that fails eight exercises is one section, with the exercises folded."""
     results = store_class(tmp_path / "results", iter([with_a_shared_mistake()]))
     index = write_report(Store.read(results), tmp_path / "pages").index
@@ -232,7 +234,7 @@ def test_a_page_is_as_long_as_there_are_causes(chromium: Browser, tmp_path: Path
             expect(found.page.locator("tbody a[href='#cause-0']")).to_have_count(8)
 
 
-def test_what_is_no_number_is_marked(chromium: Browser, report: Path):
+def test_nan_and_infinities_are_marked_in_pictures(chromium: Browser, report: Path):
     """NaN and infinities have a colour and a sign of their own."""
     with opened(chromium, with_pictures(report)) as found:
         picture = found.page.locator("details.picture").first
@@ -240,7 +242,7 @@ def test_what_is_no_number_is_marked(chromium: Browser, report: Path):
         assert {"NaN", "∞", "−∞"} <= set(signs)
 
 
-def test_light_and_dark(chromium: Browser, report: Path):
+def test_the_page_switches_between_light_and_dark_colours(chromium: Browser, report: Path):
     """The page follows the system until the switch is used. Canvases follow it too."""
     ground = "getComputedStyle(document.body).backgroundColor"
     with opened(chromium, report / "index.html", color_scheme="dark") as found:
@@ -253,7 +255,7 @@ def test_light_and_dark(chromium: Browser, report: Path):
         assert found.is_quiet
 
 
-def test_what_changed_is_searched(chromium: Browser, report: Path):
+def test_the_page_of_changes_can_be_searched(chromium: Browser, report: Path):
     """The page shows each change and its reason. The search leaves only the matches."""
     with opened(chromium, report / "changes.html") as found:
         changes = found.page.locator(".changes > li:visible")
@@ -265,7 +267,7 @@ def test_what_changed_is_searched(chromium: Browser, report: Path):
         expect(changes.first).to_contain_text("the worker was lost")
 
 
-def test_all_submissions_are_printed(chromium: Browser, report: Path):
+def test_printing_the_page_includes_all_submissions(chromium: Browser, report: Path):
     """Paper does not scroll."""
     with opened(chromium, report / "index.html") as found:
         found.page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -44,7 +44,7 @@ def a_hostile_verdict(status: Status, visibility: Visibility, exercise: str) -> 
     )
 
 
-def the_hostile() -> Grade:
+def a_hostile_grade() -> Grade:
     """Returns a grade with markup in each text that a submission controls."""
     tests = [
         a_hostile_verdict(status, Visibility.PUBLIC, f"run_{status}{MARKUP}")
@@ -67,7 +67,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # The judge gives tests their ids; everything else comes from a submission.
     named = tuple(test._replace(id=f"{n}") for n, test in enumerate(commands.tests))
     grades = [
-        the_hostile(),
+        a_hostile_grade(),
         replace(commands, tests=named),
         a_grade("ann", a_verdict("run_x", 0.0)),
     ]
@@ -112,7 +112,7 @@ def test_markup_stays_text_in_every_page(chromium: Browser, report: Path):
             assert found.is_quiet, (file, found.complaints)
 
 
-def test_markup_is_read_as_it_was_written(chromium: Browser, report: Path):
+def test_markup_is_displayed_as_it_was_written(chromium: Browser, report: Path):
     """The text is escaped once, so that the page shows exactly what the submission wrote."""
     file = next(p for p in pages(report) if p.name.startswith("script-script-document"))
     with opened(chromium, file) as found:
@@ -121,7 +121,7 @@ def test_markup_is_read_as_it_was_written(chromium: Browser, report: Path):
         expect(found.page.locator(".source .marked").first).to_contain_text("{{7*7}}")
 
 
-def test_the_policy_stops_what_escaping_would_have_missed(chromium: Browser, report: Path):
+def test_the_content_security_policy_blocks_unescaped_markup(chromium: Browser, report: Path):
     """If markup slipped through, the browser would still run, fetch and style nothing of it."""
     for file in (report / "index.html", *list((report / "submissions").iterdir())[:1]):
         with opened(chromium, file) as found:
@@ -147,6 +147,6 @@ def test_the_policy_stops_what_escaping_would_have_missed(chromium: Browser, rep
 
 @pytest.mark.unit
 @pytest.mark.parametrize("text", ["</script>", "<!--", "\u2028\u2029", "&lt;", "'"])
-def test_data_in_a_page_cannot_end_its_element(text):
+def test_json_in_a_page_cannot_close_its_script_element(text):
     """JSON in a script element needs more escapes than JSON itself."""
     assert not set(as_json([text])) & set("<>&'\u2028\u2029")

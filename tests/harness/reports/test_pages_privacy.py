@@ -36,7 +36,7 @@ def report_of(folder: Path, *grades: Grade) -> dict[str, str]:
     return {grade.submission: (pages / page_name(grade)).read_text() for grade in grades}
 
 
-def test_a_page_names_nobody_else(tmp_path):
+def test_a_submission_page_names_no_other_person(tmp_path):
     """The page has no other submission, no numbers of the class and no link to the class's page."""
     results = store_class(tmp_path / "results", a_class(30))
     index = write_report(Store.read(results), tmp_path / "pages").index
@@ -49,7 +49,7 @@ def test_a_page_names_nobody_else(tmp_path):
         assert "roster" not in text
 
 
-def test_what_is_said_to_instructors_is_not_on_the_page(tmp_path):
+def test_notes_for_instructors_are_not_on_a_submission_page(tmp_path):
     """Notes and addresses appear only on the page of the class."""
     grade = a_grade("ann", a_verdict("run_x"), notes=("left out: notes.pdf",))
     (page,) = report_of(tmp_path, grade).values()
@@ -59,7 +59,7 @@ def test_what_is_said_to_instructors_is_not_on_the_page(tmp_path):
     assert "notes.pdf" in index
 
 
-def test_hidden_tests_are_counted_and_not_named(tmp_path):
+def test_a_submission_page_counts_hidden_tests_without_naming_them(tmp_path):
     """The message is shown without the name of the test, as in other feedback."""
     hidden = a_verdict("run_x", 0.0, id="tests/hidden/test_x.py::test_secret", message="was wrong")
     public = hidden._replace(id="tests/public/test_x.py::test_known", visibility=Visibility.PUBLIC)
@@ -84,7 +84,7 @@ def test_pictures_are_of_public_tests_only(tmp_path):
     assert 'class="picture"' not in pages["other"]
 
 
-def test_a_page_shows_each_line_once(tmp_path):
+def test_a_submission_page_shows_each_wrong_line_once(tmp_path):
     """A line is one cause, however many exercises it fails; each exercise links to it."""
     where = Where("attention.py", 3)
     verdicts = [
@@ -112,7 +112,7 @@ def test_a_page_shows_each_line_once(tmp_path):
     ],
     ids=repr,
 )
-def test_a_page_is_called_what_every_system_takes(name):
+def test_page_file_names_are_valid_on_every_system(name):
     """A page's name has only letters, digits and hyphens, is short and never empty."""
     called = page_name(a_grade(name))
     stem = called.removesuffix(".html")
@@ -129,7 +129,7 @@ def test_names_that_look_alike_have_pages_of_their_own():
     assert len({page_name(a_grade(name)) for name in names}) == len(names)
 
 
-def test_the_name_of_a_page_tells_nobody_elses():
+def test_a_page_file_name_cannot_be_guessed_from_the_submission_name():
     """The name depends on the submission's content: a classmate's name is not enough."""
     one = page_name(a_grade("bob", submission_hash="x"))
     other = page_name(a_grade("bob", submission_hash="y"))

@@ -20,7 +20,7 @@ from tests.harness.pages_fixtures import a_class, regraded, store_class
 pytestmark = pytest.mark.unit
 
 
-def stored(folder: Path, *grades: Grade) -> Path:
+def store_grades(folder: Path, *grades: Grade) -> Path:
     return store_class(folder, iter(grades), with_people=False)
 
 
@@ -31,7 +31,7 @@ def data_of(index: Path) -> dict:
 
 
 def changes_of(folder: Path, before: list[Grade], after: list[Grade]) -> Changes:
-    earlier = Store.read(stored(folder, *before))
+    earlier = Store.read(store_grades(folder, *before))
     changes = Changes()
     for grade in after:
         changes.add(Graded.of(grade), earlier.grade(grade.submission))
@@ -39,9 +39,9 @@ def changes_of(folder: Path, before: list[Grade], after: list[Grade]) -> Changes
 
 
 @pytest.mark.process
-def test_a_report_is_written_and_written_again(grader, tmp_path):
+def test_a_second_report_replaces_the_first_one(grader, tmp_path):
     """The pages lie beside the results, which stay. A new report replaces the whole old one."""
-    results = stored(tmp_path / "results", *a_class(3))
+    results = store_grades(tmp_path / "results", *a_class(3))
     before = (results / "results.sqlite").read_bytes()
     done = grader("report", results)
     assert done.returncode == 0, done.stderr
@@ -54,9 +54,9 @@ def test_a_report_is_written_and_written_again(grader, tmp_path):
 
 
 @pytest.mark.process
-def test_what_is_no_report_is_not_replaced(grader, tmp_path):
-    """A foreign folder stays as it is, and the refusal is one sentence."""
-    results = stored(tmp_path / "results", *a_class(1))
+def test_a_foreign_folder_is_not_replaced_by_a_report(grader, tmp_path):
+    """The refusal is one sentence."""
+    results = store_grades(tmp_path / "results", *a_class(1))
     own = write_files(tmp_path / "own", {"index.html": "<h1>my page</h1>"})
     done = grader("report", results, "--out", own)
     assert done.returncode == 2
@@ -66,9 +66,9 @@ def test_what_is_no_report_is_not_replaced(grader, tmp_path):
     assert (own / "index.html").read_text() == "<h1>my page</h1>"
 
 
-def test_where_nothing_can_be_written_is_said(tmp_path):
+def test_an_unwritable_report_folder_is_reported(tmp_path):
     """A full or closed disk is reported in a sentence, and no file is left half written."""
-    results = Store.read(stored(tmp_path / "results", *a_class(1)))
+    results = Store.read(store_grades(tmp_path / "results", *a_class(1)))
     (tmp_path / "file").write_text("")
     with pytest.raises(NotWritten, match=r"cannot be written to .*: (Not a directory|File exists)"):
         write_report(results, tmp_path / "file" / "report")
@@ -86,7 +86,7 @@ def test_a_batch_ends_with_its_report(grader, tiny, tmp_path):
 
 
 @pytest.mark.process
-def test_a_batch_without_a_place_for_its_report_keeps_the_grades(grader, tiny, tmp_path):
+def test_a_batch_that_cannot_write_its_report_keeps_the_grades(grader, tiny, tmp_path):
     """The batch prints the grades, and its exit code depends on them alone."""
     write_files(tmp_path / "class" / "ann", {"adapters.py": RIGHT})
     write_files(tmp_path / "results" / "report", {"thesis.tex": "mine"})
@@ -99,18 +99,20 @@ def test_a_batch_without_a_place_for_its_report_keeps_the_grades(grader, tiny, t
 
 def test_an_empty_class_has_a_page(tmp_path):
     """A batch may be stopped before its first grade."""
-    index = write_report(Store.read(stored(tmp_path / "results")), tmp_path / "pages").index
+    index = write_report(Store.read(store_grades(tmp_path / "results")), tmp_path / "pages").index
     assert "0 submissions" in index.read_text()
 
 
-def test_the_class_is_counted(tmp_path):
+def test_the_class_page_counts_scores_and_ungraded_submissions(tmp_path):
     """The mean is over all who have a score. Submissions without a grade stand on top."""
     grades = (
         a_grade("ann", a_verdict("run_x")),
         a_grade("bob", a_verdict("run_x", 0.0)),
         not_graded("cem"),
     )
-    index = write_report(Store.read(stored(tmp_path / "r", *grades)), tmp_path / "pages").index
+    index = write_report(
+        Store.read(store_grades(tmp_path / "r", *grades)), tmp_path / "pages"
+    ).index
     text = index.read_text()
     assert "1 NOT GRADED" in text
     assert re.search("<dt>mean of 4</dt><dd>2</dd>", text)
@@ -119,7 +121,7 @@ def test_the_class_is_counted(tmp_path):
     assert data["statuses"] == "ggn"
 
 
-def test_mistakes_are_ranked_by_who_made_them():
+def test_mistakes_are_ranked_by_number_of_submissions():
     """A submission counts once, however many tests and exercises the mistake explains."""
     half, mask = (Diagnosis(name, f"{name} explained", "hint") for name in ("half", "mask"))
     counts = MistakeCounts()
@@ -141,7 +143,7 @@ def test_mistakes_are_ranked_by_who_made_them():
     assert [kind.who for kind in counts.others.values()] == [[2]]
 
 
-def test_tests_that_somebody_fails_are_counted():
+def test_failed_tests_are_counted_by_submission():
     """Only graded, readable submissions count, and only those that have the test."""
     found = ClassData()
     for name, verdicts in {
@@ -154,12 +156,12 @@ def test_tests_that_somebody_fails_are_counted():
     assert (exercise, failing) == ("run_y", 2)
 
 
-def test_a_note_on_several_is_said_once(tmp_path):
+def test_a_note_shared_by_submissions_is_shown_once(tmp_path):
     """The note names all submissions that it concerns."""
     note = "notes.pdf was left out"
     grades = (a_grade(name, a_verdict("run_x"), notes=(note,)) for name in ("ann", "bob"))
     text = write_report(
-        Store.read(stored(tmp_path / "r", *grades)), tmp_path / "p"
+        Store.read(store_grades(tmp_path / "r", *grades)), tmp_path / "p"
     ).index.read_text()
     assert text.count(note) == 1
     assert "1 note on what was handed in" in text
@@ -168,8 +170,8 @@ def test_a_note_on_several_is_said_once(tmp_path):
 @pytest.mark.process
 def test_two_batches_are_compared(grader, tmp_path):
     """The terminal gets a few words, and a page has all changes. Neither batch is changed."""
-    before = stored(tmp_path / "before", *a_class(12))
-    after = stored(tmp_path / "after", *regraded(a_class(12)))
+    before = store_grades(tmp_path / "before", *a_class(12))
+    after = store_grades(tmp_path / "after", *regraded(a_class(12)))
     kept = [(folder / "results.sqlite").read_bytes() for folder in (before, after)]
     done = grader("report", after, "--against", before)
     assert done.returncode == 0, done.stderr
@@ -181,7 +183,7 @@ def test_two_batches_are_compared(grader, tmp_path):
     assert kept == [(folder / "results.sqlite").read_bytes() for folder in (before, after)]
 
 
-def test_a_change_says_why(tmp_path):
+def test_each_change_between_batches_has_its_reasons(tmp_path):
     """For each exercise: the status, the mistake, the exception or the test's points."""
     mistake = Diagnosis("half", "explained", "hint")
     before = [
@@ -206,7 +208,7 @@ def test_a_change_says_why(tmp_path):
     assert [change.name for change in found.new] == ["dan"]
 
 
-def test_a_grade_that_is_none_goes_neither_up_nor_down(tmp_path):
+def test_a_change_from_ungraded_is_neither_up_nor_down(tmp_path):
     """A submission without a score in one of the two batches cannot be compared."""
     missing = not_graded("cem")
     graded = a_grade(missing.submission, a_verdict("run_x"))

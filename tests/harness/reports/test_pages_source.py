@@ -24,7 +24,7 @@ def coloured(*lines: str) -> dict[str, str]:
     return {text: colour for colour, text in found}
 
 
-def test_what_a_line_is_made_of_is_told_by_colours():
+def test_each_kind_of_token_has_its_own_colour():
     """Keywords, builtins, numbers, strings, comments and definitions have their own colours."""
     lines = ("@jaxtyped", SOURCE[0], SOURCE[5], "if len(x) > 1e-5: s = rb'a'")
     assert coloured(*lines) == {
@@ -41,12 +41,12 @@ def test_what_a_line_is_made_of_is_told_by_colours():
     }
 
 
-def test_a_method_that_is_called_like_a_builtin_is_none():
+def test_a_method_named_like_a_builtin_is_not_coloured():
     """`scores.max()` calls a method, not the builtin."""
     assert coloured("max(scores.sum(), x1)") == {"max": "b"}
 
 
-def test_a_text_over_several_lines_is_coloured_in_each():
+def test_a_multiline_string_is_coloured_on_each_line():
     """Each line is an element of its own and closes its own tags."""
     first, second, third = markup('x = """All', "  # of it", '""" + y')
     assert first == 'x = <i class="s">&#34;&#34;&#34;All</i>'
@@ -64,7 +64,7 @@ def test_a_text_over_several_lines_is_coloured_in_each():
     ],
     ids=["a string not closed", "a text not closed", "no Python", "nothing"],
 )
-def test_whatever_the_lines_hold_each_is_there_and_harmless(lines):
+def test_any_excerpt_is_shown_completely_and_escaped(lines):
     """An excerpt begins and ends anywhere, and may not be Python at all."""
     shown = markup(*lines)
     assert [re.sub('<i class=".">|</i>', "", line) for line in shown] == [
@@ -73,13 +73,13 @@ def test_whatever_the_lines_hold_each_is_there_and_harmless(lines):
     ]
 
 
-def test_a_line_of_any_length_is_coloured_at_once():
+def test_a_very_long_line_is_coloured_in_linear_time():
     """The pattern looks at each character only a few times, even on a very long line."""
     for text in ('"', "'\\", "\\", "a.", "1_", "@a", " ", '"\\\\'):
         assert len(markup(text * 20_000)) == 1
 
 
-def test_lines_below_a_docstring_that_began_above_are_code(tmp_path):
+def test_code_after_a_docstring_that_began_above_is_coloured_as_code(tmp_path):
     """The excerpt begins inside a string, and the whole file says so."""
     text = [
         *("# it's", "s = '''", "a", "'''", "def f():", '    r"""Adds', "    what isn't"),
@@ -97,7 +97,7 @@ def test_lines_below_a_docstring_that_began_above_are_code(tmp_path):
 
 
 @pytest.mark.parametrize("char", ["\f", "\x85", "\u2028", "\v"])
-def test_a_line_ends_where_python_ends_it(tmp_path, char):
+def test_lines_of_an_excerpt_are_split_like_python_lines(tmp_path, char):
     """Form feeds and Unicode's separators do not end a line, so that line numbers stay right."""
     (tmp_path / "mine.py").write_text(f"a = '{char}'\nb = 2\r\nc = 3\n", "utf-8")
     (excerpt,) = excerpts(tmp_path, [Where("mine.py", 3)])

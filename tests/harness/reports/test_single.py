@@ -39,7 +39,7 @@ def printed(tests: Sequence[Verdict]) -> str:
     return paper.getvalue()
 
 
-def test_a_mistake_is_told_at_length_where_it_is_found_first():
+def test_a_mistake_is_shown_in_full_only_at_its_first_exercise():
     """Ten exercises that use one wrong line would otherwise repeat the same table."""
     once = failed("run_one", Aspect.VALUES, MISTAKE)
     text = printed([once, failed("run_two", Aspect.VALUES, AGAIN)])
@@ -51,14 +51,14 @@ def test_a_mistake_is_told_at_length_where_it_is_found_first():
     assert AGAIN.explanation not in text
 
 
-def test_gradients_of_wrong_results_are_counted_with_them():
+def test_gradients_of_wrong_values_are_counted_in_the_same_cause():
     """The gradients of wrong values cannot be right."""
     wrong = [failed("run_one", Aspect.VALUES), failed("run_one", Aspect.GRADIENTS)]
     assert printed(wrong).count("index  expected") == 1
     assert "2 tests of run_one" in printed(wrong)
 
 
-def test_several_causes_are_counted_before_the_first():
+def test_the_number_of_causes_is_printed_before_the_first():
     """A reader of the first screen sees that more follows."""
     other = Diagnosis("kv-swapped", "Keys are taken for values.", "Which is which?")
     text = printed([failed("run_one", Aspect.VALUES, each) for each in (MISTAKE, other)])
@@ -66,7 +66,7 @@ def test_several_causes_are_counted_before_the_first():
     assert text.index("2 causes of 2 failures") < text.index(first) < text.index(second)
 
 
-def test_what_other_tests_count_less_is_lost_by_what_makes_the_values_wrong():
+def test_points_withheld_from_other_tests_are_charged_to_wrong_values():
     """Every lost point is explained by a failure that the student can fix."""
     passed = failed("run_one", Aspect.GENERALITY)._replace(
         status=Status.PASSED, message=f"earns none of its points, because none {OF_THE_VALUES}"
@@ -76,6 +76,6 @@ def test_what_other_tests_count_less_is_lost_by_what_makes_the_values_wrong():
     assert "notes\n  Where an exercise's values are not all right, its other tests" in text
 
 
-def test_gradients_that_alone_are_wrong_are_told_at_length():
+def test_wrong_gradients_of_right_values_are_shown_in_full():
     """The student has nothing else to fix."""
     assert "index  expected" in printed([failed("run_one", Aspect.GRADIENTS)])

@@ -115,7 +115,7 @@ def printed(what: Any, *subjects: Any, width: int = 100, **options: Any) -> str:
         ([(PASSED, GENERALITY), (FAILED, NUMERICS)], Standing.FAILED),
     ],
 )
-def test_the_values_decide_how_an_exercise_stands(
+def test_the_standing_of_an_exercise_depends_on_its_values_first(
     tests: list[tuple[Status, Aspect]], standing: Standing
 ) -> None:
     """Right values with another failure are better than wrong values."""
@@ -124,7 +124,7 @@ def test_the_values_decide_how_an_exercise_stands(
     assert (found.telling is None) == (standing is Standing.FULL)
 
 
-def test_a_partial_standing_says_which_aspects_are_not_there_yet() -> None:
+def test_a_partial_standing_names_the_failed_aspects() -> None:
     """Every report uses these words."""
     found, other = standings(
         a_grade(
@@ -140,7 +140,7 @@ def test_a_partial_standing_says_which_aspects_are_not_there_yet() -> None:
     assert (other.exercise, other.words) == ("run_softmax", "right")
 
 
-def test_what_makes_plain_answers_wrong_comes_first() -> None:
+def test_causes_of_wrong_values_come_first_in_a_complaint() -> None:
     """The instructor reads one line for each student; missing exercises are only counted."""
     place = {"message": "ValueError: 3 axes (a.py:7)", "where": Where("a.py", 7)}
     words = complaints(
@@ -163,7 +163,7 @@ def test_what_makes_plain_answers_wrong_comes_first() -> None:
     )
 
 
-def test_values_are_right_only_where_no_other_cause_has_them_wrong() -> None:
+def test_values_count_as_passed_only_if_no_other_cause_fails_them() -> None:
     """A failure beside wrong values is not described as a remaining detail."""
     place = {"message": "ValueError: 3 axes (a.py:7)"}
     words = complaints(
@@ -175,7 +175,7 @@ def test_values_are_right_only_where_no_other_cause_has_them_wrong() -> None:
     assert words == "run_rope: 6 of 6 are wrong; run_rope: ValueError: 3 axes (a.py:7)"
 
 
-def test_what_is_beyond_three_causes_is_counted() -> None:
+def test_causes_after_the_third_are_only_counted() -> None:
     """A line that fills the screen would be too long to read."""
     tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is wrong") for n in range(5)]
     assert complaints(a_grade(*tests)) == (
@@ -183,7 +183,7 @@ def test_what_is_beyond_three_causes_is_counted() -> None:
     )
 
 
-def test_the_same_slip_at_two_lines_is_one_fault() -> None:
+def test_the_same_exception_at_several_lines_is_one_complaint() -> None:
     """The error appears once with its exercises, and without its place."""
     raised = "ModuleNotFoundError: No module named 'einx'"
     tests = [
@@ -199,7 +199,7 @@ def test_the_same_slip_at_two_lines_is_one_fault() -> None:
     assert complaints(a_grade(*tests[:1])) == f"run_0: {raised} (model.py:0)"
 
 
-def test_a_known_mistake_is_a_sentence_with_its_id_beside_it() -> None:
+def test_a_known_mistake_is_printed_as_a_sentence_with_its_id() -> None:
     """A student cannot read anything from an id alone."""
     diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
     tests = (a_verdict("run_rope", FAILED), a_verdict("run_rope", FAILED, diagnosis=diagnosis))
@@ -209,7 +209,7 @@ def test_a_known_mistake_is_a_sentence_with_its_id_beside_it() -> None:
 
 
 @pytest.mark.parametrize("status", [GradeStatus.UNREADABLE, GradeStatus.NOT_GRADED])
-def test_what_has_no_verdicts_worth_reading_says_why(status: GradeStatus) -> None:
+def test_an_unreadable_or_ungraded_submission_shows_only_its_reason(status: GradeStatus) -> None:
     """Fifteen missing exercises would hide the one syntax error."""
     why = "syntax error in attention.py:12"
     tests = [a_verdict(f"run_{number}", MISSING, message=why) for number in range(15)]
@@ -224,7 +224,7 @@ def test_a_right_submission_has_no_complaint() -> None:
     assert complaints(a_grade(noted)) == "every test passed, see the note"
 
 
-def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) -> None:
+def test_the_summary_of_a_fully_graded_class_has_no_alarm(stored: Stored) -> None:
     """An instructor looks at mean and median first."""
     grades = [
         a_grade(a_verdict("run_rope"), a_verdict("run_softmax"), name="alice"),
@@ -249,7 +249,7 @@ def test_the_summary_counts_and_is_quiet_when_all_were_graded(stored: Stored) ->
     ]
 
 
-def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored) -> None:
+def test_ungraded_submissions_raise_an_alarm_and_count_in_no_mean(stored: Stored) -> None:
     """A fault of the grader costs no points, and must not be overlooked."""
     fault = a_verdict("run_rope", Status.NOT_GRADED, message="wrong")
     grades = [
@@ -266,7 +266,7 @@ def test_what_was_not_graded_is_said_loudly_and_counts_in_no_mean(stored: Stored
     assert "run the same command again" in alarm
 
 
-def test_the_points_are_final_where_something_was_decided(stored: Stored) -> None:
+def test_the_summary_shows_final_points_after_decisions(stored: Stored) -> None:
     """The table and its mean include carried and decided points, and the table says so."""
     results = stored(
         a_grade(a_verdict("run_rope", FAILED, message="wrong"), name="alice"),
@@ -285,14 +285,14 @@ def test_the_points_are_final_where_something_was_decided(stored: Stored) -> Non
     assert "not the sum of the tests" not in printed(print_summary, results)
 
 
-def test_an_empty_class_is_counted_too(stored: Stored) -> None:
+def test_the_summary_of_an_empty_class_has_no_mean(stored: Stored) -> None:
     """The empty class has no mean."""
     assert printed(print_summary, stored()).strip() == (
         "0 submissions: 0 graded, 0 unreadable, 0 not graded"
     )
 
 
-def test_a_class_of_thousands_is_not_listed_row_by_row(stored: Stored) -> None:
+def test_the_summary_lists_a_limited_number_of_rows(stored: Stored) -> None:
     """The counts include everyone; the rows are in the results."""
     grades = (a_grade(a_verdict("run_rope"), name=f"s{number}") for number in range(50))
     output = printed(print_summary, stored(*grades), rows=10)
@@ -317,7 +317,7 @@ def hostile_grade(status: GradeStatus = GradeStatus.GRADED) -> Grade:
 
 @pytest.mark.parametrize("status", list(GradeStatus))
 @pytest.mark.parametrize("terminal", [True, False])
-def test_what_a_submission_wrote_is_shown_and_never_obeyed(
+def test_control_sequences_of_a_submission_are_removed_from_the_terminal(
     status: GradeStatus, terminal: bool, stored: Stored
 ) -> None:
     """Markup, colours, links, cleared screens, reversed text and emoji codes stay plain text."""
@@ -334,9 +334,7 @@ def test_what_a_submission_wrote_is_shown_and_never_obeyed(
 
 
 @pytest.mark.parametrize("width", [50, 72, 80, 200])
-def test_no_line_is_wider_than_the_terminal_and_details_are_not_cut_off(
-    width: int, stored: Stored
-) -> None:
+def test_long_lines_are_folded_to_the_terminal_width(width: int, stored: Stored) -> None:
     """Long names, ids and messages are folded. The short form has one line per person."""
     name = "名" * 60
     message = "word " * 30 + "x" * 300
@@ -362,7 +360,7 @@ def test_no_line_is_wider_than_the_terminal_and_details_are_not_cut_off(
     assert short.partition("\n\n")[0].count("\n") == 1
 
 
-def test_colours_are_for_terminals_without_no_color(
+def test_colours_are_printed_only_to_terminals_without_no_color(
     monkeypatch: pytest.MonkeyPatch, stored: Stored
 ) -> None:
     """A log file holds plain text, and NO_COLOR is honoured."""
@@ -383,7 +381,7 @@ def test_colours_are_for_terminals_without_no_color(
     assert "\x1b[3" not in file.getvalue()
 
 
-def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
+def test_a_grade_is_printed_by_cause_and_then_by_exercise() -> None:
     """A shared cause is shown once, and a missing exercise takes one line in the table."""
     why = "3 of 6 values in the result are wrong"
     diagnosis = Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?")
@@ -422,7 +420,7 @@ def test_one_grade_is_told_cause_by_cause_then_exercise_by_exercise() -> None:
     assert "run_device: on a GPU this may fail" in output
 
 
-def test_what_stopped_every_test_is_told_once_at_the_top() -> None:
+def test_an_error_that_stopped_every_test_is_printed_once() -> None:
     """A failed import would otherwise appear once for each exercise."""
     why = "ModuleNotFoundError: No module named 'einx' (adapters.py:1: import einx)"
     tests = [a_verdict(f"run_{number}", ERROR, message=why) for number in range(4)]
@@ -431,7 +429,7 @@ def test_what_stopped_every_test_is_told_once_at_the_top() -> None:
     assert printed(print_grade, unreadable) == f"alice: 0 of 8 points, unreadable\n{why}\n"
 
 
-def test_a_grade_that_is_none_says_whose_fault_that_is() -> None:
+def test_an_ungraded_submission_is_blamed_on_the_machine_or_grader() -> None:
     """0 points would wrongly alarm the student."""
     lost = a_grade(status=GradeStatus.NOT_GRADED, message="the judge was lost")
     assert printed(print_grade, lost) == (
@@ -439,7 +437,7 @@ def test_a_grade_that_is_none_says_whose_fault_that_is() -> None:
     )
 
 
-def test_plain_text_keeps_its_lines_and_loses_its_tricks() -> None:
+def test_plain_text_keeps_its_lines_and_loses_terminal_commands() -> None:
     """A message may have several lines, but no terminal commands."""
     assert plain("a\tb\r\nc\u2028d") == "a   b\nc\nd"
     assert plain("\x1b[1;31mred\x1b[0m \x1b(B\x1b7\x1bPq#0\x1b\\ok\x1b") == "red ok"
@@ -456,14 +454,14 @@ def test_plain_text_keeps_its_lines_and_loses_its_tricks() -> None:
     ]
 
 
-def test_a_place_that_the_sentence_names_is_told_once():
+def test_a_place_in_the_message_is_not_repeated():
     """Exercises that still ran appear with that line."""
     said = "after 10 s still running a.py:3\n    while True:"
     hung = a_verdict("run_rope", Status.TIMEOUT, message=said, where=Where("a.py", 3))
     assert complaints(a_grade(hung)) == "run_rope: after 10 s still running a.py:3"
 
 
-def test_a_line_on_a_person_says_where_and_what_and_how_much_more() -> None:
+def test_a_short_complaint_is_cut_after_a_word_and_counts_the_rest() -> None:
     """The line is cut after a word, and the rest is counted."""
     tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is all wrong") for n in range(5)]
     assert complaint(a_grade(*tests), 60) == "run_0: a is all wrong (+4 more)"
@@ -474,7 +472,7 @@ def test_a_line_on_a_person_says_where_and_what_and_how_much_more() -> None:
     assert complaint(a_grade(status=GradeStatus.UNREADABLE, message="no file"), 60) == "no file"
 
 
-def test_a_class_of_seventeen_leaves_room_on_a_screen_of_forty_lines(stored: Stored) -> None:
+def test_the_summary_of_seventeen_submissions_fits_on_one_screen(stored: Stored) -> None:
     """An instructor sees every person without scrolling, however much went wrong."""
     wrong = [a_verdict(f"run_{n}", FAILED, message="it is wrong " * 20) for n in range(9)]
     grades = [a_grade(*wrong, name=f"student-{number}") for number in range(17)]

@@ -20,40 +20,40 @@ def grade(name: str, *outcomes: Status, status: GradeStatus = GradeStatus.GRADED
     return Grade(name, status, 0.0, 1.0, 1, "h", "s", 0.0, None, {}, tests)
 
 
-def said(*grades: Grade) -> list[str]:
+def remarks(*grades: Grade) -> list[str]:
     """Returns the remarks about the tests, without the line that names the exercise."""
     return [line.strip() for line in in_words(exercises_of(grades)) if line.startswith(" ")]
 
 
-def test_an_exercise_that_hangs_on_one_test_is_weak():
+def test_an_exercise_decided_by_one_test_is_called_weak():
     """That test alone wins or loses all points."""
-    found = said(grade("x", P, P, P), grade("y", P, F, P), grade("z", P, P, P))
+    found = remarks(grade("x", P, P, P), grade("y", P, F, P), grade("z", P, P, P))
     assert found == ["of its 3 tests, only b passes some submissions and fails others"]
 
 
-def test_a_test_that_fails_for_those_who_are_right_elsewhere_is_named():
+def test_a_test_that_fails_otherwise_right_submissions_is_named():
     """The test is either hard or wrong."""
     wrong, narrow = grade("x", F, F, F), grade("y", P, F, P)
-    assert said(wrong, narrow, grade("z", P, F, P), grade("w", P, P, P)) == [
+    assert remarks(wrong, narrow, grade("z", P, F, P), grade("w", P, P, P)) == [
         "b fails 2 submissions that pass all other tests of the exercise"
     ]
 
 
 def test_a_test_that_nobody_passes_is_named():
     """The students do pass other tests of the exercise."""
-    found = said(grade("x", P, F, F), grade("y", F, F, P), grade("z", P, F, F))
+    found = remarks(grade("x", P, F, F), grade("y", F, F, P), grade("z", P, F, F))
     assert found == ["everyone fails b: is it right, and do students know what it asks?"]
 
 
-def test_who_did_not_try_or_was_not_graded_tells_nothing():
+def test_missing_and_unreadable_submissions_do_not_count_for_weak_tests():
     """A class of three with two missing submissions is a class of one."""
     absent = grade("y", M, M, M)
     broken = grade("z", F, F, F, status=GradeStatus.UNREADABLE)
-    assert said(grade("x", P, F, P), absent, broken) == []
+    assert remarks(grade("x", P, F, P), absent, broken) == []
     assert [one.tried for one in exercises_of([grade("x", P, F, P), absent, broken])] == [1]
 
 
-def test_a_sound_suite_is_told_in_one_sentence():
+def test_a_sound_suite_is_reported_in_one_sentence():
     """Empty output would look like an error."""
     grades = [grade("x", F, F, P), grade("y", P, P, P)]
     sentence = "Every exercise has several tests that some submissions pass and others fail."
@@ -61,8 +61,8 @@ def test_a_sound_suite_is_told_in_one_sentence():
 
 
 @pytest.mark.process
-def test_the_command_reads_a_folder_of_results(tmp_path, grader):
-    """An instructor reads it after a batch, before publishing grades."""
+def test_report_details_list_weak_tests(tmp_path, grader):
+    """An instructor reads the list after a batch, before publishing grades."""
     with Store.open(tmp_path, "tiny") as store:
         for place, one in enumerate([grade("x", P, P), grade("y", F, P), grade("z", F, P)]):
             store.add(one, one.submission, place)

@@ -58,7 +58,7 @@ def writing(results: Path, tmp_path: Path) -> Callable[[int], psutil.Popen]:
     return start
 
 
-def test_a_disk_that_refuses_is_one_sentence(writing, tmp_path):
+def test_a_full_disk_is_reported_in_one_sentence(writing, tmp_path):
     """The files that were already written are removed."""
     running = writing(largest_file=12_000)
     _, told = running.communicate()
@@ -67,7 +67,7 @@ def test_a_disk_that_refuses_is_one_sentence(writing, tmp_path):
 
 
 @pytest.mark.unit
-def test_results_that_cannot_be_read_are_one_sentence(tmp_path):
+def test_damaged_results_are_reported_in_one_sentence(tmp_path):
     """The damage lies where only the pages of submissions read."""
     results = store_class(tmp_path / "results", a_class(3))
     with sqlite3.connect(results / "results.sqlite") as database:
@@ -77,7 +77,7 @@ def test_results_that_cannot_be_read_are_one_sentence(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 
-def test_ctrl_c_leaves_nothing_behind(writing, tmp_path):
+def test_ctrl_c_leaves_no_page_behind(writing, tmp_path):
     """Not even one page of a half-written report remains."""
     running = writing()
     until(lambda: [*tmp_path.glob("**/submissions/*")], "pages are written", pause=0.005)
