@@ -31,7 +31,7 @@ FIRST = ("Ada", "Bo", "Chiara", "Dmitri", "Elif", "Fatou", "Max", "Hana")
 LAST = ("Achebe", "Berg", "Çelik", "Diaz", "Fischer", "Garcia-Ruiz", "O'Neil", "Kim")
 
 
-def ran(*arguments: object) -> Result:
+def run_grader(*arguments: object) -> Result:
     return CliRunner().invoke(cli, [*map(str, arguments)], catch_exceptions=False)
 
 
@@ -57,7 +57,7 @@ def a_talkative_class(count: int) -> Iterator[tuple[Grade, Author]]:
         )
 
 
-def stored(folder: Path, count: int = 40) -> Path:
+def store_talkative_class(folder: Path, count: int = 40) -> Path:
     with Store.open(folder, "attention") as store:
         people = {}
         for place, (grade, author) in enumerate(a_talkative_class(count)):
@@ -68,7 +68,7 @@ def stored(folder: Path, count: int = 40) -> Path:
     return folder
 
 
-def everybody(results: Results) -> set[str]:
+def all_names(results: Results) -> set[str]:
     """Returns every name, id and address of submissions and people, in all spellings."""
     people = [*(a for own in results.authors.values() for a in own), *results.absentees]
     names = {outline.submission for outline in results.outlines()}
@@ -76,32 +76,32 @@ def everybody(results: Results) -> set[str]:
     return names | turned | {t for a in people for t in (a.name, a.id, a.email)}
 
 
-def test_no_page_of_an_anonymous_report_names_anybody(tmp_path: Path):
+def test_an_anonymous_report_contains_no_name(tmp_path: Path):
     """The test searches everything: texts, titles, data, file names, sources and comments."""
-    folder = stored(tmp_path / "results")
+    folder = store_talkative_class(tmp_path / "results")
     results = Store.read(folder)
     name = next(iter(results.authors))
     (folder / "decisions.toml").write_text(
         f'[[points]]\nperson = "{name}"\nby = 1\nreason = "{name} was right"\n'
         f'[[comment]]\nperson = "{name}"\ntext = "Well done, {results.authors[name][0].name}"\n'
     )
-    done = ran("report", folder, "--anonymous")
+    done = run_grader("report", folder, "--anonymous")
     assert "stays as it is" in done.output
     report = folder / "report-anonymous"
     pages = [path for path in report.rglob("*") if path.is_file()]
     assert len(pages) == 41
     text = "\n".join(f"{path.name}\n{path.read_text('utf-8')}" for path in pages).casefold()
     text = text.replace("&#39;", "'")
-    found = [word for word in everybody(results) if word.casefold() in text]
+    found = [word for word in all_names(results) if word.casefold() in text]
     assert not found
     assert text.count("submission ") > 40
 
 
-def test_a_report_that_compares_two_batches_names_nobody(tmp_path: Path):
+def test_an_anonymous_report_of_changes_contains_no_name(tmp_path: Path):
     """A submission has one number in both batches, also if it is in one only."""
     before = store_class(tmp_path / "before", a_class(12))
     after = store_class(tmp_path / "after", regraded(grade for grade in [*a_class(12)][:10]))
-    ran("report", after, "--against", before, "--anonymous")
+    run_grader("report", after, "--against", before, "--anonymous")
     report = after / "report-anonymous"
     text = "\n".join(path.read_text("utf-8") for path in report.rglob("*.html"))
     names = {outline.submission for outline in Store.read(before).outlines()}
@@ -109,12 +109,12 @@ def test_a_report_that_compares_two_batches_names_nobody(tmp_path: Path):
     assert (report / "changes.html").exists()
 
 
-def test_numbers_are_kept_and_tell_nothing(tmp_path: Path):
+def test_anonymous_numbers_are_stable_and_in_random_order(tmp_path: Path):
     """Every report has the same numbers, and new submissions get new ones.
 
     Their order is not the order of the class.
     """
-    results = Store.read(stored(tmp_path / "results", 30))
+    results = Store.read(store_talkative_class(tmp_path / "results", 30))
     first = numbered(results)
     assert numbered(results) == first
     with Store.open(tmp_path / "results", "attention") as store:
@@ -124,13 +124,13 @@ def test_numbers_are_kept_and_tell_nothing(tmp_path: Path):
     assert later.items() >= first.items()
     assert len(set(later.values())) == 40
     assert [*later.values()] != sorted(later.values())
-    again = numbered(Store.read(stored(tmp_path / "elsewhere", 30)))
+    again = numbered(Store.read(store_talkative_class(tmp_path / "elsewhere", 30)))
     assert again != first
 
 
-def test_nobody_s_id_is_another_s_number(tmp_path: Path):
+def test_no_anonymous_number_equals_a_persons_id(tmp_path: Path):
     """Tables of times and earlier decisions use ids, which must keep their meaning."""
-    results = Store.read(stored(tmp_path / "results", 6))
+    results = Store.read(store_talkative_class(tmp_path / "results", 6))
     people = {
         name: [replace(author, id=str(100 + place)) for author in own]
         for place, (name, own) in enumerate(results.authors.items())
@@ -142,9 +142,9 @@ def test_nobody_s_id_is_another_s_number(tmp_path: Path):
     assert numbers.isdisjoint([*range(100, 106), *range(200, 1000)])
 
 
-def test_points_are_the_same_with_numbers(tmp_path: Path):
+def test_an_anonymous_report_has_the_same_points(tmp_path: Path):
     """Decisions by name, by address or for everyone give the same points in an anonymous report."""
-    folder = stored(tmp_path / "results", 12)
+    folder = store_talkative_class(tmp_path / "results", 12)
     results = Store.read(folder)
     name, other = [*results.authors][:2]
     (folder / "decisions.toml").write_text(
@@ -167,29 +167,31 @@ def test_points_are_the_same_with_numbers(tmp_path: Path):
 
 @pytest.mark.process
 @pytest.mark.parametrize("said", ["{number}", "Submission {number}", "submission {number}"])
-def test_a_decision_takes_a_number_for_a_name(tmp_path: Path, said: str):
+def test_a_decision_accepts_an_anonymous_number(tmp_path: Path, said: str):
     """The decision reaches the person with that number. Neither output nor file has the name."""
-    folder = stored(tmp_path / "results", 12)
+    folder = store_talkative_class(tmp_path / "results", 12)
     results = Store.read(folder)
     name, number = next(iter(numbered(results).items()))
-    done = ran("decide", folder, "points", said.format(number=number), "+1", "--reason", "right")
+    done = run_grader(
+        "decide", folder, "points", said.format(number=number), "+1", "--reason", "right"
+    )
     assert done.exit_code == 0
     written = (folder / "decisions.toml").read_text("utf-8")
     assert f'"Submission {number}"' in written
-    assert not [word for word in everybody(results) if word in done.output + written]
+    assert not [word for word in all_names(results) if word in done.output + written]
     grade = results.grade(name)
     assert grade is not None
     (settled,) = open_settling(results).settle(grade)
     assert [change.hundredths for change in settled.changes] == [100]
     assert settled.people == results.authors[name]
-    listed = ran("decide", folder, "list", "--anonymous").output
+    listed = run_grader("decide", folder, "list", "--anonymous").output
     assert f"Submission {number}" in listed
-    assert not [word for word in everybody(results) if word in listed]
+    assert not [word for word in all_names(results) if word in listed]
 
 
-def test_a_number_that_is_also_an_id_is_nobody_s(tmp_path: Path):
+def test_a_number_that_is_also_an_id_is_refused(tmp_path: Path):
     """Such a decision could otherwise go to the wrong student."""
-    folder = stored(tmp_path / "results", 3)
+    folder = store_talkative_class(tmp_path / "results", 3)
     name, number = next(iter(numbered(Store.read(folder)).items()))
     with Store.open(folder, "attention") as store:
         authors = dict(store.authors)
@@ -201,17 +203,17 @@ def test_a_number_that_is_also_an_id_is_nobody_s(tmp_path: Path):
 
 
 @pytest.mark.process
-def test_names_come_back_at_export(tmp_path: Path):
+def test_an_export_after_anonymous_decisions_has_the_names(tmp_path: Path):
     """Numbers are for reading only: an export has names, and the decided points."""
-    folder = stored(tmp_path / "results", 6)
+    folder = store_talkative_class(tmp_path / "results", 6)
     name, number = next(iter(numbered(Store.read(folder)).items()))
-    ran("decide", folder, "points", number, "3", "--reason", "by hand")
-    table = ran("export", folder, "--format", "csv").output
+    run_grader("decide", folder, "points", number, "3", "--reason", "by hand")
+    table = run_grader("export", folder, "--format", "csv").output
     (row,) = [line for line in table.splitlines() if name in line]
     assert re.search(r"\b3\b", row)
 
 
-def test_words_that_are_no_names_stay():
+def test_ordinary_words_that_equal_names_are_not_masked():
     """A student called Max does not change `max` in all code, and short numbers stay too."""
     mask = Mask({"max": 100, "doe.jane": 200}, People({"max": (Author("Max", "12", "max@x.edu"),)}))
     code = "y = torch.max(x, 12)  # by doe.jane, Doe Jane and max@x.edu"
@@ -219,16 +221,16 @@ def test_words_that_are_no_names_stay():
     assert mask.text(code) == shown
 
 
-def test_names_that_canvas_writes_as_one_word_are_found_as_two():
+def test_a_name_joined_by_canvas_is_masked_when_written_as_two_words():
     """Canvas's name is `doejane`, but students sign their code with both words."""
     mask = Mask({"doejane_123": 417}, People({"doejane_123": (Author("doejane", "1230"),)}))
     assert mask.text("# (c) Jane Doe, 2026") == "# (c) Submission 417, 2026"
     assert mask.text("# Doe, Jane") == "# Submission 417"
 
 
-def test_a_file_that_is_called_as_its_author_is_called_otherwise(tmp_path: Path):
+def test_a_file_named_after_its_author_is_masked(tmp_path: Path):
     """The name of a notebook appears in every place that a report shows."""
-    folder = stored(tmp_path / "results", 3)
+    folder = store_talkative_class(tmp_path / "results", 3)
     with Store.open(folder, "attention") as store:
         name = next(iter(store.authors))
         store.set_downloads({name: (f"{name}_4567_jane-doe.ipynb", f"{name}_4568_adapters.py")})
@@ -238,7 +240,7 @@ def test_a_file_that_is_called_as_its_author_is_called_otherwise(tmp_path: Path)
 
 
 @pytest.mark.process
-def test_similarity_speaks_of_numbers(tmp_path: Path):
+def test_anonymous_similarity_pages_contain_no_name(tmp_path: Path):
     """The list and the pages hold no name of this class or an earlier one."""
     from grader.intake.discovery import discover
 
@@ -257,7 +259,7 @@ def test_similarity_speaks_of_numbers(tmp_path: Path):
             add(store, replace(grade, submission=entry.name), "key", place)
         store.set_paths([str(tmp_path / "class")])
     arguments = ["alike", folder, "--anonymous", "--assignment", ROOT, "--with", tmp_path / "past"]
-    done = ran(*arguments)
+    done = run_grader(*arguments)
     pages = [*(folder / "alike-anonymous").rglob("*.html")]
     assert len(pages) == 7
     text = done.output + "\n".join(path.read_text("utf-8") for path in pages)
@@ -265,9 +267,9 @@ def test_similarity_speaks_of_numbers(tmp_path: Path):
     assert not re.search("jane|doe|john|roe|ann-|poe|zoe|fay", text)
 
 
-def test_a_page_is_found_by_no_name(tmp_path: Path):
+def test_page_file_names_of_an_anonymous_report_contain_no_name(tmp_path: Path):
     """The file name of a page consists of the number and a digest that uses no name."""
-    blind = AnonymousResults.of(Store.read(stored(tmp_path / "results", 4)))
+    blind = AnonymousResults.of(Store.read(store_talkative_class(tmp_path / "results", 4)))
     for grade in blind.grades():
         page = Graded.of(grade).page
         assert page.startswith(grade.submission.lower().replace(" ", "-"))

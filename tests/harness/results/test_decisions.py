@@ -37,7 +37,7 @@ person = "Bob Roe"
 """
 
 
-def written(folder: Path, text: str) -> Path:
+def write_decisions(folder: Path, text: str) -> Path:
     file = folder / "decisions.toml"
     file.write_text(text, encoding="utf-8")
     return file
@@ -46,7 +46,7 @@ def written(folder: Path, text: str) -> Path:
 def refusal(folder: Path, text: str) -> str:
     """Returns the message that refuses a file."""
     with pytest.raises(BadDecisions) as refused:
-        read_decisions(written(folder, text))
+        read_decisions(write_decisions(folder, text))
     return str(refused.value)
 
 
@@ -59,16 +59,16 @@ def a_class(folder: Path):
     )
 
 
-def test_a_file_by_hand_is_read_with_the_line_of_each_decision(tmp_path: Path) -> None:
+def test_a_handwritten_decision_is_read_with_its_line(tmp_path: Path) -> None:
     """Reports name the line, so that a reader finds the decision at once."""
-    points, excused = read_decisions(written(tmp_path, HAND_WRITTEN)).all
+    points, excused = read_decisions(write_decisions(tmp_path, HAND_WRITTEN)).all
     assert isinstance(points, PointsChanged)
     assert (points.person, points.to, points.source) == ("alice", 250, "decisions.toml:3")
     assert isinstance(excused, Excused)
     assert excused.source == "decisions.toml:12"
 
 
-def test_no_file_is_no_decision(tmp_path: Path) -> None:
+def test_a_missing_decisions_file_means_no_decisions(tmp_path: Path) -> None:
     """Most classes need no decisions."""
     assert read_decisions(tmp_path / "decisions.toml").all == ()
 
@@ -103,12 +103,12 @@ def test_no_file_is_no_decision(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_decision_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
     """A misunderstood decision would change a grade: it is never skipped."""
     assert said in refusal(tmp_path, text)
 
 
-def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+def test_all_wrong_decisions_are_reported_at_once(tmp_path: Path) -> None:
     """One run is enough to fix a file of forty decisions."""
     text = '[[excused]]\nperson = 1\n\n[[comment]]\nperson = "a"\ntext = ""\n'
     assert [line.split(" ")[0] for line in refusal(tmp_path, text).split("\n")] == [
@@ -127,25 +127,27 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
         ('[[taken_instead]]\nperson = "alice"\nsubmission = "x"', "no submission is called 'x'"),
     ],
 )
-def test_what_is_not_of_this_class_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_a_decision_about_an_unknown_person_test_or_exercise_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
     """A typing error must not leave a decision without effect."""
     results = a_class(tmp_path)
-    written(tmp_path, text)
+    write_decisions(tmp_path, text)
     with pytest.raises(BadDecisions) as refused:
         open_settling(results)
     assert said in str(refused.value)
 
 
-def test_of_two_people_of_one_name_neither_is_meant(tmp_path: Path) -> None:
+def test_a_decision_by_a_shared_name_is_refused(tmp_path: Path) -> None:
     """Only the id distinguishes them."""
     twins = [Author("Jane Doe", "1"), Author("Jane Doe", "2")]
     results = a_batch(tmp_path, scored("g", 4, 2), authors={"g": twins})
-    written(tmp_path, '[[excused]]\nperson = "jane doe"\n')
+    write_decisions(tmp_path, '[[excused]]\nperson = "jane doe"\n')
     with pytest.raises(BadDecisions, match=r"2 people are called 'jane doe': give the id \(1, 2\)"):
         open_settling(results)
 
 
-def test_what_is_written_is_read_whatever_it_holds(tmp_path: Path) -> None:
+def test_a_comment_with_any_text_is_read_back_unchanged(tmp_path: Path) -> None:
     """A comment may hold quotes, line breaks, backslashes and any script."""
     file = tmp_path / "decisions.toml"
     texts = ['"', "a\nb", "\\u00e9 \\", "'''", '"""', "[[points]]", "é 名 😀", "\t\x7f", "# no"]
@@ -154,9 +156,9 @@ def test_what_is_written_is_read_whatever_it_holds(tmp_path: Path) -> None:
     assert [(one.line, one.text) for one in found] == [*zip(lines, texts, strict=True)]
 
 
-def test_who_adds_or_takes_back_leaves_every_other_line_as_it_was(tmp_path: Path) -> None:
+def test_adding_or_removing_a_decision_keeps_every_other_line(tmp_path: Path) -> None:
     """The file may be under version control, and other people's lines stay theirs."""
-    file = written(tmp_path, HAND_WRITTEN)
+    file = write_decisions(tmp_path, HAND_WRITTEN)
     line = append_decision(file, "comment", {"person": "a", "text": "well done"})
     assert file.read_text().startswith(HAND_WRITTEN.rstrip())
     remove_decision(file, line)
@@ -169,7 +171,7 @@ def test_who_adds_or_takes_back_leaves_every_other_line_as_it_was(tmp_path: Path
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("git") is None, reason="git merges")
 @pytest.mark.parametrize("seed", range(40))
-def test_what_two_people_decided_is_merged_as_text(tmp_path: Path, seed: int) -> None:
+def test_git_merges_decisions_of_two_people(tmp_path: Path, seed: int) -> None:
     """Both people append to one file, and git's union merge keeps both sides."""
     rng = random.Random(seed)
     base = tmp_path / "base.toml"
@@ -186,16 +188,16 @@ def test_what_two_people_decided_is_merged_as_text(tmp_path: Path, seed: int) ->
     wanted = [*read_decisions(sides[0]).all, *read_decisions(sides[1]).all]
     subprocess.run(["git", "merge-file", "--union", sides[0], base, sides[1]], check=True)
     found = read_decisions(sides[0]).all
-    assert {bare(one) for one in found} == {bare(one) for one in wanted}
+    assert {fields_of(one) for one in found} == {fields_of(one) for one in wanted}
 
 
-def test_one_file_behind_another_is_a_file(tmp_path: Path) -> None:
+def test_two_concatenated_decisions_files_are_a_valid_file(tmp_path: Path) -> None:
     """Instructors without version control append one file to another."""
     rng = random.Random(3)
     one, other = tmp_path / "one.toml", tmp_path / "other.toml"
     for file in (one, other, one, other):
         append_decision(file, *a_decision(rng, "Ada"))
-    both = written(tmp_path, one.read_text() + other.read_text())
+    both = write_decisions(tmp_path, one.read_text() + other.read_text())
     assert len(read_decisions(both).all) == 4
 
 
@@ -212,7 +214,7 @@ def a_decision(rng: random.Random, who: str) -> tuple[str, dict[str, object]]:
     }
 
 
-def bare(decision) -> tuple[object, ...]:
+def fields_of(decision) -> tuple[object, ...]:
     """Returns the fields of a decision, without its place in the file."""
     return tuple(
         getattr(decision, name)
@@ -226,7 +228,7 @@ COMMAND = re.compile(r"^    \.venv/bin/grader (decide .+)$", re.MULTILINE)
 
 
 @pytest.mark.process
-def test_every_decision_of_the_guide_can_be_made(grader, tmp_path: Path) -> None:
+def test_every_decide_command_of_the_guide_runs(grader, tmp_path: Path) -> None:
     """The commands run in the guide's order, and the file then holds each decision."""
     authors = {"alice": [ALICE], "bob": [BOB]}
     a_batch(tmp_path / "results", scored("alice", 1, 2), scored("bob", 4, 6), authors=authors)
@@ -241,7 +243,7 @@ def test_every_decision_of_the_guide_can_be_made(grader, tmp_path: Path) -> None
     assert kinds == wanted  # the bonus was taken back
 
 
-def test_the_guide_tells_of_every_kind_of_decision() -> None:
+def test_the_guide_mentions_every_kind_of_decision() -> None:
     """An instructor cannot find a decision that the guide omits."""
     text = GUIDE.read_text(encoding="utf-8")
     assert not [kind for kind in FORMS if f"`{kind}`" not in text and f"[[{kind}]]" not in text]
@@ -265,7 +267,7 @@ def test_the_guide_tells_of_every_kind_of_decision() -> None:
         (("taken-instead", "alice", "zoe"), "no submission is called 'zoe'"),
     ],
 )
-def test_a_decision_that_cannot_be_made_is_one_sentence_and_writes_nothing(
+def test_a_refused_decision_is_one_sentence_and_writes_no_file(
     grader, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     """The refusal has no traceback, and the exit code is 2."""
@@ -278,10 +280,10 @@ def test_a_decision_that_cannot_be_made_is_one_sentence_and_writes_nothing(
 
 
 @pytest.mark.process
-def test_a_report_is_not_written_over_decisions_that_are_wrong(grader, tmp_path: Path) -> None:
+def test_report_and_export_refuse_wrong_decisions(grader, tmp_path: Path) -> None:
     """The report would otherwise show points that differ from an export."""
     a_class(tmp_path)
-    written(tmp_path, '[[excused]]\nperson = "nobody"\n')
+    write_decisions(tmp_path, '[[excused]]\nperson = "nobody"\n')
     for command in (("report", "."), ("export", ".", "--format", "csv")):
         done = grader(*command, cwd=tmp_path)
         assert done.returncode == 2

@@ -36,13 +36,13 @@ RULE = LateRule(due=DUE, zone="Europe/Zurich", percent=10)
 JANE, BOB = Author("Jane Doe", "12"), Author("Bob Roe", "13")
 
 
-def at(text: str) -> HandingIn:
+def handed_in_at(text: str) -> HandingIn:
     return HandingIn(datetime.datetime.fromisoformat(text).replace(tzinfo=ZURICH), marked=False)
 
 
 def cost(rule: LateRule, text: str, allowance: LateAllowance = LateAllowance()) -> int:  # noqa: B008
     """Returns the hundredths of a point that a late submission with 80 of 100 points loses."""
-    return lateness(rule, at(text), allowance, 8000, 10_000).cost
+    return lateness(rule, handed_in_at(text), allowance, 8000, 10_000).cost
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def cost(rule: LateRule, text: str, allowance: LateAllowance = LateAllowance()) 
         ("2026-10-20T00:00", 8000),
     ],
 )
-def test_each_started_day_costs_its_share(when: str, lost: int) -> None:
+def test_each_started_late_day_is_deducted(when: str, lost: int) -> None:
     """The first day begins a second after the due date. Points never fall below zero."""
     assert cost(RULE, when) == lost
 
@@ -73,34 +73,33 @@ def test_each_started_day_costs_its_share(when: str, lost: int) -> None:
         ({"days": 2}, "2026-10-06T12:00", 800),
     ],
 )
-def test_grace_points_last_day_and_days_to_spend(
+def test_each_key_of_the_late_rule_changes_the_deduction(
     changed: dict[str, object], when: str, lost: int
 ) -> None:
-    """Each key of the table has its own effect."""
     rule = LateRule(**{"due": DUE, "zone": "Europe/Zurich", "percent": 10.0, **changed})
     assert cost(rule, when) == lost
 
 
-def test_a_day_is_a_day_on_the_clock_when_the_clocks_change() -> None:
+def test_a_late_day_follows_the_clock_across_a_time_change() -> None:
     """On 25 October 2026 the day in Zurich has 25 hours."""
     rule = LateRule(datetime.datetime(2026, 10, 24, 23, 59), "Europe/Zurich", percent=10)
     assert cost(rule, "2026-10-25T23:59") == 800
     assert cost(rule, "2026-10-26T00:00") == 1600
 
 
-def test_the_sentence_says_when_how_late_and_what_for() -> None:
-    """A student can check it with a calendar."""
-    late = lateness(RULE, at("2026-10-05T14:03"), LateAllowance(), 8000, 10_000)
+def test_a_late_sentence_names_the_time_the_day_and_the_rule() -> None:
+    """A student can check the deduction with a calendar."""
+    late = lateness(RULE, handed_in_at("2026-10-05T14:03"), LateAllowance(), 8000, 10_000)
     assert late.sentence == (
         "handed in on 2026-10-05 14:03 CEST, day 2 after the due date (2026-10-03 23:59 CEST): "
         "10 % of the points reached a day"
     )
     spending = LateRule(due=DUE, zone="Europe/Zurich", percent=10, days=1)
-    late = lateness(spending, at("2026-10-05T14:03"), LateAllowance(), 8000, 10_000)
+    late = lateness(spending, handed_in_at("2026-10-05T14:03"), LateAllowance(), 8000, 10_000)
     assert ": free days spent: 1 of 1; for the rest 10 % of the points" in late.sentence
 
 
-def test_an_extension_takes_the_deduction_away() -> None:
+def test_an_extension_moves_the_due_date() -> None:
     """An extension is a new date or more days. It moves the last day equally."""
     rule = LateRule(DUE, "Europe/Zurich", percent=10, last=datetime.datetime(2026, 10, 5, 23, 59))
     until = LateAllowance(until=datetime.datetime(2026, 10, 6, 12))
@@ -110,7 +109,7 @@ def test_an_extension_takes_the_deduction_away() -> None:
     assert cost(rule, "2026-10-05T12:00", LateAllowance(more_days=2)) == 0
 
 
-def test_an_extension_never_makes_anybody_due_earlier() -> None:
+def test_an_extension_to_an_earlier_date_costs_no_points() -> None:
     """An extension to an earlier date is a typing error and costs no points."""
     assert cost(RULE, "2026-10-03T12:00", LateAllowance(until=datetime.datetime(2026, 9, 1))) == 0
 
@@ -124,7 +123,7 @@ def test_an_extension_never_makes_anybody_due_earlier() -> None:
         (None, HandingIn(None, False), ""),
     ],
 )
-def test_late_without_a_rule_or_a_time_is_for_somebody_to_decide(
+def test_lateness_without_a_rule_or_a_time_stays_undecided(
     rule: LateRule | None, handing_in: HandingIn, said: str
 ) -> None:
     """The grader never guesses a deduction: the instructor decides."""
@@ -148,14 +147,14 @@ def test_late_without_a_rule_or_a_time_is_for_somebody_to_decide(
         ({"due": DUE, "zone": "UTC", "grace": "15 min"}, "whole number of minutes"),
     ],
 )
-def test_a_rule_that_is_none_is_refused(table: dict[str, object], said: str) -> None:
+def test_an_invalid_late_rule_is_refused(table: dict[str, object], said: str) -> None:
     """The refusal comes before any grading."""
     with pytest.raises(BadRule) as refused:
         read_rule(table)
     assert said in str(refused.value)
 
 
-def test_the_rule_is_the_assignments(tmp_path: Path) -> None:
+def test_the_late_rule_is_read_from_the_assignment(tmp_path: Path) -> None:
     """The rule is read with the assignment's other tables, and an error names its table."""
     project = tmp_path / "pyproject.toml"
     project.write_text(
@@ -182,7 +181,7 @@ def a_late_class(
     return Store.read(folder)
 
 
-def settled(results: Results) -> dict[str, Settlement]:
+def settlements_by_name(results: Results) -> dict[str, Settlement]:
     settling = open_settling(results)
     return {
         person.name: own
@@ -195,16 +194,16 @@ def settled(results: Results) -> dict[str, Settlement]:
 LATE = datetime.datetime(2026, 10, 5, 12, tzinfo=ZURICH)
 
 
-def test_the_deduction_is_a_change_of_its_own_in_what_people_get(tmp_path: Path) -> None:
-    """It comes after decisions about exercises and before decisions about the whole."""
+def test_a_late_deduction_is_a_separate_change_of_points(tmp_path: Path) -> None:
+    """The deduction comes after decisions about exercises and before those about the whole."""
     results = a_late_class(tmp_path, {"alice": LATE})
-    own = settled(results)["Alice Apple"]
+    own = settlements_by_name(results)["Alice Apple"]
     assert (own.machine, own.final, own.late) == (8000, 64.0, True)
     file = tmp_path / "decisions.toml"
     why = {"person": "alice", "reason": "so it is"}
     append_decision(file, "points", {**why, "exercise": "run_rope", "to": 90})
     append_decision(file, "points", {**why, "by": 1})
-    own = settled(results)["Alice Apple"]
+    own = settlements_by_name(results)["Alice Apple"]
     assert [(change.kind, change.points) for change in own.changes] == [
         (ChangeKind.DECIDED, 10.0),
         (ChangeKind.LATE, -18.0),
@@ -214,37 +213,37 @@ def test_the_deduction_is_a_change_of_its_own_in_what_people_get(tmp_path: Path)
     assert exported("csv", results).column("late", "name")["Alice Apple"] == "yes"
 
 
-def test_an_extension_of_one_member_is_the_groups_and_days_are_each_ones(tmp_path: Path) -> None:
+def test_an_extension_applies_to_the_group_and_late_days_to_each_member(tmp_path: Path) -> None:
     """The group has one submission, but each member has their own remaining late days."""
     results = a_late_class(tmp_path, {"g": LATE})
     file = tmp_path / "decisions.toml"
     append_decision(file, "late_days", {"person": "Jane Doe", "left": 1})
-    found = settled(results)
+    found = settlements_by_name(results)
     assert (found["Jane Doe"].final, found["Bob Roe"].final) == (72.0, 64.0)
     append_decision(file, "extension", {"person": "Bob Roe", "days": 2})
-    found = settled(results)
+    found = settlements_by_name(results)
     assert (found["Jane Doe"].final, found["Bob Roe"].final) == (80.0, 80.0)
     assert not found["Bob Roe"].late
 
 
-def test_times_come_from_a_table_where_the_platform_tells_none(tmp_path: Path) -> None:
+def test_submission_times_can_come_from_a_table(tmp_path: Path) -> None:
     """Canvas's download only marks a file as LATE."""
     results = a_late_class(tmp_path, {}, late=("alice", "g"))
-    assert all(own.undecided for own in settled(results).values())
+    assert all(own.undecided for own in settlements_by_name(results).values())
     assert "tells no time" in exported("csv", results).said
     table = (
         "Student,ID,Submitted At\nApple,11,2026-10-05 10:00:00 UTC\nDoe,12,2026-10-04T01:00+02:00"
     )
     (tmp_path / "times.csv").write_text(f"{table}\nStranger,99,-\n")
     append_decision(tmp_path / "decisions.toml", "times", {"table": "times.csv"})
-    found = settled(results)
+    found = settlements_by_name(results)
     assert (found["Alice Apple"].final, found["Bob Roe"].final) == (64.0, 72.0)
     append_decision(
         tmp_path / "decisions.toml",
         "handed_in",
         {"person": "g", "at": DUE, "reason": "by mail"},
     )
-    assert settled(results)["Bob Roe"].final == 80.0
+    assert settlements_by_name(results)["Bob Roe"].final == 80.0
 
 
 @pytest.mark.parametrize(
@@ -255,7 +254,7 @@ def test_times_come_from_a_table_where_the_platform_tells_none(tmp_path: Path) -
         ("id,time\n12,2026-10-05\n11,yesterday", "times.csv:3: 'yesterday' is not a time such as"),
     ],
 )
-def test_a_table_that_is_none_is_refused(tmp_path: Path, table: str, said: str) -> None:
+def test_an_invalid_table_of_times_is_refused(tmp_path: Path, table: str, said: str) -> None:
     """The message names the wrong line."""
     results = a_late_class(tmp_path, {})
     (tmp_path / "times.csv").write_text(table)
@@ -264,7 +263,7 @@ def test_a_table_that_is_none_is_refused(tmp_path: Path, table: str, said: str) 
         open_settling(results)
 
 
-def test_gradescope_tells_when_each_handed_in(tmp_path: Path) -> None:
+def test_submission_times_are_read_from_a_gradescope_export(tmp_path: Path) -> None:
     """Canvas only marks late files, and Moodle and GitHub not even that."""
     export = tmp_path / "assignment_1_export"
     (export / "submission_7").mkdir(parents=True)

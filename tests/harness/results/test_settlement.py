@@ -34,12 +34,12 @@ ALICE, JANE, BOB = Author("Alice Apple", "11"), Author("Jane Doe", "12"), Author
 WANDA = Author("Wanda Absent", "99")
 
 
-def decided(folder: Path, *decisions: tuple[str, dict[str, object]]) -> None:
+def decide(folder: Path, *decisions: tuple[str, dict[str, object]]) -> None:
     for kind, table in decisions:
         append_decision(folder / "decisions.toml", kind, {"reason": "so it is", **table})
 
 
-def settled(results: Results) -> dict[str, Settlement]:
+def settlements_by_name(results: Results) -> dict[str, Settlement]:
     """Returns the settlement of each person, by name."""
     settling = open_settling(results)
     return {
@@ -62,9 +62,9 @@ def a_class(folder: Path) -> Results:
     )
 
 
-def test_without_decisions_everybody_gets_what_the_tests_gave(tmp_path: Path) -> None:
+def test_without_decisions_the_final_points_are_those_of_the_tests(tmp_path: Path) -> None:
     """A submission without a grade gets nothing, which is not 0."""
-    found = settled(a_class(tmp_path))
+    found = settlements_by_name(a_class(tmp_path))
     assert {name: own.final for name, own in found.items()} == {
         "Alice Apple": 6.0,
         "Jane Doe": 7.0,
@@ -74,10 +74,10 @@ def test_without_decisions_everybody_gets_what_the_tests_gave(tmp_path: Path) ->
     }
 
 
-def test_points_become_a_number_or_change_by_one(tmp_path: Path) -> None:
+def test_a_decision_sets_points_or_changes_them_by_an_amount(tmp_path: Path) -> None:
     """A decision may concern an exercise, a test or the whole. Points never fall below zero."""
     results = a_class(tmp_path)
-    decided(
+    decide(
         tmp_path,
         ("points", {"person": "alice", "exercise": "run_mha", "to": 4.5}),
         ("points", {"person": "Jane Doe", "test": "test_run_rope.py::test_values", "to": 3}),
@@ -85,7 +85,7 @@ def test_points_become_a_number_or_change_by_one(tmp_path: Path) -> None:
         ("points", {"person": "bea", "by": -3}),
         ("points", {"person": "lara", "to": 5}),
     )
-    found = settled(results)
+    found = settlements_by_name(results)
     assert {name: own.final for name, own in found.items()} == {
         "Alice Apple": 8.5,
         "Jane Doe": 9.0,
@@ -135,44 +135,44 @@ def _test(number: int, aspect: Aspect, worth: float, passed: bool, right: float)
         ("bonus", "test_2", (True, True, False, True), 10.0),
     ],
 )
-def test_a_test_that_is_taken_out_is_as_if_it_had_never_been(
+def test_points_of_a_test_taken_out_go_to_the_other_tests(
     tmp_path: Path, kind: str, test: str, passed: Sequence[bool], final: float
 ) -> None:
     """The other tests get its points. Values that failed only there no longer limit other tests."""
     results = a_batch(tmp_path, several_tests(*passed))
-    decided(tmp_path, (kind, {"test": test}))
-    (own,) = settled(results).values()
+    decide(tmp_path, (kind, {"test": test}))
+    (own,) = settlements_by_name(results).values()
     assert (own.final, own.worth) == (final, 1000)
 
 
-def test_what_is_carried_over_comes_first_and_goes_with_its_exercise(tmp_path: Path) -> None:
+def test_carried_points_disappear_with_their_exercise(tmp_path: Path) -> None:
     """A mistake costs points once. If its exercise is taken out, the carried points go too."""
     carried = Carried("run_mha", "run_rope", "no-scale", 3.5)
     results = a_batch(tmp_path, replace(scored("s", 1, 2), carried=(carried,)))
-    (own,) = settled(results).values()
+    (own,) = settlements_by_name(results).values()
     assert (own.machine, own.final) == (300, 6.5)
     assert [*own.sentences()] == [
         "run_mha: +3.5 points. One error comes from run_rope (no-scale), where it was already "
         "deducted."
     ]
     assert own.changes[0].source == "[tool.grader] carry_over"
-    decided(tmp_path, ("taken_out", {"exercise": "run_mha"}))
-    (own,) = settled(results).values()
+    decide(tmp_path, ("taken_out", {"exercise": "run_mha"}))
+    (own,) = settlements_by_name(results).values()
     assert (own.final, own.worth) == (1.0, 400)
 
 
-def test_exercises_whose_only_error_is_the_same_share_a_sentence(tmp_path: Path) -> None:
+def test_exercises_with_the_same_only_error_share_a_sentence(tmp_path: Path) -> None:
     """Nine lines that differ only in a name would hide the error."""
     failed = [a_verdict("run_rope", 0, 4), a_verdict("run_mha", 0, 6), a_verdict("run_more", 0, 5)]
     carried = (Carried("run_mha", "run_rope", "x", 6), Carried("run_more", "run_rope", "x", 5))
-    (own,) = settled(a_batch(tmp_path, a_grade("s", *failed, carried=carried))).values()
+    (own,) = settlements_by_name(a_batch(tmp_path, a_grade("s", *failed, carried=carried))).values()
     assert [*own.sentences()] == [
         "run_mha and run_more: full marks (+11 points). Their only error comes from run_rope (x), "
         "where it was already deducted."
     ]
 
 
-def test_what_came_back_already_is_not_given_once_more(tmp_path: Path) -> None:
+def test_carried_and_decided_points_stay_within_the_possible_points(tmp_path: Path) -> None:
     """A decision about one test cannot lift an exercise above its possible points."""
     carried = Carried("run_mha", "run_rope", "no-scale", 5)
     grade = a_grade(
@@ -180,19 +180,19 @@ def test_what_came_back_already_is_not_given_once_more(tmp_path: Path) -> None:
     )
     results = a_batch(tmp_path, grade)
     test = next(one.id for one in grade.tests if one.exercise == "run_mha")
-    decided(tmp_path, ("points", {"person": "s", "test": test, "to": 6}))
-    (own,) = settled(results).values()
+    decide(tmp_path, ("points", {"person": "s", "test": test, "to": 6}))
+    (own,) = settlements_by_name(results).values()
     assert own.exercises["run_mha"].final == 600
     assert own.final == 7.0
 
 
-def test_what_is_decided_beyond_an_exercise_s_worth_counts_and_is_said(tmp_path: Path) -> None:
+def test_points_decided_beyond_the_possible_ones_count_and_are_reported(tmp_path: Path) -> None:
     """The instructor decides last, and the sentence shows the resulting points."""
     carried = Carried("run_mha", "run_rope", "no-scale", 3.5)
     results = a_batch(tmp_path, replace(scored("s", 1, 2), carried=(carried,)))
-    decided(tmp_path, ("points", {"person": "s", "exercise": "run_mha", "by": 2}))
-    decided(tmp_path, ("points", {"person": "s", "by": 2}))
-    (own,) = settled(results).values()
+    decide(tmp_path, ("points", {"person": "s", "exercise": "run_mha", "by": 2}))
+    decide(tmp_path, ("points", {"person": "s", "by": 2}))
+    (own,) = settlements_by_name(results).values()
     assert own.final == 10.5
     assert [*own.sentences()][1:] == [
         "+2 points in run_mha: so it is, which makes 7.5 of 6",
@@ -200,10 +200,10 @@ def test_what_is_decided_beyond_an_exercise_s_worth_counts_and_is_said(tmp_path:
     ]
 
 
-def test_a_decision_that_changes_no_points_is_traced_as_well(tmp_path: Path) -> None:
+def test_a_decision_that_changes_no_points_is_listed_too(tmp_path: Path) -> None:
     """A row names every decision about it, also comments and extensions."""
     results = a_class(tmp_path)
-    decided(
+    decide(
         tmp_path,
         ("comment", {"person": "alice", "text": "Well argued.", "reason": None}),
         ("extension", {"person": "alice", "days": 2}),
@@ -217,29 +217,29 @@ def test_a_decision_that_changes_no_points_is_traced_as_well(tmp_path: Path) -> 
     assert second.lines == ["Alice Apple: there was more time: so it is; 6 points"]
 
 
-def test_an_exercise_that_is_taken_out_or_a_bonus_is_asked_of_nobody(tmp_path: Path) -> None:
-    """Its points are no longer possible points. Students keep the points of a bonus exercise."""
+def test_an_exercise_taken_out_or_made_a_bonus_lowers_the_possible_points(tmp_path: Path) -> None:
+    """Students keep the points of a bonus exercise."""
     results = a_class(tmp_path)
-    decided(tmp_path, ("bonus", {"exercise": "run_rope"}))
-    found = settled(results)
+    decide(tmp_path, ("bonus", {"exercise": "run_rope"}))
+    found = settlements_by_name(results)
     assert (found["Alice Apple"].final, found["Alice Apple"].worth) == (6.0, 600)
-    decided(tmp_path, ("taken_out", {"exercise": "run_rope"}))
-    found = settled(results)
+    decide(tmp_path, ("taken_out", {"exercise": "run_rope"}))
+    found = settlements_by_name(results)
     assert (found["Alice Apple"].final, found["Alice Apple"].worth) == (2.0, 600)
 
 
-def test_who_is_excused_from_an_exercise_has_the_share_of_the_others(tmp_path: Path) -> None:
+def test_an_excused_exercise_earns_the_share_of_the_other_exercises(tmp_path: Path) -> None:
     """Everyone has the same possible points, and an excused student neither gains nor loses."""
     results = a_class(tmp_path)
-    decided(tmp_path, ("excused", {"person": "alice", "exercise": "run_rope"}))
-    own = settled(results)["Alice Apple"]
+    decide(tmp_path, ("excused", {"person": "alice", "exercise": "run_rope"}))
+    own = settlements_by_name(results)["Alice Apple"]
     assert (own.final, own.worth) == (3.33, 1000)  # 2 of 6, and 1.33 of 4
 
 
-def test_who_is_excused_from_everything_has_neither_points_nor_a_zero(tmp_path: Path) -> None:
-    """Canvas has a mark for it. An absent student may be excused too."""
+def test_a_fully_excused_student_has_neither_points_nor_zero(tmp_path: Path) -> None:
+    """Canvas has a mark for excused students. An absent student may be excused too."""
     results = a_class(tmp_path)
-    decided(tmp_path, ("excused", {"person": "bea"}), ("excused", {"person": "Wanda Absent"}))
+    decide(tmp_path, ("excused", {"person": "bea"}), ("excused", {"person": "Wanda Absent"}))
     out = exported("canvas", results, absent_zero=True)
     assert out.column("Attention", "Student")["bea"] == "EX"
     assert out.column("Attention", "Student")["Wanda Absent"] == "EX"
@@ -249,12 +249,12 @@ def test_who_is_excused_from_everything_has_neither_points_nor_a_zero(tmp_path: 
     assert table.column("changes", "name")["Wanda Absent"] == "excused: so it is (decisions.toml:9)"
 
 
-def test_of_two_submissions_the_one_counts_that_was_chosen(tmp_path: Path) -> None:
+def test_the_chosen_one_of_two_submissions_counts(tmp_path: Path) -> None:
     """Without a choice neither submission counts."""
     results = a_batch(
         tmp_path, scored("one", 4, 6), scored("two", 1, 1), authors={"one": [ALICE], "two": [ALICE]}
     )
-    decided(tmp_path, ("taken_instead", {"person": "11", "submission": "two"}))
+    decide(tmp_path, ("taken_instead", {"person": "11", "submission": "two"}))
     table = exported("csv", results)
     assert [row[0] for row in table.table()[2:]] == ["two"]
     assert table.column("changes", "submission")["two"] == "see also decisions.toml:5"
@@ -263,7 +263,7 @@ def test_of_two_submissions_the_one_counts_that_was_chosen(tmp_path: Path) -> No
 def test_members_of_a_group_may_get_different_points(tmp_path: Path) -> None:
     """Every format has one entry per member."""
     results = a_class(tmp_path)
-    decided(tmp_path, ("points", {"person": "Jane Doe", "by": 1}))
+    decide(tmp_path, ("points", {"person": "Jane Doe", "by": 1}))
     totals = exported("csv", results).column("total", "name")
     assert (totals["Jane Doe"], totals["Bob Roe"]) == ("8", "7")
     document = json.loads(exported("json", results).text)["submissions"]
@@ -283,12 +283,12 @@ def test_members_of_a_group_may_get_different_points(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_a_spreadsheet_comes_to_the_same_sum(tmp_path: Path, seed: int) -> None:
+def test_columns_of_the_exported_table_add_up(tmp_path: Path, seed: int) -> None:
     """The total is the machine's points plus changes, and exercises sum to the machine's points."""
     rng = random.Random(seed)
     results = a_random_class(tmp_path, rng)
     for _ in range(rng.randint(1, 12)):
-        decided(tmp_path, a_random_decision(rng))
+        decide(tmp_path, a_random_decision(rng))
     out = exported("csv", results)
     header, _, *rows = out.table()
     first, last = header.index("machine"), header.index("total")
@@ -302,12 +302,14 @@ def test_a_spreadsheet_comes_to_the_same_sum(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_each_change_leads_to_its_decision_and_back(tmp_path: Path, seed: int) -> None:
+def test_each_change_names_its_decision_and_each_decision_its_people(
+    tmp_path: Path, seed: int
+) -> None:
     """Every change names a line of the file. Every decision lists the people that it changed."""
     rng = random.Random(seed)
     results = a_random_class(tmp_path, rng)
     for _ in range(rng.randint(1, 12)):
-        decided(tmp_path, a_random_decision(rng))
+        decide(tmp_path, a_random_decision(rng))
     settling = open_settling(results)
     lines = {effect.decision.source: effect for effect in effects(results, settling)}
     for grade in results.grades():
@@ -320,23 +322,23 @@ def test_each_change_leads_to_its_decision_and_back(tmp_path: Path, seed: int) -
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_columns_of_exercises_add_up_to_the_total(tmp_path: Path, seed: int) -> None:
+def test_final_exercise_points_add_up_to_the_total(tmp_path: Path, seed: int) -> None:
     """If a platform has a column per exercise, changes of the whole are divided among them."""
     rng = random.Random(seed)
     results = a_random_class(tmp_path, rng)
-    decided(tmp_path, *(a_random_decision(rng) for _ in range(rng.randint(1, 8))))
-    for own in settled(results).values():
+    decide(tmp_path, *(a_random_decision(rng) for _ in range(rng.randint(1, 8))))
+    for own in settlements_by_name(results).values():
         assert sum(own.by_exercise().values()) == own.hundredths or not own.exercises
 
 
-def test_grading_again_leaves_decisions_as_they_are(tmp_path: Path) -> None:
+def test_decisions_still_apply_after_regrading(tmp_path: Path) -> None:
     """Decisions concern people and exercises, and apply to the new points."""
     a_class(tmp_path)
-    decided(tmp_path, ("points", {"person": "alice", "by": 1}))
+    decide(tmp_path, ("points", {"person": "alice", "by": 1}))
     before = (tmp_path / "decisions.toml").read_bytes()
     results = a_batch(tmp_path, scored("alice", 4, 4))
     assert (tmp_path / "decisions.toml").read_bytes() == before
-    own = settled(results)["alice"]
+    own = settlements_by_name(results)["alice"]
     assert (own.machine, own.final) == (800, 9.0)
 
 

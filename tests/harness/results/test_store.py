@@ -104,7 +104,7 @@ def lines_of(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line, parse_constant=refuse) for line in text.splitlines()]
 
 
-def test_a_grade_comes_back_as_it_was_written(tmp_path: Path) -> None:
+def test_a_stored_grade_is_read_back_unchanged(tmp_path: Path) -> None:
     """Reports read only the store, which therefore loses nothing of a grade."""
     grade = a_grade("alice", RIGHT, WRONG, message="left out: data.bin")
     with Store.open(tmp_path, "attention") as store:
@@ -113,7 +113,7 @@ def test_a_grade_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert list(Store.read(tmp_path).grades()) == [grade]
 
 
-def test_an_infinite_error_is_null_in_json_and_infinite_again_after_it() -> None:
+def test_an_infinite_error_is_null_in_json_and_infinite_when_read_back() -> None:
     """JSON has no infinity, and the judge's answer and `results.jsonl` are strict JSON."""
     row = json.loads(json.dumps(WRONG.as_json(), allow_nan=False))
     assert row["max_abs_error"] is None
@@ -123,7 +123,7 @@ def test_an_infinite_error_is_null_in_json_and_infinite_again_after_it() -> None
     assert Verdict.from_json(unmeasured.as_json()) == unmeasured
 
 
-def test_results_jsonl_holds_the_agreed_fields_alone() -> None:
+def test_only_the_spread_is_left_out_of_results_jsonl() -> None:
     """The judge sends further fields to the store, which keeps them to itself."""
     assert set(WRONG.as_whole_json()) - set(WRONG.as_json()) == {"spread"}
 
@@ -141,7 +141,7 @@ def test_a_regrade_replaces_every_verdict_of_the_earlier_grade(tmp_path: Path) -
         assert database.execute("SELECT count(*) FROM verdict").fetchone() == (2,)
 
 
-def test_what_was_not_graded_is_not_finished(tmp_path: Path) -> None:
+def test_an_ungraded_submission_is_not_finished(tmp_path: Path) -> None:
     """The next run must grade such a submission."""
     fault = RIGHT._replace(status=Status.NOT_GRADED, score=0.0)
     with Store.open(tmp_path, "attention") as store:
@@ -151,7 +151,7 @@ def test_what_was_not_graded_is_not_finished(tmp_path: Path) -> None:
         assert store.finished() == {"unreadable": "k"}
 
 
-def test_the_class_as_it_is_now_decides_who_is_kept_and_in_which_order(tmp_path: Path) -> None:
+def test_keep_only_removes_and_reorders_submissions(tmp_path: Path) -> None:
     """A new first submission moves the others; a withdrawn one goes with its verdicts."""
     with Store.open(tmp_path, "attention") as store:
         for position, name in enumerate(["bob", "carol", "dan"]):
@@ -175,7 +175,7 @@ def test_a_fresh_start_forgets_grades_and_options(tmp_path: Path) -> None:
         assert [*store.grades()] == [a_grade("alice", RIGHT)]
 
 
-def test_the_jsonl_has_exactly_the_fields_that_are_promised(tmp_path: Path) -> None:
+def test_results_jsonl_has_exactly_the_promised_fields(tmp_path: Path) -> None:
     """Other programs read these names."""
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("bob", RIGHT), "k", 1)
@@ -197,7 +197,7 @@ def test_the_jsonl_has_exactly_the_fields_that_are_promised(tmp_path: Path) -> N
     assert bob["isolation"] == {"filesystem": "landlock"}
 
 
-def test_text_that_no_encoding_holds_does_not_stop_the_batch(tmp_path: Path) -> None:
+def test_text_that_cannot_be_encoded_does_not_stop_the_batch(tmp_path: Path) -> None:
     """Names and messages are untrusted: half a surrogate pair, NUL, every kind of line break."""
     hostile = "\ud83d \udc80 \x00 \x85 \u2028 \u2029 \r\n \x1b[31m ' \" \\ é"
     verdict = WRONG._replace(message=hostile, where=Where(hostile, 1, hostile))
@@ -212,7 +212,7 @@ def test_text_that_no_encoding_holds_does_not_stop_the_batch(tmp_path: Path) -> 
     assert line["submission"] == line["message"] == line["tests"][0]["message"] == escaped
 
 
-def test_a_line_is_the_json_of_its_grade_whoever_had_its_verdicts_before(tmp_path: Path) -> None:
+def test_a_line_of_results_jsonl_is_the_json_of_its_grade(tmp_path: Path) -> None:
     """The store writes a verdict's shared part once, and only its duration for each grade."""
     odd = WRONG._replace(id="odd", message='"duration_s": 0.0, "duration_s": 0.1')
     tests = [RIGHT, WRONG, odd]
@@ -230,7 +230,7 @@ def test_a_line_is_the_json_of_its_grade_whoever_had_its_verdicts_before(tmp_pat
     assert written == [json.dumps(grade.as_json(), ensure_ascii=False) for grade in grades]
 
 
-def test_a_jsonl_that_fails_leaves_the_earlier_one_whole(tmp_path: Path) -> None:
+def test_a_failed_write_of_results_jsonl_keeps_the_earlier_file(tmp_path: Path) -> None:
     """A reader always meets a complete file, old or new."""
     file = tmp_path / "results.jsonl"
     with Store.open(tmp_path, "attention") as store:
@@ -263,7 +263,7 @@ with Store.open(Path(sys.argv[1]), "attention") as store:
 
 @pytest.mark.process
 @pytest.mark.parametrize("grades", [1, 40, 150])
-def test_a_kill_loses_no_grade_that_was_taken_and_leaves_none_by_half(
+def test_a_kill_loses_no_stored_grade_and_leaves_none_incomplete(
     tmp_path: Path, grades: int
 ) -> None:
     """After SIGKILL in the middle of a write the folder can be read, and resumed, at once."""
@@ -299,7 +299,7 @@ with Store.open(Path(sys.argv[1]), "attention"):
 
 
 @pytest.mark.process
-def test_a_second_batch_over_the_same_folder_is_refused_until_the_first_is_gone(
+def test_a_second_batch_is_refused_while_the_first_holds_the_folder(
     tmp_path: Path,
 ) -> None:
     """Two writers would grade everything twice. The lock ends with its process, even by a kill."""
@@ -395,9 +395,7 @@ def test_a_folder_of_an_earlier_grader_is_refused_in_one_sentence(grader, tiny, 
 @pytest.mark.parametrize(
     "content", [b"not a database\n" * 100, b"SQLite format 3\x00" + b"?" * 200]
 )
-def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_a_file_that_is_not_a_database_is_refused_unchanged(tmp_path: Path, content: bytes) -> None:
     """The file may be someone's work."""
     file = tmp_path / "results.sqlite"
     file.write_bytes(content)
@@ -407,8 +405,8 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(
     assert file.read_bytes() == content
 
 
-def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    """Opening it must not change anything, not even its journal mode."""
+def test_a_foreign_database_is_refused_unchanged(tmp_path: Path) -> None:
+    """Opening must not even change the database's journal mode."""
     file = tmp_path / "results.sqlite"
     with contextlib.closing(sqlite3.connect(file)) as database:
         database.execute("CREATE TABLE songs (title)")
@@ -419,7 +417,7 @@ def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Pat
     assert file.read_bytes() == before
 
 
-def test_a_file_that_a_kill_left_empty_is_begun_anew(tmp_path: Path) -> None:
+def test_an_empty_store_left_by_a_kill_can_be_opened_again(tmp_path: Path) -> None:
     """SQLite makes the file before it writes the tables."""
     (tmp_path / "results.sqlite").touch()
     with pytest.raises(StoreError, match="stopped before it began"):
@@ -428,8 +426,8 @@ def test_a_file_that_a_kill_left_empty_is_begun_anew(tmp_path: Path) -> None:
         assert store.finished() == {}
 
 
-def test_a_folder_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Path) -> None:
-    """It is the instructor's slip and needs no traceback."""
+def test_an_unwritable_results_folder_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    """A wrong `--out` is the instructor's slip and needs no traceback."""
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(StoreError, match=r"results cannot be written to .*--out"):
@@ -441,7 +439,7 @@ def test_a_folder_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Path) -
         pass
 
 
-def test_a_folder_without_results_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_reading_a_folder_without_results_creates_no_store(tmp_path: Path) -> None:
     """`grader report` may meet the wrong folder; reading must not create a store there."""
     with pytest.raises(StoreError, match=r"holds no results\.sqlite"):
         Store.read(tmp_path)
@@ -459,7 +457,7 @@ def test_a_closed_store_is_one_file_beside_its_lock(tmp_path: Path) -> None:
     assert [*Store.read(tmp_path / "b").grades()] == [a_grade("alice", RIGHT)]
 
 
-def test_reading_and_writing_out_need_no_more_memory_for_a_larger_class(tmp_path: Path) -> None:
+def test_writing_results_jsonl_needs_bounded_memory(tmp_path: Path) -> None:
     """Ten thousand submissions do not fit in memory at once."""
     tests = tuple(WRONG._replace(id=f"test {number}") for number in range(100))
     with Store.open(tmp_path, "attention") as store:
@@ -476,7 +474,7 @@ def test_reading_and_writing_out_need_no_more_memory_for_a_larger_class(tmp_path
 
 
 @pytest.mark.process
-def test_what_a_killed_writer_left_half_made_is_undone_by_who_reads_next(tmp_path):
+def test_a_reader_rolls_back_the_change_of_a_killed_writer(tmp_path):
     """A user who may not write cannot open a file whose last change must be undone."""
     file = tmp_path / "half.sqlite"
     script = textwrap.dedent("""

@@ -22,7 +22,7 @@ def a_grade(name: str, *notes: str) -> Grade:
     return Grade(name, GradeStatus.GRADED, 0.0, 5.0, 7, "5ab", "c0de", 0.2, None, {}, (), notes)
 
 
-def test_people_come_back_in_the_order_in_which_they_were_written(tmp_path: Path) -> None:
+def test_stored_people_are_read_back_in_order(tmp_path: Path) -> None:
     """Exports credit every member of a group, and leave unknown people blank."""
     with Store.open(tmp_path, "attention") as store:
         store.set_people({"g1": [JANE, JOHN], "g2": []}, ["g2", "g1"], [JANE])
@@ -33,7 +33,7 @@ def test_people_come_back_in_the_order_in_which_they_were_written(tmp_path: Path
     assert results.absentees == (JANE,)
 
 
-def test_the_class_as_it_is_now_replaces_who_was_known(tmp_path: Path) -> None:
+def test_the_present_class_replaces_the_stored_people(tmp_path: Path) -> None:
     """A person who has handed in is no longer an absentee."""
     with Store.open(tmp_path, "attention") as store:
         store.set_people({"alice": [JANE]}, ["alice"], [JOHN])
@@ -41,7 +41,7 @@ def test_the_class_as_it_is_now_replaces_who_was_known(tmp_path: Path) -> None:
         assert (store.authors, store.late, store.absentees) == ({"alice": (JANE,)}, set(), ())
 
 
-def test_notes_stay_with_their_grade_and_out_of_the_results(tmp_path: Path) -> None:
+def test_notes_are_stored_with_their_grade_but_not_in_results_jsonl(tmp_path: Path) -> None:
     """The fields of `results.jsonl` are fixed, and a new grade has new notes."""
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("alice", "Left out: data.bin.", "Of two one was taken."), "k", 0)

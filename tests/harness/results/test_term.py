@@ -80,14 +80,14 @@ TIMES = "id,submitted_at\n102,2026-10-04T12:00:00+02:00\n103,2026-10-05T12:00:00
 BY = ("--by", "Ada")
 
 
-def zipped(path: Path, files: Mapping[str, str]) -> Path:
+def write_zip(path: Path, files: Mapping[str, str]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in files.items():
             archive.writestr(name, text)
     return path
 
 
-def tell(folder: Path, step: Run) -> Path:
+def run_term(folder: Path, step: Run) -> Path:
     """Runs the whole story below a folder; `step` runs each command."""
     course, out = folder / "course", folder / "out"
     write_files(course, TINY | {"tests/conftest.py": CONFTEST})
@@ -100,7 +100,7 @@ def tell(folder: Path, step: Run) -> Path:
     rows = dict.fromkeys(f'"{name.title()}",{number}' for name, number in people)
     roster.write_text("\n".join(["Student,ID", *rows, '"Absent, Al",199', ""]))
     first, second = (
-        zipped(folder / f"{name}.zip", files)
+        write_zip(folder / f"{name}.zip", files)
         for name, files in (("first", FIRST), ("second", SECOND))
     )
     options = ("--roster", roster, "--out", out, "--seed", 7, "--jobs", 1)
@@ -139,9 +139,9 @@ def checked(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProce
 
 
 @pytest.fixture(scope="module")
-def told(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undisturbed(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an undisturbed story."""
-    return tell(
+    return run_term(
         tmp_path_factory.mktemp("told"), lambda *words, cwd: checked(grader(*words, cwd=cwd))
     )
 
@@ -191,16 +191,16 @@ def disturbed(grader: Run, warm: Warm, tmp_path_factory: pytest.TempPathFactory)
     place = tmp_path_factory.mktemp("disturbed")
 
     def step(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-        for where, times in KILLS[called(words)]:
-            killed(warm, where, times, words, cwd)
+        for where, times in KILLS[step_name(words)]:
+            run_killed(warm, where, times, words, cwd)
             if words[0] == "batch" and where == GRADED:
                 assert_in_the_middle(place, times - 1, words)
         return checked(grader(*words, cwd=cwd))
 
-    return tell(place, step)
+    return run_term(place, step)
 
 
-def called(words: tuple[object, ...]) -> str:
+def step_name(words: tuple[object, ...]) -> str:
     """Returns the name of a command's step in the story."""
     if words[0] == "mistakes" and words[1] in ("name", "add"):
         return f"mistakes {words[1]}"
@@ -210,7 +210,7 @@ def called(words: tuple[object, ...]) -> str:
     return "regrade" if "--no-explain" in words else "second batch" if downloads > 1 else "batch"
 
 
-def killed(warm: Warm, where: str, times: int, words: tuple[object, ...], cwd: Path) -> None:
+def run_killed(warm: Warm, where: str, times: int, words: tuple[object, ...], cwd: Path) -> None:
     """Runs a command that is killed before the n-th call of a function."""
     command = ["-c", KILLER, where, times, *words]
     done = warm.run(command, cwd, os.environ, start_new_session=True)
@@ -221,9 +221,9 @@ def assert_in_the_middle(place: Path, stored: int, words: tuple[object, ...]) ->
     """Asserts that this command has stored exactly this number of grades, and not all of them."""
     seen = Store.read(place / "out")
     suites = {name: grade.suite_hash for grade in seen.grades() for name in [grade.submission]}
-    if called(words) == "batch":
+    if step_name(words) == "batch":
         assert len(suites) == stored
-    elif called(words) == "regrade":
+    elif step_name(words) == "regrade":
         assert sorted(Counter(suites.values()).values()) == [stored, 11 - stored]
     else:
         assert len(suites) == 11, "one of those that were handed in now is not graded"
@@ -279,9 +279,9 @@ def solutions(folder: Path) -> dict[str, str]:
             and file.is_file()}  # fmt: skip
 
 
-def test_everybody_of_both_downloads_is_there_once(told: Path) -> None:
+def test_each_person_of_both_downloads_has_one_grade(undisturbed: Path) -> None:
     """The later submission counts. Unreadable submissions are distinct from wrong ones."""
-    found = graded(told)
+    found = graded(undisturbed)
     assert len(found) == 12
     assert (found["deandora_104"]["score"], found["jonesjo_110"]["score"]) == (5.0, 5.0)
     assert found["lakeleo_112"]["score"] < 5
@@ -289,24 +289,24 @@ def test_everybody_of_both_downloads_is_there_once(told: Path) -> None:
     assert unreadable == {"eastemil_105", "fordfay_106"}
 
 
-def test_after_a_test_was_mended_that_test_alone_was_run(told: Path) -> None:
+def test_only_the_fixed_test_is_run_again(undisturbed: Path) -> None:
     """The test first failed everyone, and after the fix no correct submission."""
-    assert set((told / "after_mending.log").read_text().split()) == {"test_counts_a_row"}
+    assert set((undisturbed / "after_mending.log").read_text().split()) == {"test_counts_a_row"}
 
 
-def test_the_named_group_is_told_its_mistake(told: Path) -> None:
+def test_members_of_a_named_group_get_its_mistake(undisturbed: Path) -> None:
     """The name survives the second download."""
     assert {
         name
-        for name, row in graded(told).items()
+        for name, row in graded(undisturbed).items()
         for test in row["tests"]
         if test["diagnosis"] and test["diagnosis"]["mistake"] == "half-too-much"
     } == {"graygus_107", "hallhanna_108", "ivesida_109"}
 
 
-def test_a_spreadsheet_adds_up_the_same_points(told: Path) -> None:
+def test_exported_changes_add_up_to_the_total(undisturbed: Path) -> None:
     """The machine's points and the columns of changes sum to the total, to the last digit."""
-    table = rows(told)
+    table = rows(undisturbed)
     assert len(table) == 13
     for row in table:
         columns = ("machine", "decided", "lateness")
@@ -317,60 +317,64 @@ def test_a_spreadsheet_adds_up_the_same_points(told: Path) -> None:
     assert by_name["graygus_107"]["decided"] == "1.25"
 
 
-def test_each_change_is_traced_to_a_rule_or_a_decision_and_back(told: Path) -> None:
+def test_each_change_of_points_names_a_rule_or_a_decision(undisturbed: Path) -> None:
     """Every change of points has a source, and every decision has an effect."""
-    lines = {one.source for one in read_decisions(told / "out" / "decisions.toml").all}
+    lines = {one.source for one in read_decisions(undisturbed / "out" / "decisions.toml").all}
     assert len(lines) == 3
     named = set()
-    for own in settlements(told):
+    for own in settlements(undisturbed):
         named |= own.sources | {own.timed_by} - {""}
         for change in own.changes:
             assert set(change.source.split(", ")) <= lines | {"[tool.grader.late]"}, change
     assert named == lines
-    by_name = {row["submission"]: row["changes"] for row in rows(told)}
+    by_name = {row["submission"]: row["changes"] for row in rows(undisturbed)}
     assert re.search(r"\(\[tool.grader.late\], decisions.toml:\d+\)", by_name["birdbo_102"])
     assert by_name["cliffcem_103"].startswith("there was more time, until 2026-10-05 23:59 CEST")
 
 
-def test_canvas_takes_the_feedback_back_under_its_own_names(told: Path) -> None:
+def test_canvas_feedback_has_the_names_of_the_submissions_that_count(undisturbed: Path) -> None:
     """The user and the attachment are those of the submission that counts."""
-    names = {tuple(re.findall(r"_(\d+)", name)[:2]) for name in feedback(told)}
+    names = {tuple(re.findall(r"_(\d+)", name)[:2]) for name in feedback(undisturbed)}
     assert {("110", "610"), ("112", "612"), ("104", "504")} <= names
     assert ("110", "510") not in names
     assert len(names) == 12
 
 
-def test_moodle_takes_the_feedback_back_by_its_numbers(grader: Run, told: Path, tmp_path: Path):
+def test_moodle_feedback_has_the_participants_numbers(
+    grader: Run, undisturbed: Path, tmp_path: Path
+):
     """The participant's number follows the name, as in Moodle's own download."""
-    download = zipped(
+    download = write_zip(
         tmp_path / "work.zip",
         {f"{who}_assignsubmission_file/adapters.py": RIGHT for who in ("Jo Roe_7", "Al Poe_8")},
     )
     out = tmp_path / "out"
-    checked(grader("batch", download, "--out", out, cwd=told / "course"))
-    checked(grader("feedback", out, "--format", "moodle", cwd=told / "course"))
+    checked(grader("batch", download, "--out", out, cwd=undisturbed / "course"))
+    checked(grader("feedback", out, "--format", "moodle", cwd=undisturbed / "course"))
     with zipfile.ZipFile(out / "feedback-moodle" / "moodle.zip") as archive:
         assert {name.split("_")[1] for name in archive.namelist()} == {"7", "8"}
 
 
 @pytest.mark.slow
-def test_whatever_step_was_killed_the_story_ends_alike(told: Path, disturbed: Path) -> None:
+def test_a_term_whose_every_step_was_killed_ends_with_the_same_results(
+    undisturbed: Path, disturbed: Path
+) -> None:
     """Nothing is lost, nothing is done twice, and nothing is left half written."""
-    assert graded(disturbed) == graded(told)
-    assert rows(disturbed) == rows(told)
+    assert graded(disturbed) == graded(undisturbed)
+    assert rows(disturbed) == rows(undisturbed)
     for name in ("decisions.toml", "mistakes.toml"):
-        assert timeless(written(disturbed, name)) == timeless(written(told, name))
-    assert feedback(disturbed) == feedback(told)
-    assert solutions(disturbed) == solutions(told)
+        assert timeless(written(disturbed, name)) == timeless(written(undisturbed, name))
+    assert feedback(disturbed) == feedback(undisturbed)
+    assert solutions(disturbed) == solutions(undisturbed)
     assert not [path for path in disturbed.rglob(".*partial*")]
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git merges")
-def test_what_two_instructors_decided_is_merged_as_text(
-    grader: Run, told: Path, tmp_path: Path
+def test_git_merges_decisions_of_two_instructors(
+    grader: Run, undisturbed: Path, tmp_path: Path
 ) -> None:
     """The merged file has every decision of both sides, and all of them apply."""
-    place = Path(shutil.copytree(told, tmp_path / "told"))
+    place = Path(shutil.copytree(undisturbed, tmp_path / "told"))
     base = Path(shutil.copy(place / "out" / "decisions.toml", tmp_path / "base.toml"))
     sides = []
     for who, person in (("Ada", "appleann_101"), ("Bo", "keenkim_111")):

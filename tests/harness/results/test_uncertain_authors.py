@@ -42,33 +42,33 @@ def a_class(folder: Path) -> Results:
     return Store.read(folder)
 
 
-def decided(results: Results, kind: str, **table: str) -> None:
+def decide(results: Results, kind: str, **table: str) -> None:
     append_decision(results.folder / "decisions.toml", kind, table)
 
 
-def points(results: Results) -> dict[str, str]:
+def exported_points(results: Results) -> dict[str, str]:
     template = results.folder / "gradebook.csv"
     template.write_text(GRADEBOOK, encoding="utf-8")
     return exported("canvas", results, template).column("Attention (1)", "ID")
 
 
-def test_what_is_unsure_is_nobodys_until_it_is_decided(tmp_path: Path) -> None:
+def test_an_uncertain_submission_counts_for_nobody_until_a_decision(tmp_path: Path) -> None:
     """A comment to the author does not decide who the author is."""
     results = a_class(tmp_path)
-    decided(results, "comment", person="s_1-2", text="Come and see me.")
-    assert points(results)["7"] == "10"
-    assert points(results)["9"] == ""
-    decided(results, "whose", submission="s_1-2", person="wanda absent")
-    assert points(results) == {"": "10", "7": "10", "9": "4"}
+    decide(results, "comment", person="s_1-2", text="Come and see me.")
+    assert exported_points(results)["7"] == "10"
+    assert exported_points(results)["9"] == ""
+    decide(results, "whose", submission="s_1-2", person="wanda absent")
+    assert exported_points(results) == {"": "10", "7": "10", "9": "4"}
 
 
-def test_whose_it_is_goes_before_who_seems_to_have_handed_it_in(tmp_path: Path) -> None:
+def test_the_decided_author_replaces_the_assumed_one(tmp_path: Path) -> None:
     """The decided author replaces the assumed ones.
 
     An author of two submissions still needs a decision between them.
     """
     results = a_class(tmp_path)
-    decided(results, "whose", submission="s_1-2", person="9")
+    decide(results, "whose", submission="s_1-2", person="9")
     settling = open_settling(results)
     assert settling.people == {"s_1": (ALICE,), "s_1-2": (WANDA,)}
     assert settling.absentees == ()
@@ -77,19 +77,19 @@ def test_whose_it_is_goes_before_who_seems_to_have_handed_it_in(tmp_path: Path) 
     ]
 
 
-def test_a_submission_may_be_whose_it_seems(tmp_path: Path) -> None:
+def test_a_decision_can_confirm_the_assumed_author(tmp_path: Path) -> None:
     """The decision names the submission itself: the instructor has asked its author."""
     results = a_class(tmp_path)
-    decided(results, "whose", submission="s_1-2", person="s_1-2")
+    decide(results, "whose", submission="s_1-2", person="s_1-2")
     settling = open_settling(results)
     assert (settling.people["s_1-2"], settling.unsure) == ((STRANGER,), {})
 
 
-def test_who_decides_by_numbers_is_told_no_name(tmp_path: Path) -> None:
+def test_decisions_about_authors_show_no_name_in_anonymous_results(tmp_path: Path) -> None:
     """Neither the reason for the uncertainty nor the decision's effect has a name."""
     results = AnonymousResults.of(a_class(tmp_path))
     assert [*open_settling(results).unsure] == [results.mask.labels["s_1-2"]]
-    decided(results.named, "whose", submission="s_1-2", person="9")
+    decide(results.named, "whose", submission="s_1-2", person="9")
     (effect,) = effects(results, open_settling(results))
     said = f"{effect.words} {effect.in_short()}"
     assert "Wanda" not in said
@@ -97,7 +97,7 @@ def test_who_decides_by_numbers_is_told_no_name(tmp_path: Path) -> None:
     assert open_settling(results).unsure == {}
 
 
-def test_mails_go_to_nobody_who_is_not_certain(tmp_path: Path) -> None:
+def test_an_uncertain_author_gets_no_mail(tmp_path: Path) -> None:
     """A mail to the wrong person cannot be recalled."""
     results = a_class(tmp_path / "results")
     bundle = write_feedback(results, open_settling(results), "mail", tmp_path / "mail")
@@ -106,22 +106,22 @@ def test_mails_go_to_nobody_who_is_not_certain(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_every_export_says_what_is_unsure(tmp_path: Path, form: str) -> None:
+def test_every_export_reports_uncertain_authors(tmp_path: Path, form: str) -> None:
     """Formats with one row per submission say so too."""
     results = a_class(tmp_path)
     assert WHY in exported(form, results).said
-    decided(results, "whose", submission="s_1-2", person="9")
+    decide(results, "whose", submission="s_1-2", person="9")
     assert WHY not in exported(form, results).said
 
 
-def test_the_report_asks_whose_it_is_until_it_is_decided(tmp_path: Path) -> None:
+def test_the_report_asks_for_an_uncertain_author_until_a_decision(tmp_path: Path) -> None:
     """The report shows the command for the decision."""
     results = a_class(tmp_path / "results")
-    decided(results, "comment", person="s_1-2", text="Come and see me.")
+    decide(results, "comment", person="s_1-2", text="Come and see me.")
     write_report(results, tmp_path / "report")
     page = (tmp_path / "report" / "index.html").read_text()
     assert "whose SUBMISSION PERSON" in page
-    decided(results, "whose", submission="s_1-2", person="9")
+    decide(results, "whose", submission="s_1-2", person="9")
     write_report(results, tmp_path / "report")
     page = (tmp_path / "report" / "index.html").read_text()
     assert "whose SUBMISSION PERSON" not in page
