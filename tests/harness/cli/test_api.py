@@ -27,7 +27,7 @@ def a_class(tmp_path) -> Path:
 
 
 @pytest.mark.process
-def test_one_submission_gets_a_grade(tiny, a_class):
+def test_grade_returns_the_grade_of_one_submission(tiny, a_class):
     """The grade is that of `grader run`, with every verdict."""
     grade = package.grade(a_class / "bob.py", assignment=tiny, seed=1)
     assert isinstance(grade, package.Grade)
@@ -45,7 +45,7 @@ def outcome(grade: package.Grade) -> tuple[object, ...]:
 
 
 @pytest.mark.process
-def test_a_class_gets_results_and_each_grade_is_told_as_it_arrives(tiny, a_class, tmp_path):
+def test_batch_returns_results_and_passes_each_grade_to_the_callback(tiny, a_class, tmp_path):
     """Paths may be strings, and a second batch over the same folder grades nothing twice.
 
     A grade reaches the caller before its explanations.
@@ -63,7 +63,7 @@ def test_a_class_gets_results_and_each_grade_is_told_as_it_arrives(tiny, a_class
 
 
 @pytest.mark.process
-def test_what_the_caller_raises_stops_the_batch_and_keeps_the_grade(tiny, a_class, tmp_path):
+def test_an_exception_of_the_callback_stops_the_batch_and_keeps_the_grade(tiny, a_class, tmp_path):
     """An exception of the callback reaches the caller, and no grade is lost."""
 
     def fail(_grade: package.Grade) -> None:
@@ -82,16 +82,14 @@ def test_what_the_caller_raises_stops_the_batch_and_keeps_the_grade(tiny, a_clas
         (package.BadAssignment, {"exercises": ["run_nothing"]}),
     ],
 )
-def test_a_mistake_of_the_caller_is_an_exception_with_one_sentence(
-    tiny, a_class, problem, arguments
-):
+def test_a_wrong_argument_raises_an_exception_with_one_sentence(tiny, a_class, problem, arguments):
     """The sentences are those of the commands."""
     with pytest.raises(problem) as raised:
         package.grade(**({"submission": a_class / "alice.py", "assignment": tiny} | arguments))
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_there_is_no_verb_but_those():
+def test_the_package_has_only_the_public_names():
     """An unknown name raises AttributeError, as in every module."""
     assert {"batch", "grade"} <= set(dir(package))
     assert all(hasattr(package, name) for name in package.__all__)
@@ -100,7 +98,7 @@ def test_there_is_no_verb_but_those():
 
 
 @pytest.mark.slow
-def test_type_checkers_see_the_verbs(tmp_path):
+def test_type_checkers_know_the_types_of_grade_and_batch(tmp_path):
     """A user's program is checked. The cache of `make types` is used again."""
     if shutil.which("mypy", path=Path(sys.executable).parent) is None:
         pytest.skip("mypy is not installed")

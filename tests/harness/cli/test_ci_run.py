@@ -26,7 +26,7 @@ def half(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def written(grader, tiny, tmp_path_factory) -> Path:
+def outputs(grader, tiny, tmp_path_factory) -> Path:
     """The folder of that submission's outputs, one in each format; it did not exist before.
 
     One of them reaches its `--fail-under` exactly, and the others just miss it.
@@ -45,9 +45,9 @@ def written(grader, tiny, tmp_path_factory) -> Path:
     return out
 
 
-def test_a_score_below_the_bar_exits_with_one(grader, tiny, half, written):
+def test_a_score_below_the_bar_exits_with_one(grader, tiny, half, outputs):
     """Reaching the bar exactly is enough. The grade is printed in any case."""
-    assert "half: 4 of 5 points" in (written / "text").read_text()
+    assert "half: 4 of 5 points" in (outputs / "text").read_text()
     done = grader("run", half, "--fail-under", 81, cwd=tiny)
     assert done.returncode == 1
     assert "half: 4 of 5 points" in done.stdout
@@ -61,7 +61,7 @@ def test_a_wrong_argument_exits_with_two(grader, tiny, half, arguments):
     assert grader("run", half, *arguments, cwd=tiny).returncode == 2
 
 
-def test_what_cannot_be_read_is_graded_with_no_points(grader, tiny, tmp_path):
+def test_an_unreadable_submission_gets_no_points(grader, tiny, tmp_path):
     """The submission caused it, and the command did its work."""
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -79,8 +79,8 @@ def broken(tiny, tmp_path) -> Path:
     return course
 
 
-def test_what_was_not_graded_exits_with_one(grader, broken, tmp_path):
-    """It is the grader's fault, which no platform may take for a grade."""
+def test_an_ungraded_submission_exits_with_one(grader, broken, tmp_path):
+    """No platform may take the grader's fault for a grade."""
     right = write_files(
         tmp_path / "right", {"adapters.py": HALF + "\ndef run_count(x):\n    return x.numel()\n"}
     )
@@ -92,20 +92,20 @@ def test_what_was_not_graded_exits_with_one(grader, broken, tmp_path):
     assert found["extra_data"]["status"] == "not_graded"
 
 
-def test_each_format_goes_to_a_file_whole(written):
+def test_each_format_is_written_to_a_complete_file(outputs):
     """Missing folders are made, and no other file is left beside the output."""
-    assert sorted(file.name for file in written.iterdir()) == [
+    assert sorted(file.name for file in outputs.iterdir()) == [
         "gradescope", "json", "junit", "prairielearn", "text",
     ]  # fmt: skip
-    assert "half: 4 of 5 points" in (written / "text").read_text()
-    assert json.loads((written / "json").read_text())["score"] == 4.0
-    assert json.loads((written / "prairielearn").read_text())["score"] == 0.8
-    suite = ET.parse(written / "junit").getroot().find("testsuite")
+    assert "half: 4 of 5 points" in (outputs / "text").read_text()
+    assert json.loads((outputs / "json").read_text())["score"] == 4.0
+    assert json.loads((outputs / "prairielearn").read_text())["score"] == 0.8
+    suite = ET.parse(outputs / "junit").getroot().find("testsuite")
     assert suite.attrib["name"] == "half"
 
 
 @pytest.mark.parametrize("form", ["text", "gradescope"])
-def test_a_file_that_cannot_be_written_is_one_sentence(grader, tiny, half, tmp_path, form):
+def test_an_unwritable_output_file_is_reported_in_one_sentence(grader, tiny, half, tmp_path, form):
     """The sentence says the file, the reason and the remedy, without a traceback."""
     (tmp_path / "file").write_text("")
     output = tmp_path / "file" / "results"
@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(grader, tiny, half, tmp_p
     assert said.startswith(f"grader: {output} cannot be written (")
 
 
-def test_results_are_there_before_the_first_test_and_on_the_way(tiny, tmp_path):
+def test_intermediate_results_are_written_before_and_between_tests(tiny, tmp_path):
     """If the process is killed, the file has the points so far and says that it is not a grade."""
     endless = HALF + "\ndef run_count(x):\n    while True: pass\n"
     submission = write_files(tmp_path / "endless", {"adapters.py": endless})
@@ -141,7 +141,7 @@ def test_results_are_there_before_the_first_test_and_on_the_way(tiny, tmp_path):
     assert (count["score"], count["status"]) == (0.0, "failed")
 
 
-def test_an_assignment_that_cannot_be_used_is_no_zero_for_the_student(grader, tiny, tmp_path):
+def test_a_broken_assignment_is_not_reported_as_a_zero(grader, tiny, tmp_path):
     """The instructor reads the reason. The student reads only that it is not their fault."""
     course = Path(shutil.copytree(tiny, tmp_path / "course"))
     (course / "tests" / "hidden" / "test_secret_name.py").write_text("import nothing_like_it\n")
@@ -155,9 +155,11 @@ def test_an_assignment_that_cannot_be_used_is_no_zero_for_the_student(grader, ti
     assert "secret" not in output.read_text()
 
 
-def test_points_follow_gradescope_s_metadata(grader, tiny, half, written, tmp_path):
+def test_points_are_scaled_to_the_total_in_gradescopes_metadata(
+    grader, tiny, half, outputs, tmp_path
+):
     """Metadata without a total are reported, and the grade stays as it is."""
-    assert json.loads((written / "gradescope").read_text())["score"] == 40.0
+    assert json.loads((outputs / "gradescope").read_text())["score"] == 40.0
     metadata, output = tmp_path / "metadata.json", tmp_path / "results.json"
     metadata.write_bytes(b"\xff")
     command = ("run", half, "--format", "gradescope", "--out", output, "--metadata", metadata)
@@ -167,7 +169,7 @@ def test_points_follow_gradescope_s_metadata(grader, tiny, half, written, tmp_pa
     assert json.loads(output.read_text())["score"] == 4.0
 
 
-def test_the_command_s_own_process_loads_no_torch():
+def test_the_command_process_loads_no_torch():
     """A container of 768 MB has no room for a third process with torch."""
     script = "import grader.cli, sys; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)

@@ -32,7 +32,7 @@ def all_commands() -> list[tuple[str, ...]]:
 
 @pytest.mark.unit
 @pytest.mark.parametrize("words", all_commands(), ids=" ".join)
-def test_help_shows_an_example_before_it_explains(words):
+def test_help_shows_an_example_before_the_explanation(words):
     """A sentence and an example come first: few users read explanations or options before."""
     printed = CliRunner().invoke(cli, [*words, "--help"], prog_name="grader").output
     _usage, _sentence, examples = printed.split("\n\n")[:3]
@@ -41,7 +41,7 @@ def test_help_shows_an_example_before_it_explains(words):
 
 
 @pytest.mark.unit
-def test_commands_stand_in_groups():
+def test_help_lists_commands_in_groups():
     """The groups follow the order in which an instructor needs them."""
     printed = CliRunner().invoke(cli, ["--help"]).output
     titles = [line for line in printed.splitlines() if line[:1].isalpha() and line.endswith(":")]
@@ -67,7 +67,7 @@ def test_commands_stand_in_groups():
         ("feedback out --for mail", "feedback out --format mail"),
     ],
 )
-def test_a_spelling_of_the_version_before_works_and_says_the_new_one(before, now):
+def test_an_old_spelling_still_works_and_prints_the_new_one(before, now):
     """One line shows the new spelling."""
     words, said = respelled(before.split())
     assert words == now.split()
@@ -76,7 +76,7 @@ def test_a_spelling_of_the_version_before_works_and_says_the_new_one(before, now
     assert respelled(now.split()) == (now.split(), None)
 
 
-def test_the_line_about_an_old_spelling_is_on_stderr(grader, tmp_path):
+def test_the_note_about_an_old_spelling_goes_to_stderr(grader, tmp_path):
     """Programs that read the output find the same as before."""
     done = grader("export", tmp_path, "--format", "csv", "--output", "-", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
@@ -85,7 +85,7 @@ def test_the_line_about_an_old_spelling_is_on_stderr(grader, tmp_path):
 
 @pytest.mark.unit
 @pytest.mark.parametrize("name", [name for group in GROUPS.values() for name in group])
-def test_the_list_of_commands_says_each_in_full(name):
+def test_the_list_of_commands_truncates_no_summary(name):
     """A summary that ends in dots has no use."""
     (line,) = [
         line
@@ -95,14 +95,14 @@ def test_the_list_of_commands_says_each_in_full(name):
     assert not line.endswith("...")
 
 
-def test_the_command_alone_shows_what_there_is(grader):
-    """Calling it so is not an error."""
+def test_the_bare_command_prints_the_list_of_commands(grader):
+    """The exit code is 0."""
     done = grader()
     assert done.returncode == 0
     assert "Grade a class:" in done.stdout
 
 
-def test_it_says_its_version(grader):
+def test_the_version_option_prints_the_version(grader):
     """The option is `--version`, as in other programs."""
     assert grader("--version").stdout.startswith("grader, version ")
 
@@ -158,7 +158,9 @@ def test_commands_that_need_no_torch_do_not_load_it():
         ("completion tcsh", "is not one of 'bash', 'zsh', 'fish'"),
     ],
 )
-def test_a_mistake_gets_one_sentence_that_says_what_to_do(grader, tiny, tmp_path, arguments, said):
+def test_a_wrong_command_line_gets_one_sentence_with_a_remedy(
+    grader, tiny, tmp_path, arguments, said
+):
     """The exit code is 2; no traceback is shown, and nothing is written."""
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "alice.py").write_text(RIGHT)
@@ -202,7 +204,7 @@ def test_a_broken_assignment_gets_one_sentence(grader, tiny, tmp_path, file, tex
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_broken_assignment_costs_no_submission_anything(grader, tiny, tmp_path):
+def test_a_batch_with_a_broken_assignment_grades_no_submission(grader, tiny, tmp_path):
     """The batch stops before it begins."""
     assignment = Path(shutil.copytree(tiny, tmp_path / "assignment"))
     (assignment / "solutions" / "__init__.py").write_text("import no_such_module\n")
@@ -214,7 +216,7 @@ def test_a_broken_assignment_costs_no_submission_anything(grader, tiny, tmp_path
 
 
 @pytest.mark.slow
-def test_references_that_do_not_import_are_told_to_pytest_users_too(tiny, tmp_path):
+def test_pytest_reports_references_that_do_not_import(tiny, tmp_path):
     """The author runs `pytest` in the assignment's folder."""
     assignment = Path(shutil.copytree(tiny, tmp_path / "assignment"))
     (assignment / "solutions" / "__init__.py").write_text("import no_such_module\n")
@@ -267,15 +269,15 @@ def on_a_terminal(command: list[str], cwd: Path, **environment: str) -> str:
     return printed.decode()
 
 
-def test_colours_are_for_terminals(grader, tiny, graded):
+def test_colours_are_printed_only_on_a_terminal(grader, tiny, graded):
     """A file or a pipe gets plain text."""
     green = "\x1b[32m"
     assert green in on_a_terminal(graded, tiny)
     assert "\x1b" not in grader(*graded, cwd=tiny).stdout
 
 
-def test_no_color_is_obeyed(tiny, graded):
-    """Any value of it that is not empty counts, as https://no-color.org asks."""
+def test_no_color_switches_colours_off(tiny, graded):
+    """Any value of NO_COLOR that is not empty counts, as https://no-color.org asks."""
     printed = on_a_terminal(graded, tiny, NO_COLOR="1")
     assert "everything right" in printed
     assert "\x1b[3" not in printed
@@ -284,7 +286,7 @@ def test_no_color_is_obeyed(tiny, graded):
 # --- The Tab key --------------------------------------------------------------------------------
 
 
-def completed(grader_words: str, cwd: Path) -> list[str]:
+def completions_of(grader_words: str, cwd: Path) -> list[str]:
     """Returns the completions of the last word that bash gets."""
     env = {"COMP_WORDS": grader_words, "COMP_CWORD": str(len(grader_words.split()) - 1)}
     done = subprocess.run(
@@ -306,9 +308,9 @@ def completed(grader_words: str, cwd: Path) -> list[str]:
         ("grader run --exercise run_d", ["run_double"]),
     ],
 )
-def test_the_tab_key_completes_commands_options_and_exercises(tiny, words, become):
+def test_tab_completes_commands_options_and_exercises(tiny, words, become):
     """The exercises are those of the assignment around the current folder."""
-    assert completed(words, tiny) == become
+    assert completions_of(words, tiny) == become
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -319,7 +321,7 @@ def test_the_script_for_a_shell_is_printed(grader, shell):
     assert f"_GRADER_COMPLETE={shell}_complete" in done.stdout
 
 
-def test_bash_takes_its_script():
+def test_bash_completes_with_the_printed_script():
     """Bash calls the function of the script when Tab is pressed."""
     bash, installed = shutil.which("bash"), Path(sys.executable).with_name("grader")
     if bash is None or not installed.exists():

@@ -46,11 +46,11 @@ def commands_of(page: Path) -> list[Command]:
         assert block.startswith("$ "), f"{page.name}: a console block begins with a command"
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             line, *shown = part.splitlines()
-            found.append(Command(line, tuple(one for one in map(simple, shown) if one)))
+            found.append(Command(line, tuple(one for one in map(single_spaced, shown) if one)))
     return found
 
 
-def simple(line: str) -> str:
+def single_spaced(line: str) -> str:
     """Returns a line with single blanks, so that column widths do not matter."""
     return " ".join(line.split())
 
@@ -99,7 +99,7 @@ def printed_by(
     assert len(parts) == 2 * len(commands) + 1, done.stdout
     texts, codes = parts[:-1:2], parts[1::2]
     return [
-        (int(code), [simple(line) for line in text.splitlines()])
+        (int(code), [single_spaced(line) for line in text.splitlines()])
         for text, code in zip(texts, codes, strict=True)
     ]
 
@@ -111,7 +111,7 @@ def printed_by(
     rest_slow(RUN_PAGES, [page for page in RUN_PAGES if page.name != "authors.md"]),
     ids=lambda page: page.name,
 )
-def test_what_a_page_says_to_run_runs_and_prints_what_is_shown(page, copy, tmp_path, warm):
+def test_commands_of_a_page_print_the_output_that_it_shows(page, copy, tmp_path, warm):
     """Even the numbers on the page are those of the present version."""
     commands = commands_of(page)
     printed = printed_by(commands, copy, tmp_path / "programs", warm)
@@ -130,13 +130,13 @@ def test_every_link_of_a_page_leads_somewhere(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_part_of_the_engine_that_a_page_names_is_there(page):
+def test_every_engine_path_that_a_page_names_exists(page):
     """A page must not name a path that was renamed."""
     for place in PLACE.findall(page.read_text(encoding="utf-8")):
         assert (ROOT / place).exists(), place
 
 
-def test_what_pages_decide_about_are_exercises_of_the_assignment():
+def test_decide_commands_of_the_pages_name_real_exercises():
     """A reader can type the command as it stands."""
     known = find_assignment(ROOT).points
     decided = [name for page in PAGES for name in DECIDED.findall(page.read_text("utf-8"))]

@@ -11,7 +11,7 @@ from tests.harness.conftest import write_files
 pytestmark = pytest.mark.unit
 
 
-def test_who_handed_in_is_said_on_stderr(tmp_path, capsys):
+def test_a_preview_reports_the_roster_on_stderr(tmp_path, capsys):
     """The message counts the people on the roster, and names absentees and unknown submissions."""
     found = discover([write_files(tmp_path, {"ann/adapters.py": "", "bo/adapters.py": ""})])
     say_who_handed_in(Attribution(found.entries, 2, (Author("Poe, Cy", "3"),), ("bo",)))
@@ -24,8 +24,8 @@ def test_who_handed_in_is_said_on_stderr(tmp_path, capsys):
     ]
 
 
-def test_a_roster_of_other_people_is_asked_about_on_stderr(tmp_path, capsys):
-    """This also happens if the roster's names are in another column."""
+def test_a_roster_that_matches_no_submission_is_reported_on_stderr(tmp_path, capsys):
+    """The roster's names may be in another column."""
     found = discover([write_files(tmp_path, {"ann/adapters.py": ""})])
     say_who_handed_in(Attribution(found.entries, 3, strangers=("ann",)))
     said = capsys.readouterr()
@@ -33,7 +33,7 @@ def test_a_roster_of_other_people_is_asked_about_on_stderr(tmp_path, capsys):
     assert said.err.startswith("roster: no submission is known to be by one of its 3 people.")
 
 
-def test_what_is_skipped_is_said_on_stderr(tmp_path, capsys):
+def test_skipped_files_are_reported_on_stderr(tmp_path, capsys):
     """Each skipped file is named with its reason."""
     write_files(tmp_path, {"ann/adapters.py": "", "notes.txt": "hello"})
     say_what_was_found(discover([tmp_path]))
