@@ -93,13 +93,13 @@ def test_a_right_call_reaches_the_stub(checked_adapters, name, arguments):
 
 
 @pytest.mark.parametrize(("name", "arguments"), WRONG_CALLS)
-def test_a_wrong_call_stops_at_the_door(checked_adapters, name, arguments):
+def test_a_call_with_wrong_types_is_refused(checked_adapters, name, arguments):
     """A float mask, swapped axes, other lengths and float positions are refused."""
     with pytest.raises(jaxtyping.TypeCheckError):
         getattr(checked_adapters, name)(**arguments)
 
 
-def test_a_wrong_result_stops_at_the_door(checked_adapters, monkeypatch):
+def test_a_result_of_the_wrong_shape_is_refused(checked_adapters, monkeypatch):
     """Results are checked too: two heads of three features are six wide."""
     arguments = W_STACKED | {"in_features": x(4, 5, 6)}
     stacked = "multihead_attention_stacked"

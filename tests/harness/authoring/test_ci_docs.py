@@ -47,7 +47,7 @@ def test_each_command_of_the_page_runs(grader, at_home, command):
 
 
 @pytest.mark.process
-def test_the_autograder_can_be_tried_at_home(grader, at_home):
+def test_the_ci_pages_trial_of_the_autograder_runs(grader, at_home):
     """The page's lines run in the shell, with this environment's Python."""
     assert grader("gradescope-zip", "autograder.zip", cwd=at_home).returncode == 0
     script = TRIAL.replace("GRADER_PYTHON=$PWD/.venv/bin/python", f"GRADER_PYTHON={sys.executable}")
@@ -59,7 +59,7 @@ def test_the_autograder_can_be_tried_at_home(grader, at_home):
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda file: file.name)
-def test_a_workflow_s_grading_command_is_one_that_there_is(workflow):
+def test_the_grading_command_of_each_workflow_parses(workflow):
     """The command itself parses the options."""
     (line,) = re.findall(r"run: grader (.*)$", workflow.read_text(), re.MULTILINE)
     verb, *arguments = line.replace("submission", ".").replace("course", ".").split()
@@ -68,7 +68,7 @@ def test_a_workflow_s_grading_command_is_one_that_there_is(workflow):
     assert context.params["form"] == "github"
 
 
-def test_a_classroom_s_reporter_gets_the_result_of_the_grading_step():
+def test_the_classroom_reporter_reads_the_result_of_the_grading_step():
     """The reporter reads the variable `ID_RESULTS`, where ID is the step's id in capitals."""
     text = (ROOT / "examples" / "ci" / "classroom.yml").read_text()
     (step,) = re.findall(r"- id: (\w+)", text)

@@ -68,7 +68,7 @@ def test_imports_are_followed_from_the_adapters(tmp_path):
 
 @pytest.mark.parametrize("file", ["pyproject.toml", "uv.lock", "requirements.txt", "adapters.py"])
 @pytest.mark.parametrize("text", ["[" * 100_000, "\0", "a." * 100_000 + "b = 1\n", "x = [1]\n" * 9])
-def test_what_cannot_be_read_declares_nothing(tmp_path, file, text):
+def test_a_malformed_file_declares_no_package(tmp_path, file, text):
     """An untrusted file may be malformed; the rest of the class is surveyed all the same."""
     write_files(tmp_path / "class" / "odd", {"adapters.py": RIGHT} | {file: text})
     write_files(tmp_path / "class" / "right", {"adapters.py": f"import regex\n{RIGHT}"})
@@ -78,7 +78,7 @@ def test_what_cannot_be_read_declares_nothing(tmp_path, file, text):
 
 
 @pytest.mark.unit
-def test_one_command_installs_what_is_known():
+def test_the_install_command_has_only_known_packages():
     """A name in an untrusted file is no reason to install the package of that name."""
     imported = {"sklearn": 3, "cv2": 1, "tqdm": 2, "json_tools": 1, "torch": 3, "adapters": 1}
     needs = ClassNeeds(imported, {"scikit-learn": 1, "opencv-python": 0})
@@ -95,7 +95,7 @@ def test_one_command_installs_what_is_known():
     ]
 
 
-def test_doctor_looks_at_a_class(tmp_path):
+def test_doctor_lists_the_imports_of_a_class(tmp_path):
     """The command lists the imports of ten repositories and the remedy."""
     for name in REPOSITORIES:
         build(name, tmp_path / "class")
@@ -109,7 +109,7 @@ def test_doctor_looks_at_a_class(tmp_path):
     assert "cs_basics" not in looked.output
 
 
-def test_a_batch_says_it_before_it_grades(tmp_path, tiny):
+def test_a_batch_reports_missing_packages_before_grading(tmp_path, tiny):
     """The instructor can still stop, install the packages, and begin again."""
     write_files(tmp_path / "class" / "one", {"adapters.py": f"import einx\n{RIGHT}"})
     command = ["batch", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--jobs", "1"]

@@ -16,13 +16,13 @@ from tests.harness.conftest import TINY, write_files
         ("torch.nn.Linar", "torch.nn.Linear"),
     ],
 )
-def test_a_misspelt_name_is_told_with_a_near_one(name, near):
+def test_a_misspelt_forbidden_name_gets_a_suggestion(name, near):
     """The name may be an operation, a function or a class."""
     assert list(unknown_names([name])) == [(name, near)]
 
 
 @pytest.mark.unit
-def test_a_name_that_exists_is_not_told():
+def test_an_existing_forbidden_name_is_not_reported():
     """A name from a package that is not installed here may exist elsewhere."""
     names = (
         *("aten::softmax", "aten::cumsum", "torch.nn.Linear", "builtins.str.join"),
@@ -32,7 +32,7 @@ def test_a_name_that_exists_is_not_told():
 
 
 @pytest.mark.process
-def test_verify_tells_a_misspelt_name(grader, tmp_path):
+def test_verify_reports_a_misspelt_forbidden_name(grader, tmp_path):
     """The exit code is then 1."""
     project = TINY["pyproject.toml"]
     forbidden = '[tool.grader.forbidden]\n        "aten::softmx" = 50\n        '

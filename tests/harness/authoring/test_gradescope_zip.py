@@ -86,7 +86,7 @@ def container(packed, tmp_path) -> Container:
     return Container(tmp_path / "autograder", packed)
 
 
-def test_the_zip_has_its_files_at_the_root_and_scripts_that_run(packed):
+def test_the_zip_has_its_files_at_the_root_and_executable_scripts(packed):
     """Gradescope would not find the files in a folder of the zip."""
     with zipfile.ZipFile(packed) as archive:
         modes = {info.filename: info.external_attr >> 16 for info in archive.infolist()}
@@ -102,14 +102,14 @@ def test_the_zip_has_its_files_at_the_root_and_scripts_that_run(packed):
     assert not [name for name in modes if "__pycache__" in name]
 
 
-def test_scripts_are_valid_for_the_shell(packed, tmp_path):
+def test_the_scripts_in_the_zip_are_valid_shell(packed, tmp_path):
     """`bash -n` reads them without running them."""
     subprocess.run(["unzip", "-q", packed, "-d", tmp_path], check=True)
     for script in ("setup.sh", "run_autograder"):
         subprocess.run(["bash", "-n", tmp_path / script], check=True)
 
 
-def test_the_same_assignment_makes_the_same_bytes(grader, tiny, packed, tmp_path):
+def test_the_same_assignment_makes_a_byte_identical_zip(grader, tiny, packed, tmp_path):
     """A comparison of two zips shows whether the assignment changed."""
     copy = tmp_path / "tiny"
     shutil.copytree(tiny, copy, copy_function=shutil.copy)  # other times, same content
@@ -118,7 +118,7 @@ def test_the_same_assignment_makes_the_same_bytes(grader, tiny, packed, tmp_path
     assert again.read_bytes() == packed.read_bytes()
 
 
-def test_pip_is_asked_for_torch_without_cuda(grader, tmp_path):
+def test_the_requirements_ask_for_torch_without_cuda(grader, tmp_path):
     """The assignment pins the version of torch, and the instructor may name the index."""
     file = tmp_path / "autograder.zip"
     index = "file:///somewhere/with/cpu/wheels"
@@ -135,14 +135,14 @@ def test_pip_is_asked_for_torch_without_cuda(grader, tmp_path):
     assert not [line for line in requirements if "ruff" in line], "what developers need is not"
 
 
-def test_an_index_that_is_no_address_is_refused(grader, tmp_path):
+def test_a_torch_index_that_is_not_an_address_is_refused(grader, tmp_path):
     """A second line in requirements.txt would be a second requirement."""
     done = grader("gradescope-zip", tmp_path / "a.zip", "--torch-index", "x\n--pre")
     assert done.returncode == 2
     assert not (tmp_path / "a.zip").exists()
 
 
-def test_what_an_instructor_chooses_is_what_runs(grader, tiny, tmp_path):
+def test_options_of_the_zip_command_apply_when_the_autograder_runs(grader, tiny, tmp_path):
     """The instructor chooses hidden tests after the due date, a leaderboard and one exercise.
 
     The seed is fixed too.
@@ -189,7 +189,7 @@ def test_a_submission_cannot_read_the_tests_and_solutions(container):
 
 
 @pytest.mark.slow
-def test_no_submission_at_all_is_said(container):
+def test_an_empty_submission_is_reported(container):
     """The folder is there but empty, as students may upload anything."""
     found = container.graded()
     assert found["score"] == 0.0
@@ -197,7 +197,7 @@ def test_no_submission_at_all_is_said(container):
 
 
 @pytest.mark.slow
-def test_an_unreadable_submission_is_told_why(container):
+def test_an_unreadable_submission_gets_its_reason_in_the_results(container):
     """One sentence gives the reason and the line."""
     write_files(container.root / "submission", {"adapters.py": "def run_double(x:\n"})
     found = container.graded()
@@ -205,7 +205,7 @@ def test_an_unreadable_submission_is_told_why(container):
     assert "adapters.py:1" in found["output"]
 
 
-def test_a_grader_that_does_not_start_is_no_zero_without_words(container):
+def test_a_grader_that_does_not_start_is_reported_as_not_graded(container):
     """The earlier results stay in place."""
     write_files(container.root / "submission", {"adapters.py": RIGHT})
     found = container.graded({"GRADER_PYTHON": "/nowhere/python"})
@@ -224,7 +224,7 @@ def test_an_endless_loop_costs_its_own_exercise(container):
     assert re.search(running, found["tests"][1]["output"])
 
 
-def test_killed_half_way_it_leaves_what_was_reached(container):
+def test_a_killed_autograder_leaves_the_results_so_far(container):
     """Gradescope may stop a container at any time."""
     endless = RIGHT + "\ndef run_count(x):\n    while True: pass\n"
     write_files(container.root / "submission", {"adapters.py": endless})

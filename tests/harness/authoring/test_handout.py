@@ -90,7 +90,7 @@ def test_the_handout_holds_no_solution_and_no_hidden_test(handout):
         assert not name_of_one.search(content), name
 
 
-def test_an_untouched_handout_is_not_implemented_yet_without_a_traceback(mine, pytest_in):
+def test_an_untouched_handout_reports_missing_exercises_without_a_traceback(mine, pytest_in):
     """The command works at once and prints one quiet line per exercise."""
     printed = pytest_in(mine)
     assert printed.count("not implemented yet") == 15
@@ -112,7 +112,7 @@ def test_right_code_passes_on_the_frozen_fixture_tensors(mine, pytest_in):
     assert re.search(r"run_rope +(\d+) of \1 passed", printed)
 
 
-def test_a_failure_reads_as_a_short_paragraph(mine, pytest_in):
+def test_a_failure_is_reported_without_a_traceback(mine, pytest_in):
     """The paragraph says what the test is about and what was wrong, without a traceback."""
     stub = mine / "assignment" / "warmup.py"
     text = stub.read_text()
@@ -126,7 +126,7 @@ def test_a_failure_reads_as_a_short_paragraph(mine, pytest_in):
     assert "def test_" not in printed
 
 
-def test_an_import_that_fails_says_what_and_where(mine, pytest_in):
+def test_a_failed_import_names_the_error_and_its_line(mine, pytest_in):
     """A syntax error is one sentence, the same for every test."""
     (mine / "assignment" / "warmup.py").write_text("def softmax(:\n")
     printed = pytest_in(mine, "-k", "softmax")
@@ -151,14 +151,14 @@ def test_home_and_class_give_the_same_verdicts(mine, grader, pytest_in):
     assert at_home == in_class
 
 
-def test_the_committed_fixtures_are_those_that_the_references_make(handout):
+def test_the_committed_fixtures_are_up_to_date(handout):
     """An author runs `grader freeze` after each change of a public test, reference or mistake."""
     committed = ROOT / "tests" / "public" / "fixtures"
     assert differences(handout / "tests" / "public" / "fixtures", committed) == []
 
 
 @pytest.mark.unit
-def test_only_files_that_were_frozen_are_replaced(tmp_path):
+def test_only_frozen_files_are_removed(tmp_path):
     """An author's own tensors stay, and so does a file that holds no tensors."""
     freeze(tmp_path / "test_old.safetensors", FrozenModule({}))
     save_file({"weights": torch.ones(2)}, tmp_path / "weights.safetensors")
@@ -169,7 +169,7 @@ def test_only_files_that_were_frozen_are_replaced(tmp_path):
     assert left == ["notes", "own", "weights"]
 
 
-def test_a_handout_never_overwrites_what_is_there(grader, tmp_path):
+def test_handout_refuses_a_folder_that_is_not_empty(grader, tmp_path):
     """The command refuses a folder that is not empty."""
     (tmp_path / "mine.txt").write_text("precious")
     done = grader("handout", tmp_path)
@@ -178,7 +178,7 @@ def test_a_handout_never_overwrites_what_is_there(grader, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
+def test_a_forbidden_function_is_noted_once_at_home(mine, pytest_in):
     """The note appears once per exercise, below the table of tests."""
     by_torch = "torch.nn.functional.scaled_dot_product_attention"
     call = f"    return {by_torch}(Q, K, V, attn_mask=mask)"
@@ -194,12 +194,12 @@ def test_students_hear_of_what_is_to_be_written_by_hand(mine, pytest_in):
     assert printed.count(f"uses {by_torch} ") == 1
 
 
-def test_a_handout_is_no_more_than_a_student_can_overlook(handout):
+def test_a_handout_has_at_most_sixty_files(handout):
     """The whole engine, which students do not read, is a single file."""
     assert len([path for path in handout.rglob("*") if path.is_file()]) <= 60
 
 
-def test_every_folder_can_be_read_by_whom_the_umask_lets(handout):
+def test_every_folder_of_a_handout_has_the_mode_of_the_umask(handout):
     """Folders that come from a private folder get the same mode as the rest."""
     folders = {path.relative_to(handout): path for path in handout.rglob("*") if path.is_dir()}
     assert {oct(path.stat().st_mode & 0o777) for path in folders.values()} == {
@@ -207,7 +207,7 @@ def test_every_folder_can_be_read_by_whom_the_umask_lets(handout):
     }
 
 
-def test_whoever_has_written_nothing_reads_where_to_begin(mine, pytest_in):
+def test_an_untouched_handout_names_the_first_exercise(mine, pytest_in):
     """The first run ends with the first exercise: its file, its line and its tests."""
     stub = (mine / "assignment" / "warmup.py").read_text().splitlines()
     line = next(number for number, text in enumerate(stub, 1) if "NotImplementedError" in text)
@@ -218,8 +218,8 @@ def test_whoever_has_written_nothing_reads_where_to_begin(mine, pytest_in):
     assert command.endswith("then run `pytest tests/public/test_softmax.py`.")
 
 
-def test_whoever_has_it_right_so_far_reads_what_is_next(mine, pytest_in):
-    """It also works with several test processes. A student with a failure gets no next exercise."""
+def test_a_run_without_failures_names_the_next_exercise(mine, pytest_in):
+    """Several test processes may share the run. A run with a failure names no next exercise."""
     warmup = mine / "assignment" / "warmup.py"
     begun = warmup.read_text()
     right = begun.replace(
@@ -244,7 +244,7 @@ def test_whoever_has_it_right_so_far_reads_what_is_next(mine, pytest_in):
         ("github", "git push"),
     ],
 )
-def test_the_readme_says_how_to_hand_in_where_the_course_wants_it(platform, button):
+def test_the_readme_explains_handing_in_on_the_chosen_platform(platform, button):
     """The text names the files, and no other platform."""
     text = section(Platform(platform))
     assert "`adapters.py` and the folder `assignment/`" in text
@@ -253,7 +253,7 @@ def test_the_readme_says_how_to_hand_in_where_the_course_wants_it(platform, butt
     assert not [name for name in others if name in text]
 
 
-def test_a_platform_that_is_not_known_is_refused_with_those_that_are(grader, tmp_path):
+def test_an_unknown_platform_is_refused_with_the_list_of_known_ones(grader, tmp_path):
     """The refusal comes before any writing."""
     done = grader("handout", tmp_path / "new", "--platform", "blackboard")
     assert done.returncode == 2
@@ -261,7 +261,7 @@ def test_a_platform_that_is_not_known_is_refused_with_those_that_are(grader, tmp
     assert not (tmp_path / "new").exists()
 
 
-def test_git_takes_what_was_handed_out_and_nothing_that_tools_leave(mine):
+def test_git_tracks_the_handout_and_ignores_files_of_tools(mine):
     """Students commit with `git add .`"""
     expected = {str(path.relative_to(mine)) for path in mine.rglob("*") if path.is_file()}
     for left in (".venv/bin/python", "assignment/__pycache__/warmup.pyc", ".pytest_cache/v/x"):

@@ -61,7 +61,7 @@ def file_of(module: str) -> Path | None:
     return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file()), None)
 
 
-def test_the_wheel_holds_what_the_tests_lead_to_and_nothing_else(modules):
+def test_the_wheel_holds_exactly_the_modules_that_the_tests_import(modules):
     """Other code follows the imports a second time here."""
     found: set[str] = set()
     # The plugin imports the students' plugin by name only, since a judge does not have it.
@@ -75,13 +75,13 @@ def test_the_wheel_holds_what_the_tests_lead_to_and_nothing_else(modules):
     assert modules == found
 
 
-def test_the_wheel_holds_nothing_for_teachers(modules):
+def test_the_wheel_holds_no_module_for_teachers(modules):
     """The judge is missing, with all modules before and after it."""
     assert not [module for module in modules if module.startswith(TEACHERS)]
 
 
 @pytest.mark.unit
-def test_imports_are_found_wherever_they_stand(tmp_path):
+def test_imports_in_functions_and_module_names_in_strings_are_found(tmp_path):
     """Imports in functions and module names in strings count; those for type checkers do not."""
     files = {
         "pack/__init__.py": "",
@@ -107,7 +107,7 @@ def test_imports_are_found_wherever_they_stand(tmp_path):
     ]  # fmt: skip
 
 
-def test_another_engine_has_another_version_and_the_same_one_the_same_bytes(wheel, tmp_path):
+def test_the_wheel_version_identifies_the_content_of_the_engine(wheel, tmp_path):
     """Otherwise pip would keep the old engine when a student gets a new handout."""
     tests = [*(ROOT / "tests" / "public").glob("*.py"), ROOT / "tests" / "conftest.py"]
     assert write_wheel(tests, tmp_path) == wheel.name
@@ -116,7 +116,7 @@ def test_another_engine_has_another_version_and_the_same_one_the_same_bytes(whee
     assert write_wheel([*tests, more], tmp_path) != wheel.name
 
 
-def test_what_the_wheel_asks_for_is_what_it_and_students_import(wheel, modules):
+def test_the_wheel_requires_the_packages_that_it_and_students_import(wheel, modules):
     """The bounds are those of the project itself, and packages for teachers only are left out."""
     with ZipFile(wheel) as opened:
         (name,) = [one for one in opened.namelist() if one.endswith("METADATA")]
@@ -138,7 +138,7 @@ def test_what_the_wheel_asks_for_is_what_it_and_students_import(wheel, modules):
     assert {name.lower() for name in third} <= {re.split("[<>=]", one)[0] for one in PACKAGES}
 
 
-def test_conda_installs_the_same(handout, wheel):
+def test_the_conda_environment_lists_the_same_packages_as_the_wheel(handout, wheel):
     """Everything but the engine comes from conda's own channel: pip fetches nothing else."""
     environment = yaml.safe_load((handout / "environment.yml").read_text(encoding="utf-8"))
     python, *packages, _, pip = environment["dependencies"]
@@ -187,7 +187,7 @@ def test_one_command_installs_the_handout_and_pytest_runs(student):
     assert "/attention/.venv/" in student("-c", "import grader; print(grader.__file__)").stdout
 
 
-def test_what_was_installed_explains_and_mends(student):
+def test_the_installed_handout_names_mistakes_and_lines(student):
     """The wheel also has the modules that load only after a failure."""
     folder = Path(student("-c", "import os; print(os.getcwd())").stdout.strip())
     shutil.copytree(ROOT / "examples" / "class" / "mei-tanaka", folder, dirs_exist_ok=True)

@@ -115,7 +115,7 @@ def assert_all_right(grade: Grade) -> None:
     assert (grade.score, wrong) == (sum(POINTS.values()), []), grade.submission
 
 
-def test_checkpoints_are_loaded_where_nothing_but_the_file_is_left(results):
+def test_checkpoints_are_loaded_in_a_new_worker_from_the_file_alone(results):
     """A new worker loads the checkpoint and has nothing from the first one but the file."""
     grades = {grade.submission: grade for grade in Store.read(results).grades()}
     lost = {test.exercise for test in grades["keeps-all"].tests if test.status != "passed"}
@@ -137,7 +137,7 @@ def test_checkpoints_are_loaded_where_nothing_but_the_file_is_left(results):
         ),
     ],
 )
-def test_one_fault_between_saving_and_loading_is_deducted_once(grader, tmp_path, right, wrong):
+def test_a_checkpoint_fault_is_deducted_once_for_saving_and_loading(grader, tmp_path, right, wrong):
     """Each of the two functions is tested only through the other."""
     mine = Path(shutil.copytree(ASSIGNMENT / "class" / "ada-berg", tmp_path / "mine"))
     training = mine / "lm" / "training.py"
@@ -150,7 +150,7 @@ def test_one_fault_between_saving_and_loading_is_deducted_once(grader, tmp_path,
     assert (graded["score"], [one["points"] for one in graded["carried"]]) == (0.0, [3.0])
 
 
-def test_weights_that_are_never_loaded_are_told(results):
+def test_weights_that_are_never_loaded_are_named_as_a_mistake(results):
     """`load_state_dict(..., strict=False)` hides that no name matches."""
     grades = {grade.submission: grade for grade in Store.read(results).grades()}
     named = {
@@ -180,8 +180,7 @@ def test_the_report_is_written(results):
 
 
 @pytest.mark.slow
-def test_the_handout_is_ready_to_be_filled_in(handout, home_pytest):
-    """It contains no solutions, and `pytest` shows what to do."""
+def test_the_handout_has_no_solutions_and_every_exercise_is_missing(handout, home_pytest):
     assert not list(handout.rglob("solutions")) + list(handout.rglob("hidden"))
     assert home_pytest(handout).stdout.count("not implemented yet") == len(POINTS)
 
@@ -203,7 +202,7 @@ def test_right_code_passes_at_home(handout, home_pytest, tmp_path):
     assert "failed" not in printed, printed
 
 
-def test_worked_examples_of_the_stubs_are_right():
+def test_the_references_reproduce_the_examples_of_the_stubs():
     """The references compute the same values as the docstrings."""
     script = (
         "import doctest, importlib, inspect, solutions\n"
@@ -225,7 +224,7 @@ def test_worked_examples_of_the_stubs_are_right():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_adapters_are_called_as_those_of_the_public_assignment():
+def test_adapters_have_the_parameters_of_the_public_assignment():
     """Names, order of parameters and defaults are the same."""
     script = (
         "import inspect, adapters\n"

@@ -150,14 +150,14 @@ def test_a_right_program_gets_full_marks_in_any_style(grades, style):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("style", ["naive"])
-def test_a_training_that_counts_all_words_after_each_merge_loses_efficiency_alone(grades, style):
+def test_recounting_all_words_after_each_merge_costs_only_efficiency(grades, style):
     """The numbers are right, but most of them do not change with a merge."""
     wrong = [test for test in grades[style].tests if test.status != Status.PASSED]
     assert [(test.exercise, test.aspect) for test in wrong] == [("run_train_bpe", "efficiency")]
 
 
 @pytest.mark.parametrize("name", rest_slow(WRONG, ["unshifted"]))
-def test_a_wrong_program_hears_why(grades, name):
+def test_a_wrong_program_gets_the_expected_reason(grades, name):
     """The reason is a known mistake, or the first step, merge or number that differs."""
     exercise, says = WRONG[name][3:]
     # The naive program always loses efficiency.

@@ -157,8 +157,8 @@ def differ(first: Outputs, second: Outputs) -> bool:
 # --- Its entries --------------------------------------------------------------------------------
 
 
-def test_the_agreed_ids_are_all_there():
-    """Results, reports and courses refer to them."""
+def test_every_agreed_mistake_id_exists():
+    """Results, reports and courses refer to these ids."""
     assert BY_ID.keys() >= AGREED
 
 
@@ -168,12 +168,12 @@ def test_no_id_is_given_twice():
     assert len(ids) == len(set(ids))
 
 
-def test_every_mistake_can_be_made():
+def test_every_mistake_has_a_variant():
     """Every mistake has a variant in some exercise, on which the tests can be tried."""
     assert [mistake.id for mistake in MISTAKES if not mistake.variants] == []
 
 
-def test_only_a_mistake_whose_numbers_are_a_matter_of_chance_is_known_by_what_it_ignores():
+def test_only_weights_not_loaded_is_recognised_by_ignored_arguments():
     """Weights that were never loaded are random numbers."""
     assert [mistake.id for mistake in MISTAKES if mistake.ignores] == ["weights-not-loaded"]
     assert {name for name in BY_ID["weights-not-loaded"].ignores} == {
@@ -195,7 +195,7 @@ def test_explanation_and_hint_are_one_sentence_each(entry):
     assert not re.search(code, entry.hint), entry.hint
 
 
-def test_a_variant_takes_the_adapter_s_keywords():
+def test_every_variant_accepts_the_adapters_keywords():
     """A variant replaces a student's function."""
     for variant in variants_of((*MISTAKES, *HABITS)):
         wanted = inspect.signature(getattr(adapters, variant.exercise)).parameters
@@ -224,7 +224,7 @@ def test_every_variant_is_caught(part):
 
 
 @pytest.mark.parametrize("exercise", rest_slow(solutions.__all__, SOONER))
-def test_mistakes_tell_themselves_from_each_other(asked, exercise):
+def test_answers_of_mistakes_differ_from_each_other_and_from_right_ones(asked, exercise):
     """On the tests' inputs, the answers differ from each other and from the right ones.
 
     No variant raises on all inputs.
@@ -243,7 +243,7 @@ def test_mistakes_tell_themselves_from_each_other(asked, exercise):
     assert alike == {row for row in ALIKE if row[0] == exercise}
 
 
-def test_an_echo_is_like_another_mistake(asked):
+def test_an_echo_gives_the_same_answers_as_another_mistake(asked):
     """The other mistake is named instead, unless the echo was found in another exercise."""
     alike = {"mask-ignored": "causal-missing", "rope-positions-ignored": "mha-positions-ignored"}
     assert {mistake.id for mistake in MISTAKES if mistake.echoes} == alike.keys()
@@ -256,7 +256,7 @@ def test_an_echo_is_like_another_mistake(asked):
             assert not differ(one, other)
 
 
-def test_two_mistakes_together_are_neither_of_them(asked):
+def test_two_mistakes_together_give_a_third_answer(asked):
     """A missing scale with a missing causal mask gives a third result."""
     exercise = "run_multihead_self_attention"
     calls = asked[exercise]
@@ -267,13 +267,13 @@ def test_two_mistakes_together_are_neither_of_them(asked):
         assert differ(found, outputs(mistake.variants[exercise][0], calls))
 
 
-def test_two_mistakes_in_the_same_part_cannot_be_made_together():
+def test_two_mistakes_in_the_same_part_are_never_combined():
     """A scale is either missing or inverted, never both."""
     assert combined(BY_ID["no-scale"], BY_ID["scale-inverted"]) == {}
     assert combined(BY_ID["no-scale"], BY_ID["dropout-unscaled"]) == {}
 
 
-def test_a_rare_mistake_is_not_looked_for_in_company():
+def test_a_rare_mistake_is_never_combined_with_another():
     """The number of pairs must stay small, because handouts contain them."""
     assert combined(BY_ID["rope-degrees"], BY_ID["no-scale"]) == {}
 
@@ -289,7 +289,7 @@ def steps_of(exercise: str, call: Call, mistake: str | None = None) -> dict[str,
     return named_steps(function, {name: in_float64(v) for name, v in call.arguments.items()})
 
 
-def test_the_steps_of_multihead_attention_with_rope_are_seen_by_name(asked):
+def test_the_steps_of_multihead_attention_with_rope_are_named_in_order(asked):
     """The names come in the order of computation."""
     exercise = "run_multihead_self_attention_with_rope"
     assert list(steps_of(exercise, asked[exercise][0])) == [
@@ -300,7 +300,7 @@ def test_the_steps_of_multihead_attention_with_rope_are_seen_by_name(asked):
 
 
 @pytest.mark.parametrize("parts", ["cosines and sines", "even and odd features", "halves"])
-def test_a_step_that_is_kept_in_parts_is_right_when_all_of_them_are(asked, parts):
+def test_a_step_in_parts_is_right_only_if_all_its_parts_are(asked, parts):
     """Programs may keep cosines and sines apart, and only one of them may be wrong."""
     steps = steps_of("run_rope", asked["run_rope"][0])
     angles, turned = steps["angles"][0], steps["rotated"][0]
@@ -328,7 +328,7 @@ def test_a_step_that_is_kept_in_parts_is_right_when_all_of_them_are(asked, parts
         ("rope-frequency", "frequencies"),
     ],
 )
-def test_a_mistake_shows_first_in_its_own_step(asked, mistake, step):
+def test_the_first_wrong_step_of_a_mistake_is_its_own(asked, mistake, step):
     """All earlier steps are right, so that the step can be named."""
     exercise = "run_multihead_self_attention_with_rope"
     call = asked[exercise][0]
@@ -337,7 +337,7 @@ def test_a_mistake_shows_first_in_its_own_step(asked, mistake, step):
     assert astray[0] == step
 
 
-def test_two_mistakes_are_not_named_where_a_step_of_one_was_seen_right(asked):
+def test_a_pair_of_mistakes_is_ruled_out_by_a_right_step(asked):
     """A right scaled step excludes a missing scale, even if the answers would fit."""
     exercise, test = "run_scaled_dot_product_attention", "test_it.py::test_it"
     references = {name: value for name, value in vars(solutions).items() if is_adapter(name)}

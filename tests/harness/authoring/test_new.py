@@ -37,15 +37,15 @@ def run(*arguments: object, cwd: Path, **environment: str) -> subprocess.Complet
     )
 
 
-def test_it_passes_its_own_tests_at_once(fresh, home_pytest):
-    """They grade a right and a wrong submission, and verify the tests."""
+def test_a_fresh_assignment_passes_its_own_tests(fresh, home_pytest):
+    """The tests grade a right and a wrong submission, and verify the tests of the assignment."""
     done = home_pytest(fresh)
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
 
 
-def test_students_see_what_is_to_be_done(fresh, grader, home_pytest, tmp_path):
-    """Its handout works as that of any assignment."""
+def test_a_fresh_assignment_makes_a_working_handout(fresh, grader, home_pytest, tmp_path):
+    """A known mistake is named in the handout too."""
     handout = tmp_path / "handout"
     done = grader("handout", handout, cwd=fresh)
     assert done.returncode == 0, done.stderr
@@ -56,7 +56,7 @@ def test_students_see_what_is_to_be_done(fresh, grader, home_pytest, tmp_path):
     assert "run_unit_vectors: you divide each vector by the square of its length" in printed
 
 
-def test_a_class_is_graded(fresh, grader, tmp_path):
+def test_a_fresh_assignment_grades_its_examples(fresh, grader, tmp_path):
     """Right code gets all points, and a known mistake is named."""
     done = grader("batch", "examples", "--out", tmp_path / "out", cwd=fresh)
     assert done.returncode == 0, done.stderr
@@ -64,13 +64,13 @@ def test_a_class_is_graded(fresh, grader, tmp_path):
     assert "run_unit_vectors: you divide" in done.stdout
 
 
-def test_it_says_what_to_do_next(grader, tmp_path):
-    """It prints two commands, ready to type."""
+def test_new_prints_the_next_commands(grader, tmp_path):
+    """The two commands can be typed as they stand."""
     done = grader("new", "a b", cwd=tmp_path)
     assert [line.strip() for line in done.stdout.splitlines()[-2:]] == ["cd 'a b'", "pytest"]
 
 
-def test_its_name_may_hold_whatever_prints(grader, tmp_path):
+def test_an_assignment_name_may_hold_any_printable_text(grader, tmp_path):
     """Quotes do not end a string, and pip accepts the handout's name."""
     name = 'Ünit "vectors"'
     assert grader("new", "it", "--name", name, cwd=tmp_path).returncode == 0
@@ -82,7 +82,7 @@ def test_its_name_may_hold_whatever_prints(grader, tmp_path):
     assert handed_out["project"]["name"] == "nit-vectors-assignment"
 
 
-def test_a_folder_in_use_is_left_alone(grader, tmp_path):
+def test_new_refuses_a_folder_that_is_not_empty(grader, tmp_path):
     """The refusal is one sentence, and nothing is written. A new git repository counts as empty."""
     (tmp_path / "mine.txt").write_text("precious")
     done = grader("new", ".", cwd=tmp_path)
@@ -94,7 +94,7 @@ def test_a_folder_in_use_is_left_alone(grader, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", " ", "two\nlines"])
-def test_a_name_that_does_not_print_is_refused(grader, tmp_path, name):
+def test_an_unprintable_assignment_name_is_refused(grader, tmp_path, name):
     """The name appears in every report."""
     done = grader("new", "it", "--name", name, cwd=tmp_path)
     assert done.returncode == 2

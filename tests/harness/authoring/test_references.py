@@ -74,11 +74,11 @@ def torch_multihead(num_heads: int, weights: dict[str, torch.Tensor]) -> nn.Mult
     return module
 
 
-def close(actual: torch.Tensor, expected: torch.Tensor) -> None:
+def assert_close(actual: torch.Tensor, expected: torch.Tensor) -> None:
     torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-12)
 
 
-def rounded(actual: torch.Tensor, expected: list) -> None:
+def assert_published(actual: torch.Tensor, expected: list) -> None:
     """Asserts equality with figures that were published with four decimals."""
     wanted = torch.tensor(expected, dtype=actual.dtype)
     torch.testing.assert_close(actual, wanted, rtol=0, atol=5.1e-5)
@@ -88,7 +88,7 @@ def rounded(actual: torch.Tensor, expected: list) -> None:
 
 
 @pytest.mark.parametrize("module", [adapters, solutions], ids=lambda module: module.__name__)
-def test_adapters_and_references_are_the_fifteen_of_the_contract(module):
+def test_adapters_and_references_have_the_names_and_parameters_of_the_contract(module):
     """The tests and other people's submissions rely on these names and parameters."""
     found = {name: f for name, f in vars(module).items() if name.startswith("run_")}
     parameters = {name: tuple(inspect.signature(f).parameters) for name, f in found.items()}
@@ -96,7 +96,7 @@ def test_adapters_and_references_are_the_fifteen_of_the_contract(module):
 
 
 @pytest.mark.parametrize("stubs", STUBS, ids=lambda module: module.__name__)
-def test_worked_examples_of_the_stubs_are_right(stubs):
+def test_the_references_reproduce_the_examples_of_the_stubs(stubs):
     """The right functions reproduce the examples that students read."""
     tried = 0
     answers = {name.removeprefix("run_"): getattr(solutions, name) for name in solutions.__all__}
@@ -111,18 +111,18 @@ def test_worked_examples_of_the_stubs_are_right(stubs):
 
 
 @pytest.mark.parametrize(("shape", "dim"), [((5,), 0), ((3, 4), -1), ((2, 3, 4), 1)], ids=str)
-def test_softmax_is_that_of_torch(shape, dim):
+def test_softmax_equals_torchs_softmax(shape, dim):
     """The axis may be any."""
     x = 30 * normal(*shape)
-    close(solutions.run_softmax(x, dim), functional.softmax(x, dim))
+    assert_close(solutions.run_softmax(x, dim), functional.softmax(x, dim))
 
 
 def test_simple_self_attention_has_the_published_contexts():
     """The book's worked example."""
     contexts = solutions.run_simple_self_attention(TOKENS)
-    rounded(contexts[0], [0.4421, 0.5931, 0.5790])
-    rounded(contexts[1], [0.4419, 0.6515, 0.5683])
-    rounded(contexts[5], [0.4177, 0.6503, 0.5645])
+    assert_published(contexts[0], [0.4421, 0.5931, 0.5790])
+    assert_published(contexts[1], [0.4419, 0.6515, 0.5683])
+    assert_published(contexts[5], [0.4177, 0.6503, 0.5645])
 
 
 def test_self_attention_has_the_published_contexts():
@@ -130,10 +130,10 @@ def test_self_attention_has_the_published_contexts():
     torch.manual_seed(123)
     W_query, W_key, W_value = (torch.rand(3, 2) for _ in range(3))
     weights = solutions.run_attention_weights(TOKENS @ W_query, TOKENS @ W_key)
-    rounded(weights[1], [0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820])
+    assert_published(weights[1], [0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820])
     contexts = solutions.run_self_attention(W_query, W_key, W_value, TOKENS)
-    rounded(contexts[1], [0.3061, 0.8210])
-    rounded(contexts[5], [0.2990, 0.8040])
+    assert_published(contexts[1], [0.3061, 0.8210])
+    assert_published(contexts[5], [0.2990, 0.8040])
 
 
 def test_causal_mask_is_the_lower_triangle():
@@ -142,13 +142,13 @@ def test_causal_mask_is_the_lower_triangle():
     assert torch.equal(solutions.run_causal_mask(7), expected)
 
 
-def test_dropout_keeps_the_average_and_scales_what_it_keeps():
+def test_dropout_keeps_the_expected_share_and_scales_kept_values():
     """torch's own dropout does the same with other random numbers."""
     torch.manual_seed(0)
     weights = torch.rand(200, 200, dtype=torch.float64) + 0.1
     dropped = solutions.run_attention_dropout(weights, p=0.2, training=True)
     kept = dropped != 0
-    close(dropped[kept], (weights / 0.8)[kept])
+    assert_close(dropped[kept], (weights / 0.8)[kept])
     assert abs(kept.double().mean() - 0.8) < 0.02
     assert torch.equal(solutions.run_attention_dropout(weights, p=0.2, training=False), weights)
 
@@ -158,13 +158,13 @@ def test_dropout_keeps_the_average_and_scales_what_it_keeps():
 
 @pytest.mark.parametrize("lead", [(), (2,), (2, 3)], ids=str)
 @pytest.mark.parametrize("masked", [False, True])
-def test_scaled_dot_product_attention_is_that_of_torch(lead, masked):
+def test_scaled_dot_product_attention_equals_torchs_attention(lead, masked):
     """The inputs have any leading axes, fewer or more keys than queries, and masks."""
     Q, K, V = normal(*lead, 5, 8), normal(*lead, 7, 8, seed=1), normal(*lead, 7, 6, seed=2)
     mask = (normal(*lead, 5, 7, seed=3) > 0) | torch.eye(5, 7, dtype=torch.bool)
     mask = mask if masked else None
     expected = functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
-    close(solutions.run_scaled_dot_product_attention(Q, K, V, mask), expected)
+    assert_close(solutions.run_scaled_dot_product_attention(Q, K, V, mask), expected)
 
 
 def test_causal_and_stacked_heads_have_the_published_contexts():
@@ -174,31 +174,33 @@ def test_causal_and_stacked_heads_have_the_published_contexts():
     weights = torch.stack([layer.weight.detach().T for layer in layers]).unflatten(0, (2, 3))
     W_query, W_key, W_value = weights.unbind(1)
     first = solutions.run_causal_self_attention(W_query[0], W_key[0], W_value[0], TOKENS)
-    rounded(first[1], [-0.5874, 0.0058])
+    assert_published(first[1], [-0.5874, 0.0058])
     both = solutions.run_multihead_attention_stacked(W_query, W_key, W_value, TOKENS)
-    rounded(both[0], [-0.4519, 0.2216, 0.4772, 0.1063])
-    rounded(both[5], [-0.5299, -0.1081, 0.5077, 0.3493])
+    assert_published(both[0], [-0.4519, 0.2216, 0.4772, 0.1063])
+    assert_published(both[5], [-0.5299, -0.1081, 0.5077, 0.3493])
 
 
 @pytest.mark.parametrize("num_heads", [1, 2, 4])
-def test_multihead_self_attention_is_that_of_torch(num_heads):
+def test_multihead_self_attention_equals_torchs_module(num_heads):
     """The comparison gives torch's module a causal mask."""
     weights, x = projections(8), normal(3, 6, 8, seed=9)
     hidden = torch.ones(6, 6, dtype=torch.bool).triu(1)
     expected, _ = torch_multihead(num_heads, weights)(x, x, x, attn_mask=hidden)
-    close(solutions.run_multihead_self_attention(8, num_heads, *weights.values(), x), expected)
+    assert_close(
+        solutions.run_multihead_self_attention(8, num_heads, *weights.values(), x), expected
+    )
 
 
-def test_multihead_self_attention_without_a_batch_is_a_row_of_a_batch():
+def test_multihead_self_attention_gives_the_same_without_a_batch():
     """torch's module takes no deeper inputs, so that each slice is compared by itself."""
     weights, x = projections(8), normal(2, 3, 6, 8, seed=9)
     whole = solutions.run_multihead_self_attention(8, 2, *weights.values(), x)
     part = solutions.run_multihead_self_attention(8, 2, *weights.values(), x[1, 2])
-    close(whole[1, 2], part)
+    assert_close(whole[1, 2], part)
 
 
 @pytest.mark.parametrize("keys", [3, 6, 9])
-def test_multihead_cross_attention_is_that_of_torch(keys):
+def test_multihead_cross_attention_equals_torchs_module(keys):
     """The keys are fewer than, as many as, or more than the queries."""
     weights = projections(8)
     query, key, value = normal(3, 6, 8), normal(3, keys, 8, seed=1), normal(3, keys, 8, seed=2)
@@ -206,19 +208,19 @@ def test_multihead_cross_attention_is_that_of_torch(keys):
     actual = solutions.run_multihead_attention(
         8, 2, *weights.values(), query, key, value, is_causal=False
     )
-    close(actual, expected)
+    assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("qkv_bias", [False, True])
 @pytest.mark.parametrize("out_bias", [False, True])
-def test_parameter_count_is_what_torch_allocates(qkv_bias, out_bias):
+def test_parameter_count_equals_the_parameters_that_torch_allocates(qkv_bias, out_bias):
     """The test counts the parameters of real layers."""
     layers = [nn.Linear(5, 3, bias=qkv_bias) for _ in range(3)] + [nn.Linear(3, 3, bias=out_bias)]
     allocated = sum(p.numel() for layer in layers for p in layer.parameters())
     assert solutions.run_parameter_count(5, 3, qkv_bias, out_bias) == allocated
 
 
-def test_parameter_count_is_the_published_one():
+def test_parameter_count_equals_the_published_figure():
     """The layer has 768 to 768 features, with a bias only in the output projection."""
     assert solutions.run_parameter_count(768, 768, False, True) == 2_360_064
 
@@ -237,16 +239,16 @@ def test_sinusoidal_encoding_follows_the_paper():
 
 
 @pytest.mark.parametrize("theta", [10.0, 10_000.0])
-def test_rope_multiplies_complex_numbers(theta):
+def test_rope_equals_multiplication_by_complex_numbers(theta):
     """A rotation of a pair is a product of complex numbers, which torch supports."""
     x, positions = normal(2, 3, 5, 8), torch.tensor([7, 0, 31, 2, 2])
     frequencies = theta ** (-torch.arange(0, 8, 2, dtype=torch.float64) / 8)
     turns = torch.polar(torch.ones(5, 4, dtype=torch.float64), torch.outer(positions, frequencies))
     expected = torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (4, 2))) * turns)
-    close(solutions.run_rope(8, theta, 32, x, positions), expected.flatten(-2))
+    assert_close(solutions.run_rope(8, theta, 32, x, positions), expected.flatten(-2))
 
 
-def test_rope_scores_depend_on_the_distance_alone():
+def test_rope_scores_depend_only_on_the_distance():
     """Su et al. 2021, section 3.2.1, require this property."""
     q, k = normal(8), normal(8, seed=1)
 
@@ -256,10 +258,10 @@ def test_rope_scores_depend_on_the_distance_alone():
         )
         return turned[0] @ turned[1]
 
-    close(score(5, 2), score(93, 90))
+    assert_close(score(5, 2), score(93, 90))
 
 
-def test_multihead_attention_with_rope_attends_as_torch_to_rotated_heads():
+def test_multihead_attention_with_rope_equals_torchs_attention_on_rotated_heads():
     """torch's attention gets queries and keys that were rotated as complex numbers."""
     weights, x = projections(12), normal(2, 5, 12, seed=9)
     positions = torch.tensor([[4, 0, 9, 1, 1], [0, 1, 2, 3, 4]])
@@ -278,14 +280,14 @@ def test_multihead_attention_with_rope_attends_as_torch_to_rotated_heads():
     actual = solutions.run_multihead_self_attention_with_rope(
         12, 3, 10, 100.0, *weights.values(), x, positions
     )
-    close(actual, expected)
+    assert_close(actual, expected)
 
 
 def test_positions_default_to_the_order_of_the_tokens():
     """The default positions are 0, 1, 2, ..."""
     weights, x = projections(8), normal(2, 5, 8, seed=9)
     arguments = (8, 2, 5, 10_000.0, *weights.values(), x)
-    close(
+    assert_close(
         solutions.run_multihead_self_attention_with_rope(*arguments),
         solutions.run_multihead_self_attention_with_rope(*arguments, torch.arange(5)),
     )

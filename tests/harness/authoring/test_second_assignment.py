@@ -38,8 +38,8 @@ def pytest_in(home_pytest) -> Callable[[Path], str]:
 
 
 @pytest.mark.slow
-def test_its_own_tests_pass(pytest_in):
-    """Its class of nine has right code in two styles, wrong code, missing code and exceptions."""
+def test_the_second_assignments_own_tests_pass(pytest_in):
+    """The class of nine has right code in two styles, wrong code, missing code and exceptions."""
     printed = pytest_in(ASSIGNMENT)
     assert re.search(r"\b10 passed", printed), printed
 
@@ -59,7 +59,7 @@ def test_the_references_get_full_marks_and_the_stubs_none(grader, tmp_path):
 
 
 @pytest.mark.slow
-def test_its_tests_catch_every_known_mistake_and_only_those(grader):
+def test_the_tests_catch_every_known_mistake_and_name_none_wrongly(grader):
     """Each variant of a mistake that changes numbers is also named."""
     done = grader("verify", cwd=ASSIGNMENT)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -71,8 +71,7 @@ def test_its_tests_catch_every_known_mistake_and_only_those(grader):
     )
 
 
-def test_the_handout_is_ready_to_be_filled_in(handout, pytest_in):
-    """It contains no solutions, and `pytest` shows what to do."""
+def test_the_handout_has_no_solutions_and_every_exercise_is_missing(handout, pytest_in):
     (wheel,) = handout.glob("*.whl")
     assert {path.name for path in handout.iterdir()} == {
         ".github", ".gitignore", "README.md", "adapters.py", "assignment", "conftest.py",
@@ -92,13 +91,13 @@ def test_right_code_passes_at_home_and_a_mistake_is_named(handout, pytest_in, tm
     assert " the activation is on the wrong one of the two projections" in pytest_in(mine)
 
 
-def test_the_committed_fixtures_are_those_that_the_references_make(handout):
+def test_the_committed_fixtures_are_up_to_date(handout):
     """An author runs `grader freeze` after each change of a public test, reference or mistake."""
     committed = ASSIGNMENT / "tests" / "public" / "fixtures"
     assert differences(handout / "tests" / "public" / "fixtures", committed) == []
 
 
-def test_worked_examples_of_the_stubs_are_right():
+def test_the_references_reproduce_the_examples_of_the_stubs():
     """The references compute the same values as the docstrings."""
     script = (
         "import doctest, sys, solutions\n"

@@ -59,7 +59,7 @@ def unsteady(tmp_path) -> Path:
     return write_files(tmp_path / "unsteady", files | {"tests/public/test_tiny.py": ONE_NUMBER})
 
 
-def test_where_nothing_hangs_on_the_seed_it_says_so(grader, tiny):
+def test_verify_reports_that_no_score_depends_on_the_seed(grader, tiny):
     """References pass and mistakes are caught, with the same score under all seeds."""
     done = grader("verify", "--seeds", SEEDS, "--assignment", tiny)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -68,7 +68,7 @@ def test_where_nothing_hangs_on_the_seed_it_says_so(grader, tiny):
     assert "0 not always caught, 0 with a score that hangs on the seed" in done.stdout
 
 
-def test_what_only_some_seeds_catch_is_told_with_their_share(grader, unsteady):
+def test_verify_reports_mistakes_that_only_some_seeds_catch(grader, unsteady):
     """The output has the mistake, the exercise, the test and the number of seeds."""
     done = grader("verify", "--seeds", SEEDS, "--assignment", unsteady)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -78,7 +78,7 @@ def test_what_only_some_seeds_catch_is_told_with_their_share(grader, unsteady):
     assert "1 not always caught" in done.stdout
 
 
-def test_seeds_and_edits_are_not_tried_together(grader, tiny):
+def test_verify_refuses_seeds_together_with_edits(grader, tiny):
     """The two options answer different questions."""
     done = grader("verify", "--seeds", SEEDS, "--edits", "--assignment", tiny)
     assert done.returncode == 2
@@ -90,7 +90,7 @@ def test_seeds_and_edits_are_not_tried_together(grader, tiny):
     rest_slow(EXERCISES, EXERCISES[:2], rows=True),
     ids=lambda value: value if isinstance(value, str) else " and ".join(value[:2]),
 )
-def test_no_score_hangs_on_the_seed(grader, assignment, exercises):
+def test_no_score_of_the_bundled_assignments_depends_on_the_seed(grader, assignment, exercises):
     """Right functions pass, and a wrong one gets the same points under two fixed seeds."""
     asked = (word for name in exercises for word in ("--exercise", name))
     done = grader("verify", "--seeds", 2, "--jobs", 2, *asked, "--assignment", ROOT / assignment)

@@ -53,33 +53,33 @@ def test_the_worst_right_and_the_nearest_wrong_answer_bound_the_gap():
         ((0.1, 2.5), "a wrong answer is at only 2.5"),
     ],
 )
-def test_a_narrow_gap_is_in_doubt(errors, doubt):
+def test_a_narrow_gap_around_the_tolerance_is_doubted(errors, doubt):
     """Either a right or a wrong answer is near the tolerance."""
     text = printed(*(a_grade(str(error), error) for error in errors))
     assert "0 of 1 tests have a sound tolerance" in text
     assert f"in doubt: tests/public/test_x.py::t: {doubt}" in text
 
 
-def test_an_answer_that_failed_for_another_reason_counts_for_neither():
+def test_an_answer_that_failed_for_another_reason_does_not_bound_the_gap():
     """The numbers were right and the dtype wrong, which does not concern the tolerance."""
     (spread,) = spreads([a_grade("a", 0.5, Status.FAILED)])
     assert (spread.right, spread.wrong) == (None, None)
 
 
-def test_a_histogram_has_a_line_at_what_is_allowed():
+def test_a_histogram_has_a_line_at_the_tolerance():
     """Right answers stand before the line and wrong ones after it; NaN is farthest off."""
     (spread,) = spreads([a_grade(str(e), e) for e in (0.0, 0.02, 0.9, 1.0, 1.5, 1e9, math.inf)])
     assert sum(spread.counts) == 7
     assert histogram(spread.counts) == "▄  ▄█|▄   █"
 
 
-def test_no_comparison_is_no_error():
+def test_results_without_comparisons_are_no_error():
     """In such a class no submission runs."""
     assert "no test of these results has compared numbers" in printed()
 
 
 @pytest.mark.process
-def test_the_command_reads_a_batch_s_store(grader, tmp_path: Path):
+def test_tolerances_reads_the_store_of_a_batch(grader, tmp_path: Path):
     """All numbers come from the store, and nothing is graded again."""
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("alice", 0.01), "a", 0)
@@ -90,7 +90,7 @@ def test_the_command_reads_a_batch_s_store(grader, tmp_path: Path):
 
 
 @pytest.mark.process
-def test_a_terminal_without_blocks_gets_bars_of_ascii(grader, tmp_path: Path, monkeypatch):
+def test_tolerances_prints_ascii_bars_without_block_characters(grader, tmp_path: Path, monkeypatch):
     """A character that cannot be printed must not stop the command."""
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade("alice", 0.01), "a", 0)
@@ -102,8 +102,8 @@ def test_a_terminal_without_blocks_gets_bars_of_ascii(grader, tmp_path: Path, mo
 
 
 @pytest.mark.process
-def test_a_folder_without_results_is_refused_in_a_sentence(grader, tmp_path: Path):
-    """Every command that reads a batch refuses it in this way."""
+def test_tolerances_refuses_a_folder_without_results(grader, tmp_path: Path):
+    """Every command that reads a batch refuses such a folder."""
     done = grader("tolerances", tmp_path)
     assert done.returncode == 2
     assert "holds no results.sqlite" in done.stderr

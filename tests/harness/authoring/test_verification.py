@@ -18,7 +18,7 @@ FEED_FORWARD = Path(__file__).parents[3] / "examples" / "feed_forward"
 
 
 @pytest.mark.slow
-def test_the_bundled_tests_catch_every_known_mistake_and_let_right_code_pass(grader, capsys):
+def test_the_bundled_tests_catch_every_known_mistake_and_pass_right_code(grader, capsys):
     """Each mistake is also named right. The printed table helps authors who change tests."""
     done = grader("verify")
     with capsys.disabled():
@@ -73,8 +73,8 @@ def weakly_tested(tmp_path):
     return write_files(tmp_path / "weak", {**files, "tests/public/test_tiny.py": WEAK})
 
 
-def test_an_edit_that_no_test_catches_is_shown_as_a_difference(grader, weakly_tested):
-    """An author who writes a test for it needs the one line and its place."""
+def test_an_edit_that_no_test_catches_is_shown_as_a_diff(grader, weakly_tested):
+    """An author who writes a test needs the one line and its place."""
     done = grader("verify", "--edits", "--jobs", "2", "--assignment", weakly_tested)
     assert done.returncode == 1
     assert "solutions/__init__.py:3\n- return 2 * x\n+ return 3 * x\n" in done.stdout
@@ -82,7 +82,7 @@ def test_an_edit_that_no_test_catches_is_shown_as_a_difference(grader, weakly_te
     assert "+ return x.shape" not in done.stdout
 
 
-def test_an_edit_may_be_argued_away(grader, weakly_tested):
+def test_edits_toml_can_excuse_an_edit_with_a_reason(grader, weakly_tested):
     """Some differences do not matter: the file lists each with a reason."""
     grown = (
         'file = "solutions/__init__.py"\nbefore = "return 2 * x"\nafter = "return {}"\nwhy = "?"\n'
@@ -103,7 +103,7 @@ def test_an_edit_may_be_argued_away(grader, weakly_tested):
     )
 
 
-def test_a_slip_whose_example_does_not_work_is_told_at_once(grader, weakly_tested):
+def test_verify_refuses_a_slip_whose_example_fails(grader, weakly_tested):
     """The message names the row, before any test runs."""
     (weakly_tested / "solutions/slips.toml").write_text(
         '[[slip]]\nsubject = "a factor"\nbefore = "3 * $x"\nafter = "2 * $x"\n'
@@ -114,7 +114,7 @@ def test_a_slip_whose_example_does_not_work_is_told_at_once(grader, weakly_teste
     assert "solutions/slips.toml, slip 1 (3 * $x -> 2 * $x): no edit makes" in done.stderr
 
 
-def test_an_edit_without_effect_is_told_from_one_that_is_missed(grader, tmp_path):
+def test_an_equivalent_edit_is_not_counted_as_missed(grader, tmp_path):
     """No author needs to write a test for `x` in the place of `x.clone()`."""
     files = {**TINY, "solutions/__init__.py": WITHOUT_EFFECT}
     done = grader("verify", "--edits", "--assignment", write_files(tmp_path / "tiny", files))
@@ -162,7 +162,7 @@ def _own(number: int) -> tuple[int, int]:
     return number, os.getpid()
 
 
-def test_work_that_asks_for_all_memory_fails_and_leaves_others_theirs():
+def test_work_that_asks_for_too_much_memory_fails_alone():
     """`torch.zeros(n ** n)` is an edit too, and would take the machine's memory."""
     assert dict(Children(_greedy, jobs=1, seconds=PATIENCE).done([0, 64])) == {
         0: "0 bytes",
@@ -170,26 +170,26 @@ def test_work_that_asks_for_all_memory_fails_and_leaves_others_theirs():
     }
 
 
-def test_who_has_done_much_makes_room_for_another():
+def test_a_child_is_replaced_after_many_pieces_of_work():
     """A child that loaded hundreds of programs keeps parts of them: a new child replaces it."""
     came = dict(Children(_own, jobs=1, seconds=PATIENCE).done(list(range(600))))
     assert [came[number][0] for number in range(600)] == list(range(600))
     assert len({process for _, process in came.values()}) == 3
 
 
-def test_work_that_never_ends_is_ended_and_the_rest_is_done():
+def test_work_over_the_wall_time_is_stopped_and_the_rest_is_done():
     """`while i < n: i -= 1` is an edit too."""
     came = dict(Children(_slow, jobs=2, seconds=8.0).done([0.0, 600.0, 0.1, 600.0, 0.0]))
     assert came == {0: 0.0, 1: ENDED, 2: 0.1, 3: ENDED, 4: 0.0}
 
 
-def test_what_is_endless_is_ended_by_what_it_takes_of_a_processor():
+def test_endless_work_is_stopped_by_its_processor_time():
     """Processor time ends it long before the wall time, however busy the machine is."""
     came = dict(Children(_endless, jobs=1, seconds=600.0, may_take=lambda _: 0.2).done([1, 0, 1]))
     assert came == {0: ENDED, 1: 0, 2: ENDED}
 
 
-def test_work_that_kills_its_process_costs_nobody_else_anything():
+def test_work_that_kills_its_process_does_not_affect_other_work():
     """An edit may need more memory than the machine has."""
     assert dict(Children(_deadly, jobs=2, seconds=PATIENCE).done([0, 1, 2])) == {
         0: 0,
@@ -198,7 +198,7 @@ def test_work_that_kills_its_process_costs_nobody_else_anything():
     }
 
 
-def test_a_fault_of_the_work_itself_is_not_taken_for_an_edit_that_is_caught():
+def test_an_exception_in_the_work_is_raised_and_not_counted_as_caught():
     """An edit that could not be tried was not caught."""
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         dict(Children(lambda number: 1 // number, jobs=1, seconds=PATIENCE).done([1, 0]))
