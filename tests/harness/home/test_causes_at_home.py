@@ -71,7 +71,7 @@ def junit_failures(folder: Path) -> list[str]:
     return [f"{one.get('message')}\n{one.text}" for one in tree.iter("failure")]
 
 
-def assert_all_told(slip: Slip, *texts: str) -> None:
+def assert_full_explanation(slip: Slip, *texts: str) -> None:
     """Asserts that each of the texts holds the slip's sentence, hint and line."""
     for text in texts:
         missing = [words for words in slip.told() if words not in text]
@@ -79,7 +79,7 @@ def assert_all_told(slip: Slip, *texts: str) -> None:
 
 
 @pytest.mark.parametrize("name", rest_slow(SLIPS, LOOKED_AT_SOONER[1:2]))
-def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, name):
+def test_one_failing_test_shows_sentence_hint_and_line_in_every_output(with_slip, name):
     """The terminal, JUnit's XML and an editor's panel all have the sentence, the hint and the line.
 
     The runs use a test's id, `-x`, `--lf` or several processes; each slip is tried in two of these
@@ -92,11 +92,11 @@ def test_one_test_tells_all_wherever_it_is_looked_at(with_slip, name):
         assert "1 failed" in printed, printed
         panel = (folder / "panel.txt").read_text()
         (told,) = junit_failures(folder)
-        assert_all_told(slip, printed, panel, told)
+        assert_full_explanation(slip, printed, panel, told)
 
 
 @pytest.mark.parametrize("name", rest_slow(SLIPS, LOOKED_AT_SOONER[::2]))
-def test_a_slip_fills_one_screen_and_is_one_cause(with_slip, name):
+def test_a_slip_is_one_cause_that_fits_on_one_screen(with_slip, name):
     """However many exercises fail, every failure has the sentence and the line."""
     run, slip = with_slip(name), SLIPS[name]
     printed = run("--locate", columns=COLUMNS).stdout
@@ -106,14 +106,14 @@ def test_a_slip_fills_one_screen_and_is_one_cause(with_slip, name):
     assert all(len(line) <= COLUMNS for line in below.splitlines()), below
     assert below.startswith("run_"), printed
     assert slip.sentence in " ".join(below.splitlines()[:3]), printed
-    assert_all_told(slip, " ".join(printed.split()))
+    assert_full_explanation(slip, " ".join(printed.split()))
     failures = junit_failures(with_slip.folder)
     assert len(failures) > (0 if name in OF_ONE_EXERCISE else 15)
     unsaid = [told for told in failures if f"{slip.file}:" not in told]
     assert not unsaid, unsaid[0]
 
 
-def test_the_root_is_told_first(with_slip):
+def test_the_root_exercise_is_printed_first(with_slip):
     """The order of the tests does not matter, nor which exercise has the most failures."""
     lines = with_slip("mask-inverted")("-p", "no:randomly").stdout.splitlines()
     title = next(place for place, line in enumerate(lines) if " 1 cause of " in line)
@@ -136,7 +136,7 @@ def test_the_root_is_told_first(with_slip):
     ),
     ids=str,
 )
-def test_what_pytest_offers_still_makes_sense(with_slip, options, headings, listed):
+def test_pytest_options_still_control_the_listed_failures(with_slip, options, headings, listed):
     """`-v` shows every failure, `-rf` lists all names, and `--tb=no` shows none in full."""
     lines = with_slip("mask-inverted")("--locate", *options).stdout.splitlines()
     assert sum(line.startswith("____") for line in lines) == headings

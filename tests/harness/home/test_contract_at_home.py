@@ -27,7 +27,7 @@ def softmax_with(handout: Path, folder: Path, signature: str, call: str) -> Path
     return mine
 
 
-def test_adapters_without_annotations_are_told_of_a_wrong_shape(handout, tmp_path, home_pytest):
+def test_adapters_without_annotations_still_report_a_wrong_shape(handout, tmp_path, home_pytest):
     """The course's types still apply to an adapter whose annotations were removed."""
     mine = softmax_with(
         handout, tmp_path / "mine", "run_softmax(in_features, dim)", "in_features.sum(dim)"
@@ -36,7 +36,7 @@ def test_adapters_without_annotations_are_told_of_a_wrong_shape(handout, tmp_pat
     assert "run_softmax must return shape" in printed
 
 
-def test_a_parameter_by_another_name_fails_at_home_as_in_class(handout, tmp_path, home_pytest):
+def test_a_renamed_adapter_parameter_fails_at_home(handout, tmp_path, home_pytest):
     """Tests call adapters by keyword, with the names in the handout."""
     mine = softmax_with(handout, tmp_path / "mine", "run_softmax(x, dim)", "torch.softmax(x, dim)")
     printed = home_pytest(mine, "tests/public/test_softmax.py").stdout
@@ -44,7 +44,7 @@ def test_a_parameter_by_another_name_fails_at_home_as_in_class(handout, tmp_path
 
 
 @pytest.mark.slow
-def test_an_adapter_that_was_taken_out_is_not_implemented(handout, tmp_path, home_pytest):
+def test_a_removed_adapter_counts_as_missing(handout, tmp_path, home_pytest):
     """The other adapters are graded."""
     mine = softmax_with(
         handout, tmp_path / "mine", "run_softmax(in_features, dim)", "in_features.softmax(dim)"
@@ -55,7 +55,7 @@ def test_an_adapter_that_was_taken_out_is_not_implemented(handout, tmp_path, hom
 
 
 @pytest.mark.unit
-def test_what_only_bodies_need_is_left_out_of_the_contract():
+def test_the_contract_keeps_only_what_signatures_need():
     """A student's modules may fail to import; names in quoted annotations are kept."""
     adapters = (
         "from typing import NamedTuple\n"

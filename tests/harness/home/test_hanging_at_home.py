@@ -72,7 +72,7 @@ def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
 
 
 @pytest.mark.parametrize("body", ENDLESS, ids=OF_ENDLESS)
-def test_what_never_ends_is_ended_and_the_others_go_on(at_home, body):
+def test_an_endless_call_is_stopped_and_other_tests_run(at_home, body):
     """A program that catches every exception is ended too."""
     printed = at_home(body)
     assert "= 1 cause of 1 failure =" in printed
@@ -81,13 +81,13 @@ def test_what_never_ends_is_ended_and_the_others_go_on(at_home, body):
     assert "Traceback" not in printed
 
 
-def test_what_calls_itself_for_ever_is_told_as_an_exception(at_home):
+def test_endless_recursion_is_reported_as_an_exception(at_home):
     """Python itself ends such a recursion."""
     assert f"RecursionError: maximum recursion depth exceeded ({LINE}5)" in at_home(DEEP)
 
 
 @pytest.mark.slow
-def test_a_function_that_hung_is_given_less_the_next_time(at_home):
+def test_a_function_that_hung_gets_less_time_in_later_tests(at_home):
     """Later tests of that function wait less; a loop of several lines is named at one of them."""
     (at_home.folder / "tests/public/test_more.py").write_text(
         textwrap.dedent("""
@@ -107,13 +107,13 @@ def test_a_function_that_hung_is_given_less_the_next_time(at_home):
     assert min(map(float, others)) < float(first)
 
 
-def test_an_import_that_never_ends_is_ended(at_home):
+def test_an_endless_import_is_stopped(at_home):
     """The message appears once, as for any code that cannot be imported."""
     printed = at_home("\n    return 2 * x", above="while True:\n    pass")
     assert len(re.findall(f"your code cannot be imported: {STILL_RUNNING} {LINE}", printed)) == 1
 
 
-def test_an_import_of_much_takes_its_time(at_home):
+def test_a_slow_import_may_take_longer_than_a_call(at_home):
     """On a slow machine many imports take longer than a call may take."""
     slowly = "import time\ntime.sleep(0.3)\n"
     many = [f"slow_{number}" for number in range(8)]
@@ -141,8 +141,8 @@ threading.Timer(2, press).start()
 
 
 @pytest.mark.parametrize("body", rest_slow(ENDLESS, [STUBBORN]), ids=OF_ENDLESS)
-def test_ctrl_c_ends_what_never_ends(at_home, body):
-    """This works long before the limit, and even if the program catches every exception."""
+def test_ctrl_c_stops_an_endless_call(at_home, body):
+    """The call ends long before the limit, even if the program catches every exception."""
     pressing = textwrap.indent(PRESSED, "    ")
     printed = at_home(f"{pressing}{body}", "--call-timeout", "100")
     assert "KeyboardInterrupt" in printed
@@ -163,7 +163,7 @@ def sleeping(folder: Path, seconds: float = 600) -> Callable[[], str]:
 
 
 @pytest.mark.unit
-def test_a_call_that_takes_too_long_is_no_answer(tmp_path):
+def test_a_call_over_the_limit_times_out(tmp_path):
     """The previous signal handler is restored afterwards."""
     handler = signal.getsignal(signal.SIGALRM)
     with pytest.raises(StudentFault) as ended:
@@ -174,13 +174,13 @@ def test_a_call_that_takes_too_long_is_no_answer(tmp_path):
 
 
 @pytest.mark.unit
-def test_without_a_limit_it_takes_as_long_as_it_takes(tmp_path):
+def test_a_call_without_a_limit_is_never_stopped(tmp_path):
     """`--call-timeout 0` and `--pdb` switch the limit off."""
     assert Limit(0, tmp_path).call(sleeping(tmp_path, 0.5)) == "awake"
 
 
 @pytest.mark.unit
-def test_who_looks_on_in_a_debugger_has_all_the_time(tmp_path):
+def test_the_time_limit_is_off_under_a_debugger(tmp_path):
     """The limit looks for a debugger during the call, because pdb may start in the middle."""
     limit = Limit(0.1, tmp_path, heeds_debuggers=True)
     doze = sleeping(tmp_path, 0.5)

@@ -160,7 +160,7 @@ def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
     return run
 
 
-def told_at(program: str, said: str = "Changing") -> str:
+def line_sentence(program: str, said: str = "Changing") -> str:
     """Returns the words that name the marked line."""
     lines = f"import torch\n\n{program}".splitlines()
     (number,) = (n for n, line in enumerate(lines, 1) if HERE in line)
@@ -168,26 +168,26 @@ def told_at(program: str, said: str = "Changing") -> str:
 
 
 @pytest.mark.parametrize("program", [VALUE, EXCEPTION, CACHED], ids=["value", "exception", "cache"])
-def test_the_line_to_change_is_told(at_home, program):
+def test_the_line_to_change_is_named(at_home, program):
     """The error may be a wrong value, an exception raised elsewhere, or hidden by a cache."""
-    assert told_at(program) in at_home(program, "--locate")
+    assert line_sentence(program) in at_home(program, "--locate")
 
 
-def test_beside_calls_that_raise_for_another_reason_the_line_is_told_of_the_answers(at_home):
+def test_wrong_answers_name_their_line_though_other_calls_raise(at_home):
     """Code written for the course's number of axes raises for others, which is a separate cause."""
     printed = at_home(NARROW, "-v", "--locate")
-    assert printed.count(told_at(NARROW, "hanging")) == 3
+    assert printed.count(line_sentence(NARROW, "hanging")) == 3
     assert printed.count("Still fails after changing") == 1
     assert "fixes this test" in " ".join(printed.split())
 
 
-def test_a_module_that_is_imported_again_in_the_call_is_the_edited_one(at_home):
+def test_a_module_imported_again_during_a_call_is_the_edited_one(at_home):
     """This holds for a module in a folder without `__init__.py`, too."""
     write_files(at_home.folder, {"assignment/parts/scaling.py": SCALING})
     assert "Changing assignment/parts/scaling.py:3 alone" in at_home(IMPORTED_AGAIN, "--locate")
 
 
-def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
+def test_no_line_is_proved_in_code_that_cannot_be_imported_twice(at_home):
     """The other parts of the message appear as usual."""
     once = "import sys\nassert not hasattr(sys, 'once')\nsys.once = True\n"
     printed = at_home(once + VALUE)
@@ -197,7 +197,7 @@ def test_of_what_cannot_be_imported_twice_no_line_is_proved(at_home):
     assert "AssertionError" not in printed
 
 
-def test_where_an_edit_could_end_the_process_nothing_is_tried(at_home):
+def test_no_edit_is_tried_if_it_could_crash_the_process(at_home):
     """torch's `vmap` crashes for some axes, and pytest's whole report would be lost."""
     printed = at_home("from torch import vmap\n" + VALUE)
     assert "values in the result are wrong" in printed
@@ -205,7 +205,7 @@ def test_where_an_edit_could_end_the_process_nothing_is_tried(at_home):
     assert "fixes the exercise" not in printed
 
 
-def test_where_the_author_shows_edits_what_the_line_would_be_is_told(at_home):
+def test_the_fixed_line_is_shown_if_the_author_allows_it(at_home):
     """The handout carries the author's decision, so it holds at home as well."""
     assert "For example:" not in at_home(VALUE, "--locate")
     project = at_home.folder / "pyproject.toml"
@@ -214,35 +214,35 @@ def test_where_the_author_shows_edits_what_the_line_would_be_is_told(at_home):
     assert "For example:\n        y = scaled(x, 2)" in at_home(VALUE, "--locate")
 
 
-def test_one_test_is_enough(at_home):
+def test_running_a_single_test_names_the_line(at_home):
     """Students often run only the test they are working on."""
     test = "tests/public/test_tiny.py::test_doubles[(2, 3)]"
-    assert told_at(VALUE) in at_home(VALUE, "--locate", test)
+    assert line_sentence(VALUE) in at_home(VALUE, "--locate", test)
 
 
 @pytest.mark.slow
-def test_with_several_processes_the_same_is_told(at_home):
+def test_several_pytest_processes_name_the_same_line(at_home):
     """A student may have installed pytest-xdist."""
     alone, among_several = (
         at_home(EXCEPTION, "-v", "--locate", *more) for more in ([], ["-n", "2"])
     )
-    told = [printed.count(told_at(EXCEPTION)) for printed in (alone, among_several)]
+    told = [printed.count(line_sentence(EXCEPTION)) for printed in (alone, among_several)]
     assert told == [2, 2]
 
 
 def test_a_loop_that_an_edit_makes_endless_is_ended(at_home):
     """The run goes on without a long wait, and later edits are tried."""
-    assert told_at(ENDLESS) in at_home(ENDLESS, "--locate")
+    assert line_sentence(ENDLESS) in at_home(ENDLESS, "--locate")
 
 
 @pytest.mark.slow
-def test_what_is_not_tried_is_said_with_what_tries_all(at_home):
+def test_a_run_that_skips_edits_suggests_locate(at_home):
     """A run is short unless the student asks for all trials."""
     assert "`pytest --locate`" in at_home(HOPELESS)
     assert "`pytest --locate`" not in at_home(HOPELESS, "--locate")
 
 
-def test_nothing_is_tried_when_nothing_is_wrong(at_home):
+def test_no_edit_is_tried_when_every_test_passes(at_home):
     """A student whose tests all pass does not wait."""
     (at_home.folder / "conftest.py").write_text(
         "import grader.home.repair\ngrader.home.repair.HomeBench = None\n"
@@ -250,7 +250,7 @@ def test_nothing_is_tried_when_nothing_is_wrong(at_home):
     assert "4 passed" in at_home("def double(x):\n    return x + x\n")
 
 
-def test_all_is_left_as_it_was(at_home):
+def test_trying_edits_restores_the_state_of_the_process(at_home):
     """The program's state, the generators of torch and `random`, and signal handlers stay."""
     (at_home.folder / "conftest.py").write_text(
         textwrap.dedent("""
@@ -290,12 +290,12 @@ def test_all_is_left_as_it_was(at_home):
     assert "seen" not in printed.partition("tables 3")[0]
 
 
-def test_what_edited_programs_warn_of_is_not_shown(at_home):
+def test_warnings_of_edited_programs_are_not_shown(at_home):
     """The student did not write those programs."""
     assert at_home(WARNING, "-v", "--locate").count("UserWarning: made") == 3
 
 
-def test_ctrl_c_ends_it_whatever_the_program_makes_of_that(at_home):
+def test_ctrl_c_stops_the_search_even_if_the_program_catches_it(at_home):
     """The report shows the results so far."""
     printed = at_home(INTERRUPTED)
     assert "`pytest --locate`" in printed

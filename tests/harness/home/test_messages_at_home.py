@@ -75,7 +75,7 @@ def test_a_wrong_answer_is_a_short_paragraph(at_home):
     assert "Error" not in printed
 
 
-def test_what_is_printed_is_shown_with_its_failure_and_nowhere_else(at_home):
+def test_printed_output_is_shown_once_with_its_failure(at_home):
     """The grader repeats a failed call to find the line, and hides the repeated output."""
     printed = at_home("print('so far')\nreturn 3 * x").stdout
     assert printed.count("so far") == 1
@@ -98,7 +98,7 @@ def test_a_terminal_without_blocks_gets_ascii(at_home):
     assert printed.isascii()
 
 
-def test_what_was_raised_is_told_as_in_class(at_home):
+def test_an_exception_at_home_is_reported_as_in_class(at_home):
     """The message has the line, its operands, the explanation and the call, but no traceback."""
     printed = at_home("return x @ x").stdout
     lines = example(printed, "test_doubles")
@@ -107,7 +107,7 @@ def test_what_was_raised_is_told_as_in_class(at_home):
     assert lines[-1] == "The test called run_double(x=float32[2, 3])."
 
 
-def test_pytest_x_goes_past_what_is_missing(at_home):
+def test_pytest_x_does_not_stop_at_missing_exercises(at_home):
     """The first failure shown is an error to fix, not an exercise to write."""
     printed = at_home("raise NotImplementedError", "-x", count="return 0").stdout
     assert "stopping after 1 failures" in printed
@@ -115,7 +115,7 @@ def test_pytest_x_goes_past_what_is_missing(at_home):
     assert "1 failed, 1 missing" in printed
 
 
-def test_what_is_missing_is_no_success(at_home):
+def test_a_run_with_only_missing_exercises_fails(at_home):
     """A CI workflow that runs pytest must not pass before anything is written."""
     done = at_home("raise NotImplementedError", count="raise NotImplementedError")
     assert "2 missing" in done.stdout
@@ -123,7 +123,7 @@ def test_what_is_missing_is_no_success(at_home):
     assert at_home("return 2 * x").returncode == 0
 
 
-def test_what_cannot_be_imported_is_said_once(at_home):
+def test_code_that_cannot_be_imported_is_reported_once(at_home):
     """The message is not repeated for every test."""
     done = at_home("return (x")
     printed = done.stdout + done.stderr
@@ -134,7 +134,7 @@ def test_what_cannot_be_imported_is_said_once(at_home):
     assert done.returncode != 0
 
 
-def test_the_same_error_is_told_once_in_full(at_home):
+def test_the_same_error_is_shown_once_in_full(at_home):
     """Other tests with the same error are counted, and `-v` shows them all."""
     (at_home.folder / "tests/public/test_more.py").write_text(
         "from grader.testing import exercise\n\n"
@@ -173,7 +173,7 @@ def test_a_test_that_breaks_is_not_blamed_on_the_student(at_home):
     assert "def broken" not in printed
 
 
-def test_what_costs_points_is_said_and_is_not_done(at_home):
+def test_a_note_that_costs_points_prevents_the_word_done(at_home):
     """All tests pass, but a forbidden function still costs points."""
     settings = at_home.folder / "pyproject.toml"
     table = "[tool.grader.forbidden]"
@@ -186,7 +186,7 @@ def test_what_costs_points_is_said_and_is_not_done(at_home):
     assert "Done" not in printed
 
 
-def test_an_adapter_under_another_name_is_named(at_home):
+def test_a_misnamed_adapter_is_reported_with_its_right_name(at_home):
     """The student wrote the adapter, but no test calls that name."""
     adapters = at_home.folder / "adapters.py"
     adapters.write_text(adapters.read_text().replace("def run_count(", "def run_counts("))
@@ -194,7 +194,7 @@ def test_an_adapter_under_another_name_is_named(at_home):
     assert "\nadapters.py has no run_count; it has run_counts: rename it.\n" in printed
 
 
-def test_lines_are_broken_between_words_where_the_terminal_ends(at_home):
+def test_lines_are_wrapped_between_words_at_the_terminal_width(at_home):
     """Lines end at the terminal's width, or at 80 columns if it is unknown."""
     for columns, width in (("60", 60), ("", 80)):
         printed = at_home("return 2 * x + 0.5", COLUMNS=columns).stdout
@@ -203,13 +203,13 @@ def test_lines_are_broken_between_words_where_the_terminal_ends(at_home):
         assert any(line.startswith("    ") and len(line) > width - 20 for line in lines)
 
 
-def test_code_that_cannot_be_imported_is_in_the_right_folder(at_home):
+def test_an_import_error_does_not_advise_changing_folders(at_home):
     """The advice to change folders is only for a folder without tests."""
     done = at_home("return (x")
     assert "There are no tests in this folder" not in done.stdout + done.stderr
 
 
-def test_a_student_s_own_tests_are_shown_as_pytest_shows_them(at_home):
+def test_a_students_own_tests_keep_pytests_traceback(at_home):
     """For their own tests students expect pytest's usual traceback."""
     (at_home.folder / "tests/public/test_mine.py").write_text(
         "def test_mine():\n    assert [1, 2] == [1, 3]\n"
@@ -218,7 +218,7 @@ def test_a_student_s_own_tests_are_shown_as_pytest_shows_them(at_home):
 
 
 @pytest.mark.parametrize("package", ["torch", "safetensors"])
-def test_another_python_without_a_package_is_told_in_a_sentence(at_home, tmp_path, package):
+def test_a_python_without_a_needed_package_is_reported_in_a_sentence(at_home, tmp_path, package):
     """Students often run the system's pytest instead of the environment's."""
     (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{package!r}] = None\n")
     at_home("return 2 * x")
@@ -241,7 +241,7 @@ def drawn(answer: torch.Tensor, expected: torch.Tensor, *axes: str) -> list[str]
 
 
 @pytest.mark.unit
-def test_a_picture_has_one_scale_and_marks_what_is_right():
+def test_a_picture_has_one_scale_and_marks_right_values():
     """Expected and got share one scale, from blank for low to dense for high."""
     expected = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
     assert drawn(torch.eye(2), expected, "queries", "keys") == [
@@ -275,15 +275,15 @@ def test_a_large_picture_is_cut_around_the_worst_number():
 
 
 @pytest.mark.unit
-def test_a_row_is_drawn_and_a_number_is_not():
+def test_a_vector_has_a_picture_and_a_scalar_has_none():
     """A tensor with one axis becomes one row."""
     assert "n across" in drawn(torch.ones(3), torch.zeros(3), "n")[0]
     assert drawn(torch.tensor(1.0), torch.tensor(0.0)) == []
 
 
 @pytest.mark.unit
-def test_nan_and_infinity_are_not_shades():
-    """They have no place on a scale."""
+def test_nan_and_infinity_have_their_own_signs():
+    """Neither has a place on a scale."""
     answer = torch.tensor([[float("nan"), float("inf"), 0.5]])
     last = drawn(answer, torch.tensor([[0.0, 1.0, 0.5]]), "a", "b")[-1]
     assert "??!!" in last
@@ -294,6 +294,6 @@ def test_nan_and_infinity_are_not_shades():
 @pytest.mark.parametrize(
     ("encoding", "ink"), [("utf-8", BLOCKS), ("cp1252", ASCII), ("ascii", ASCII), (None, ASCII)]
 )
-def test_ink_is_chosen_by_what_the_terminal_can_write(encoding, ink):
+def test_ink_is_chosen_by_the_encoding_of_the_terminal(encoding, ink):
     """Otherwise the terminal would show an escape sequence for the character."""
     assert ink_for(encoding) is ink

@@ -24,7 +24,7 @@ def screen(monkeypatch) -> Screen:
     return made
 
 
-def told(number: int, details: int = 6) -> PrintedCause:
+def printed_cause(number: int, details: int = 6) -> PrintedCause:
     """Returns a cause with a hint and this many lines of details."""
     head = [(f"{number}. run_x: every value is wrong", "red"), ("Hint: Which axis?", "yellow")]
     return PrintedCause(
@@ -32,9 +32,12 @@ def told(number: int, details: int = 6) -> PrintedCause:
     )
 
 
-def test_a_cause_that_stands_lower_gives_way(screen):
+def test_details_of_lower_causes_are_cut_first(screen):
     """Headlines and hints stay; a mark shows where details are cut."""
-    lines = [line for line, _ in screen.fitted([told(1), told(2), told(3)], 23)]
+    lines = [
+        line
+        for line, _ in screen.fitted([printed_cause(1), printed_cause(2), printed_cause(3)], 23)
+    ]
     assert len(lines) <= 23
     assert sum("detail" in line and line.endswith("of 1") for line in lines) == 6
     assert sum("detail" in line and line.endswith("of 2") for line in lines) == 4
@@ -43,21 +46,21 @@ def test_a_cause_that_stands_lower_gives_way(screen):
     assert sum(line.startswith("Hint: ") for line in lines) == 3
 
 
-def test_causes_for_which_there_is_no_row_are_counted(screen):
+def test_causes_that_do_not_fit_on_the_screen_are_counted(screen):
     """The first causes are shown, because they should be fixed first."""
-    lines = [line for line, _ in screen.fitted([told(at) for at in range(1, 12)], 22)]
+    lines = [line for line, _ in screen.fitted([printed_cause(at) for at in range(1, 12)], 22)]
     assert len(lines) <= 22
     assert lines[-1] == "and 6 more causes: `pytest -v` shows all"
     assert lines[0].startswith("1. ")
 
 
-def test_where_there_is_room_nothing_is_left_out(screen):
+def test_every_detail_is_shown_if_the_screen_has_room(screen):
     """Every line of detail is shown."""
-    lines = [line for line, _ in screen.fitted([told(1), told(2)], 40)]
+    lines = [line for line, _ in screen.fitted([printed_cause(1), printed_cause(2)], 40)]
     assert sum("detail" in line for line in lines) == 12
 
 
-def test_source_is_set_deeper_where_it_is_broken_and_cut_after_two_rows(screen):
+def test_wrapped_source_is_indented_and_cut_after_two_rows(screen):
     """The rows of ordinary text keep the indentation of the first row."""
     screen.show("        return " + " + ".join(["weights"] * 30))
     screen.show("    " + " ".join(["word"] * 30))
@@ -70,7 +73,7 @@ def test_source_is_set_deeper_where_it_is_broken_and_cut_after_two_rows(screen):
     assert screen.rows_of("    " + " ".join(["word"] * 30), "") == 3
 
 
-def test_a_table_that_gives_way_counts_what_it_leaves_out():
+def test_a_folded_table_counts_the_rows_that_it_leaves_out():
     """The count itself takes one row."""
     rows = [f"run_{number}  1 of 2 passed" for number in range(5)]
     assert folded(rows, 5) == rows
