@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+
+from grader.core.plain import PlainData
 
 LARGEST_PICTURE = 1024
 
@@ -85,7 +84,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(PlainData):
     """The evidence of one submission; `printed` is the end of its printed output."""
 
     pictures: tuple[Picture, ...] = ()
@@ -99,80 +98,14 @@ class Evidence:
         """Returns the evidence as compressed JSON, with infinities and NaN as texts."""
         if self._packed is not None:
             return self._packed
-        fields = {
-            "pictures": [_picture_as_json(picture) for picture in self.pictures],
-            "walks": [dataclasses.asdict(walk) for walk in self.walks],
-            "excerpts": [dataclasses.asdict(excerpt) for excerpt in self.excerpts],
-            "printed": self.printed,
-            "repairs": [dataclasses.asdict(repair) for repair in self.repairs],
-        }
+        fields = self.as_json()
         return zlib.compress(json.dumps(fields, separators=(",", ":"), allow_nan=False).encode())
 
     @classmethod
     def unpacked(cls, data: bytes) -> Evidence:
         """Returns the evidence that `packed` wrote."""
-        fields = json.loads(zlib.decompress(data))
-        evidence = cls(
-            pictures=tuple(map(_picture, fields["pictures"])),
-            walks=tuple(map(_walk, fields["walks"])),
-            excerpts=tuple(
-                Excerpt(
-                    entry["file"], entry["first"], tuple(entry["lines"]), entry.get("opening", "")
-                )
-                for entry in fields["excerpts"]
-            ),
-            printed=fields["printed"],
-            repairs=tuple(map(_repair, fields.get("repairs", ()))),
-        )
+        evidence = cls.from_json(json.loads(zlib.decompress(data)))
         # A grade crosses from its judge to the store packed: keep the bytes, so as not to pack
         # again.
         object.__setattr__(evidence, "_packed", data)
         return evidence
-
-
-def _picture_as_json(picture: Picture) -> dict[str, Any]:
-    return {
-        "test": picture.test,
-        "what": picture.what,
-        "axes": picture.axes,
-        "shape": picture.shape,
-        "expected": [_as_json(number) for number in picture.expected],
-        "got": [_as_json(number) for number in picture.got],
-    }
-
-
-def _as_json(number: float) -> float | str:
-    return number if math.isfinite(number) else str(number)
-
-
-def _picture(fields: Mapping[str, Any]) -> Picture:
-    return Picture(
-        fields["test"],
-        fields["what"],
-        tuple(fields["axes"]),
-        tuple(fields["shape"]),
-        _numbers(fields["expected"]),
-        _numbers(fields["got"]),
-    )
-
-
-def _numbers(entries: Iterable[float | str]) -> tuple[float, ...]:
-    return tuple(map(float, entries))
-
-
-def _walk(fields: Mapping[str, Any]) -> StepWalk:
-    steps = tuple(
-        StepSeen(
-            step["name"],
-            tuple(step["shape"]),
-            None if step["own_shape"] is None else tuple(step["own_shape"]),
-            step["right"],
-        )
-        for step in fields["steps"]
-    )
-    return StepWalk(fields["exercise"], fields["test"], steps)
-
-
-def _repair(fields: Mapping[str, Any]) -> Repair:
-    places = tuple((file, line) for file, line in fields["places"])
-    return Repair(**{**fields, "exercises": tuple(fields["exercises"]), "places": places})

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from grader.core.evidence import Evidence, Excerpt
+from grader.core.plain import PlainData
 from grader.core.verdict import Diagnosis, Grade, GradeStatus, Measurement, Status, Where
 
 # The number of values that are kept of an answer.
@@ -21,8 +22,8 @@ SAMPLE = 24
 
 
 @dataclass(frozen=True, slots=True)
-class WrongAnswer:
-    """The answer to the `number`-th plain call of a test: its shape, and a sample of its values.
+class WrongAnswer(PlainData):
+    """The answer to the `call`-th plain call of a test: its shape, and a sample of its values.
 
     `plain` is whether the test is about values. `inputs` describes the arguments in words; `size`
     is how many values they hold. `tolerance` is the relative and the absolute tolerance of the
@@ -30,7 +31,7 @@ class WrongAnswer:
     """
 
     test: str
-    number: int
+    call: int
     plain: bool
     shape: tuple[int, ...]
     numbers: tuple[float, ...]
@@ -41,7 +42,7 @@ class WrongAnswer:
     @property
     def key(self) -> tuple[str, int]:
         """Returns the test and the number of the call."""
-        return self.test, self.number
+        return self.test, self.call
 
     def is_like(self, other: WrongAnswer, leniency: float) -> bool:
         """Returns whether two answers to one call agree within `leniency` times the tolerance."""
@@ -56,38 +57,6 @@ class WrongAnswer:
             or (math.isnan(one) and math.isnan(two))
             or abs(one - two) <= atol + rtol * abs(two)
             for one, two in zip(self.numbers, other.numbers, strict=True)
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the answer as an object, with NaN and infinities as texts."""
-        return {
-            "test": self.test,
-            "call": self.number,
-            "plain": self.plain,
-            "shape": list(self.shape),
-            "numbers": [one if math.isfinite(one) else str(one) for one in self.numbers],
-            "tolerance": list(self.tolerance),
-            "inputs": self.inputs,
-            "size": self.size,
-        }
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> WrongAnswer:
-        """Returns the answer that `as_json` wrote.
-
-        Raises:
-            KeyError, TypeError, ValueError: if the row is anything else.
-        """
-        rtol, atol = map(float, row["tolerance"])
-        return cls(
-            str(row["test"]),
-            int(row["call"]),
-            bool(row["plain"]),
-            tuple(map(int, row["shape"])),
-            tuple(map(float, row["numbers"])),
-            (rtol, atol),
-            str(row["inputs"]),
-            int(row["size"]),
         )
 
 

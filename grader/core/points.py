@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from grader.core.plain import PlainData
+
 OF_THE_VALUES = "of the points for this exercise's values are earned"
 _IN_WORDS = {0: "none", 50: "half"}  # by percent
 
@@ -136,7 +138,7 @@ class BadRule(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class LateRule:
+class LateRule(PlainData):
     """The rule that says how many points a late submission costs.
 
     `due` and `last` are moments as written in the table; those without an offset are in `zone`.
@@ -158,26 +160,6 @@ class LateRule:
         """Returns a moment in the assignment's time zone, which is also the default zone."""
         zone = zoneinfo.ZoneInfo(self.zone) if self.zone else self.due.tzinfo
         return moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the table as plain data."""
-        return {
-            "due": self.due.isoformat(),
-            "zone": self.zone,
-            "grace": self.grace,
-            "points": self.points,
-            "percent": self.percent,
-            "of": self.of,
-            "last": self.last.isoformat() if self.last else None,
-            "days": self.days,
-        }
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> LateRule:
-        """Returns the rule that `as_json` wrote."""
-        last = datetime.datetime.fromisoformat(row["last"]) if row["last"] else None
-        due = datetime.datetime.fromisoformat(row["due"])
-        return cls(**{**row, "due": due, "last": last})
 
 
 def read_rule(table: object) -> LateRule:

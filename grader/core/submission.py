@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from grader.core.plain import PlainData
 
 
 @dataclass(frozen=True, slots=True)
-class Imports:
+class Imports(PlainData):
     """The imports of one submission from the course's environment.
 
     `seconds` are the import times of modules of installed packages, by their names. The worker
@@ -22,22 +22,9 @@ class Imports:
     lacking: tuple[str, ...] = ()
     not_preloaded: Mapping[str, str] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        """Returns the imports as an object of JSON."""
-        return {
-            "seconds": dict(self.seconds),
-            "lacking": list(self.lacking),
-            "not_preloaded": dict(self.not_preloaded),
-        }
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Imports:
-        """Returns the imports that `as_json` wrote."""
-        return cls(row["seconds"], tuple(row["lacking"]), row["not_preloaded"])
-
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(PlainData):
     """The packages that one submission's files name; the files are read and not run.
 
     `imported` are the import names of packages, `declared` the names of distributions.
@@ -45,19 +32,6 @@ class Needs:
 
     imported: frozenset[str] = frozenset()
     declared: frozenset[str] = frozenset()
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the needs as an object of JSON."""
-        return {"imported": sorted(self.imported), "declared": sorted(self.declared)}
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Needs:
-        """Returns the needs that `as_json` wrote.
-
-        Raises:
-            LookupError, TypeError, ValueError: if the row is anything else.
-        """
-        return cls(*(frozenset(map(str, row[name])) for name in ("imported", "declared")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +51,7 @@ class ClassImports:
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(PlainData):
     """A private copy of a submission, and how to import its adapters from it.
 
     `root` is the copy's top folder: the working directory of the worker. `import_paths` are the
@@ -96,32 +70,6 @@ class Submission:
     distribution: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
     has_shell: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the submission as plain data."""
-        return asdict(self) | {"root": os.fspath(self.root)}
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Submission:
-        """Returns the submission that `as_json` wrote.
-
-        Raises:
-            LookupError, TypeError, ValueError: if the row is anything else.
-        """
-        distribution = row["distribution"]
-        if distribution is not None:
-            name, version = distribution
-            distribution = str(name), str(version)
-        return cls(
-            name=str(row["name"]),
-            root=Path(row["root"]),
-            adapters=str(row["adapters"]),
-            module=str(row["module"]),
-            import_paths=tuple(map(str, row["import_paths"])),
-            distribution=distribution,
-            notes=tuple(map(str, row["notes"])),
-            has_shell=bool(row["has_shell"]),
-        )
 
 
 class Unreadable(Exception):
