@@ -25,10 +25,15 @@ def end_with_parent(parent: int | None = None) -> None:
     If `parent` is no longer its parent, that process has ended already, and this one ends at once.
     A change of user clears the setting.
     """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and os.getppid() != parent:
         os._exit(1)
+
+
+def prctl(option: int, value: int) -> None:
+    """Sets an attribute of this process (prctl(2)); does nothing outside Linux."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def processors() -> int:

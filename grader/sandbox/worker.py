@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +222,6 @@ class Worker:
             WorkerLost: if the worker does not report on the import.
             ForkServerLost: if it did not confine itself: no line of the submission ran.
         """
-        allowance = self._allowance
         order = encode(
             {
                 "root": str(submission.root),
@@ -233,15 +232,7 @@ class Worker:
                 "forbidden": list(forbidden),
                 "preloaded": list(self._server.preload),
                 "cell_seconds": _CELLS * patience.own if submission.has_shell else None,
-                "device": allowance.device,
-                "bounds": {
-                    "memory": allowance.memory,
-                    "disk": allowance.disk,
-                    "files": allowance.files,
-                    "file_size": allowance.file_size,
-                    "threads": allowance.threads,
-                    "cpu_seconds": allowance.cpu_seconds,
-                },
+                "bounds": asdict(self._allowance),
             },
             {},
         )

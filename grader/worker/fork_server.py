@@ -8,7 +8,6 @@ descendants left running. When the judge hangs up, the fork server and all worke
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -21,13 +20,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.core.processes import end_with_parent
+from grader.core.processes import end_with_parent, prctl
 from grader.worker.confinement.file_tree import enter_file_tree, readable_by_all
 from grader.worker.confinement.identity import enter_other_namespaces, unprivileged_user
 from grader.worker.confinement.layers import (
     InheritedState,
-    Mapped,
     close_access_times,
+    mapped,
     prepare_confinement,
 )
 from grader.worker.packages import load_ahead, package_folders
@@ -48,10 +47,11 @@ def serve_judges(
     No other fork server has this `number`; the `namespaces` were entered before.
     """
     with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):
-        adopt_descendants()
+        # Orphans of a worker become children of this process, which can then end them.
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)
         if order["namespaces"]:
             namespaces = [*namespaces, *enter_other_namespaces()]
-        mapped = Mapped.by_this_process()
+        own = mapped()
         if order["namespaces"] and enter_file_tree(Path(order["scratch"])):
             namespaces = [*namespaces, "files"]
         if order["leaves_no_marks"] and "files" not in namespaces:
@@ -59,7 +59,7 @@ def serve_judges(
         user = unprivileged_user(number)
         control.send(json.dumps({"user": user, "not_preloaded": not_preloaded}).encode())
         granted = tuple(order["granted"])
-        _obey(control, InheritedState(user, tuple(namespaces), engine_modules(), mapped, granted))
+        _obey(control, InheritedState(user, tuple(namespaces), engine_modules(), *own, granted))
     end_descendants()
     os._exit(0)
 
@@ -161,20 +161,6 @@ def _is_editable(finder: object) -> bool:
     return str(module).startswith("__editable__")
 
 
-def adopt_descendants() -> None:
-    """Makes orphans of a worker children of this process, which can then end them (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def is_init() -> bool:
-    """Returns whether this process is the init of a pid namespace, with which all others end.
-
-    Its parent is in another namespace, so it cannot be the machine's init.
-    """
-    return os.getpid() == 1
-
-
 def end_descendants() -> dict[int, int]:
     """Kills and reaps all descendants; returns exit codes (negative: signals) by process id.
 
@@ -183,7 +169,7 @@ def end_descendants() -> dict[int, int]:
     codes: dict[int, int] = {}
     while True:
         with contextlib.suppress(ProcessLookupError):
-            if is_init():
+            if os.getpid() == 1:  # the init of a pid namespace
                 os.kill(-1, signal.SIGKILL)
             else:
                 _kill_children()
@@ -195,15 +181,14 @@ def end_descendants() -> dict[int, int]:
 
 
 def _kill_children() -> None:
-    for pid in children():
+    for pid in _children():
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
             if sys.platform != "linux":
                 os.killpg(pid, signal.SIGKILL)
 
 
-def children() -> list[int]:
-    """Returns the process ids of this process's children."""
+def _children() -> list[int]:
     here = os.getpid()
     try:
         return [int(pid) for pid in Path(f"/proc/{here}/task/{here}/children").read_text().split()]

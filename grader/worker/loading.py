@@ -12,14 +12,14 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from grader.core.names import is_adapter
-from grader.core.wire.calls import MAX_CELL_ERRORS, Raised
+from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
+from grader.core.wire.records import slow_imports
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook import Cells, install
 from grader.worker.observing.lines import OfWhatWasHandedIn, make_workplace, own_file
@@ -72,25 +72,6 @@ class Endings:
         return f"what follows {source} ({file}:{line})"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A submission's adapters, or what its import raised.
-
-    `cell_errors` are exceptions in a notebook's cells that did not stop the import. `seconds` are
-    the times that installed packages' modules took. `absent` are imported packages that are not
-    installed. `not_run` are a notebook's magics and commands, and files that ended early; those
-    that may have defined something are `missed`.
-    """
-
-    functions: dict[str, Callable[..., Any]]
-    problem: Raised | None = None
-    cell_errors: tuple[Raised, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    absent: tuple[str, ...] = ()
-    not_run: tuple[str, ...] = ()
-    missed: tuple[str, ...] = ()
-
-
 class EngineIsNotHere(importlib.abc.MetaPathFinder):
     """Lets a submission import a `grader` of its own, and never the engine's."""
 
@@ -113,13 +94,13 @@ def load(
     root: Path,
     module: str,
     import_paths: Sequence[str],
-    distribution: tuple[str, str] | None,
+    distribution: Sequence[str] | None,
     scratch: Path,
     preloaded: Sequence[str],
     engine: Sequence[str],
     cell_seconds: float | None = None,
-) -> Loaded:
-    """Imports `module` with the submission's folders first on `sys.path`.
+) -> tuple[dict[str, Callable[..., Any]], ImportReport]:
+    """Imports `module` with the submission's folders first on `sys.path`; returns its adapters.
 
     The working directory becomes a likeness of the folder that was handed in. `importlib.metadata`
     finds `distribution` in a folder below `scratch`. The submission's own modules replace
@@ -163,14 +144,16 @@ def load(
         problem = describe_exception(exception, root)
     finally:
         stand_ins.begin_use()
-    return Loaded(
-        functions,
-        problem,
-        () if problem else _described(cells.failed.values(), root),
-        dict(clock.seconds),
-        tuple(stand_ins.names),
-        (*(shell.not_run if shell else ()), *endings.places),
-        (*(shell.missed if shell else ()), *endings.places),
+    failed = [] if problem else [*cells.failed.values()][:MAX_CELL_ERRORS]
+    return functions, ImportReport(
+        adapters=tuple(sorted(functions)),
+        problem=problem,
+        cell_errors=tuple(describe_exception(error, root) for error in failed),
+        uses=(),
+        imports=slow_imports(clock.seconds),
+        absent=tuple(stand_ins.names),
+        not_run=(*(shell.not_run if shell else ()), *endings.places),
+        missed=(*(shell.missed if shell else ()), *endings.places),
     )
 
 
@@ -187,12 +170,7 @@ def _own_names(root: Path, own_paths: Sequence[str]) -> list[str]:
     return sorted({path.stem for folder in folders for path in folder.glob("*")})
 
 
-def _described(raised: Iterable[BaseException], root: Path) -> tuple[Raised, ...]:
-    """Returns descriptions of the exceptions that cells of notebooks raised."""
-    return tuple(describe_exception(error, root) for error in [*raised][:MAX_CELL_ERRORS])
-
-
-def _installed(distribution: tuple[str, str], scratch: Path) -> Path:
+def _installed(distribution: Sequence[str], scratch: Path) -> Path:
     """Returns a folder in which `importlib.metadata` finds that distribution."""
     name, version = distribution
     site = scratch / "installed"

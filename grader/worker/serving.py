@@ -11,27 +11,24 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
-from grader.core.wire.calls import Answer, Call, ImportReport, Raised, Receiving, encode_answer
+from grader.core.wire.calls import Answer, Call, Raised, Receiving, encode_answer
 from grader.core.wire.frames import decode, encode, receive
-from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, as_plain, slow_imports
+from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, as_plain
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.core.wire.values import BadFrame, Foreign
 from grader.worker.confinement.layers import (
     InheritedState,
     ProcessLimits,
-    Territory,
     close_descriptors,
     confine,
 )
-from grader.worker.loading import Loaded, load
+from grader.worker.loading import load
 from grader.worker.multiprocessing import do_without_forking
 from grader.worker.observing.watching import CallWatch
-from grader.worker.performing import Living, absent, perform
+from grader.worker.performing import Functions, Living, absent, perform
 from grader.worker.stubs import do_without_compiling
 from grader.worker.trials.trials import Trying
 
@@ -45,41 +42,40 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
     _redirect(output)
-    close_descriptors({channel.fileno()})
+    close_descriptors(channel.fileno())
     channel.sendall(HELLO)
     order, _ = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
-    territory = Territory.around(root, scratch, order["device"])
-    confined = confine(territory, ProcessLimits(**order["bounds"]), inherited)
-    channel.sendall(encode(dataclasses.asdict(confined), {}))
+    confined = confine(root, scratch, ProcessLimits(**order["bounds"]), inherited)
+    channel.sendall(encode(confined, {}))
     _tell_where_if_asked(channel.fileno())
     do_without_forking()
     do_without_compiling()
     watch = CallWatch(order["forbidden"], root)
-    loaded = _load(order, root, scratch, inherited.engine)
-    _print_the_rest()
-    report = ImportReport(
-        adapters=tuple(sorted(loaded.functions)),
-        problem=loaded.problem,
-        cell_errors=tuple(loaded.cell_errors),
-        uses=watch.take(),
-        imports=slow_imports(loaded.seconds),
-        absent=tuple(loaded.absent),
-        not_run=tuple(loaded.not_run),
-        missed=tuple(loaded.missed),
+    functions, report = load(
+        root,
+        order["module"],
+        order["import_paths"],
+        order["distribution"],
+        scratch,
+        order["preloaded"],
+        inherited.engine,
+        order["cell_seconds"],
     )
-    channel.sendall(encode({"imported": as_plain(report)}, {}))
+    _print_the_rest()
+    imported = dataclasses.replace(report, uses=watch.take())
+    channel.sendall(encode({"imported": as_plain(imported)}, {}))
     trying: Trying | None = None
-    living, calls = Living(loaded.functions, watch.call), Receiving()
+    living, calls = Living(functions, watch.call), Receiving()
     while True:
         header, values = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
         if TRIALS in header:
-            trying = trying or Trying(loaded.functions, root)
+            trying = trying or Trying(functions, root)
             channel.sendall(_outcomes(trying, trials_in(header, values)))
         else:
             call = calls.call_in(header, values)
-            channel.sendall(_answer(call, loaded, root, watch, living))
+            channel.sendall(_answer(call, functions, root, watch, living))
 
 
 def _tell_where_if_asked(channel: int) -> None:
@@ -110,20 +106,6 @@ def receive_exactly(channel: socket.socket, size: int) -> bytearray:
     return data
 
 
-def _load(order: Mapping[str, Any], root: Path, scratch: Path, engine: tuple[str, ...]) -> Loaded:
-    distribution = order["distribution"]
-    return load(
-        root,
-        order["module"],
-        order["import_paths"],
-        None if distribution is None else (distribution[0], distribution[1]),
-        scratch,
-        order["preloaded"],
-        engine,
-        order["cell_seconds"],
-    )
-
-
 def _outcomes(trying: Trying, trials: Trials) -> bytes:
     outcomes = trying.perform(trials)
     _print_the_rest()
@@ -133,8 +115,9 @@ def _outcomes(trying: Trying, trials: Trials) -> bytes:
         return encode_outcomes(Outcomes())
 
 
-def _answer(call: Call, loaded: Loaded, root: Path, watch: CallWatch, living: Living) -> bytes:
-    functions = loaded.functions
+def _answer(
+    call: Call, functions: Functions, root: Path, watch: CallWatch, living: Living
+) -> bytes:
     if call.adapter and call.adapter not in functions:
         answer = absent(call.adapter)
     else:

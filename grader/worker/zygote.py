@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import itertools
 import json
 import os
 import select
@@ -21,7 +22,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,40 +57,6 @@ def collapse_memory() -> None:
 _SECONDS_TO_END = 1.0
 
 
-def take_care(
-    order: Mapping[str, Any],
-    control: socket.socket,
-    life: int,
-    not_preloaded: Mapping[str, str],
-) -> None:
-    """Forks the fork server that the order describes, and waits until it has ended.
-
-    `control` carries this process's id, then orders to the fork server. `life` is a pipe to which
-    its holders write a farewell; if it closes without one, they were killed.
-    """
-    control.send(json.dumps({"reaper": os.getpid()}).encode())
-    namespaces = enter_process_namespace() if order["namespaces"] else []
-    number = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        os.close(life)
-        _be_fork_server(order, control, number, namespaces, not_preloaded)
-    control.close()
-    signal.signal(signal.SIGTERM, lambda *_: _kill(pid))
-    _, status = os.waitpid(pid, 0)
-    if os.WIFSIGNALED(status):
-        print(f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}", file=sys.stderr)
-    if _were_killed(life):
-        # Imported late: no worker is ever forked from a process that has this module.
-        from grader.core.scratch import remove_scratch
-
-        remove_scratch(Path(order["scratch"]))
-        for ground in order["groups"]:
-            for group in Path(ground).glob(f"{order['prefix']}*"):
-                remove_group(group)
-    os._exit(0 if status == 0 else 1)
-
-
 def _be_fork_server(
     order: Mapping[str, Any],
     control: socket.socket,
@@ -119,15 +86,6 @@ def _were_killed(life: int) -> bool:
     return bool(readable) and not os.read(life, 1)
 
 
-def remove_group(folder: Path) -> bool:
-    """Removes a control group and its inner groups if they are empty; returns whether it could."""
-    with contextlib.suppress(OSError):
-        for inner in [one for one in folder.iterdir() if one.is_dir()]:
-            remove_group(inner)
-        folder.rmdir()
-    return not folder.exists()
-
-
 _MESSAGE = 1 << 16
 _DESCRIPTORS = 3
 
@@ -144,12 +102,7 @@ def main(settings: str) -> None:
     if order := control.recv(_MESSAGE):
         _serve(control, told["home"], **json.loads(order))
     _reap()
-    # Imported late: no worker is ever forked from a process that has this module.
-    from grader.core.scratch import remove_scratch
-
-    remove_scratch(Path(told["home"]))
-    for group in told["groups"]:
-        remove_group(Path(group))
+    _remove_what_is_left(told["home"], map(Path, told["groups"]))
 
 
 def _serve(
@@ -172,7 +125,7 @@ def _serve(
         order = json.loads(message)
         if os.fork() == 0:
             control.close()
-            _become_one(order | {"home": home}, descriptors, not_preloaded)
+            _become_one(order, home, descriptors, not_preloaded)
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -194,16 +147,54 @@ def _reap(options: int = 0) -> None:
 
 
 def _become_one(
-    order: Mapping[str, Any], descriptors: Sequence[int], not_preloaded: Mapping[str, str]
+    order: Mapping[str, Any], home: str, descriptors: Sequence[int], failed: Mapping[str, str]
 ) -> None:
-    """Becomes a fork server and its reaper, in a session and with a home of their own."""
+    """Becomes the reaper of a fork server: forks the one that is ordered, and waits for its end.
+
+    Both have a session and a home of their own. The first of the descriptors carries this process's
+    id, then orders to the fork server. The second is a pipe to which its holders write a farewell;
+    if it closes without one, they were killed. The third is the stderr.
+    """
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
-        control, life, complaints = descriptors
+        channel, life, complaints = descriptors
         os.dup2(complaints, sys.stderr.fileno())
         os.close(complaints)
-        _move(order["home"], order["scratch"])
-        take_care(order, socket.socket(fileno=control), life, not_preloaded)
+        _move(home, order["scratch"])
+        control = socket.socket(fileno=channel)
+        control.send(json.dumps({"reaper": os.getpid()}).encode())
+        namespaces = enter_process_namespace() if order["namespaces"] else []
+        number = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            os.close(life)
+            _be_fork_server(order, control, number, namespaces, failed)
+        control.close()
+        signal.signal(signal.SIGTERM, lambda *_: _kill(pid))
+        _, status = os.waitpid(pid, 0)
+        if os.WIFSIGNALED(status):
+            print(f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}", file=sys.stderr)
+        if _were_killed(life):
+            groups = (Path(ground).glob(f"{order['prefix']}*") for ground in order["groups"])
+            _remove_what_is_left(order["scratch"], itertools.chain(*groups))
+        os._exit(0 if status == 0 else 1)
     finally:
         os._exit(1)
+
+
+def _remove_what_is_left(scratch: str, groups: Iterable[Path]) -> None:
+    # Imported late: no worker is ever forked from a process that has this module.
+    from grader.core.scratch import remove_scratch
+
+    remove_scratch(Path(scratch))
+    for group in groups:
+        _remove_group(group)
+
+
+def _remove_group(folder: Path) -> None:
+    """Removes a control group and its inner groups, as far as they are empty."""
+    with contextlib.suppress(OSError):
+        for inner in [one for one in folder.iterdir() if one.is_dir()]:
+            _remove_group(inner)
+        folder.rmdir()

@@ -45,11 +45,6 @@ _NOWHERE = Path("/dev/null")
 _TIME_ZONES = "/usr/share/zoneinfo"
 
 
-def prepare_files() -> None:
-    """Finds, before the fork, the files that every worker may read."""
-    _of_the_interpreter()
-
-
 def readable_by_all() -> list[Path]:
     """Returns the files and folders that every worker may read."""
     return [*(path for path, _ in _of_the_interpreter()), _NOWHERE]
@@ -107,6 +102,9 @@ _AT_RECURSIVE = 0x8000
 _READ_ONLY_ATTRIBUTE = 0x1
 
 
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
 class _Attributes(ctypes.Structure):
     """`struct mount_attr` (mount_setattr(2))."""
 
@@ -118,12 +116,7 @@ class _Attributes(ctypes.Structure):
     )
 
 
-def keep_to_itself() -> None:
-    """Hides mounts made from now on from other mount namespaces."""
-    _mount("none", Path("/"), None, _RECURSIVE | _PRIVATE, "")
-
-
-def mount_memory(folder: Path, size: int, files: int, mode: int) -> None:
+def _mount_memory(folder: Path, size: int, files: int, mode: int) -> None:
     """Mounts an empty tmpfs of at most `size` bytes and `files` files over `folder`.
 
     Its owner is the owner of `folder`.
@@ -133,38 +126,7 @@ def mount_memory(folder: Path, size: int, files: int, mode: int) -> None:
     _mount("grader", folder, "tmpfs", _NO_SET_USER_IDS | _NO_DEVICES, options)
 
 
-def mount_processes(folder: Path) -> None:
-    """Mounts a proc file system that shows the processes of this process's namespace."""
-    _mount("proc", folder, "proc", _NO_SET_USER_IDS | _NO_DEVICES | _NO_PROGRAMS, "")
-
-
-def show(place: Path, at: Path, with_mounts: bool = True) -> None:
-    """Shows a file or folder at another place, by default with the mounts below it."""
-    _mount(os.fspath(place), at, None, _BIND | _RECURSIVE if with_mounts else _BIND, "")
-
-
-def make_read_only(folder: Path) -> None:
-    """Forbids writing through this mount and those below it (Linux 5.12)."""
-    attributes = _Attributes(set=_READ_ONLY_ATTRIBUTE)
-    _called(
-        _OPTIONS_OF_A_MOUNT,
-        -1,
-        os.fsencode(folder),
-        _AT_RECURSIVE,
-        ctypes.byref(attributes),
-        ctypes.sizeof(attributes),
-    )
-
-
-def change_root(folder: Path) -> None:
-    """Makes a mounted folder the root; the old root can no longer be reached."""
-    os.chdir(folder)
-    _called(_PIVOT_ROOT[platform.machine()], b".", b".")
-    _checked(_libc().umount2(b".", _DETACH))
-    os.chdir("/")
-
-
-def lay_out(root: Path, places: Iterable[Path]) -> None:
+def _lay_out(root: Path, places: Iterable[Path]) -> None:
     """Shows the files and folders at `places` below `root` at the same paths, links included.
 
     Places that exist already are left unchanged.
@@ -182,7 +144,7 @@ def lay_out(root: Path, places: Iterable[Path]) -> None:
         else:
             at.parent.mkdir(parents=True, exist_ok=True)
             at.touch()
-        show(place, at)
+        _mount(os.fspath(place), at, None, _BIND | _RECURSIVE)
         shown.append(place)
 
 
@@ -203,9 +165,9 @@ def _behind_links(root: Path, path: Path) -> Path:
     return done
 
 
-def _mount(source: str, target: Path, kind: str | None, flags: int, options: str) -> None:
+def _mount(source: str, target: Path, kind: str | None, flags: int, options: str = "") -> None:
     _checked(
-        _libc().mount(
+        _LIBC.mount(
             os.fsencode(source),
             os.fsencode(target),
             kind.encode() if kind else None,
@@ -215,18 +177,10 @@ def _mount(source: str, target: Path, kind: str | None, flags: int, options: str
     )
 
 
-def _called(number: int, *arguments: object) -> None:
-    _checked(_libc().syscall(ctypes.c_long(number), *arguments))
-
-
 def _checked(result: int) -> None:
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
-
-
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
 
 
 _SKELETON = 4 << 20  # bytes; the root holds only folders and links
@@ -244,28 +198,34 @@ def enter_file_tree(scratch: Path) -> bool:
         root.mkdir(exist_ok=True)
         if not enter_mount_namespace():
             return False
-        _enter(root, scratch)
+        _fill(root, scratch)
+        os.chdir(root)
+        _checked(_LIBC.syscall(ctypes.c_long(_PIVOT_ROOT[platform.machine()]), b".", b"."))
+        _checked(_LIBC.umount2(b".", _DETACH))  # the old root can no longer be reached
+        os.chdir("/")
     except OSError:
         return False
     return True
 
 
-def _enter(root: Path, scratch: Path) -> None:
-    keep_to_itself()
-    mount_memory(root, _SKELETON, _FOLDERS, 0o755)
+def _fill(root: Path, scratch: Path) -> None:
+    """Mounts the tree at `root`, hidden from other mount namespaces."""
+    _mount("none", Path("/"), None, _RECURSIVE | _PRIVATE)
+    _mount_memory(root, _SKELETON, _FOLDERS, 0o755)
     own_processes = root / "proc"
     own_processes.mkdir()
     # Libraries read /proc/self. A container that masks parts of /proc grants no new mount of it.
     with contextlib.suppress(OSError):
-        mount_processes(own_processes)
-    lay_out(root, readable_by_all())
+        _mount("proc", own_processes, "proc", _NO_SET_USER_IDS | _NO_DEVICES | _NO_PROGRAMS)
+    _lay_out(root, readable_by_all())
     at = root / scratch.relative_to("/")
     at.mkdir(parents=True, exist_ok=True)
     # Without the mounts below it: this very tree is one of them.
-    show(scratch, at, with_mounts=False)
+    _mount(os.fspath(scratch), at, None, _BIND)
+    attributes = _Attributes(set=_READ_ONLY_ATTRIBUTE)
+    told = os.fsencode(root), _AT_RECURSIVE, ctypes.byref(attributes), ctypes.sizeof(attributes)
     with contextlib.suppress(OSError):  # before Linux 5.12: file modes and Landlock still hold
-        make_read_only(root)
-    change_root(root)
+        _checked(_LIBC.syscall(ctypes.c_long(_OPTIONS_OF_A_MOUNT), -1, *told))
 
 
 def enter_own_scratch(scratch: Path, size: int, files: int) -> bool:
@@ -276,7 +236,7 @@ def enter_own_scratch(scratch: Path, size: int, files: int) -> bool:
     try:
         if not enter_mount_namespace():
             return False
-        mount_memory(scratch, size, files, 0o700)
+        _mount_memory(scratch, size, files, 0o700)
     except OSError:
         return False
     return True

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from grader.core.processes import end_with_parent
+from grader.core.processes import end_with_parent, prctl
 
 _PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
@@ -39,9 +39,7 @@ def unprivileged_user(number: int) -> int | None:
     pid = os.fork()
     if pid == 0:
         try:
-            os.setgroups([])
-            os.setresgid(user, user, user)
-            os.setresuid(user, user, user)
+            _become(user)
             paths = sysconfig.get_paths()
             for key in ("stdlib", "purelib", "platlib"):
                 next(Path(paths[key]).iterdir())
@@ -54,35 +52,26 @@ def unprivileged_user(number: int) -> int | None:
 
 def drop_privileges(user: int | None) -> str:
     """Takes on `user` (also as group) if it is given; returns a name for the new identity."""
-    if os.geteuid() != 0:
+    name = "root without capabilities" if os.geteuid() == 0 else "ordinary user"
+    if os.geteuid() == 0 and user is not None:
+        name = "unprivileged user"
+        _become(user)
+        # A change of user clears both: its user sees its open files, it ends with its parent.
+        prctl(_PR_SET_DUMPABLE, 1)
+        end_with_parent()
+    elif os.geteuid() == 0 and sys.platform != "linux":
+        return "none"
+    else:
         # In a user namespace, an ordinary user has all capabilities.
         _drop_capabilities()
-        _no_new_privileges()
-        return "ordinary user"
-    if user is not None:
-        os.setgroups([])
-        os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
-        _restore_what_a_change_of_user_clears()
-        _no_new_privileges()
-        return "unprivileged user"
-    if sys.platform != "linux":
-        return "none"
-    _drop_capabilities()
-    _no_new_privileges()
-    return "root without capabilities"
+    prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    return name
 
 
-def _restore_what_a_change_of_user_clears() -> None:
-    """Lets its user see its open files again, and ends it with its parent again (prctl(2))."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
-    end_with_parent()
-
-
-def _no_new_privileges() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+def _become(user: int) -> None:
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
 
 
 def _drop_capabilities() -> None:

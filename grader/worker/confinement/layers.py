@@ -23,8 +23,13 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from grader.worker.confinement.file_tree import enter_own_scratch, prepare_files, restrict_files
+from grader.worker.confinement.file_tree import (
+    enter_own_scratch,
+    readable_by_all,
+    restrict_files,
+)
 from grader.worker.confinement.identity import drop_privileges
 from grader.worker.confinement.seccomp import prepare_filter, restrict_system_calls
 
@@ -92,65 +97,35 @@ def _read(path: str, mode: int) -> None:
             os.close(file)
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """Bytes of private memory and of addresses that a process has mapped (Linux; elsewhere 0)."""
-
-    data: int = 0
-    addresses: int = 0
-
-    @classmethod
-    def by_this_process(cls) -> Mapped:
-        """Returns the sizes that the kernel reports in the status of this process."""
-        if sys.platform != "linux":
-            return cls()
-        lines = Path("/proc/self/status").read_text().splitlines()
-        told = dict(line.split(":", 1) for line in lines)
-        kilobytes = (int(told[key].split()[0]) for key in ("VmData", "VmSize"))
-        return cls(*(1024 * size for size in kilobytes))
+def mapped() -> tuple[int, int]:
+    """Returns the bytes of private memory and of addresses that this process has mapped (Linux)."""
+    if sys.platform != "linux":
+        return 0, 0
+    lines = Path("/proc/self/status").read_text().splitlines()
+    told = dict(line.split(":", 1) for line in lines)
+    data, addresses = (1024 * int(told[key].split()[0]) for key in ("VmData", "VmSize"))
+    return data, addresses
 
 
 @dataclass(frozen=True, slots=True)
 class InheritedState:
     """The user id to take on, if any, the namespaces entered, the engine's modules by name.
 
-    `mapped` is the memory that every worker has mapped from the beginning. `granted` are system
-    calls that the assignment allows beside the usual ones.
+    `data` and `addresses` are what every worker has `mapped` from the beginning. `granted` are
+    system calls that the assignment allows beside the usual ones.
     """
 
     user: int | None
     namespaces: tuple[str, ...]
     engine: tuple[str, ...]
-    mapped: Mapped
-    granted: tuple[str, ...] = ()
+    data: int
+    addresses: int
+    granted: tuple[str, ...]
 
 
-# The files that NVIDIA's container toolkit gives to a container.
+# The files that NVIDIA's container toolkit gives to a container, and those that CUDA reads.
 _DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia[0-9]*")
 _TOLD = ("/proc/driver/nvidia", "/proc/devices", "/sys/module/nvidia", "/sys/bus/pci/devices")
-
-
-def device_files(device: str) -> list[Path]:
-    """Returns the files through which a process computes on the device; none for the CPU."""
-    return list(_found(device, Path("/dev"), _DEVICES))
-
-
-def driver_files(device: str) -> list[Path]:
-    """Returns the files that CUDA reads before it computes; none for the CPU."""
-    return [Path(path) for path in _TOLD] if is_cuda(device) else []
-
-
-def _found(device: str, folder: Path, patterns: Iterable[str]) -> Iterable[Path]:
-    if is_cuda(device):
-        for pattern in patterns:
-            yield from sorted(folder.glob(pattern))
-
-
-def is_cuda(device: str) -> bool:
-    """Returns whether a device, as torch names it, is a GPU."""
-    return device.partition(":")[0] == "cuda"
-
-
 _DESCRIPTORS = 256
 # Address space beside the memory, for stacks, arenas and files of which little is touched. A page
 # table takes 1/512 of the addresses that it maps, so that all of them stay below 64 MB.
@@ -164,7 +139,8 @@ class ProcessLimits:
     """The limits of a worker, which follow from the grader's `Allowance`.
 
     `memory`, `disk` and `file_size` (for a single file) are in bytes. `files` bounds the files on
-    disk, `threads` the threads, and `cpu_seconds` the processor time.
+    disk, `threads` the threads, and `cpu_seconds` the processor time. `device` is the device beside
+    the CPU, as torch names it.
     """
 
     memory: int
@@ -173,17 +149,15 @@ class ProcessLimits:
     file_size: int
     threads: int
     cpu_seconds: int
+    device: str
+
+    @property
+    def with_gpu(self) -> bool:
+        """Returns whether the device is a GPU."""
+        return self.device.partition(":")[0] == "cuda"
 
 
-def limit_disk(scratch: Path, bounds: ProcessLimits, inherited: InheritedState) -> list[str]:
-    """Makes `scratch` a folder with a size of its own; returns ["disk"] where that is granted."""
-    may = "files" in inherited.namespaces
-    return ["disk"] if may and enter_own_scratch(scratch, bounds.disk, bounds.files) else []
-
-
-def limit_resources(
-    bounds: ProcessLimits, bound_addresses: bool, inherited: InheritedState
-) -> list[str]:
+def limit_resources(bounds: ProcessLimits, inherited: InheritedState) -> list[str]:
     """Sets the limits of this process, soft and hard; returns those that the kernel keeps alone.
 
     Private memory is bounded (RLIMIT_DATA), because it is really used; thread stacks count too. The
@@ -196,22 +170,19 @@ def limit_resources(
     _set(resource.RLIMIT_CPU, bounds.cpu_seconds)
     if sys.platform != "linux":
         return []
-    _set(resource.RLIMIT_DATA, inherited.mapped.data + bounds.memory)
-    if bound_addresses:
-        _set(resource.RLIMIT_AS, inherited.mapped.addresses + bounds.memory + _SPARE_ADDRESSES)
+    _set(resource.RLIMIT_DATA, inherited.data + bounds.memory)
+    if not bounds.with_gpu:
+        _set(resource.RLIMIT_AS, inherited.addresses + bounds.memory + _SPARE_ADDRESSES)
     if not _are_counted_apart(inherited):
         return []
     _set(resource.RLIMIT_NPROC, bounds.threads)
     return ["threads"]
 
 
-def close_descriptors(kept: set[int]) -> None:
+def close_descriptors(kept: int) -> None:
     """Closes every descriptor but the standard streams and `kept`."""
-    last = 2
-    for descriptor in sorted(kept):
-        os.closerange(last + 1, descriptor)
-        last = max(last, descriptor)
-    os.closerange(last + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    os.closerange(3, kept)
+    os.closerange(kept + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
 def _are_counted_apart(inherited: InheritedState) -> bool:
@@ -231,56 +202,32 @@ def _set(what: int, limit: int) -> None:
     resource.setrlimit(what, (allowed, allowed))
 
 
-NONE = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Territory:
-    """The files open to a worker: folders to read, one folder to write to, device files."""
-
-    readable: Sequence[Path]
-    writable: Path
-    devices: Sequence[Path] = ()
-    is_on_cpu: bool = True
-
-    @classmethod
-    def around(cls, root: Path, scratch: Path, device: str) -> Territory:
-        """Returns the territory of a submission in the folder `root` which may use a device."""
-        return cls(
-            [root, *driver_files(device)], scratch, device_files(device), not is_cuda(device)
-        )
-
-
 def prepare_confinement(granted: Sequence[str] = ()) -> None:
     """Prepares, before the fork, the layers that are the same for every worker.
 
     The `granted` system calls are allowed beside the usual ones.
     """
-    prepare_files()
+    readable_by_all()
     prepare_filter(granted)
 
 
-@dataclass(frozen=True, slots=True)
-class Confined:
-    """The result of each layer by its name, and the limits that the kernel keeps by itself."""
+def confine(
+    root: Path, scratch: Path, bounds: ProcessLimits, inherited: InheritedState
+) -> dict[str, Any]:
+    """Applies every layer to this process, which then reads below `root` and writes to `scratch`.
 
-    isolation: dict[str, str]
-    kept: tuple[str, ...]
-
-
-def confine(territory: Territory, bounds: ProcessLimits, inherited: InheritedState) -> Confined:
-    """Applies every layer to this process.
-
+    Returns the result of each layer by its name, and the limits that the kernel keeps by itself.
     Where workers have a file tree of their own, this worker's folder to write to is its own mount.
     """
-    kept = [
-        *limit_disk(territory.writable, bounds, inherited),
-        *limit_resources(bounds, territory.is_on_cpu, inherited),
-    ]
+    kept, readable, devices = [], [root], []
+    if bounds.with_gpu:
+        readable += map(Path, _TOLD)
+        devices = [file for some in _DEVICES for file in sorted(Path("/dev").glob(some))]
+    if "files" in inherited.namespaces and enter_own_scratch(scratch, bounds.disk, bounds.files):
+        kept.append("disk")
+    kept += limit_resources(bounds, inherited)
     reached = {"identity": drop_privileges(inherited.user)}
-    reached["filesystem"] = restrict_files(
-        territory.readable, territory.writable, territory.devices
-    )
-    reached |= restrict_system_calls(inherited.granted, uses_device=not territory.is_on_cpu)
+    reached["filesystem"] = restrict_files(readable, scratch, devices)
+    reached |= restrict_system_calls(inherited.granted, uses_device=bounds.with_gpu)
     reached["namespaces"] = ", ".join(inherited.namespaces) or "not granted"
-    return Confined(reached, tuple(kept))
+    return {"isolation": reached, "kept": kept}
