@@ -23,7 +23,7 @@ from grader.core.wire.records import slow_imports
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook import Cells, install
 from grader.worker.observing.lines import OfWhatWasHandedIn, make_workplace, own_file
-from grader.worker.packages import ImportClock, make_room
+from grader.worker.packages import Folders, ImportClock, Spec, make_room
 from grader.worker.stubs import OwnDistributions, SilentWriters, StubFinder
 
 _LONGEST = 60
@@ -78,13 +78,11 @@ class EngineIsNotHere(importlib.abc.MetaPathFinder):
     def __init__(self, own_paths: Sequence[str]) -> None:
         self._own_paths = list(own_paths)
 
-    def find_spec(
-        self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, _path: Folders, _target: object = None) -> Spec:
         """Returns the spec of the submission's own `grader`; for every other module, none."""
         if fullname != "grader":
             return None
-        spec = importlib.machinery.PathFinder.find_spec(fullname, self._own_paths, target)
+        spec = importlib.machinery.PathFinder.find_spec(fullname, self._own_paths)
         if spec is None:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
         return spec

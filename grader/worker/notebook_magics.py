@@ -12,10 +12,12 @@ import re
 import runpy
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
+
+from grader.worker.packages import Folders, Spec
 
 _OPTIONS = re.compile(r"(?:-[nrplsTDv]\s*\S+\s+|-[tcqo]+\s+|--no-raise-error\s+)*")
 
@@ -192,11 +194,8 @@ class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, shell: object) -> None:
         self._shell = shell
 
-    def find_spec(
-        self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, _path: Folders, _target: object = None) -> Spec:
         """Returns the spec of a stub, whether or not the package is installed."""
-        del target
         name = f"{fullname}."
         known = fullname in ("google", *_IMPORTERS) or name.startswith(
             ("google.colab.", "IPython.")
@@ -227,11 +226,8 @@ class ImportedNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, run: Callable[[dict[str, object], Path], None]) -> None:
         self._run = run
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Folders, _target: object = None) -> Spec:
         """Returns the spec of the notebook of that name, if there is one."""
-        del target
         is_below = fullname.startswith(_BELOW)
         if not (is_below or any(name in sys.modules for name in _IMPORTERS)):
             return None
@@ -269,14 +265,12 @@ class WrittenFiles(importlib.abc.MetaPathFinder):
         self._written.add(str(path))
         importlib.invalidate_caches()
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Folders, _target: object = None) -> Spec:
         """Returns the spec of a module that a cell wrote."""
         if not self._written:
             return None
         folders = [self._likeness(folder) for folder in (sys.path if path is None else path)]
-        spec = importlib.machinery.PathFinder.find_spec(fullname, folders, target)
+        spec = importlib.machinery.PathFinder.find_spec(fullname, folders)
         return spec if spec is not None and spec.origin in self._written else None
 
     def _likeness(self, folder: str) -> str:

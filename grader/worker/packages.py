@@ -15,6 +15,9 @@ from types import ModuleType
 from typing import Any
 
 _LONGEST = 200
+# Where a finder looks for a module (None: on `sys.path`), and the answer of one.
+Folders = Sequence[str] | None
+Spec = importlib.machinery.ModuleSpec | None
 
 
 @functools.cache
@@ -65,13 +68,11 @@ class ImportClock(importlib.abc.MetaPathFinder):
         self._is_running = False
         self.seconds: dict[str, float] = {}
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Folders, _target: object = None) -> Spec:
         """Returns the spec of a module of an installed package; None for every other module."""
         if self._is_running or fullname.partition(".")[0] in sys.stdlib_module_names:
             return None
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
         if spec is None or not str(spec.origin).startswith(self._folders):
             return None
         if isinstance(spec.loader, importlib.abc.Loader) and hasattr(spec.loader, "__dict__"):

@@ -21,7 +21,7 @@ import importlib.metadata
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
@@ -30,6 +30,7 @@ import torch
 
 from grader.core.names import KNOWN_PACKAGES, SILENT
 from grader.worker.observing.lines import own_file
+from grader.worker.packages import Folders, Spec
 from grader.worker.stub_packages import WORKING, Phase, SilentModule, StubModule
 
 ANNOTATING = {
@@ -63,11 +64,8 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Makes every operation on a stub raise from now on."""
         self._phase.is_importing = False
 
-    def find_spec(
-        self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, _path: Folders, _target: object = None) -> Spec:
         """Returns the spec of a stub, if the package gets one."""
-        del target
         top = fullname.partition(".")[0]
         if top not in self.names and not self._is_wanted(top):
             return None
@@ -103,11 +101,8 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """A finder of silent modules for `torch.utils.tensorboard`, where tensorboard is absent."""
 
-    def find_spec(
-        self, fullname: str, _path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, _path: Folders, _target: object = None) -> Spec:
         """Returns the spec of the silent module in place of torch's."""
-        del target
         is_writer = fullname == _WRITER or fullname.startswith(f"{_WRITER}.")
         if not is_writer or importlib.machinery.PathFinder.find_spec("tensorboard"):
             return None

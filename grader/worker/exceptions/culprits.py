@@ -9,7 +9,7 @@ import ast
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FunctionType, TracebackType
 
@@ -19,9 +19,9 @@ from grader.core.wire.calls import Frame
 from grader.worker.exceptions.operands import origin_of_number_as_device, origin_of_odd_operand
 from grader.worker.observing.expression import (
     callee,
-    expression_and_statement,
-    function_at,
+    definition_of,
     line_at,
+    nodes_at,
     syntax_of,
     value_of,
 )
@@ -103,19 +103,18 @@ def _other_attribute(
     if not near:
         return None
     setting = [
-        (file, node)
+        (file, line)
         for file in dict.fromkeys(trace.tb_frame.f_code.co_filename for trace in traces)
-        for node in ast.walk(syntax_of(file))
-        if isinstance(node, ast.Attribute)
-        and node.attr == near[0]
-        and isinstance(node.ctx, ast.Store)
+        for line in _lines_that_set(near[0], syntax_of(file))
     ]
-    return line_at(*_only(setting), root) if len(setting) == 1 else None
+    return line_at(*setting[0], root) if len(setting) == 1 else None
 
 
-def _only(places: Sequence[tuple[str, ast.Attribute]]) -> tuple[str, int]:
-    ((file, node),) = places
-    return file, node.lineno
+def _lines_that_set(attribute: str, tree: ast.AST) -> Iterator[int]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Store()) if name == attribute:
+                yield node.lineno
 
 
 def _state_key(
@@ -146,13 +145,9 @@ def _state_key(
 
 def _names_in(trace: TracebackType, kind: type) -> object | None:
     """Returns the first value of a type among the names in the line that raised."""
-    for nodes in expression_and_statement(trace):
-        for node in (inner for outer in nodes for inner in ast.walk(outer)):
-            if isinstance(node, ast.Name) and isinstance(
-                value := value_of([node.id], trace.tb_frame), kind
-            ):
-                return value
-    return None
+    names = (node.id for node in nodes_at(trace) if isinstance(node, ast.Name))
+    values = (value_of([name], trace.tb_frame) for name in names)
+    return next((value for value in values if isinstance(value, kind)), None)
 
 
 def _made_layer(kind: type, name: str, root: Path) -> Frame | None:
@@ -160,33 +155,28 @@ def _made_layer(kind: type, name: str, root: Path) -> Frame | None:
         own = vars(base).get("__init__")
         if not isinstance(own, FunctionType) or not own_file(own.__code__.co_filename, root):
             continue
-        file = own.__code__.co_filename
-        for node in ast.walk(function_at(file, own.__code__.co_firstlineno) or ast.Module([], [])):
-            if (
-                isinstance(node, ast.Attribute)
-                and node.attr == name
-                and isinstance(node.ctx, ast.Store)
-            ):
-                return line_at(file, node.lineno, root)
+        made = definition_of(own.__code__) or ast.Module([], [])
+        line = next(_lines_that_set(name, made), None)
+        if line is not None:
+            return line_at(own.__code__.co_filename, line, root)
     return None
 
 
 def _class_in(trace: TracebackType) -> type | None:
     """Returns the class that the failed expression calls, or whose object it calls."""
-    for nodes in expression_and_statement(trace):
-        for node in (inner for outer in nodes for inner in ast.walk(outer)):
-            if not isinstance(node, ast.Call):
-                continue
-            called = node.func.func if isinstance(node.func, ast.Call) else node.func
-            value = callee(called, trace.tb_frame)
-            if isinstance(value, type):
-                return value
-            if isinstance(value, object) and type(value).__module__ not in ("builtins", "torch"):
-                return type(value)
+    for node in nodes_at(trace):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.func if isinstance(node.func, ast.Call) else node.func
+        value = callee(called, trace.tb_frame)
+        if isinstance(value, type):
+            return value
+        if type(value).__module__ not in ("builtins", "torch"):
+            return type(value)
     return None
 
 
 def _definition(function: Callable[..., object], root: Path) -> Frame | None:
     code = inspect.unwrap(function).__code__
-    found = function_at(code.co_filename, code.co_firstlineno)
+    found = definition_of(code)
     return line_at(code.co_filename, found.lineno if found else code.co_firstlineno, root)

@@ -15,11 +15,12 @@ from grader.core.wire.calls import MAX_OPERANDS, Frame, Operand
 from grader.worker.observing.expression import (
     assignment_of,
     callee,
+    definition_of,
     dotted_name,
     expression_and_statement,
-    function_at,
     in_words,
     line_at,
+    nodes_at,
     not_called_in_words,
     returns_of,
     value_of,
@@ -69,9 +70,9 @@ def _calls(trace: TracebackType) -> Iterator[Operand]:
 def _made(name: str, trace: TracebackType) -> tuple[str, int]:
     """Returns the statement that set an operand, and its line, if it is in the same function."""
     statement = assignment_of(name, trace) if name.isidentifier() else None
-    return (
-        ("", 0) if statement is None else (ast.unparse(statement)[:_LONGEST_MADE], statement.lineno)
-    )
+    if statement is None:
+        return "", 0
+    return ast.unparse(statement)[:_LONGEST_MADE], statement.lineno
 
 
 def _names(node: ast.AST, is_called: bool = False) -> Iterator[tuple[list[str], bool]]:
@@ -114,21 +115,18 @@ def origin_of_number_as_device(
 
 def _numbers_as_device(trace: TracebackType) -> Iterator[Sequence[str]]:
     """Yields the names of numbers that are passed as `device=` where a frame stopped."""
-    for nodes in expression_and_statement(trace):
-        for node in (inner for outer in nodes for inner in ast.walk(outer)):
-            if isinstance(node, ast.keyword) and node.arg == "device":
-                name = dotted_name(node.value)
-                if name and isinstance(value_of(name, trace.tb_frame), int):
-                    yield name
+    for node in nodes_at(trace):
+        if isinstance(node, ast.keyword) and node.arg == "device":
+            name = dotted_name(node.value)
+            if name and isinstance(value_of(name, trace.tb_frame), int):
+                yield name
 
 
 def _makes(kind: type, trace: TracebackType) -> bool:
     """Returns whether the expression where a frame stopped makes an object of a class."""
     return any(
         isinstance(node, ast.Call) and callee(node.func, trace.tb_frame) is kind
-        for nodes in expression_and_statement(trace)
-        for outer in nodes
-        for node in ast.walk(outer)
+        for node in nodes_at(trace)
     )
 
 
@@ -157,7 +155,7 @@ def origin_of_odd_operand(
             odd = [
                 (node, one)
                 for node, one in names
-                if isinstance(one, _ODD) and _type_name(one) in str(exception)
+                if type(one).__name__ in str(exception) and isinstance(one, _ODD)
             ]
             if len({id(one) for _, one in odd}) != 1:
                 return _called_for_nothing(traces[-1], root)
@@ -165,16 +163,12 @@ def origin_of_odd_operand(
         node = next((node for node, one in names if one is wanted or _is_same(one, wanted)), None)
         if node is None:
             # The inner frame has it as a parameter, which this line passes as an expression.
-            return line_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno, root)
+            return _line_of(trace, root)
         found = len(traces) - 1 - number, node
         if not isinstance(node, ast.Name) or not _is_parameter(node.id, trace):
             break
     several = isinstance(wanted, tuple)
     return None if found is None else _set_in(traces, *found, several, root)
-
-
-def _type_name(value: object) -> str:
-    return type(value).__name__
 
 
 class _Unknown:
@@ -278,21 +272,16 @@ def _passed_through(name: str, statement: ast.stmt | None, trace: TracebackType)
 
 def _is_set_in(code: CodeType, name: str) -> bool:
     """Returns whether a function assigns to one of its parameters."""
-    defined = function_at(code.co_filename, code.co_firstlineno)
     return any(
         isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
-        for node in ast.walk(defined or ast.Module([], []))
+        for node in ast.walk(definition_of(code) or ast.Module([], []))
     )
 
 
 def _called_for_nothing(trace: TracebackType, root: Path) -> Frame | None:
     """Returns the last line of a function without a `return` that the failed line calls."""
-    for nodes in expression_and_statement(trace):
-        for node in (inner for outer in nodes for inner in ast.walk(outer)):
-            found = _returned(node, trace, False, root)
-            if found is not None:
-                return found
-    return None
+    returned = (_returned(node, trace, False, root) for node in nodes_at(trace))
+    return next(filter(None, returned), None)
 
 
 def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> Frame | None:
@@ -305,7 +294,7 @@ def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> 
     if not isinstance(function, FunctionType) or function.__name__ == "__init__":
         return None
     code = function.__code__
-    defined = function_at(code.co_filename, code.co_firstlineno)
+    defined = definition_of(code)
     if defined is None or own_file(code.co_filename, root) is None:
         return None
     inner = list(ast.walk(defined))

@@ -50,6 +50,13 @@ def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
     yield [part for statement in statements[-1:] for part in _head(statement)]
 
 
+def nodes_at(trace: TracebackType) -> Iterator[ast.AST]:
+    """Yields all nodes of the expression at which a frame stopped, then those of its statement."""
+    for nodes in expression_and_statement(trace):
+        for outer in nodes:
+            yield from ast.walk(outer)
+
+
 def _is_assigned(node: ast.expr) -> bool:
     """Returns whether an expression is the target of an assignment, not the failed value."""
     return isinstance(getattr(node, "ctx", None), ast.Store)
@@ -83,17 +90,10 @@ def assignment_of(
     Returns None if there is none, or if a later one may have set it in a loop. With `before`,
     returns the assignment before that one.
     """
-    code = trace.tb_frame.f_code
-    functions = [
-        node
-        for node in ast.walk(syntax_of(code.co_filename))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name == code.co_name
-        and node.lineno <= trace.tb_lineno <= (node.end_lineno or 0)
-    ]
+    function = definition_of(trace.tb_frame.f_code)
     setting = [
         node
-        for node in ast.walk(functions[-1] if functions else ast.Module([], []))
+        for node in ast.walk(function or ast.Module([], []))
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
         and any(isinstance(part, ast.Name) and part.id == name for part in _targets(node))
     ]
@@ -104,17 +104,21 @@ def assignment_of(
     return last if last is not None and (last.end_lineno or 0) < end else None
 
 
+def definition_of(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Returns the definition of a function, which begins with its decorators."""
+    for node in ast.walk(syntax_of(code.co_filename)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first <= code.co_firstlineno <= node.lineno:
+                return node
+    return None
+
+
 def returns_of(code: CodeType) -> list[ast.Return]:
     """Returns the return statements of a function."""
-    return [
-        inner
-        for node in ast.walk(syntax_of(code.co_filename))
-        if isinstance(node, ast.FunctionDef)
-        and node.name == code.co_name
-        and node.lineno <= code.co_firstlineno + len(node.decorator_list) <= (node.end_lineno or 0)
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Return)
-    ]
+    defined = definition_of(code)
+    inner = ast.walk(defined) if isinstance(defined, ast.FunctionDef) else ()
+    return [node for node in inner if isinstance(node, ast.Return)]
 
 
 def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterator[ast.AST]:
@@ -154,16 +158,6 @@ def _attribute(owner: object, name: str) -> object:
             is_method = isinstance(found, FunctionType) and place is not own
             return MethodType(found, owner) if is_method else found
     return _NOTHING
-
-
-def function_at(file: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Returns the function whose definition or decorators include a line."""
-    for node in ast.walk(syntax_of(file)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            if first <= line <= node.lineno:
-                return node
-    return None
 
 
 def line_at(file: str, number: int, root: Path) -> Frame | None:

@@ -22,9 +22,8 @@ import shutil
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType, TracebackType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 import torch
@@ -33,6 +32,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from grader.core.wire.calls import MOST_LINES
 from grader.core.wire.records import MAX_DEPTH, Line
 from grader.core.wire.trials import MAX_PASSED, Passed
+from grader.worker.packages import Folders, Spec
 
 
 class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -140,15 +140,13 @@ class OfWhatWasHandedIn(importlib.abc.MetaPathFinder):
     def __init__(self, root: Path, place: Path) -> None:
         self._root, self._place = root, place
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Folders, _target: object = None) -> Spec:
         """Returns the spec of a module in `root`, if it would be found in the workplace."""
         entries = [one for one in (sys.path if path is None else path) if isinstance(one, str)]
         itself = [self._itself(entry) for entry in entries]
         if itself == entries:
             return None
-        return importlib.machinery.PathFinder.find_spec(fullname, itself, target)
+        return importlib.machinery.PathFinder.find_spec(fullname, itself)
 
     def _itself(self, entry: str) -> str:
         if entry.startswith(os.sep) and not entry.startswith(str(self._place)):
@@ -172,12 +170,7 @@ class Onlooker:
         sys.settrace(self._called)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         sys.settrace(self._earlier)
 
     def _called(self, frame: FrameType, event: str, argument: object) -> Any:
@@ -295,12 +288,7 @@ class LineCounter:
         stops.number = 0
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         traces = sys.gettrace(), threading.gettrace()
         stops = _stops().number
         sys.settrace(self._earlier[0])

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 import torch
@@ -117,13 +117,8 @@ class Recorder:
         self._looking_on.enter_context(self.loads.watched())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._looking_on.__exit__(kind, exception, traceback)
+    def __exit__(self, *_: object) -> None:
+        self._looking_on.close()
 
     def keep(self, value: object, frame: FrameType | None, number: int = 0) -> None:
         """Keeps a tensor or an integer, if there is room, with the lines on a frame's stack."""
@@ -185,13 +180,8 @@ class _Functions(Onlooker):
         self._follow_numbers = follow_numbers
         self._known: dict[FrameType, tuple[int, dict[str, object]]] = {}
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, exception, traceback)
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
         self._known.clear()
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:

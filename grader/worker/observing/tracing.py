@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 import torch
@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
-from grader.worker.observing.expression import syntax_of
+from grader.worker.observing.expression import definition_of, dotted_name, syntax_of
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST = 4000
@@ -37,13 +37,13 @@ _WITHOUT_GRADIENT = ("no_grad", "inference_mode", "set_grad_enabled")
 
 @dataclass(frozen=True, slots=True)
 class _Return:
-    """A return of a submission's function: its frame, its caller's frame, its value and line."""
+    """A return of a submission's function: its frame, its caller's, its value, line and code."""
 
     frame: int
     caller: int
     value: object
     line: Line
-    file: str
+    code: CodeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,9 @@ class Tracer(Onlooker):
         self._looking_on.enter_context(_Functions(self))
         return super().__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, exception, traceback)
-        self._looking_on.__exit__(kind, exception, traceback)
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        self._looking_on.close()
 
     def origin(self, result: object, what: Traced) -> Line | None:
         """Returns the line that gave a result its property `what`; None if it is not certain."""
@@ -152,21 +147,18 @@ class Tracer(Onlooker):
         """Returns the line whose expression a function returns, if it alone decides the shape."""
         value, line = _return_at(returned), returned.line
         if isinstance(value, ast.Name):
-            function = _function_at(returned.file, line.line)
-            nodes = list(ast.walk(function)) if function is not None else []
-            name = value.id
             setting = [
                 one
-                for one in nodes
+                for one in ast.walk(definition_of(returned.code) or ast.Module([], []))
                 if isinstance(one, ast.Assign)
                 and one.lineno < line.line
-                and any(isinstance(to, ast.Name) and to.id == name for to in one.targets)
+                and [value.id] in map(dotted_name, one.targets)
             ]
             if not setting:
                 return None
             last = max(setting, key=lambda one: one.lineno)
             value = last.value
-            source = linecache.getline(returned.file, last.lineno).strip()
+            source = linecache.getline(returned.code.co_filename, last.lineno).strip()
             line = Line(line.file, last.lineno, source)
             if isinstance(value, ast.Name):
                 return line
@@ -221,8 +213,8 @@ class Tracer(Onlooker):
         if event == "return" and len(self._returns) < _MOST:
             line = self._lines.stack(frame)[-1]
             caller = self._own_caller(frame)
-            file = frame.f_code.co_filename
-            self._returns.append(_Return(id(frame), id(caller), argument, line, file))
+            code = frame.f_code
+            self._returns.append(_Return(id(frame), id(caller), argument, line, code))
         return self._went_on
 
     def _own_caller(self, frame: FrameType) -> FrameType | None:
@@ -249,7 +241,7 @@ class Tracer(Onlooker):
 
 def _return_at(returned: _Return) -> ast.expr | None:
     """Returns the expression of a return statement."""
-    for node in ast.walk(syntax_of(returned.file)):
+    for node in ast.walk(syntax_of(returned.code.co_filename)):
         if isinstance(node, ast.Return) and node.lineno == returned.line.line:
             return node.value
     return None
@@ -263,17 +255,6 @@ def _hands_on(value: ast.expr) -> bool:
         return False
     name = ast.unparse(value.func).rpartition(".")[2]
     return name in _OF_PARTS and isinstance(value.args[0], ast.Name)
-
-
-def _function_at(file: str, line: int) -> ast.AST | None:
-    """Returns the innermost function around a line."""
-    around = [
-        node
-        for node in ast.walk(syntax_of(file))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.lineno <= line <= (node.end_lineno or 0)
-    ]
-    return around[-1] if around else None
 
 
 def _without_gradient(file: str) -> Iterator[tuple[int, int]]:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import torch
 
 from grader.core.wire.calls import MAX_USES, Use
+from grader.worker.observing.lines import OwnLines
 
 NAMESPACE = "aten::"
 _NUMBERS = (bool, int, float, complex)
@@ -117,10 +118,8 @@ class CallWatch:
     """
 
     def __init__(self, names: Iterable[str], root: Path) -> None:
-        self._root = _folder(root)
-        # At home, packages may lie below the student's own folder.
-        self._packages = _folder(Path(sys.prefix))
-        self._watches = _folder(Path(__file__).parent)
+        self._own = OwnLines(root)
+        self._watches = f"{Path(__file__).parent}{os.sep}"
         self._uses: dict[Use, None] = {}
         self._classes: dict[type, str] = {}
         self._operations: list[object] = []
@@ -209,8 +208,8 @@ class CallWatch:
             file = frame.f_code.co_filename
             if file.startswith(self._watches):
                 return  # called inside another watched call
-            if self._is_own(file):
-                self._note(Use(name, _posix(file[len(self._root) :]), frame.f_lineno or 0))
+            if self._own.holds(file):
+                self._note(Use(name, self._own.place(file), frame.f_lineno or 0))
                 return
             frame = frame.f_back
         if self._asked is not None and (place := self._place(inspect.unwrap(self._asked))):
@@ -220,9 +219,6 @@ class CallWatch:
         if len(self._uses) < MAX_USES:
             self._uses[use] = None
 
-    def _is_own(self, file: str) -> bool:
-        return file.startswith(self._root) and not file.startswith(self._packages)
-
     def _place(self, thing: Any) -> tuple[str, int] | None:
         """Returns the file and line in which a class or function of the submission begins."""
         try:
@@ -230,10 +226,10 @@ class CallWatch:
                 file, line = thing.__code__.co_filename, thing.__code__.co_firstlineno
             else:
                 file = inspect.getfile(thing)
-                line = inspect.getsourcelines(thing)[1] if self._is_own(file) else 0
+                line = inspect.getsourcelines(thing)[1] if self._own.holds(file) else 0
         except (OSError, TypeError, SyntaxError):
             return None
-        return (_posix(file[len(self._root) :]), line) if self._is_own(file) else None
+        return (self._own.place(file), line) if self._own.holds(file) else None
 
 
 def _loaded(name: str) -> object:
@@ -253,11 +249,3 @@ def _keep_scriptable(watched: Any, function: Any) -> None:
     elif isinstance(function, FunctionType):
         watched.__script_if_tracing_wrapper = True
         watched.__original_fn = function
-
-
-def _folder(path: Path) -> str:
-    return f"{path}{os.sep}"
-
-
-def _posix(file: str) -> str:
-    return file.replace(os.sep, "/")
