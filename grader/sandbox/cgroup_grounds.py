@@ -24,6 +24,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from grader.sandbox.cgroups import (
@@ -54,26 +55,25 @@ _MANAGER = (
 )
 
 
-def enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy | NoGround:
+def enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy:
     """Moves this process into a new scope; returns the hierarchy as seen from there.
 
     An ordinary user may not move processes into a scope from outside, so the process that starts
     workers must be inside. Its later children are inside too. The scope ends with its last process.
+
+    Raises:
+        NoGround: if systemd grants no scope.
     """
     around = hierarchy.own.relative_to(hierarchy.mount).parts
-    refusal = _why_not_from(around)
-    if refusal:
-        return NoGround(refusal)
-    asked = _ask(name, around)
-    if asked:
-        return NoGround(asked)
+    _require_systemd(around)
+    _ask(name, around)
     deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline:
         for here in hierarchies():
             if here.mount == hierarchy.mount and here.own.name == name:
                 return _step_aside(here)
         time.sleep(0.002)
-    return NoGround("systemd did not start the scope that it was asked for")
+    raise NoGround("systemd did not start the scope that it was asked for")
 
 
 def scopes(hierarchy: Hierarchy) -> list[Path]:
@@ -86,24 +86,23 @@ def scopes(hierarchy: Hierarchy) -> list[Path]:
     return [*slices, *managers, *(manager / "app.slice" for manager in managers)]
 
 
-def _why_not_from(around: tuple[str, ...]) -> str | None:
-    """Returns why systemd cannot be asked for a control group, or None if it can."""
+def _require_systemd(around: tuple[str, ...]) -> None:
     # A host's systemd that a container can reach would misread the container's process ids.
     if words(Path("/proc/1/comm")) != ["systemd"]:
-        return "there is no systemd to ask for a control group"
+        raise NoGround("there is no systemd to ask for a control group")
+    own = "/".join(around)
     if not all(Path(name).suffix in (".slice", ".scope", ".service") for name in around):
-        return f"this process is in a control group of another's making ({'/'.join(around)})"
+        raise NoGround(f"this process is in a control group of another's making ({own})")
     user = os.geteuid()
     if user and f"user-{user}.slice" not in around:
-        return f"this process is not in a session of its user ({'/'.join(around)})"
-    return None
+        raise NoGround(f"this process is not in a session of its user ({own})")
 
 
-def _ask(name: str, around: tuple[str, ...]) -> str | None:
-    """Asks systemd for a scope with this process in it; returns what went wrong, if anything."""
+def _ask(name: str, around: tuple[str, ...]) -> None:
+    """Asks systemd for a scope with this process in it."""
     busctl = shutil.which("busctl")
     if busctl is None:
-        return "there is no busctl to ask systemd with"
+        raise NoGround("there is no busctl to ask systemd with")
     slices = [part for part in around if part.endswith(".slice")]
     # Root's scope stays within the bounds that root's processes have here.
     in_slice = ["Slice", "s", slices[-1]] if os.geteuid() == 0 and slices else []
@@ -121,7 +120,7 @@ def _ask(name: str, around: tuple[str, ...]) -> str | None:
     try:
         done = subprocess.run(
             command,
-            env=_with_bus(),
+            env={"XDG_RUNTIME_DIR": f"/run/user/{os.geteuid()}", **os.environ},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -129,26 +128,21 @@ def _ask(name: str, around: tuple[str, ...]) -> str | None:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"systemd could not be asked for a scope ({error})"
+        raise NoGround(f"systemd could not be asked for a scope ({error})") from error
     if done.returncode:
-        return f"systemd grants no scope ({done.stderr.strip() or 'it does not say why'})"
-    return None
+        why = done.stderr.strip() or "it does not say why"
+        raise NoGround(f"systemd grants no scope ({why})")
 
 
-def _with_bus() -> dict[str, str]:
-    """Returns the environment, with the path to the user's systemd if it is not set."""
-    return {"XDG_RUNTIME_DIR": f"/run/user/{os.geteuid()}", **os.environ}
-
-
-def _step_aside(here: Hierarchy) -> Hierarchy | NoGround:
+def _step_aside(here: Hierarchy) -> Hierarchy:
     """Moves this process into an inner group: a group with members cannot enable controllers."""
     leaf = here.own / "grader"
     try:
         leaf.mkdir()
         write(leaf / "cgroup.procs", os.getpid())
     except OSError as error:
-        return NoGround(f"the scope of systemd may not be divided ({error})")
-    return Hierarchy(here.version, here.controllers, here.mount, leaf)
+        raise NoGround(f"the scope of systemd may not be divided ({error})") from error
+    return replace(here, own=leaf)
 
 
 _NEEDED = ("memory", "pids")
@@ -161,52 +155,50 @@ _AT_ONCE = 64 * mmap.PAGESIZE
 class GroupV1(Group):
     """A group with a folder in each hierarchy."""
 
-    def limit(self, bounds: GroupBounds) -> None:
-        memory = bounds.memory // mmap.PAGESIZE * mmap.PAGESIZE
-        write(self._file("memory.limit_in_bytes"), memory)
-        if (with_swap := self._file("memory.memsw.limit_in_bytes")).exists():
+    def limit_memory(self, memory: int) -> Path:
+        write(self.file("memory.limit_in_bytes"), memory)
+        if (with_swap := self.file("memory.memsw.limit_in_bytes")).exists():
             write(with_swap, memory)
         else:
-            write(self._file("memory.swappiness"), 0)
-        write(self._file("pids.max"), bounds.tasks)
-        kept = number(self._file("memory.limit_in_bytes")), number(self._file("pids.max"))
-        if kept != (memory, bounds.tasks):
-            raise OSError(errno.EINVAL, f"the kernel keeps {kept} instead of {bounds}")
+            write(self.file("memory.swappiness"), 0)
+        return self.file("memory.limit_in_bytes")
 
     def killed_for_memory(self) -> int:
         peaks = ("memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes")
-        most = max(number(self._file(name)) or 0 for name in peaks)
-        bound = number(self._file("memory.limit_in_bytes")) or 0
+        most = max(number(self.file(name)) or 0 for name in peaks)
+        bound = number(self.file("memory.limit_in_bytes")) or 0
         was_reached = most + _AT_ONCE > bound
-        return entry(self._file("memory.oom_control"), "oom_kill") if was_reached else 0
+        return entry(self.file("memory.oom_control"), "oom_kill") if was_reached else 0
 
-    def _file(self, name: str) -> Path:
+    def file(self, name: str) -> Path:
         """Returns a control file, in the folder of the hierarchy that has it."""
         files = [folder / name for folder in self.folders]
         return next((file for file in files if file.exists()), files[0])
 
 
-def parents_v1(found: list[Hierarchy]) -> list[Path] | NoGround:
-    """Returns this process's own groups, one in each hierarchy that is needed."""
+def parents_v1(found: list[Hierarchy]) -> list[Path]:
+    """Returns this process's own groups, one in each hierarchy that is needed.
+
+    Raises:
+        NoGround: if a controller has no hierarchy.
+    """
     own = {controller: each.own for each in reversed(found) for controller in each.controllers}
     missing = [controller for controller in _NEEDED if controller not in own]
     if missing:
-        return NoGround(f"there is no hierarchy of control groups for {' and '.join(missing)}")
+        raise NoGround(f"there is no hierarchy of control groups for {' and '.join(missing)}")
     return list(dict.fromkeys(own[name] for name in (*_NEEDED, *_WANTED) if name in own))
 
 
-def new_ground_v1(found: list[Hierarchy], name: str) -> Ground | NoGround:
+def _new_ground_v1(found: list[Hierarchy], name: str) -> Ground:
     """Returns a folder for groups below this process's own groups; only root is granted one."""
-    below = parents_v1(found)
-    if isinstance(below, NoGround):
-        return below
-    ground = Ground("v1", tuple(parent / name for parent in below), GroupV1)
+    ground = Ground("v1", tuple(parent / name for parent in parents_v1(found)), GroupV1)
     try:
         for folder in ground.folders:
             folder.mkdir()
     except OSError as error:
         ground.close()
-        return NoGround(f"no control group may be made ({error.strerror}: {error.filename})")
+        why = f"{error.strerror}: {error.filename}"
+        raise NoGround(f"no control group may be made ({why})") from error
     return ground
 
 
@@ -221,25 +213,21 @@ _REFUSED = {
 class GroupV2(Group):
     """A group with one folder."""
 
-    def limit(self, bounds: GroupBounds) -> None:
-        memory = bounds.memory // mmap.PAGESIZE * mmap.PAGESIZE
-        write(self._file("memory.max"), memory)
-        write(self._file("pids.max"), bounds.tasks)
+    def limit_memory(self, memory: int) -> Path:
+        write(self.file("memory.max"), memory)
         with contextlib.suppress(FileNotFoundError):  # a kernel that does not swap
-            write(self._file("memory.swap.max"), 0)
-        kept = number(self._file("memory.max")), number(self._file("pids.max"))
-        if kept != (memory, bounds.tasks):
-            raise OSError(errno.EINVAL, f"the kernel keeps {kept} instead of {bounds}")
+            write(self.file("memory.swap.max"), 0)
+        return self.file("memory.max")
 
     def killed_for_memory(self) -> int:
-        events = self._file("memory.events")
+        events = self.file("memory.events")
         return entry(events, "oom_kill") if entry(events, "oom") > 0 else 0
 
-    def _file(self, name: str) -> Path:
+    def file(self, name: str) -> Path:
         return self.folders[0] / name
 
 
-def new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground | NoGround:
+def _new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground:
     """Returns a folder for groups below the nearest group that is delegated to this process."""
     because = "this process's control group is another's to divide"
     for parent in parents_v2(hierarchy):
@@ -253,7 +241,7 @@ def new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Groun
             because = f"no control group may be made in {parent} ({error.strerror})"
         else:
             return ground
-    return NoGround(because)
+    raise NoGround(because)
 
 
 def parents_v2(hierarchy: Hierarchy) -> Iterator[Path]:
@@ -311,8 +299,9 @@ def sweep() -> None:
 def _grounds() -> Iterator[Path]:
     """Yields this user's folders in the places where grounds are made."""
     found = hierarchies()
-    own = parents_v1(found)
-    parents = [] if isinstance(own, NoGround) else own
+    parents: list[Path] = []
+    with contextlib.suppress(NoGround):
+        parents += parents_v1(found)
     for hierarchy in found:
         if hierarchy.version == 2:
             parents += [*parents_v2(hierarchy), *scopes(hierarchy)]
@@ -326,45 +315,48 @@ def _grounds() -> Iterator[Path]:
 _TRIAL = GroupBounds(memory=64 << 20, tasks=16)
 
 
-def find_ground() -> Ground | NoGround:
+def find_ground() -> Ground:
     """Returns a ground for this process, after a trial in which a group is made and killed.
 
     Version 1 is used wherever it accounts for memory, whatever else is mounted. Grounds of
     processes that were killed are removed.
+
+    Raises:
+        NoGround: if this machine grants none.
     """
     sweep()
     found = hierarchies()
     if any("memory" in each.controllers for each in found):
-        return _tried(new_ground_v1(found, new_name()))
+        return _tried(_new_ground_v1(found, new_name()))
     for hierarchy in found:
         if hierarchy.version == 2:
             return _ground_v2(hierarchy)
-    return NoGround("no control groups are mounted here")
+    raise NoGround("no control groups are mounted here")
 
 
-def _ground_v2(hierarchy: Hierarchy) -> Ground | NoGround:
+def _ground_v2(hierarchy: Hierarchy) -> Ground:
     """Returns a ground in this process's own group, or else in a scope of systemd."""
-    ground = _tried(new_ground_v2(hierarchy, new_name()))
-    if isinstance(ground, Ground):
-        return ground
-    inside = enter_scope(hierarchy, f"{new_name()}.scope")
-    if isinstance(inside, NoGround):
-        return NoGround(f"{ground.because}; {inside.because}")
-    return _tried(new_ground_v2(inside, new_name(), "v2, scope of systemd"))
+    try:
+        return _tried(_new_ground_v2(hierarchy, new_name()))
+    except NoGround as first:
+        try:
+            inside = enter_scope(hierarchy, f"{new_name()}.scope")
+        except NoGround as second:
+            raise NoGround(f"{first}; {second}") from second
+    return _tried(_new_ground_v2(inside, new_name(), "v2, scope of systemd"))
 
 
-def _tried(ground: Ground | NoGround) -> Ground | NoGround:
+def _tried(ground: Ground) -> Ground:
     """Returns the ground if a trial group works in it; removes the ground otherwise."""
-    if isinstance(ground, NoGround):
-        return ground
-    because = _what_fails(ground)
-    if because is None:
-        return ground
-    ground.close()
-    return NoGround(because)
+    try:
+        _try(ground)
+    except NoGround:
+        ground.close()
+        raise
+    return ground
 
 
-def _what_fails(ground: Ground) -> str | None:
+def _try(ground: Ground) -> None:
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE
     ) as waiting:
@@ -372,11 +364,10 @@ def _what_fails(ground: Ground) -> str | None:
             group = ground.new("trial", _TRIAL)
             group.add(waiting.pid)
             if not group.kill() or waiting.wait(_SECONDS) != -signal.SIGKILL:
-                return "a process in a control group could not be killed"
+                raise NoGround("a process in a control group could not be killed")
             if not group.remove():
-                return "a control group could not be removed"
+                raise NoGround("a control group could not be removed")
         except (OSError, subprocess.TimeoutExpired) as error:
-            return f"no process can be held in a control group ({error})"
+            raise NoGround(f"no process can be held in a control group ({error})") from error
         finally:
             waiting.kill()
-    return None

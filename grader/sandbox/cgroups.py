@@ -5,7 +5,6 @@ shared and private memory, page tables and other memory of the kernel, and files
 member wrote. The judge uses groups like this:
 
     ground = find_ground()                     # once for each process; makes a trial group
-    if isinstance(ground, NoGround): ...       # ground.because says why, for people
     group = ground.new("server-1", GroupBounds(memory=512 << 20, tasks=64))
     group.add(pid)                             # of a fork server: its forks join the group too
     group.killed_for_memory()                  # the number of members killed so far
@@ -19,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
 import re
 import secrets
@@ -240,12 +240,25 @@ class Group(ABC):
         self.folders = folders
 
     @abstractmethod
+    def file(self, name: str) -> Path:
+        """Returns a control file of the group."""
+
+    @abstractmethod
+    def limit_memory(self, memory: int) -> Path:
+        """Bounds the members' memory, swapped or not; returns the file of the bound."""
+
     def limit(self, bounds: GroupBounds) -> None:
         """Sets the bounds on the members.
 
         Raises:
             OSError: if the kernel does not accept these bounds.
         """
+        memory = bounds.memory // mmap.PAGESIZE * mmap.PAGESIZE
+        file, tasks = self.limit_memory(memory), self.file("pids.max")
+        write(tasks, bounds.tasks)
+        kept = number(file), number(tasks)
+        if kept != (memory, bounds.tasks):
+            raise OSError(errno.EINVAL, f"the kernel keeps {kept} instead of {bounds}")
 
     @abstractmethod
     def killed_for_memory(self) -> int:
@@ -276,11 +289,8 @@ class Group(ABC):
         return remove_all(self.folders)
 
 
-@dataclass(frozen=True, slots=True)
-class NoGround:
-    """The answer of a machine that grants no groups; `because` says why, as half a sentence."""
-
-    because: str
+class NoGround(Exception):
+    """The machine grants no groups; the text says why, as half a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

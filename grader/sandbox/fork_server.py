@@ -286,8 +286,9 @@ def starting_zygote() -> Iterator[Zygote]:
 
     The zygote waits for `warm_up`. Both are removed in the end.
     """
-    found = find_ground()
-    ground = None if isinstance(found, NoGround) else found
+    ground = None
+    with contextlib.suppress(NoGround):
+        ground = find_ground()
     zygote = Zygote(ground)
     here = os.getpid()
     try:

@@ -171,26 +171,18 @@ def _seen_as(user: int | None) -> Iterator[None]:
 _BETWEEN_LOOKS_AT_DISK = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A worker: its process, its user if it has one of its own, and the folder it writes to."""
-
-    pid: int
-    user: int | None
-    scratch: Path
-
-
 class UsageWatch:
     """A watch over the usage of one worker, which begins before the worker has used anything.
 
+    `user` is the worker's own, if it has one; `scratch` is the folder that it writes to.
     `kept` names those of the limits (memory, threads, disk) that the kernel keeps by itself. While
     `is_alone`, the worker can start no other process.
     """
 
-    def __init__(self, watched: Watched, allowance: Allowance) -> None:
-        self._watched = watched
+    def __init__(self, pid: int, user: int | None, scratch: Path, allowance: Allowance) -> None:
+        self._pid, self._user, self._scratch = pid, user, scratch
         self._allowance = allowance
-        self._before = Usage.of([watched.pid])
+        self._before = Usage.of([pid])
         self._looked_at_disk = 0.0
         self.kept: Collection[str] = ()
         self.is_alone = False
@@ -222,14 +214,13 @@ class UsageWatch:
             raise Exceeded(f"it started more than the {allowance.threads} threads that it may")
 
     def _usage(self) -> Usage:
-        pid = self._watched.pid
-        return Usage.of([pid] if self.is_alone else family(pid))
+        return Usage.of([self._pid] if self.is_alone else family(self._pid))
 
     def _look_at_disk(self) -> None:
-        watched, allowance = self._watched, self._allowance
+        allowance = self._allowance
         room = Room(allowance.disk, allowance.files)
-        there = fits(watched.scratch, room)
-        take_unlisted(watched.pid, watched.scratch, allowance.file_size, watched.user, room)
+        there = fits(self._scratch, room)
+        take_unlisted(self._pid, self._scratch, allowance.file_size, self._user, room)
         if not there or not room.is_left:
             raise Exceeded(
                 f"it wrote more than the {allowance.disk >> 20} MB or {allowance.files} files "

@@ -40,7 +40,7 @@ from grader.core.wire.values import BadFrame
 from grader.sandbox.cgroups import GroupBounds
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import Allowance, Clock, Exceeded, Late, Patience, Taken
-from grader.sandbox.usage_watch import UsageWatch, Watched, out_of_memory
+from grader.sandbox.usage_watch import UsageWatch, out_of_memory
 from grader.testing.memory import Reply, Sealed
 
 _WATCH_MILLISECONDS = 20
@@ -192,7 +192,7 @@ class Worker:
         self._pid, self._number = spawned.pid, spawned.number
         self._exchange = Exchange(spawned.channel, spawned.printed)
         self._calls = Sending()
-        self._watch = UsageWatch(Watched(self._pid, server.user, scratch), allowance)
+        self._watch = UsageWatch(self._pid, server.user, scratch, allowance)
         self._killed_before = self._group.killed_for_memory() if self._group else 0
         if self._group is not None:
             _be_killed_first(self._pid)
