@@ -97,16 +97,19 @@ class FailedTest:
         return said or str(self.status).replace("_", " ")
 
     @property
+    def _second_line(self) -> str:
+        return self.message[:_LONGEST].partition("\n")[2].partition("\n")[0]
+
+    @property
     def source_lines(self) -> Sequence[str]:
         """Returns the source line that raised, which stands below the headline."""
-        below = self.message[:_LONGEST].split("\n", 2)[1:2]
-        return [one.strip() for one in below if one.startswith("    ") and one.strip()]
+        below = self._second_line
+        return [below.strip()] if below.startswith("    ") and below.strip() else []
 
     @property
     def kind(self) -> str:
         """Returns the line that is the same, except for numbers, for wrong answers of one kind."""
-        below = self.message[:_LONGEST].split("\n", 2)[1:2]
-        return below[0] if below and _COUNTED.match(below[0]) else self.outcome
+        return self._second_line if _COUNTED.match(self._second_line) else self.outcome
 
     @property
     def way(self) -> str:
@@ -117,8 +120,7 @@ class FailedTest:
         said = _without_inputs(said.replace(self.exercise, ""))
         if self.status is Status.ERROR:
             return said
-        below = self.message[:_LONGEST].split("\n", 2)[1:2]
-        is_counted = bool(below) and _COUNTED.match(below[0]) is not None
+        is_counted = _COUNTED.match(self._second_line)
         return _WRONG_VALUES if is_counted else " ".join(said.split()[:_TELLING_WORDS])
 
     def line(self, beginning: str) -> str | None:
@@ -414,14 +416,11 @@ def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
     """Returns the root's most informative test: one with a mistake, else a line, else values."""
     own = [test for test in group if test.exercise == group[0].exercise]
-    return max(
-        own,
-        key=lambda test: (
-            test.mistake is not None,
-            bool(test.places),
-            test.aspect is Aspect.VALUES,
-        ),
-    )
+
+    def facts(test: FailedTest) -> tuple[bool, bool, bool]:
+        return test.mistake is not None, bool(test.places), test.aspect is Aspect.VALUES
+
+    return max(own, key=facts)
 
 
 def titled(exercise: str, sentence: str) -> str:

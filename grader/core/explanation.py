@@ -136,11 +136,8 @@ class Told(NamedTuple):
         row: dict[str, Any] = {"message": self.message}
         if self.measurement is not None:
             row["measurement"] = [self.measurement.as_json(), self.measurement.spread()]
-        if self.diagnosis is not None:
-            row["diagnosis"] = dataclasses.asdict(self.diagnosis)
-        if self.where is not None:
-            row["where"] = dataclasses.asdict(self.where)
-        return row
+        places = {"diagnosis": self.diagnosis, "where": self.where}
+        return row | {name: dataclasses.asdict(own) for name, own in places.items() if own}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Told:
@@ -206,14 +203,7 @@ def wants_words(grade: Grade, names_matter: bool) -> bool:
 def explained(grade: Grade, words: Words) -> Grade:
     """Returns the grade with its words; outcomes and scores stay the same."""
     tests = tuple(
-        test
-        if (said := words.tests.get(test.id)) is None
-        else test._replace(
-            message=said.message,
-            measurement=said.measurement,
-            diagnosis=said.diagnosis,
-            where=said.where,
-        )
+        test if (said := words.tests.get(test.id)) is None else test._replace(**said._asdict())
         for test in grade.tests
     )
     return dataclasses.replace(

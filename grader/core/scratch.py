@@ -237,8 +237,11 @@ def _claimed(base: Path) -> Scratch:
     entry = Path(tempfile.mkdtemp(dir=base))
     lock = os.open(entry / _LOCK, _FILE | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with _unless_held():
+        try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:  # no folder counts as abandoned where there are no locks
+            if isinstance(error, BlockingIOError):
+                raise
         os.write(lock, _mark(entry.stat().st_ino))
         scratch = Scratch(entry, lock)
         scratch.path.mkdir()
@@ -288,17 +291,6 @@ def _require(is_so: bool) -> None:
 def _is_own(descriptor: int) -> bool:
     status = os.fstat(descriptor)
     return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_MAY_WRITE
-
-
-@contextlib.contextmanager
-def _unless_held() -> Iterator[None]:
-    """Goes on where the file system has no locks: no folder there counts as abandoned."""
-    try:
-        yield
-    except BlockingIOError:
-        raise
-    except OSError:
-        return
 
 
 def _mark(inode: int) -> bytes:

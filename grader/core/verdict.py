@@ -140,15 +140,7 @@ class Verdict(NamedTuple):
         """Returns the verdict as one object of `results.jsonl`."""
         measured = self.measurement
         return {
-            "id": self.id,
-            "exercise": self.exercise,
-            "aspect": self.aspect,
-            "status": self.status,
-            "score": self.score,
-            "max_score": self.max_score,
-            "visibility": self.visibility,
-            "duration_s": self.duration_s,
-            "message": self.message,
+            **dict(zip(_BARE, self, strict=False)),
             **(measured.as_json() if measured else _UNMEASURED),
             "diagnosis": dataclasses.asdict(self.diagnosis) if self.diagnosis else None,
             "where": dataclasses.asdict(self.where) if self.where else None,
@@ -180,6 +172,9 @@ class Verdict(NamedTuple):
             diagnosis=Diagnosis(**diagnosis) if diagnosis else None,
             where=Where(**where) if where else None,
         )
+
+
+_BARE = Verdict._fields[: Verdict._fields.index("measurement")]
 
 
 @dataclass(frozen=True, slots=True)

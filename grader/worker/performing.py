@@ -80,7 +80,10 @@ class Living:
         Raises:
             NoAdapter: if a step asks an adapter that does not exist.
         """
-        before, then = self._left(call)
+        left = self._goes_on(call)
+        if left is None:
+            self.forget()
+        before, then = left or (call.before, call.then)
         self._call = None
         self._take(before, call.device, seed)
         if call.adapter and len(self._made) == len(call.before):
@@ -109,16 +112,11 @@ class Living:
         if seed is not None:
             seed(len(self._made))
 
-    def _left(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]]:
-        """Returns the steps before and after a call that have not run yet."""
-        left = self._goes_on(call)
-        if left is None:
-            self.forget()
-            return call.before, call.then
-        return left
-
     def _goes_on(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]] | None:
-        """Returns the same if a call continues the latest one; None if it does not."""
+        """Returns the steps before and after a call that have not run yet.
+
+        Returns None if the call does not continue the latest one.
+        """
         if self._call is None or not call.is_script or not _are_of_one(self._call, call):
             return None
         done, wanted = _all_steps(self._call), _all_steps(call)

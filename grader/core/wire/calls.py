@@ -116,17 +116,12 @@ class Call:
         return self.last is not None and self.last.doing is Doing.NEXT
 
 
-# Fields that a frame holds only if they differ from these values.
-_USUAL = (
-    ("wrt", ()),
-    ("device", "cpu"),
-    ("default_device", False),
-    ("count_work", False),
-    ("count_lines", False),
-    ("watch_inputs", False),
-    ("record", False),
-    ("trace", None),
+# The fields that a frame holds only if they differ from those of a plain call.
+_ASKED = (
+    *("wrt", "device", "default_device", "count_work", "count_lines", "watch_inputs"),
+    *("record", "trace"),
 )
+_PLAIN_CALL = Call("", {})
 # No parameter of an adapter has this name.
 _COTANGENT = ""
 _BEFORE, _THEN = "before.", "then."
@@ -258,7 +253,8 @@ def encode_call(call: Call, known: int = 0) -> bytes:
     header: dict[str, Any] = {"adapter": call.adapter, "seed": call.seed}
     if known:
         header["known"] = known
-    header |= {name: chosen for name, usual in _USUAL if (chosen := getattr(call, name)) != usual}
+    asked = {name: getattr(call, name) for name in _ASKED}
+    header |= {name: own for name, own in asked.items() if own != getattr(_PLAIN_CALL, name)}
     values = dict(call.arguments)
     if call.cotangent is not None:
         values[_COTANGENT] = call.cotangent
@@ -290,24 +286,11 @@ def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
 def encode_answer(answer: Answer) -> bytes:
     """Returns the frame in which a worker answers a call."""
     values: dict[str, Value] = {"value": answer.value}
-    header: dict[str, Any] = {}
-    if answer.raised is not None:
-        header["raised"] = as_plain(answer.raised)
-    if answer.gradients:
-        values |= {f"gradient.{name}": gradient for name, gradient in answer.gradients.items()}
-    if answer.changed_inputs:
-        header["changed_inputs"] = answer.changed_inputs
-    if answer.work is not None:
-        header["work"] = as_plain(answer.work)
-    if answer.uses:
-        header["uses"] = as_plain(answer.uses)
+    values |= {f"{_GRADIENT}{name}": gradient for name, gradient in answer.gradients.items()}
+    header = {name: as_plain(own) for name in _OBSERVED if (own := getattr(answer, name))}
     if answer.records:
         values |= values_of(answer.records)
         header["records"] = records_as_json(answer.records)
-    if answer.unloaded:
-        header["unloaded"] = as_plain(answer.unloaded)
-    if answer.origin is not None:
-        header["origin"] = as_plain(answer.origin)
     return encode(header, values, RECORDED if answer.records else ANSWER)
 
 
@@ -320,26 +303,28 @@ def decode_answer(frame: Received) -> Answer:
     header, values = decode(frame)
     return Answer(
         value=values.get("value"),
-        raised=_RAISED(header.get("raised")),
         gradients={
-            name.removeprefix("gradient."): value
+            name.removeprefix(_GRADIENT): value
             for name, value in values.items()
-            if name.startswith("gradient.") and isinstance(value, torch.Tensor)
+            if name.startswith(_GRADIENT) and isinstance(value, torch.Tensor)
         },
-        changed_inputs=_NAMES(header.get("changed_inputs", [])),
-        work=_WORK(header.get("work")),
-        uses=_USES(header.get("uses", [])),
         records=records_from_json(header.get("records"), values),
-        unloaded=_UNLOADED(header.get("unloaded", [])),
-        origin=_LINE(header.get("origin")),
         digest=frame.digest,
         size=frame.size,
+        **{name: read(header[name]) for name, read in _OBSERVED.items() if name in header},
     )
 
 
-_RAISED, _WORK, _LINE = reader(Raised | None), reader(Work | None), reader(Line | None)
-_USES, _NAMES = reader(Uses), reader(Annotated[tuple[Name, ...], AtMost(100)])
-_UNLOADED = reader(Annotated[tuple[Unloaded, ...], AtMost(MAX_UNLOADED)])
+_GRADIENT = "gradient."
+# The observations that a header may hold, and how each is read.
+_OBSERVED = {
+    "raised": reader(Raised | None),
+    "changed_inputs": reader(Annotated[tuple[Name, ...], AtMost(100)]),
+    "work": reader(Work | None),
+    "uses": reader(Uses),
+    "unloaded": reader(Annotated[tuple[Unloaded, ...], AtMost(MAX_UNLOADED)]),
+    "origin": reader(Line | None),
+}
 
 
 class Sending:

@@ -134,11 +134,7 @@ def encode_trials(trials: Trials) -> bytes:
             calls[-1].append(steps_as_json(call.before, f"{place}.before.", values))
             calls[-1].append(steps_as_json(call.then, f"{place}.then.", values))
     edits = [
-        [
-            [file, [[one.start, one.end, one.text] for one in changes]]
-            for file, changes in by.items()
-        ]
-        for by in trials.edits
+        [[file, as_plain(tuple(changes))] for file, changes in by.items()] for by in trials.edits
     ]
     header: dict[str, Any] = {"calls": calls, "edits": edits}
     header |= {name: getattr(trials, name) for name in _PLAIN}
@@ -167,10 +163,11 @@ def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
 
 def encode_outcomes(outcomes: Outcomes) -> bytes:
     """Returns the frame in which a worker sends the outcomes of trials."""
-    given = [[edit, call, number] for (edit, call), number in outcomes.given.items()]
-    header = {"given": given, "tried": outcomes.tried, "calls": outcomes.calls}
-    header["control"] = [[call, number] for call, number in outcomes.control.items()]
-    header["passed"] = as_plain(outcomes.passed)
+    header = {
+        "given": [[*place, number] for place, number in outcomes.given.items()],
+        "control": as_plain([*outcomes.control.items()]),
+        **{name: as_plain(getattr(outcomes, name)) for name in ("tried", "calls", "passed")},
+    }
     return encode(header, {str(n): answer for n, answer in enumerate(outcomes.answers)})
 
 
