@@ -12,7 +12,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,21 +36,8 @@ class ForkServerLost(Refusal):
     """The fork server did not start, or does not obey; the text says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spawned:
-    """A worker that was forked: its process id, the channel to it, and the pipe it prints to.
-
-    `number` is the worker's process id as the fork server sees it.
-    """
-
-    pid: int
-    number: int
-    channel: socket.socket
-    printed: int
-
-
 class ForkServer:
-    """A warm process without secrets that forks workers; a context manager.
+    """A warm process without secrets that forks workers.
 
     A zygote forks it, with three descriptors of the process that asks for it. A fork server that
     stops obeying is killed with all its workers. If the process that asked is killed, the fork
@@ -88,12 +75,6 @@ class ForkServer:
         self.is_lost = False
         self.not_preloaded: Mapping[str, str] = {}
 
-    def __enter__(self) -> ForkServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     @property
     def groups(self) -> str:
         """Returns the version of its workers' control groups; an empty text if they are in none."""
@@ -129,8 +110,11 @@ class ForkServer:
         poll.register(self._control, 0)
         return bool(poll.poll(0))
 
-    def spawn(self) -> Spawned:
+    def spawn(self) -> tuple[int, int, socket.socket, int]:
         """Forks a worker.
+
+        Returns its process id, its id as the fork server sees it, the channel to it, and the pipe
+        that it prints to.
 
         Raises:
             ForkServerLost: if no worker starts.
@@ -151,7 +135,7 @@ class ForkServer:
                 pid = number
             elif pid == 0:  # its own number may be the id of another process here
                 raise OSError("its process cannot be seen from here")
-            return Spawned(pid, number, ours, printed)
+            return pid, number, ours, printed
         except (OSError, KeyError) as error:
             ours.close()
             os.close(printed)

@@ -128,15 +128,13 @@ class ProbeTrial:
     patience: Patience = _PATIENCE
 
 
-def _at_limit(layer: str, most: int, **attempts: str) -> list[ProbeTrial]:
+def _each(
+    layer: str, most: int | None = None, needs: str = "", after: str = "", **attempts: str
+) -> list[ProbeTrial]:
+    """Returns an attempt for each adapter, without `run_`, and its description."""
+    module = "reaching" if most is None else _TAKING
     return [
-        ProbeTrial(layer, what, f"run_{name}", _TAKING, most) for name, what in attempts.items()
-    ]
-
-
-def _at_others(layer: str, needs: str = "", after: str = "", **attempts: str) -> list[ProbeTrial]:
-    return [
-        ProbeTrial(layer, what, f"run_{name}", needs=needs, after=after)
+        ProbeTrial(layer, what, f"run_{name}", module, most, needs, after)
         for name, what in attempts.items()
     ]
 
@@ -147,15 +145,13 @@ TRIALS = (
     ProbeTrial("filesystem", "write into its own source folder", "run_write_elsewhere"),
     ProbeTrial("scratch", "write into its scratch folder", "run_write_scratch", wanted=True),
     ProbeTrial("scratch", "write where it runs", "run_write_where_it_runs", wanted=True),
-    ProbeTrial("processes", "start a process", "run_fork"),
-    ProbeTrial("processes", "execute a program", "run_execute"),
-    ProbeTrial("network", "open an internet socket", "run_internet"),
-    ProbeTrial("network", "open a local socket", "run_unix"),
-    ProbeTrial("syscalls", "signal its parent", "run_signal_parent"),
-    ProbeTrial("syscalls", "trace its parent", "run_trace_parent"),
-    ProbeTrial("syscalls", "change a file's mode", "run_change_mode"),
-    *_at_others(
+    *_each("processes", fork="start a process", execute="execute a program"),
+    *_each("network", internet="open an internet socket", unix="open a local socket"),
+    *_each(
         "syscalls",
+        signal_parent="signal its parent",
+        trace_parent="trace its parent",
+        change_mode="change a file's mode",
         outlive_its_parent="live on when its parent dies",
         priority_of_its_user="lower all of its user's processes",
         priority_of_its_parent="change its parent's priority",
@@ -165,19 +161,16 @@ TRIALS = (
         notify="watch a shared folder (dnotify)",
         lease="lease a file that workers share",
     ),
-    *_at_others("syscalls", after="run_hold_locks", see_locks="see what another worker locks"),
-    ProbeTrial("identity", "find the user's environment", "run_environment"),
-    ProbeTrial("identity", "become another user", "run_privileges"),
-    *_at_others(
+    *_each("syscalls", after="run_hold_locks", see_locks="see what another worker locks"),
+    *_each("identity", environment="find the user's environment", privileges="become another user"),
+    *_each(
         "namespaces",
         needs="files",
         size_of_a_file_elsewhere="ask the size of a file elsewhere",
         place_of_a_file_elsewhere="ask if a file is there elsewhere",
     ),
-    *_at_others(
-        "namespaces", needs="process ids", other_processes="find other processes by number"
-    ),
-    *_at_limit(
+    *_each("namespaces", needs="process ids", other_processes="find other processes by number"),
+    *_each(
         "memory",
         _TOO_MUCH_MEMORY,
         memory="take twice its memory",
@@ -188,13 +181,13 @@ TRIALS = (
         memory_read_only="hold memory that is read-only",
         memory_while_it_drips="take it while an answer drips",
     ),
-    *_at_limit(
+    *_each(
         "memory",
         _TOO_MUCH_OF_THE_KERNEL,
         memory_of_page_tables="have page tables take it",
         memory_in_sockets="have pipes and sockets take it",
     ),
-    *_at_limit(
+    *_each(
         "disk",
         _TOO_MUCH_DISK,
         disk="write twice what it may",
@@ -206,10 +199,10 @@ TRIALS = (
         disk_in_a_closed_folder="write where nobody may list",
         disk_allocated="allocate beyond the end of a file",
     ),
-    *_at_limit("disk", _TOO_MANY_FILES, files="make twice the files that it may"),
+    *_each("disk", _TOO_MANY_FILES, files="make twice the files that it may"),
     ProbeTrial("threads", "start a thread", "run_thread", _TAKING, wanted=True),
-    *_at_limit("threads", _TOO_MANY_THREADS, threads="start a thousand threads"),
-    *_at_limit("time", _TOO_MANY_SECONDS, processor="compute longer than it may"),
+    *_each("threads", _TOO_MANY_THREADS, threads="start a thousand threads"),
+    *_each("time", _TOO_MANY_SECONDS, processor="compute longer than it may"),
     ProbeTrial("time", "never answer", "run_for_ever", _TAKING, patience=Patience(1.0, 5.0)),
     ProbeTrial("output", "print 36 megabytes", "run_print_much", _TAKING, wanted=True),
 )

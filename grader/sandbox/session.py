@@ -326,10 +326,7 @@ class Session:
         seconds = self._limits.submission_seconds
         left, wall_left = seconds - self._used, WALL_FACTOR * seconds - self._wall
         if min(left, wall_left) <= 0:
-            raise StudentFault(
-                Status.TIMEOUT,
-                f"the submission's {seconds:.4g}{USED_UP}",
-            )
+            raise StudentFault(Status.TIMEOUT, f"the submission's {seconds:.4g}{USED_UP}")
         return Patience(min(wanted, left), min(wall, wall_left)), left <= wanted
 
     def _stack_dump_of(self, lost: WorkerLost, worker: Worker) -> str:

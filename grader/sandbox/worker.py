@@ -188,9 +188,8 @@ class Worker:
         self._allowance = allowance
         self._scratch = scratch
         self._group = server.group(_bounds(allowance))
-        spawned = server.spawn()
-        self._pid, self._number = spawned.pid, spawned.number
-        self._exchange = Exchange(spawned.channel, spawned.printed)
+        self._pid, self._number, channel, printed = server.spawn()
+        self._exchange = Exchange(channel, printed)
         self._calls = Sending()
         self._watch = UsageWatch(self._pid, server.user, scratch, allowance)
         self._killed_before = self._group.killed_for_memory() if self._group else 0

@@ -81,17 +81,10 @@ def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -
     """
     handing = _HandingOver(device, may_be_on_cpu)
     value = handing.value(result, 0)
-    if handing.is_too_much:
+    if handing.left < 0:  # values had to be left out
         kind = type(result).__name__[:_LONGEST]
         return Foreign(f"a {kind} of more than {MAX_VALUES} values, too large to be an answer")
     return value
-
-
-def _of_odd_making(tensor: torch.Tensor) -> str:
-    """Returns a description of a tensor whose layout or dtype cannot cross."""
-    if tensor.layout is not torch.strided:
-        return f"a tensor of layout {tensor.layout}"
-    return f"a tensor of dtype {tensor.dtype}"
 
 
 class _HandingOver:
@@ -99,17 +92,12 @@ class _HandingOver:
 
     def __init__(self, device: str, may_be_on_cpu: bool) -> None:
         self._kinds = {device.partition(":")[0], *(["cpu"] if may_be_on_cpu else [])} - {"meta"}
-        self._left = MAX_VALUES
+        self.left = MAX_VALUES
         self._bytes = MAX_PAYLOAD
 
-    @property
-    def is_too_much(self) -> bool:
-        """Returns whether values had to be left out."""
-        return self._left < 0
-
     def value(self, result: object, depth: int) -> Value:
-        self._left -= 1
-        if depth >= MAX_DEPTH or self._left < 0:
+        self.left -= 1
+        if depth >= MAX_DEPTH or self.left < 0:
             return _TOO_DEEP if depth >= MAX_DEPTH else _LEFT_OUT
         if result.__class__ is not type(result):
             return foreign(result)  # it only claims to be of a type below
@@ -167,7 +155,7 @@ class _HandingOver:
     def _each(self, values: Iterable[object], depth: int) -> Iterable[Value]:
         for value in values:
             yield self.value(value, depth + 1)
-            if self._left < 0:
+            if self.left < 0:
                 return
 
     def _key(self, key: object, depth: int) -> Any:
@@ -189,8 +177,10 @@ class _HandingOver:
                     return Foreign(f"a tensor of shape {list(shape)}, on {tensor.device}")
                 dtype = str(tensor.dtype).removeprefix("torch.")
                 return Elsewhere(dtype, shape, str(tensor.device))
-            if tensor.dtype not in NAMES or tensor.layout is not torch.strided:
-                return Foreign(_of_odd_making(tensor))
+            if tensor.layout is not torch.strided:
+                return Foreign(f"a tensor of layout {tensor.layout}")
+            if tensor.dtype not in NAMES:
+                return Foreign(f"a tensor of dtype {tensor.dtype}")
             self._bytes -= math.prod(size or 1 for size in shape) * tensor.element_size()
             if self._bytes < 0:
                 return Foreign(f"a tensor of shape {list(shape)}, too large to be an answer")
@@ -303,10 +293,6 @@ def _parameter(
     return parameter
 
 
-def _module(_shop: ScriptFiles, outline: Mapping[str, Any]) -> torch.nn.Module:
-    return module_of(outline)
-
-
 def _optimizer(
     _shop: ScriptFiles, name: str, parameters: Any, options: Mapping[str, Any]
 ) -> torch.optim.Optimizer:
@@ -335,11 +321,8 @@ def _folder(shop: ScriptFiles, name: str, entries: Mapping[str, bytes]) -> Path:
 
 
 def _anew(shop: ScriptFiles, path: Path, name: str) -> Path:
-    copy = shop.new_place(name)
     content = _content(shop, path)
-    if isinstance(content, bytes):
-        copy.write_bytes(content)
-    return copy
+    return _file(shop, name, content if isinstance(content, bytes) else None)
 
 
 def _content(_shop: ScriptFiles, path: Path) -> bytes | str:
@@ -384,7 +367,7 @@ def _below(folder: str) -> Iterator[str]:
 
 _MAKERS: Mapping[str, Callable[..., Any]] = {
     "parameter": _parameter,
-    "module": _module,
+    "module": lambda _shop, outline: module_of(outline),
     "optimizer": _optimizer,
     "file": _file,
     "folder": _folder,

@@ -144,7 +144,7 @@ def _undefined(name: str, cell: str, error: BaseException) -> Callable[..., None
     return adapter
 
 
-MOST_NOT_RUN, _LONGEST = 20, 80
+_MOST_NOT_RUN, _LONGEST = 20, 80
 _ENGINE = str(Path(__file__).with_suffix(""))
 _NAMED = re.compile(r"\{([^{}]+)\}|\$(\w+)")
 # Magics that only show something or only matter to interactive users.
@@ -196,11 +196,7 @@ class Shell:
         sys.modules["__main__"] = sys.modules[namespace["__name__"]]
         namespace["__name__"] = "__main__"
         self.user_ns = namespace
-        self.run_notebook(namespace, Path(namespace["__file__"]).with_name(notebook))
-
-    def run_notebook(self, namespace: dict[str, Any], notebook: Path) -> None:
-        """Runs the cells of a notebook in a namespace."""
-        self._cells.run(namespace, notebook)
+        self._cells.run(namespace, Path(namespace["__file__"]).with_name(notebook))
 
     def run_line_magic(self, name: str, line: str = "", _stack_depth: int = 1) -> Any:
         """Runs a line magic; returns its value."""
@@ -226,7 +222,7 @@ class Shell:
                 except OSError:  # IPython prints it and goes on
                     self._skip(f"%cd {line}", True, caller)
             case "run":
-                run_file(_expanded(line, caller), caller.f_globals, self.run_notebook)
+                run_file(_expanded(line, caller), caller.f_globals, self._cells.run)
             case "sx" | "system":
                 return self.getoutput(line)
             case _:
@@ -252,14 +248,14 @@ class Shell:
         name, _, rest = line.lstrip("%").partition(" ")
         return self.run_line_magic(name, rest)
 
-    def system(self, command: str) -> None:
-        """Notes a command instead of running it."""
-        self._skip(f"!{command.strip()}", True, _caller())
-
     def getoutput(self, command: str, *_args: object, **_options: object) -> Lines:
         """Notes a command instead of running it; returns no lines."""
         self._skip(f"!{command.strip()}", True, _caller())
         return Lines()
+
+    def system(self, command: str) -> None:
+        """Notes a command instead of running it."""
+        self.getoutput(command)
 
     def run_cell(self, cell: str, *_args: object, **_options: object) -> None:
         """Runs Python in the notebook's namespace."""
@@ -277,7 +273,7 @@ class Shell:
 
     def _skip(self, what: str, is_missed: bool, caller: FrameType) -> None:
         """Notes that something was not run."""
-        if len(self._not_run) < MOST_NOT_RUN:
+        if len(self._not_run) < _MOST_NOT_RUN:
             shown = " ".join(what.split())
             shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
             self._not_run[f"{shown} ({_place(caller, self._cells.current)})"] = is_missed
@@ -292,7 +288,7 @@ def install(seconds: float, root: Path, place: Path) -> tuple[Shell, Cells]:
     shell = Shell(cells, files)
     vars(builtins).update(get_ipython=lambda: shell, display=_display)
     sys.meta_path[:0] = [NotebookModules(shell), files]
-    sys.meta_path.append(ImportedNotebooks(shell.run_notebook))
+    sys.meta_path.append(ImportedNotebooks(cells.run))
     return shell, cells
 
 

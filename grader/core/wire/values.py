@@ -55,16 +55,11 @@ class Payload:
 MAX_AXES = 32
 
 DTYPES: Mapping[str, torch.dtype] = {
-    "bool": torch.bool,
-    "uint8": torch.uint8,
-    "int8": torch.int8,
-    "int16": torch.int16,
-    "int32": torch.int32,
-    "int64": torch.int64,
-    "float16": torch.float16,
-    "bfloat16": torch.bfloat16,
-    "float32": torch.float32,
-    "float64": torch.float64,
+    name: getattr(torch, name)
+    for name in (
+        *("bool", "uint8", "int8", "int16", "int32", "int64"),
+        *("float16", "bfloat16", "float32", "float64"),
+    )
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 # A tensor is made from bytes faster by way of numpy than by torch alone. numpy has no bfloat16.

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from grader.worker.confinement.seccomp_program import (
     ALLOW,
     OWN_PROCESS,
+    WORD,
     Check,
     FilterProgram,
     Ruling,
@@ -153,8 +154,8 @@ def _has(argument: int, bits: int, action: int) -> Check:
     return Check(argument, (bits,), action, mask=bits)
 
 
-def _unless(argument: int, values: tuple[int, ...], action: int = _PERM) -> Check:
-    return Check(argument, values, action, among=False)
+def _unless(argument: int, values: tuple[int, ...], action: int = _PERM, mask: int = WORD) -> Check:
+    return Check(argument, values, action, mask, among=False)
 
 
 _TO_ITSELF = Ruling(ALLOW, (_unless(0, (OWN_PROCESS,)),))
@@ -164,16 +165,7 @@ EVERYWHERE: Mapping[str, Ruling] = {
     # glibc falls back to clone, whose flags a filter can read: threads yes, processes no.
     "clone3": Ruling(refuse(errno.ENOSYS)),
     "clone": Ruling(
-        ALLOW,
-        (
-            Check(
-                0,
-                (_SHARED_BY_THREADS,),
-                _PERM,
-                mask=_SHARED_BY_THREADS | _NAMESPACES,
-                among=False,
-            ),
-        ),
+        ALLOW, (_unless(0, (_SHARED_BY_THREADS,), mask=_SHARED_BY_THREADS | _NAMESPACES),)
     ),
     "prctl": Ruling(ALLOW, (_unless(0, _HARMLESS_OPTIONS),)),
     "prlimit64": Ruling(ALLOW, (_unless(0, (0, OWN_PROCESS)),)),

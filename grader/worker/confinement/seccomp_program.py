@@ -97,7 +97,7 @@ _LONGEST_JUMP = 255
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16 if sys.byteorder == "little" else 20
 # Calls of x86's x32 ABI have this bit; no architecture uses numbers as high.
 _FOREIGN = 0x40000000
-_WORD = 0xFFFFFFFF
+WORD = 0xFFFFFFFF
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
 
 OWN_PROCESS = -1
@@ -116,7 +116,7 @@ class Check:
     argument: int
     values: tuple[int, ...]
     action: int
-    mask: int = _WORD
+    mask: int = WORD
     among: bool = True
 
 
@@ -214,7 +214,7 @@ def _decide(decision: Ruling) -> _Code:
     code: _Code = []
     for check in decision.checks:
         code.append((_LOAD, 0, 0, _ARGUMENTS + 8 * check.argument))
-        if check.mask != _WORD:
+        if check.mask != WORD:
             code.append((_AND, 0, 0, check.mask))
         for left in range(len(check.values) - 1, -1, -1):
             hit, miss = (left, int(left == 0)) if check.among else (left + 1, 0)

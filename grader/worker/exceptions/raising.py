@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from grader.core.wire.calls import Frame, Operand, Raised
+from grader.core.wire.calls import Frame, Raised
 from grader.worker.exceptions.culprits import culprit
 from grader.worker.exceptions.operands import operands_of
 from grader.worker.observing.expression import (
@@ -30,11 +30,12 @@ _NAMES = 2000
 _BASES = (object, torch.nn.Module)
 
 
-def suggestion(exception: BaseException, trace: TracebackType | None, root: Path) -> str:
+def suggestion(exception: BaseException, root: Path) -> str:
     """Returns the known name that is most like a name that was not found, or an empty text.
 
     If the name exists elsewhere, returns `self.name` or the import statement that is missing.
     """
+    trace = exception.__traceback__
     if isinstance(exception, NameError) and trace is not None and exception.name:
         elsewhere = _elsewhere(exception.name, _innermost(trace).tb_frame, root)
         if elsewhere:
@@ -119,18 +120,20 @@ def describe_exception(
     traces = _own_traces(exception.__traceback__, root)
     frames = _own_frames(exception, traces, root, debugging)
     innermost = traces[-1] if traces else None
+    # A syntax error has no expression that raised.
+    raising = None if isinstance(exception, SyntaxError) else innermost
     not_text = _attempted(lambda: _not_text(exception, root), "")
     return Raised(
         kind=kind[:100],
         message="" if debugging else (_message(exception) + not_text)[:_MESSAGE],
         frames=frames,
         missing=isinstance(exception, NotImplementedError) and _is_deliberate(frames),
-        expression=_attempted(lambda: _expression(exception, innermost), ""),
-        operands=_attempted(lambda: _operands(exception, innermost), ()),
+        expression=_attempted(lambda: _expression(raising) if raising else "", ""),
+        operands=_attempted(lambda: operands_of(raising) if raising else (), ()),
         culprit=_attempted(lambda: culprit(exception, traces, root), None),
         column=_column(exception),
         accepts=_attempted(lambda: _accepts(exception, innermost, root, called), "")[:500],
-        suggestion=_attempted(lambda: _meant(exception, root), "")[:100],
+        suggestion=_attempted(lambda: suggestion(exception, root), "")[:100],
         lacks=_attempted(lambda: _lacks(exception), ""),
     )
 
@@ -188,18 +191,11 @@ def _is_of_null_bytes(exception: BaseException) -> bool:
     return isinstance(exception, ValueError) and exception.args == (_NULL_BYTES,)
 
 
-def _expression(exception: BaseException, innermost: TracebackType | None) -> str:
-    """Returns the expression that raised; an empty text for a long one or a syntax error."""
-    if innermost is None or isinstance(exception, SyntaxError):
-        return ""
-    nodes = next(expression_and_statement(innermost), ())
+def _expression(trace: TracebackType) -> str:
+    """Returns the expression that raised; an empty text for a long one."""
+    nodes = next(expression_and_statement(trace), ())
     text = ast.unparse(nodes[0]) if nodes else ""
     return text if len(text) <= _EXPRESSION else ""
-
-
-def _operands(exception: BaseException, innermost: TracebackType | None) -> tuple[Operand, ...]:
-    is_syntax = isinstance(exception, SyntaxError)
-    return () if innermost is None or is_syntax else operands_of(innermost)
 
 
 def _accepts(
@@ -212,10 +208,6 @@ def _accepts(
         return ""
     function = function_behind(called) if innermost is None else called_by(innermost)
     return "" if function is None else signature_in_words(function, root)
-
-
-def _meant(exception: BaseException, root: Path) -> str:
-    return suggestion(exception, exception.__traceback__, root)
 
 
 def _lacks(exception: BaseException) -> str:

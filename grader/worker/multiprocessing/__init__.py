@@ -28,17 +28,14 @@ import torch.utils.data.dataloader
 
 from grader.worker.multiprocessing import pools, processes, sharing
 
-# joblib reads this variable once, at its import, and then stays in its own process.
-_NO_PROCESSES_IN_JOBLIB = ("JOBLIB_MULTIPROCESSING", "0")
-
 
 def do_without_forking() -> None:
     """Replaces everything in the standard library and torch that forks, for this process.
 
     Names of `multiprocessing` and its contexts look up their classes in the modules changed here.
     """
-    name, value = _NO_PROCESSES_IN_JOBLIB
-    os.environ[name] = value
+    # joblib reads this variable once, at its import, and then stays in its own process.
+    os.environ["JOBLIB_MULTIPROCESSING"] = "0"
     for module, source, names in _REPLACED:
         for own in names.split():
             replacement = getattr(source, own)
@@ -49,10 +46,11 @@ def do_without_forking() -> None:
     pickler.dumps, pickler.loads = staticmethod(processes.dumps), staticmethod(processes.loads)
     for module in (multiprocessing, torch.multiprocessing):
         vars(module)["current_process"] = processes.current_process
-    vars(multiprocessing.sharedctypes)["_new_value"] = _memory
+    # All threads see the memory of a `Value`, of an `Array` and of a tensor.
+    vars(multiprocessing.sharedctypes)["_new_value"] = lambda kind: kind()
     vars(concurrent.futures)["ProcessPoolExecutor"] = pools.ProcessPoolExecutor
     vars(torch.multiprocessing)["Pool"] = multiprocessing.Pool
-    torch.Tensor.share_memory_ = _as_it_is  # type: ignore[method-assign]
+    torch.Tensor.share_memory_ = lambda tensor: tensor  # type: ignore[method-assign]
     loader: Any = torch.utils.data.DataLoader
     loader._get_iterator = _loaded_here
 
@@ -73,16 +71,6 @@ _REPLACED = (
 )
 # A pool of 64 threads fits into half of the memory that a worker may have.
 _STACK = 4 << 20
-
-
-def _memory(kind: Any) -> Any:
-    """Returns the memory of a `multiprocessing.Value` or `Array`, which all threads see."""
-    return kind()
-
-
-def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns the tensor: all threads see its memory."""
-    return tensor
 
 
 def _loaded_here(loader: Any) -> Any:

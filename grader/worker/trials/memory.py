@@ -26,10 +26,6 @@ class TorchSetting(NamedTuple):
     write: Callable[[Any], object]
 
 
-def _set_deterministic(mode: int) -> None:
-    torch.set_deterministic_debug_mode(mode)
-
-
 def _set_autocast(held: tuple[bool, torch.dtype]) -> None:
     torch.set_autocast_enabled("cpu", held[0])
     torch.set_autocast_dtype("cpu", held[1])
@@ -42,7 +38,7 @@ SETTINGS = (
     TorchSetting(
         lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _set_autocast
     ),
-    TorchSetting(torch.get_deterministic_debug_mode, _set_deterministic),
+    TorchSetting(torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
     TorchSetting(torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     TorchSetting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     TorchSetting(torch.get_num_threads, torch.set_num_threads),

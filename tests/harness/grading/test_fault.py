@@ -76,7 +76,7 @@ def test_a_fork_server_that_cannot_start_says_why(tmp_path, monkeypatch):
     monkeypatch.setattr(zygote, "_BOOT", broken)
     with (
         warm_zygote() as warm,
-        ForkServer(warm, tmp_path) as server,
+        contextlib.closing(ForkServer(warm, tmp_path)) as server,
         pytest.raises(ForkServerLost) as lost,
     ):
         server.wait_until_ready()

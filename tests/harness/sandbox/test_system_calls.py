@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ def confined(module: Path, granted: Sequence[str] = ()) -> Iterator[Confined]:
     with (
         new_scratch() as scratch,
         warm_zygote(granted=granted) as zygote,
-        ForkServer(zygote, scratch) as server,
+        closing(ForkServer(zygote, scratch)) as server,
     ):
         folder = Path(tempfile.mkdtemp(dir=scratch))
         folder.chmod(PASSABLE)
