@@ -9,7 +9,7 @@ import contextlib
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -175,15 +175,13 @@ def _unless_gone(folder: Path) -> Iterator[list[Path]]:
         CopyFailed: if so. Another process did it, as no worker may remove them.
     """
     kept = [folder]
+    problem: Exception | None = None
     try:
         yield kept
-    except Exception as problem:
-        _require_all(kept, problem)
-        raise
-    _require_all(kept)
-
-
-def _require_all(kept: Sequence[Path], problem: Exception | None = None) -> None:
+    except Exception as raised:
+        problem = raised
     if not all(path.exists() for path in kept):
         said = "somebody else removed its scratch folder while it was graded"
         raise CopyFailed(said) from problem
+    if problem is not None:
+        raise problem

@@ -57,8 +57,7 @@ class Stub:
     def __instancecheck__(self, _instance: object) -> bool:
         return False
 
-    def __subclasscheck__(self, _subclass: type) -> bool:
-        return False
+    __subclasscheck__ = __instancecheck__
 
     def __format__(self, _form: str) -> str:
         said: str = _used(self, _name(self), lambda: "")
@@ -232,6 +231,10 @@ WORKING = {
 } | {"parallel_backend": parallel_backend}
 
 
+def _nothing(*_: object, **__: object) -> None:
+    return None
+
+
 # `tqdm.auto.tqdm` iterates over its items, whether or not `tqdm.auto` was imported.
 _MODULES_OF_BARS = ("asyncio", "auto", "autonotebook", "concurrent", "contrib", "notebook", "std")
 
@@ -256,8 +259,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        return None
+    __exit__ = _nothing
 
     def update(self, n: float = 1) -> None:
         """Counts, and shows nothing."""
@@ -269,21 +271,11 @@ class Progress:
         return _nothing
 
     @classmethod
-    def set_lock(cls, lock: object) -> None:
-        """Ignores the lock: there is no output that it could protect."""
-
-    @classmethod
     def get_lock(cls) -> Any:
         """Returns a new lock."""
         return threading.RLock()
 
-    @classmethod
-    def write(cls, *_: object, **__: object) -> None:
-        """Writes nothing."""
-
-    @classmethod
-    def pandas(cls, *_: object, **__: object) -> None:
-        """Changes nothing."""
+    set_lock = write = pandas = staticmethod(_nothing)
 
 
 class Silent:
@@ -297,8 +289,10 @@ class Silent:
             raise AttributeError(name)
         return absent_exception(name) if names_exception(name) else Silent()
 
-    def __setattr__(self, _name: str, _value: object) -> None:
+    def __setattr__(self, *_: object) -> None:
         return None
+
+    __setitem__ = __exit__ = __setattr__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType | type):
@@ -308,38 +302,25 @@ class Silent:
     def __getitem__(self, _key: object) -> Silent:
         return Silent()
 
-    def __setitem__(self, _key: object, _value: object) -> None:
-        return None
-
     def __iter__(self) -> Iterator[Any]:
         return iter(())
 
-    def __bool__(self) -> bool:
+    def __bool__(self, *_: object) -> bool:
         return False
 
-    def __or__(self, _other: object) -> Silent:
+    __instancecheck__ = __subclasscheck__ = __bool__
+
+    def __enter__(self, *_: object) -> Silent:
         return self
 
-    __ror__ = __or__
+    __or__ = __ror__ = __enter__
 
     def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
         return (SilentBase,)
 
-    def __instancecheck__(self, _instance: object) -> bool:
-        return False
-
-    def __subclasscheck__(self, _subclass: type) -> bool:
-        return False
-
     def __reduce__(self) -> tuple[type, tuple[()]]:
         # A program that loads it need not have this class; `torch.load` accepts OrderedDict.
         return OrderedDict, ()
-
-    def __enter__(self) -> Silent:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
 
 
 class SilentBase:
@@ -407,7 +388,3 @@ _PROGRESS: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("process_map", "thread_map", "tmap"), _mapped),
     **{"tenumerate": _numbered, "tzip": _zipped},
 }
-
-
-def _nothing(*_: object, **__: object) -> None:
-    return None

@@ -30,7 +30,6 @@ from grader.core.wire.values import (
     Foreign,
     Local,
     Named,
-    Payload,
     Value,
     bytes_of,
     described,
@@ -150,12 +149,30 @@ class TreeWriter:
 class Reading:
     """A reader of the values that `TreeWriter` wrote; it checks every claim first."""
 
-    def __init__(self, payload: Payload, trusted: bool) -> None:
-        self._payload = payload
+    def __init__(self, body: bytearray, start: int, trusted: bool) -> None:
+        self._body = memoryview(body)
+        self._place = start
         self._trusted = trusted
         self._nodes = 0
         self._numbers = 0
         self._text = 0
+
+    @property
+    def left(self) -> int:
+        """Returns how many bytes are left."""
+        return len(self._body) - self._place
+
+    def take(self, size: int) -> bytearray:
+        """Returns the next `size` bytes as a copy, so that no two values share memory.
+
+        Raises:
+            BadFrame: if fewer bytes are left.
+        """
+        if size > self.left:
+            raise BadFrame("a frame has fewer bytes than its values say")
+        start, self._place = self._place, self._place + size
+        # Slicing a bytearray does not raise a clean MemoryError where memory is short.
+        return bytearray(self._body[start : self._place])
 
     def value(self, entry: object, depth: int = 0) -> Value:
         """Returns the value of an entry.
@@ -167,7 +184,7 @@ class Reading:
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
             raise BadFrame("a value has too many parts or levels")
         if isinstance(entry, list):
-            return read_tensor(entry, self._payload, self._trusted)
+            return read_tensor(entry, self.take, self._trusted)
         if isinstance(entry, dict):
             return self._tagged(entry, depth)
         if isinstance(entry, int) and abs(entry) >= _INTEGERS:
@@ -179,43 +196,36 @@ class Reading:
     def _tagged(self, entry: Mapping[str, Any], depth: int) -> Value:
         if len(entry) != 1:
             raise BadFrame("a value is not of one kind")
-        (kind, content), *_ = entry.items()
-        if kind in _SEQUENCES:
-            return self._collected(kind, [self.value(one, depth + 1) for one in _list(content)])
-        if kind == "dict":
-            return self._dict(content, depth)
-        if kind == "named":
-            return self._named(content, depth)
-        if kind in ("bytes", "text", "ints", "floats"):
-            return self._packed(kind, content)
-        return self._single(kind, content)
-
-    def _single(self, kind: str, content: Any) -> Value:
-        if kind == "foreign":
-            return Foreign(str(content)[:500])
-        if kind == "elsewhere":
-            return _elsewhere(content)
-        if kind == "array":
-            return self._array(content)
-        if kind == "local" and self._trusted:
-            return Local(int(content))
-        if kind == "dtype" and isinstance(content, str) and content in DTYPES:
-            return DTYPES[content]
-        if kind == "device" and isinstance(content, str):
-            return _device(content)
+        ((kind, content),) = entry.items()
+        match kind:
+            case "list" | "tuple" | "set" | "frozenset":
+                values = [self.value(one, depth + 1) for one in _list(content)]
+                if kind.endswith("set"):
+                    _check_keys(values)
+                collected: Value = _SEQUENCES[kind](values)
+                return collected
+            case "dict":
+                rows = map(_pair, _list(content))
+                pairs = [[self.value(one, depth + 1) for one in row] for row in rows]
+                _check_keys([key for key, _ in pairs])
+                return dict(pairs)  # type: ignore[arg-type]
+            case "named":
+                return self._named(content, depth)
+            case "bytes" | "text" | "ints" | "floats":
+                return self._packed(kind, content)
+            case "foreign":
+                return Foreign(str(content)[:500])
+            case "elsewhere":
+                return _elsewhere(content)
+            case "array":
+                return self._array(content)
+            case "local" if self._trusted:
+                return Local(int(content))
+            case "dtype" if isinstance(content, str) and content in DTYPES:
+                return DTYPES[content]
+            case "device" if isinstance(content, str):
+                return _device(content)
         raise BadFrame("a value is of an unknown kind")
-
-    @staticmethod
-    def _collected(kind: str, values: list[Value]) -> Value:
-        if kind.endswith("set"):
-            _check_keys(values)
-        collected: Value = _SEQUENCES[kind](values)
-        return collected
-
-    def _dict(self, content: object, depth: int) -> dict[Any, Value]:
-        pairs = [[self.value(one, depth + 1) for one in _pair(pair)] for pair in _list(content)]
-        _check_keys([key for key, _ in pairs])
-        return dict(pairs)  # type: ignore[arg-type]
 
     def _named(self, content: object, depth: int) -> Named:
         name, fields = _pair(content)
@@ -230,17 +240,17 @@ class Reading:
         if type(count) is not int or count < 0:
             raise BadFrame("a count is missing")
         if kind == "bytes":
-            return bytes(self._payload.take(count))
+            return bytes(self.take(count))
         if kind == "text":
             self._text += count
             if self._text > MAX_TEXT and not self._trusted:
                 raise BadFrame("texts are longer than allowed")
-            return _decoded(self._payload.take(count))
+            return _decoded(self.take(count))
         dtype = numpy.int64 if kind == "ints" else numpy.float64
         self._numbers += count
         if self._numbers > _MAX_NUMBERS:
             raise BadFrame("lists hold more numbers than allowed")
-        numbers: list[Any] = numpy.frombuffer(self._payload.take(8 * count), dtype).tolist()
+        numbers: list[Any] = numpy.frombuffer(self.take(8 * count), dtype).tolist()
         return numbers
 
     def _array(self, content: object) -> numpy.ndarray[Any, Any]:
@@ -248,7 +258,7 @@ class Reading:
         if not isinstance(name, str) or name not in ARRAY_DTYPES:
             raise BadFrame("an array has a dtype that is not allowed")
         count, layout = elements_in(sizes(shape)), numpy.dtype(name)
-        data = self._payload.take(count * layout.itemsize)
+        data = self.take(count * layout.itemsize)
         flat = numpy.frombuffer(data, numpy.uint8 if name == "bool" else layout)
         return (flat != 0 if name == "bool" else flat).reshape(shape)
 
@@ -403,10 +413,9 @@ def decode(frame: Received, trusted: bool = False) -> tuple[dict[str, Any], dict
     start = header_size + outline_size
     header = _read_object(frame.body[:header_size])
     described = _read_object(frame.body[header_size:start])
-    payload = Payload(frame.body, start)
-    reading = Reading(payload, trusted)
+    reading = Reading(frame.body, start, trusted)
     values = {name: reading.value(entry) for name, entry in described.items()}
-    if payload.left:
+    if reading.left:
         raise BadFrame("a frame holds more bytes than its values have")
     return header, values
 

@@ -26,32 +26,6 @@ class BadFrame(Exception):
     """Bytes on the channel that are not a frame, or a malformed frame."""
 
 
-class Payload:
-    """The bytes of a frame's values, which are taken one after another."""
-
-    def __init__(self, body: bytearray, start: int) -> None:
-        self._body = memoryview(body)
-        self._place = start
-
-    @property
-    def left(self) -> int:
-        """Returns how many bytes are left."""
-        return len(self._body) - self._place
-
-    def take(self, size: int) -> bytearray:
-        """Returns the next `size` bytes as a copy, so that no two values share memory.
-
-        Raises:
-            BadFrame: if fewer bytes are left.
-        """
-        start = self._place
-        if size > len(self._body) - start:
-            raise BadFrame("a frame has fewer bytes than its values say")
-        self._place = start + size
-        # Slicing a bytearray does not raise a clean MemoryError where memory is short.
-        return bytearray(self._body[start : self._place])
-
-
 MAX_AXES = 32
 
 DTYPES: Mapping[str, torch.dtype] = {
@@ -84,11 +58,13 @@ def bytes_of(tensor: torch.Tensor) -> bytes:
     return ctypes.string_at(tensor.data_ptr(), span * tensor.element_size())
 
 
-def read_tensor(entry: Sequence[object], payload: Payload, trusted: bool) -> torch.Tensor:
-    """Returns the tensor whose entry `described` wrote, from the payload's next bytes.
+def read_tensor(
+    entry: Sequence[object], take: Callable[[int], bytearray], trusted: bool
+) -> torch.Tensor:
+    """Returns the tensor whose entry `described` wrote; `take` returns the frame's next bytes.
 
     Raises:
-        BadFrame: if the entry is malformed, or claims more bytes than the payload holds.
+        BadFrame: if the entry is malformed, or claims more bytes than the frame holds.
     """
     name, shape, strides = _parts(entry, trusted)
     dtype = DTYPES[name]
@@ -97,7 +73,7 @@ def read_tensor(entry: Sequence[object], payload: Payload, trusted: bool) -> tor
         return torch.empty(shape, dtype=dtype)
     if strides is not None:
         count = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-    data = payload.take(count * dtype.itemsize)
+    data = take(count * dtype.itemsize)
     if (layout := _OF_NUMPY.get(name)) is not None:
         steps = strides and [stride * layout.itemsize for stride in strides]
         return torch.from_numpy(numpy.ndarray(shape, layout, data, strides=steps))
