@@ -10,7 +10,7 @@ import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -107,25 +107,17 @@ class PreparedSubmission:
     environment: Environment
 
 
+@dataclass(eq=False, slots=True)
 class SubmissionPreparation:
     """Prepares one submission after another, each in a folder of its own."""
 
-    def __init__(
-        self,
-        assignment: Assignment,
-        adapters: str,
-        servers: ForkServers,
-        intake: IntakeClient,
-        scratch: Path,
-        wording: Wording,
-    ) -> None:
-        self._assignment = assignment
-        self._adapters = adapters
-        self._servers = servers
-        self._intake = intake
-        self._scratch = scratch
-        self._wording = wording
-        self._familiar = Unremarkable()
+    _assignment: Assignment
+    _adapters: str
+    _servers: ForkServers
+    _intake: IntakeClient
+    _scratch: Path
+    _wording: Wording
+    _familiar: Unremarkable = field(default_factory=Unremarkable)
 
     @contextlib.contextmanager
     def prepared(self, entry: Entry, limits: SessionLimits) -> Iterator[PreparedSubmission]:
@@ -144,15 +136,9 @@ class SubmissionPreparation:
             uses = Uses(self._assignment.forbidden, submission.root)
             environment = Environment(self._assignment, submission.root)
             session = Session(
-                self._servers.current,
-                submission,
-                limits,
-                folder,
-                uses,
-                environment,
-                self._familiar,
-                self._wording,
-            )
+                self._servers.current, submission, limits, folder, uses, environment,
+                self._familiar, self._wording,
+            )  # fmt: skip
             with turn_on(limits.device), contextlib.closing(session):
                 yield PreparedSubmission(submission, session, uses, environment)
 

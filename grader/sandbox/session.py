@@ -8,7 +8,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.core.assignment import WALL_FACTOR
@@ -54,14 +54,14 @@ class SessionLimits:
     tells_where: bool = False
 
 
+@dataclass(eq=False, slots=True)
 class TrialWorker:
     """A worker in which edits are tried; `seconds` is the time that it has taken."""
 
-    def __init__(self, worker: Worker, spare: float, familiar: Unremarkable) -> None:
-        self._worker = worker
-        self._spare = spare
-        self._familiar = familiar
-        self.seconds = 0.0
+    _worker: Worker
+    _spare: float
+    _familiar: Unremarkable
+    seconds: float = 0.0
 
     def ask(self, call: Call) -> Reply:
         """Returns the answer of the program as edited so far; the session notes nothing of it.
@@ -90,6 +90,7 @@ class TrialWorker:
             self.seconds += self._worker.taken.own
 
 
+@dataclass(eq=False, slots=True)
 class Session:
     """One submission with its worker, which is replaced when it is lost.
 
@@ -101,43 +102,32 @@ class Session:
     call that took too long, as its worker claims it.
     """
 
-    def __init__(
-        self,
-        server: Callable[[], ForkServer],
-        submission: Submission,
-        limits: SessionLimits,
-        scratch: Path,
-        uses: Uses,
-        environment: Environment,
-        familiar: Unremarkable,
-        wording: Wording,
-    ) -> None:
-        self._server = server
-        self._submission = submission
-        self._limits = limits
-        self._scratch = scratch
-        self._uses = uses
-        self._environment = environment
-        self._familiar = familiar
-        self._wording = wording
-        self._worker: Worker | None = None
-        self._used = 0.0
-        self._wall = 0.0
-        self._beside = 0.0
-        self._bench: TrialWorker | None = None
-        self._asked = ""
-        self._losses: Counter[str] = Counter()
-        self._hangs = 0
-        self._closed: dict[str, StudentFault] = {}
-        self._printed = ""
-        self.problem: StudentFault | None = None
-        self.stack_dump = ""
-        self.isolation: Mapping[str, str] = {}
-        self.cell_errors: tuple[Raised, ...] = ()
-        self.import_seconds: Mapping[str, float] = {}
-        self.not_run: tuple[str, ...] = ()
-        self._missed: tuple[str, ...] = ()
-        self._handed_on: tuple[TwoProcesses, Value] | None = None
+    _server: Callable[[], ForkServer]
+    _submission: Submission
+    _limits: SessionLimits
+    _scratch: Path
+    _uses: Uses
+    _environment: Environment
+    _familiar: Unremarkable
+    _wording: Wording
+    problem: StudentFault | None = None
+    stack_dump: str = ""
+    isolation: Mapping[str, str] = field(default_factory=dict)
+    cell_errors: tuple[Raised, ...] = ()
+    import_seconds: Mapping[str, float] = field(default_factory=dict)
+    not_run: tuple[str, ...] = ()
+    _missed: tuple[str, ...] = ()
+    _worker: Worker | None = None
+    _used: float = 0.0
+    _wall: float = 0.0
+    _beside: float = 0.0
+    _bench: TrialWorker | None = None
+    _asked: str = ""
+    _losses: Counter[str] = field(default_factory=Counter)
+    _hangs: int = 0
+    _closed: dict[str, StudentFault] = field(default_factory=dict)
+    _printed: str = ""
+    _handed_on: tuple[TwoProcesses, Value] | None = None
 
     def open(self) -> StudentFault | None:
         """Has a worker import the submission; returns the fault if that fails.
