@@ -64,7 +64,9 @@ def limit_memory_growth(more: int) -> None:
     if sys.platform == "linux":
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         limits = [one for one in (soft, hard) if one != resource.RLIM_INFINITY]
-        resource.setrlimit(resource.RLIMIT_DATA, (min([_held() + more, *limits]), hard))
+        # The pages that `RLIMIT_DATA` counts (statm, proc(5)).
+        held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (min([held + more, *limits]), hard))
 
 
 @contextlib.contextmanager
@@ -87,9 +89,3 @@ def machine_has(size: int) -> bool:
         return False
     (left,) = re.findall(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
     return int(left) << 10 > size
-
-
-def _held() -> int:
-    """Returns the bytes of this process that `RLIMIT_DATA` counts (statm, proc(5))."""
-    pages = int(Path("/proc/self/statm").read_text().split()[5])
-    return pages * resource.getpagesize()

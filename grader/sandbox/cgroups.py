@@ -141,6 +141,7 @@ def _in_time(is_done: Callable[[], bool]) -> bool:
     return True
 
 
+# White space in a path of mountinfo.
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
@@ -179,7 +180,9 @@ def _visible(groups: dict[frozenset[str], PurePosixPath], mounts: str) -> Iterat
     for line in mounts.splitlines():
         mount, _, source = line.partition(" - ")
         kind, _, options = source.split(" ", 2)
-        root, point = (_plain(field) for field in mount.split(" ")[3:5])
+        root, point = (
+            _ESCAPED.sub(lambda it: chr(int(it[1], 8)), field) for field in mount.split(" ")[3:5]
+        )
         if kind not in ("cgroup", "cgroup2"):
             continue
         for controllers, path in groups.items():
@@ -188,11 +191,6 @@ def _visible(groups: dict[frozenset[str], PurePosixPath], mounts: str) -> Iterat
                 own = Path(point) / path.relative_to(root)
                 if own.is_dir():
                     yield Hierarchy(1 if controllers else 2, controllers, Path(point), own)
-
-
-def _plain(field: str) -> str:
-    """Returns a path of mountinfo, with its octal escapes of white space decoded."""
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), field)
 
 
 _NAME = re.compile(r"grader-([0-9]{1,9})-([0-9]{1,20})-[0-9a-f]{8}(\.scope)?")

@@ -194,7 +194,9 @@ class Worker:
         self._watch = UsageWatch(self._pid, server.user, scratch, allowance)
         self._killed_before = self._group.killed_for_memory() if self._group else 0
         if self._group is not None:
-            _be_killed_first(self._pid)
+            # When the control group is full, the kernel kills the worker before its fork server.
+            with contextlib.suppress(OSError):
+                Path(f"/proc/{self._pid}/oom_score_adj").write_text("1000")
         self._clock = Clock(self._pid)
         self._looked = 0.0
         self._held_at_first = 0
@@ -388,12 +390,6 @@ class Worker:
             if code is not None:
                 return f"{doing} ended its process (exit code {code})"
         return f"{doing} ended its process"
-
-
-def _be_killed_first(pid: int) -> None:
-    """Makes the kernel kill the worker before its fork server when the control group is full."""
-    with contextlib.suppress(OSError):
-        Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
 
 
 def _bounds(allowance: Allowance) -> GroupBounds:

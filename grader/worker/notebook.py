@@ -276,7 +276,8 @@ class Shell:
         if len(self._not_run) < _MOST_NOT_RUN:
             shown = " ".join(what.split())
             shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
-            self._not_run[f"{shown} ({_place(caller, self._cells.current)})"] = is_missed
+            line = f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
+            self._not_run[f"{shown} ({self._cells.current or line})"] = is_missed
 
 
 def install(seconds: float, root: Path, place: Path) -> tuple[Shell, Cells]:
@@ -286,14 +287,10 @@ def install(seconds: float, root: Path, place: Path) -> tuple[Shell, Cells]:
     """
     cells, files = Cells(seconds), WrittenFiles(root, place)
     shell = Shell(cells, files)
-    vars(builtins).update(get_ipython=lambda: shell, display=_display)
+    vars(builtins).update(get_ipython=lambda: shell, display=lambda *_, **__: None)
     sys.meta_path[:0] = [NotebookModules(shell), files]
     sys.meta_path.append(ImportedNotebooks(cells.run))
     return shell, cells
-
-
-def _display(*_values: object, **_options: object) -> None:
-    """Replaces the notebook's own function; shows nothing."""
 
 
 def _caller() -> FrameType:
@@ -302,10 +299,6 @@ def _caller() -> FrameType:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_ENGINE):
         frame = frame.f_back
     return frame
-
-
-def _place(caller: FrameType, cell: str) -> str:
-    return cell or f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
 
 
 def _expanded(line: str, caller: FrameType) -> str:

@@ -232,8 +232,9 @@ class ImportedNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not (is_below or any(name in sys.modules for name in _IMPORTERS)):
             return None
         name = fullname.rpartition(".")[2]
+        names = name, name.replace("_", " ")
         folders = sys.path if path is None or is_below else path
-        for place in (Path(folder, f"{one}.ipynb") for folder in folders for one in _names(name)):
+        for place in (Path(folder, f"{one}.ipynb") for folder in folders for one in names):
             if place.is_dir():
                 return importlib.machinery.ModuleSpec(fullname, self, origin=str(place))
         return None
@@ -277,8 +278,3 @@ class WrittenFiles(importlib.abc.MetaPathFinder):
         with contextlib.suppress(ValueError):
             return str(self._place / Path(folder).relative_to(self._root))
         return folder
-
-
-def _names(module: str) -> tuple[str, str]:
-    """Returns the names of the notebooks that a module's name may import."""
-    return module, module.replace("_", " ")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -117,9 +117,13 @@ class Living:
 
         Returns None if the call does not continue the latest one.
         """
-        if self._call is None or not call.is_script or not _are_of_one(self._call, call):
+        last_call = self._call
+        if last_call is None or not call.is_script:
             return None
-        done, wanted = _all_steps(self._call), _all_steps(call)
+        heads = [(one.seed, one.device, one.default_device) for one in (last_call, call)]
+        if heads[0] != heads[1]:
+            return None
+        done, wanted = _all_steps(last_call), _all_steps(call)
         if not done or len(done) > len(wanted) or not all(map(_alike, done[:-1], wanted)):
             return None
         last, now = done[-1], wanted[len(done) - 1]
@@ -149,18 +153,15 @@ class Living:
         if step.doing is Doing.ITERATE:
             return iter(thing)
         if step.doing is Doing.NEXT:
-            return _next(thing, step.times)
+            for _ in range(step.times - 1):
+                next(thing)
+            return next(thing)
         self.called = None
         own = getattr(thing, step.name) if step.name else thing
         if step.doing is not Doing.CALL:
             return own
         self.called = own
         return own(*positional, **keywords)
-
-
-def _are_of_one(one: Call, other: Call) -> bool:
-    heads = [(call.seed, call.device, call.default_device) for call in (one, other)]
-    return heads[0] == heads[1]
 
 
 def _all_steps(call: Call) -> Sequence[Step]:
@@ -175,12 +176,6 @@ def _alike(one: Step, other: Step) -> bool:
     heads = [(step.on, step.doing, step.name, step.times) for step in (one, other)]
     values = [[*step.positional, dict(step.keywords)] for step in (one, other)]
     return heads[0] == heads[1] and same_values(*values)
-
-
-def _next(items: Iterator[Any], times: int) -> Any:
-    for _ in range(times - 1):
-        next(items)
-    return next(items)
 
 
 def _found(value: Any, made: Sequence[Any]) -> Any:

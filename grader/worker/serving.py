@@ -121,7 +121,7 @@ def _answer(
     if call.adapter and call.adapter not in functions:
         answer = absent(call.adapter)
     else:
-        function = functions.get(call.adapter, _nothing)
+        function = functions.get(call.adapter, lambda: None)
         answer = perform(function, call, root, functions, living)
     if uses := watch.take():
         answer = dataclasses.replace(answer, uses=uses)
@@ -134,10 +134,6 @@ def _answer(
         return encode_answer(
             Answer(raised=Raised("MemoryError", "no room is left to hand over the result"))
         )
-
-
-def _nothing() -> None:
-    """Stands in for the adapter in a call that has none."""
 
 
 def _redirect(output: int) -> None:

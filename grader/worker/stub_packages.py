@@ -366,25 +366,13 @@ class SilentModule(ModuleType):
         return run
 
 
-def _counting(*bounds: int, **options: Any) -> Progress:
-    return Progress(range(*bounds), **options)
-
-
-def _mapped(function: Callable[..., Any], *iterables: Iterable[Any], **_: object) -> list[Any]:
-    return [function(*items) for items in zip(*iterables, strict=False)]
-
-
-def _zipped(*iterables: Iterable[Any], **_: object) -> Iterator[Any]:
-    return zip(*iterables, strict=False)
-
-
-def _numbered(iterable: Iterable[Any], start: int = 0, **_: object) -> Iterator[Any]:
-    return enumerate(iterable, start)
-
-
 _PROGRESS: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("tqdm", "tqdm_notebook"), Progress),
-    **dict.fromkeys(("trange", "tnrange"), _counting),
-    **dict.fromkeys(("process_map", "thread_map", "tmap"), _mapped),
-    **{"tenumerate": _numbered, "tzip": _zipped},
+    **dict.fromkeys(("trange", "tnrange"), lambda *bounds, **own: Progress(range(*bounds), **own)),
+    **dict.fromkeys(
+        ("process_map", "thread_map", "tmap"),
+        lambda function, *iterables, **_: [*map(function, *iterables)],
+    ),
+    "tenumerate": lambda iterable, start=0, **_: enumerate(iterable, start),
+    "tzip": lambda *iterables, **_: zip(*iterables, strict=False),
 }

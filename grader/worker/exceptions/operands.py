@@ -158,9 +158,12 @@ def origin_of_odd_operand(
                 if type(one).__name__ in str(exception) and isinstance(one, _ODD)
             ]
             if len({id(one) for _, one in odd}) != 1:
-                return _called_for_nothing(traces[-1], root)
+                # Perhaps the line that failed calls a function without a `return`.
+                nodes = nodes_at(traces[-1])
+                ended = (_returned(node, traces[-1], False, root) for node in nodes)
+                return next(filter(None, ended), None)
             wanted = odd[0][1]
-        node = next((node for node, one in names if one is wanted or _is_same(one, wanted)), None)
+        node = next((node for node, one in names if _is(one, wanted)), None)
         if node is None:
             # The inner frame has it as a parameter, which this line passes as an expression.
             return _line_of(trace, root)
@@ -175,10 +178,10 @@ class _Unknown:
     """The placeholder for a value that is not known yet."""
 
 
-def _is_same(one: object, other: object) -> bool:
-    """Returns whether two objects are the same method: each access makes a new object."""
+def _is(one: object, other: object) -> bool:
+    # Each access of a method makes a new object.
     are_methods = isinstance(one, MethodType) and isinstance(other, MethodType)
-    return are_methods and one == other
+    return one is other or (are_methods and one == other)
 
 
 def _plain_names(trace: TracebackType) -> Iterator[tuple[ast.expr, object]]:
@@ -276,12 +279,6 @@ def _is_set_in(code: CodeType, name: str) -> bool:
         isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
         for node in ast.walk(definition_of(code) or ast.Module([], []))
     )
-
-
-def _called_for_nothing(trace: TracebackType, root: Path) -> Frame | None:
-    """Returns the last line of a function without a `return` that the failed line calls."""
-    returned = (_returned(node, trace, False, root) for node in nodes_at(trace))
-    return next(filter(None, returned), None)
 
 
 def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> Frame | None:

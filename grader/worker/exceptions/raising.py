@@ -122,12 +122,14 @@ def describe_exception(
     innermost = traces[-1] if traces else None
     # A syntax error has no expression that raised.
     raising = None if isinstance(exception, SyntaxError) else innermost
+    # Torch raises NotImplementedError too, where a kernel is missing.
+    is_deliberate = bool(frames) and frames[-1].source.startswith("raise")
     not_text = _attempted(lambda: _not_text(exception, root), "")
     return Raised(
         kind=kind[:100],
         message="" if debugging else (_message(exception) + not_text)[:_MESSAGE],
         frames=frames,
-        missing=isinstance(exception, NotImplementedError) and _is_deliberate(frames),
+        missing=isinstance(exception, NotImplementedError) and is_deliberate,
         expression=_attempted(lambda: _expression(raising) if raising else "", ""),
         operands=_attempted(lambda: operands_of(raising) if raising else (), ()),
         culprit=_attempted(lambda: culprit(exception, traces, root), None),
@@ -153,14 +155,6 @@ def _is_debugger(trace: TracebackType | None) -> bool:
         if trace.tb_frame.f_globals.get("__name__") in ("bdb", "pdb"):
             return True
     return False
-
-
-def _is_deliberate(frames: tuple[Frame, ...]) -> bool:
-    """Returns whether the submission raised the exception itself.
-
-    Torch also raises NotImplementedError, where a kernel is missing.
-    """
-    return bool(frames) and frames[-1].source.startswith("raise")
 
 
 def _message(exception: BaseException) -> str:
@@ -233,7 +227,8 @@ def _own_frames(
         line, file = trace.tb_lineno, own_file(code.co_filename, root) or ""
         if debugging and trace is traces[-1]:
             line = _line_of_debugger(code.co_filename, line)
-        frames.append(Frame(file, line, code.co_name[:100], _source(code.co_filename, line)))
+        source = linecache.getline(code.co_filename, line).strip()[:300]
+        frames.append(Frame(file, line, code.co_name[:100], source))
     if isinstance(exception, SyntaxError) and exception.filename:
         own = own_file(exception.filename, root)
         if own is not None:
@@ -256,7 +251,3 @@ def _line_of_debugger(file: str, line: int) -> int:
         if any(name in linecache.getline(file, earlier) for name in _DEBUGGERS):
             return earlier
     return line
-
-
-def _source(file: str, line: int) -> str:
-    return linecache.getline(file, line).strip()[:300]

@@ -46,7 +46,8 @@ def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
     # Parents come before their children.
     expressions = [node for node in spanning if isinstance(node, ast.expr)]
     statements = [node for node in spanning if isinstance(node, ast.stmt)]
-    yield [node for node in expressions[-1:] if not _is_assigned(node)]
+    # The target of an assignment is not the failed value.
+    yield [one for one in expressions[-1:] if type(getattr(one, "ctx", None)) is not ast.Store]
     yield [part for statement in statements[-1:] for part in _head(statement)]
 
 
@@ -55,11 +56,6 @@ def nodes_at(trace: TracebackType) -> Iterator[ast.AST]:
     for nodes in expression_and_statement(trace):
         for outer in nodes:
             yield from ast.walk(outer)
-
-
-def _is_assigned(node: ast.expr) -> bool:
-    """Returns whether an expression is the target of an assignment, not the failed value."""
-    return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 @functools.lru_cache(maxsize=8)

@@ -201,7 +201,9 @@ class LoadedSource:
         self._flags = flags & __future__.annotations.compiler_flag
         self._parts = list(parts_of(self._text, self._compiled))
         self._functions = functions
-        self._globals = functions[0].__globals__ if functions else _globals_of(self._path)
+        modules = list(sys.modules.values())
+        own = (vars(one) for one in modules if getattr(one, "__file__", None) == self._path)
+        self._globals = functions[0].__globals__ if functions else next(own, None)
 
     def exchange_for(self, changes: Sequence[TextChange]) -> list[Swap]:
         """Returns the swaps that apply the changes of a file to the running program.
@@ -318,13 +320,11 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
         elif isinstance(value, FunctionType):
             yield from _default_swaps(held, value)
             yield from _made_swaps(held, value)
-        elif name in vars(old) and (isinstance(value, _PLAIN) or _is_field(value)):
+        elif name in vars(old) and (
+            # A `_tuplegetter` reads a field of a named tuple.
+            isinstance(value, _PLAIN) or type(value).__name__ == "_tuplegetter"
+        ):
             yield Swap.of_attribute(old, name, value)
-
-
-def _is_field(value: object) -> bool:
-    """Returns whether a value reads a field of a named tuple."""
-    return type(value).__name__ == "_tuplegetter"
 
 
 def _renamed(old: type, new: type) -> Iterator[Swap]:
@@ -363,10 +363,3 @@ def _who_hold(name: str, value: object, first: dict[str, Any]) -> list[dict[str,
         if isinstance(one, dict) and one is not first and name in one and one[name] is value
     ]
     return [first, *others]
-
-
-def _globals_of(path: str) -> dict[str, Any] | None:
-    for module in list(sys.modules.values()):
-        if getattr(module, "__file__", None) == path:
-            return vars(module)
-    return None
