@@ -223,22 +223,21 @@ class Worker:
             WorkerLost: if the worker does not report on the import.
             ForkServerLost: if it did not confine itself: no line of the submission ran.
         """
-        order = encode(
-            {
-                "root": str(submission.root),
+        order = {
+            "root": str(submission.root),
+            "scratch": str(self._scratch),
+            "forbidden": list(forbidden),
+            "bounds": asdict(self._allowance),
+            "load": {
                 "module": submission.module,
                 "import_paths": list(submission.import_paths),
                 "distribution": submission.distribution,
-                "scratch": str(self._scratch),
-                "forbidden": list(forbidden),
                 "preloaded": list(self._server.preload),
                 "cell_seconds": _CELLS * patience.own if submission.has_shell else None,
-                "bounds": asdict(self._allowance),
             },
-            {},
-        )
+        }
         try:
-            header = self._told(order, _CONFINING, "confining the worker")
+            header = self._told(encode(order, {}), _CONFINING, "confining the worker")
             self._begin_to_watch(header["isolation"], header["kept"])
         except (WorkerLost, KeyError, TypeError, ValueError) as error:
             raise ForkServerLost(f"a worker could not be confined: {error}") from error

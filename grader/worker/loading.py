@@ -90,12 +90,12 @@ class EngineIsNotHere(importlib.abc.MetaPathFinder):
 
 def load(
     root: Path,
+    scratch: Path,
+    engine: Sequence[str],
     module: str,
     import_paths: Sequence[str],
     distribution: Sequence[str] | None,
-    scratch: Path,
     preloaded: Sequence[str],
-    engine: Sequence[str],
     cell_seconds: float | None = None,
 ) -> tuple[dict[str, Callable[..., Any]], ImportReport]:
     """Imports `module` with the submission's folders first on `sys.path`; returns its adapters.

@@ -53,16 +53,7 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
     do_without_forking()
     do_without_compiling()
     watch = CallWatch(order["forbidden"], root)
-    functions, report = load(
-        root,
-        order["module"],
-        order["import_paths"],
-        order["distribution"],
-        scratch,
-        order["preloaded"],
-        inherited.engine,
-        order["cell_seconds"],
-    )
+    functions, report = load(root, scratch, inherited.engine, **order["load"])
     _print_the_rest()
     imported = dataclasses.replace(report, uses=watch.take())
     channel.sendall(encode({"imported": as_plain(imported)}, {}))
