@@ -165,10 +165,10 @@ class Scratch:
     def __exit__(self, *_: object) -> None:
         self.remove()
 
-    def remove(self) -> bool:
-        """Removes the folder and releases its lock; False if something is left."""
+    def remove(self) -> None:
+        """Removes the folder, as far as it can be, and releases its lock."""
         try:
-            return remove_scratch(self.path)
+            remove_scratch(self.path)
         finally:
             os.close(self._lock)
 
@@ -190,16 +190,14 @@ def new_scratch(temporary: Path | None = None) -> Scratch:
     raise FileNotFoundError(f"folders that are made in {temporary} vanish at once")
 
 
-def remove_scratch(folder: Path) -> bool:
-    """Removes the folder of a scratch with the lock beside it; False if something is left."""
-    if not remove(folder):
-        return False
-    lock = folder.with_name(_LOCK)
+def remove_scratch(folder: Path) -> None:
+    """Removes the folder of a scratch, and then the lock beside it."""
     with contextlib.suppress(OSError):
-        lock.unlink()
-        lock.parent.rmdir()
-        lock.parent.parent.rmdir()  # if it was the last one
-    return True
+        if remove(folder):
+            lock = folder.with_name(_LOCK)
+            lock.unlink()
+            lock.parent.rmdir()
+            lock.parent.parent.rmdir()  # if it was the last one
 
 
 def _base(temporary: Path) -> Path:

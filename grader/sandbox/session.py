@@ -250,7 +250,6 @@ class Session:
             self._end(worker)
 
     def _note(self, worker: Worker) -> None:
-        """Notes the time and the output of an exchange with a worker."""
         taken = worker.taken
         self._used += taken.own
         self._wall += taken.wall

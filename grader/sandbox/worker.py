@@ -379,7 +379,6 @@ class Worker:
             raise EOFError
 
     def _ended(self, doing: str) -> str:
-        """Returns how the worker ended, in words."""
         if self._group and self._group.killed_for_memory() > self._killed_before:
             return str(out_of_memory(self._allowance))
         with contextlib.suppress(Exception):

@@ -272,7 +272,6 @@ class Shell:
         self.user_ns.update(names)
 
     def _skip(self, what: str, is_missed: bool, caller: FrameType) -> None:
-        """Notes that something was not run."""
         if len(self._not_run) < _MOST_NOT_RUN:
             shown = " ".join(what.split())
             shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"

@@ -180,11 +180,9 @@ class Nothing(ModuleType):
         return Nothing(f"{self.__name__}.{name}")
 
     def __call__(self, *_args: object, **_options: object) -> Nothing:
-        """Returns itself."""
         return self
 
     def __iter__(self) -> Iterator[object]:
-        """Yields nothing."""
         return iter(())
 
 
