@@ -81,47 +81,41 @@ class TreeWriter:
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
             raise BadFrame("a value has too many parts or levels")
-        if isinstance(value, torch.Tensor):
-            self.chunks.append(bytes_of(value))
-            return described(value)
-        if value is None or isinstance(value, bool | int | float):
-            return value
-        if isinstance(value, str):
-            return value if len(value) <= _SHORT_TEXT else self._text(value)
-        if isinstance(value, bytes):
-            return {"bytes": self._bytes(value)}
-        return self._part(value, depth) or self._several(value, depth)
-
-    def _part(self, value: Value, depth: int) -> dict[str, Any] | None:
-        if isinstance(value, Foreign):
-            return {"foreign": value.description}
-        if isinstance(value, Elsewhere):
-            outline = {"dtype": value.dtype, "shape": list(value.shape), "device": value.device}
-            return {"elsewhere": outline}
-        if isinstance(value, Local):
-            return {"local": value.number}
-        if isinstance(value, torch.dtype):
-            return {"dtype": NAMES[value]}
-        if isinstance(value, torch.device):
-            return {"device": str(value)}
-        if isinstance(value, numpy.ndarray):
-            self.chunks.append(value.tobytes())
-            return {"array": [str(value.dtype), list(value.shape)]}
-        if isinstance(value, Named):
-            fields = [[name, self.entry(own, depth + 1)] for name, own in value.fields.items()]
-            return {"named": [value.name, fields]}
-        return None
-
-    def _several(self, value: Value, depth: int) -> dict[str, Any]:
-        if isinstance(value, dict):
-            pairs = value.items()
-            return {
-                "dict": [[self.entry(k, depth + 1), self.entry(v, depth + 1)] for k, v in pairs]
-            }
+        match value:
+            case torch.Tensor():
+                self.chunks.append(bytes_of(value))
+                return described(value)
+            case None | bool() | int() | float():
+                return value
+            case str():
+                return value if len(value) <= _SHORT_TEXT else self._text(value)
+            case bytes():
+                return {"bytes": self._bytes(value)}
+            case Foreign():
+                return {"foreign": value.description}
+            case Elsewhere():
+                shape = list(value.shape)
+                return {"elsewhere": {"dtype": value.dtype, "shape": shape, "device": value.device}}
+            case Local():
+                return {"local": value.number}
+            case torch.dtype():
+                return {"dtype": NAMES[value]}
+            case torch.device():
+                return {"device": str(value)}
+            case numpy.ndarray():
+                self.chunks.append(value.tobytes())
+                return {"array": [str(value.dtype), list(value.shape)]}
+            case Named():
+                fields = [[name, self.entry(own, depth + 1)] for name, own in value.fields.items()]
+                return {"named": [value.name, fields]}
+            case dict():
+                pairs = [[self.entry(one, depth + 1) for one in pair] for pair in value.items()]
+                return {"dict": pairs}
+            case list() if (packed := self._numbers(value)) is not None:
+                return packed
         for kind, make in _SEQUENCES.items():
             if isinstance(value, make):  # type: ignore[arg-type]
-                packed = self._numbers(value) if kind == "list" else None  # type: ignore[arg-type]
-                return packed or {kind: [self.entry(one, depth + 1) for one in value]}  # type: ignore[union-attr]
+                return {kind: [self.entry(one, depth + 1) for one in value]}
         raise BadFrame(f"a {type(value).__name__} cannot cross")
 
     def _numbers(self, values: Sequence[Value]) -> dict[str, int] | None:

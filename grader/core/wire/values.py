@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -250,45 +250,43 @@ def as_tensor(value: Value) -> torch.Tensor:
 
 
 def _rows(value: Value) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor | numpy.ndarray):
-        own = as_tensor(value).detach().to(torch.float64)
-        yield _row(_TENSOR, own.ndim, *own.shape)
-        yield own.reshape(-1)
-    elif isinstance(value, bool):
-        yield _row(_TRUTH, value)
-    elif isinstance(value, int | float):
-        yield _row(value)
-    elif isinstance(value, str):
-        yield _row(_TEXT, len(value), *map(ord, value))
-    elif isinstance(value, bytes):
-        yield _row(_BYTES, len(value), *value)
-    else:
-        yield from _several(value)
+    match value:
+        case torch.Tensor() | numpy.ndarray():
+            own = as_tensor(value).detach().to(torch.float64)
+            yield _row(_TENSOR, own.ndim, *own.shape)
+            yield own.reshape(-1)
+        case bool():
+            yield _row(_TRUTH, value)
+        case int() | float():
+            yield _row(value)
+        case str():
+            yield _row(_TEXT, len(value), *map(ord, value))
+        case bytes():
+            yield _row(_BYTES, len(value), *value)
+        case None:
+            yield _row(_NOTHING)
+        case tuple() if hasattr(value, "_fields"):
+            yield from _all_rows(_NAMED, value)
+        case Named():
+            yield from _all_rows(_NAMED, value.fields.values())
+        case list() | tuple():
+            yield from _all_rows(_SEVERAL, value)
+        case set() | frozenset():
+            yield from _all_rows(_SEVERAL, sorted(value, key=repr))
+        case dict():
+            yield _row(_PAIRS, len(value))
+            for key in sorted(value, key=repr):
+                yield from _rows(key)
+                yield from _rows(value[key])
+        case _:
+            words = repr(value) if isinstance(value, Foreign | Elsewhere) else str(value)
+            yield _row(_OTHER, *map(ord, words))
 
 
-def _several(value: Value) -> Iterator[torch.Tensor]:
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        yield from _several(Named("", dict(zip(value._fields, value, strict=True))))
-    elif isinstance(value, list | tuple):
-        yield _row(_SEVERAL, len(value))
-        for element in value:
-            yield from _rows(element)
-    elif isinstance(value, set | frozenset):
-        yield from _several(sorted(value, key=repr))
-    elif isinstance(value, dict):
-        yield _row(_PAIRS, len(value))
-        for key in sorted(value, key=repr):
-            yield from _rows(key)
-            yield from _rows(value[key])
-    elif isinstance(value, Named):
-        yield _row(_NAMED, len(value.fields))
-        for own in value.fields.values():
-            yield from _rows(own)
-    elif value is None:
-        yield _row(_NOTHING)
-    else:
-        words = repr(value) if isinstance(value, Foreign | Elsewhere) else str(value)
-        yield _row(_OTHER, *map(ord, words))
+def _all_rows(mark: float, values: Collection[Value]) -> Iterator[torch.Tensor]:
+    yield _row(mark, len(values))
+    for one in values:
+        yield from _rows(one)
 
 
 def _row(*numbers: float) -> torch.Tensor:

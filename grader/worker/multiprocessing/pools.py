@@ -87,8 +87,7 @@ class Pool(multiprocessing.pool.Pool):
         """Returns the future result of one call."""
         (call,) = self._packed(func, [tuple(args)], kwds)
         if self._are_for_threads([call]):
-            told = {"callback": callback, "error_callback": error_callback}
-            return self._in_threads().apply_async(_made, (call,), **told)
+            return self._in_threads().apply_async(_made, (call,), {}, callback, error_callback)
         return self._result(_outcome(call), callback, error_callback)
 
     def _map_async(
@@ -103,8 +102,7 @@ class Pool(multiprocessing.pool.Pool):
         rows = iterable if mapper is _STARRED else ((item,) for item in iterable)
         calls = self._packed(func, rows)
         if self._are_for_threads(calls):
-            told = {"callback": callback, "error_callback": error_callback}
-            return self._in_threads().map_async(_made, calls, 1, **told)
+            return self._in_threads().map_async(_made, calls, 1, callback, error_callback)
         outcomes = list(map(_outcome, calls))
         failed = next((outcome for outcome in outcomes if not outcome[0]), None)
         whole = failed or (True, [result for _, result in outcomes])
