@@ -101,33 +101,44 @@ class _HandingOver:
             return _TOO_DEEP if depth >= MAX_DEPTH else _LEFT_OUT
         if result.__class__ is not type(result):
             return foreign(result)  # it only claims to be of a type below
-        if result is None or isinstance(result, bool | int | float | str | bytes | numpy.generic):
-            return self._plain(result)
-        if isinstance(result, torch.Tensor):
-            return self._tensor(result)
-        if isinstance(result, numpy.ndarray):
-            return self._array(result)
-        if isinstance(result, torch.dtype):
-            return result if result in NAMES else foreign(result)
-        if isinstance(result, torch.device | Named):
-            return result
-        return self._several(result, depth)
-
-    def _plain(self, result: object) -> Value:
-        """Returns a value of a plain type; for a class that inherits from one, its value."""
         if isinstance(result, numpy.generic):
             result = result.item()
-        if result is None or isinstance(result, bool):
-            return result
-        if isinstance(result, int):
-            whole = int.__int__(result)
-            return whole if abs(whole) < _INTEGERS else Foreign("an int of more than 64 bits")
-        if isinstance(result, float):
-            return float.__float__(result)
-        if isinstance(result, str):
-            return self._of_length("text", str.__str__(result))
-        if isinstance(result, bytes):
-            return self._of_length("bytes", bytes.__bytes__(result))
+            if not isinstance(result, bool | int | float | str | bytes | None):
+                return foreign(result)
+        # Of a class that inherits from a plain type, the plain value crosses.
+        match result:
+            case None | bool():
+                return result
+            case int():
+                whole = int.__int__(result)
+                return whole if abs(whole) < _INTEGERS else Foreign("an int of more than 64 bits")
+            case float():
+                return float.__float__(result)
+            case str():
+                return self._of_length("text", str.__str__(result))
+            case bytes():
+                return self._of_length("bytes", bytes.__bytes__(result))
+            case torch.Tensor():
+                return self._tensor(result)
+            case numpy.ndarray():
+                return self._array(result)
+            case torch.dtype():
+                return result if result in NAMES else foreign(result)
+            case torch.device() | Named():
+                return result
+            case dict():
+                pairs = dict.items(result)
+                return {self._key(key, depth + 1): self.value(own, depth + 1) for key, own in pairs}
+            case tuple() if isinstance(fields := getattr(result, "_fields", 0), tuple):
+                values = zip(map(str, fields), self._each(result, depth), strict=False)
+                return Named(type(result).__name__, dict(values))
+            case list():
+                return list(self._each(result, depth))
+            case tuple():
+                return tuple(self._each(result, depth))
+            case set() | frozenset():
+                kind = set if isinstance(result, set) else frozenset
+                return kind(self._key(one, depth + 1) for one in result)
         return foreign(result)
 
     def _of_length(self, kind: str, result: str | bytes) -> Value:
@@ -135,22 +146,6 @@ class _HandingOver:
         if self._bytes < 0:
             return Foreign(f"{kind} of length {len(result)}, too large to be an answer")
         return result
-
-    def _several(self, result: object, depth: int) -> Value:
-        if isinstance(result, dict):
-            pairs = dict.items(result)
-            return {self._key(key, depth + 1): self.value(own, depth + 1) for key, own in pairs}
-        if isinstance(result, tuple) and isinstance(fields := getattr(result, "_fields", 0), tuple):
-            values = self._each(result, depth)
-            return Named(type(result).__name__, dict(zip(map(str, fields), values, strict=False)))
-        if isinstance(result, list):
-            return list(self._each(result, depth))
-        if isinstance(result, tuple):
-            return tuple(self._each(result, depth))
-        if isinstance(result, set | frozenset):
-            kind = set if isinstance(result, set) else frozenset
-            return kind(self._key(one, depth + 1) for one in result)
-        return foreign(result)
 
     def _each(self, values: Iterable[object], depth: int) -> Iterable[Value]:
         for value in values:
