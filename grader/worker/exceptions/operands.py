@@ -135,6 +135,7 @@ def _line_of(trace: TracebackType, root: Path) -> Frame | None:
 
 
 _MOST_FRAMES = 8
+_UNKNOWN = object()
 _ODD = (FunctionType, MethodType, BuiltinFunctionType, type, str, tuple, type(None))
 
 
@@ -148,10 +149,10 @@ def origin_of_odd_operand(
     if not isinstance(exception, TypeError | AttributeError) or "concatenate" in str(exception):
         return None
     found: tuple[int, ast.expr] | None = None
-    wanted: object = _Unknown
+    wanted: object = _UNKNOWN
     for number, trace in enumerate(reversed(traces[-_MOST_FRAMES:])):
         names = list(_plain_names(trace))
-        if wanted is _Unknown:
+        if wanted is _UNKNOWN:
             odd = [
                 (node, one)
                 for node, one in names
@@ -172,10 +173,6 @@ def origin_of_odd_operand(
             break
     several = isinstance(wanted, tuple)
     return None if found is None else _set_in(traces, *found, several, root)
-
-
-class _Unknown:
-    """The placeholder for a value that is not known yet."""
 
 
 def _is(one: object, other: object) -> bool:

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -27,34 +27,20 @@ NAMESPACE = "aten::"
 _NUMBERS = (bool, int, float, complex)
 
 
-class _Kernel(NamedTuple):
-    """A kernel of an operation, by three dispatch keys.
-
-    The kernel is `registered` at the first, `handed_out` by torch at the second, and its watch
-    takes its `place` at the third.
-    """
-
-    registered: str
-    handed_out: str
-    place: str
-
-
+# The kernels of an operation, by three dispatch keys: the one at which a kernel is registered, the
+# one at which torch hands it out, and the one at which its watch takes its place.
 _KERNELS = (
-    *(_Kernel(key, key, key) for key in ("CPU", "CUDA", "QuantizedCPU", "NestedTensorCPU")),
+    *((key, key, key) for key in ("CPU", "CUDA", "QuantizedCPU", "NestedTensorCPU")),
     # Tensors of other layouts pass these keys, except in inference mode.
-    *(_Kernel("Autograd", key, key) for key in ("AutogradCPU", "AutogradCUDA")),
+    *(("Autograd", key, key) for key in ("AutogradCPU", "AutogradCUDA")),
     # torch.vmap takes an operation apart before the kernel of a device runs.
-    _Kernel("FuncTorchVmapMode", "FuncTorchVmapMode", "FuncTorchVmapMode"),
-    _Kernel("FuncTorchBatched", "FuncTorchBatched", "FuncTorchBatched"),
-    _Kernel("FuncTorchBatchedDecomposition", "FuncTorchBatched", "FuncTorchBatched"),
+    ("FuncTorchVmapMode", "FuncTorchVmapMode", "FuncTorchVmapMode"),
+    ("FuncTorchBatched", "FuncTorchBatched", "FuncTorchBatched"),
+    ("FuncTorchBatchedDecomposition", "FuncTorchBatched", "FuncTorchBatched"),
     # Composite kernels, made of other operations, for every device without its own kernel.
     *(
-        _Kernel(key, "Undefined", key)
-        for key in (
-            "CompositeImplicitAutograd",
-            "CompositeExplicitAutograd",
-            "CompositeExplicitAutogradNonFunctional",
-        )
+        (f"Composite{kind}", "Undefined", f"Composite{kind}")
+        for kind in ("ImplicitAutograd", "ExplicitAutograd", "ExplicitAutogradNonFunctional")
     ),
 )
 
@@ -69,10 +55,10 @@ def watch_operation(name: str, seen: Callable[[], None]) -> object:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the replaced kernel
         for overload in _overloads(name.removeprefix(NAMESPACE)):
-            for kernel in _KERNELS:
+            for keys in _KERNELS:
                 # TorchScript has overloads of its own, and not every torch hands kernels out.
                 with contextlib.suppress(RuntimeError, AttributeError):
-                    _watch(library, overload, kernel, seen)
+                    _watch(library, overload, keys, seen)
     return library
 
 
@@ -83,16 +69,19 @@ def _overloads(name: str) -> Iterator[Any]:
             yield from (getattr(packet, overload) for overload in packet.overloads())
 
 
-def _watch(library: Any, overload: Any, kernel: _Kernel, seen: Callable[[], None]) -> None:
-    if torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), kernel.registered):
-        own = torch.library.get_kernel(overload, kernel.handed_out).call_boxed
+def _watch(
+    library: Any, overload: Any, keys: tuple[str, str, str], seen: Callable[[], None]
+) -> None:
+    registered, handed_out, place = keys
+    if torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), registered):
+        own = torch.library.get_kernel(overload, handed_out).call_boxed
         kinds = [str(argument.type) for argument in overload._schema.arguments]
 
         def watched(keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
             seen()
             return own(keys, *_as_kernels_take(args, kinds), **kwargs)
 
-        library.impl(overload, watched, kernel.place, with_keyset=True)
+        library.impl(overload, watched, place, with_keyset=True)
 
 
 def _as_kernels_take(args: Sequence[Any], kinds: Sequence[str]) -> Iterator[Any]:

@@ -11,19 +11,12 @@ import gc
 import operator
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-
-
-class TorchSetting(NamedTuple):
-    """A setting of torch: how to read it, and how to set it to a value that was read."""
-
-    read: Callable[[], Any]
-    write: Callable[[Any], object]
 
 
 def _set_autocast(held: tuple[bool, torch.dtype]) -> None:
@@ -31,20 +24,17 @@ def _set_autocast(held: tuple[bool, torch.dtype]) -> None:
     torch.set_autocast_dtype("cpu", held[1])
 
 
-SETTINGS = (
-    TorchSetting(torch.is_grad_enabled, torch.set_grad_enabled),
-    TorchSetting(torch.get_default_dtype, torch.set_default_dtype),
-    TorchSetting(torch.get_default_device, torch.set_default_device),
-    TorchSetting(
-        lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _set_autocast
-    ),
-    TorchSetting(torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
-    TorchSetting(torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-    TorchSetting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
-    TorchSetting(torch.get_num_threads, torch.set_num_threads),
+# Settings of torch: how to read each, and how to set it to a value that was read.
+_SETTINGS: Sequence[tuple[Callable[[], Any], Callable[[Any], object]]] = (
+    (torch.is_grad_enabled, torch.set_grad_enabled),
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (torch.get_default_device, torch.set_default_device),
+    (lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _set_autocast),
+    (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+    (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (torch.get_num_threads, torch.set_num_threads),
 )
-
-
 _Cached = type(functools.lru_cache(lambda: None))
 _MOST = 2000
 _DEEPEST = 6
@@ -111,7 +101,7 @@ class State:
             and (within is None or id(one.__wrapped__.__globals__) in within)
         ]
         self._caches_of_packages = _caches_of_packages()
-        self._settings = [(setting, setting.read()) for setting in SETTINGS]
+        self._settings = [(read, write, read()) for read, write in _SETTINGS]
 
     def restore(self) -> None:
         """Restores the whole state."""
@@ -132,9 +122,9 @@ class State:
             tensor.restore()
         for cache in (*self._caches, *self._caches_of_packages):
             cache.cache_clear()
-        for setting, value in self._settings:
-            if setting.read() != value:
-                setting.write(value)
+        for read, write, value in self._settings:
+            if read() != value:
+                write(value)
 
     def changes(self) -> Iterator[StateChange]:
         """Yields each single change of the state since the import."""
@@ -154,9 +144,9 @@ class State:
         for one in held:
             if one.look() != one.before:
                 yield StateChange(one.restore, one.look)
-        for setting, value in self._settings:
-            if setting.read() != value:
-                yield StateChange(functools.partial(setting.write, value), setting.read)
+        for read, write, value in self._settings:
+            if read() != value:
+                yield StateChange(functools.partial(write, value), read)
         for cache in self._caches:
             if cache.cache_info().currsize:
                 line = cache.__wrapped__.__code__.co_firstlineno
