@@ -10,7 +10,6 @@ import signal
 import socket
 import struct
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +20,12 @@ from grader.core.text import Refusal
 from grader.sandbox.cgroup_grounds import find_ground
 from grader.sandbox.cgroups import Ground, Group, GroupBounds, NoGround
 from grader.sandbox.usage_watch import Usage
-from grader.sandbox.zygote import Zygote
+from grader.sandbox.zygote import Zygote, heard, hung_up
 
 START_SECONDS = 120.0
 _ORDER_SECONDS = 20.0
 _SECONDS_TO_END = 10.0
 _GREETING = 1 << 16
-_COMPLAINT = 1 << 12
 _FAREWELL = b"."
 _CREDENTIALS = struct.Struct("iII")  # `struct ucred` (unix(7))
 
@@ -106,9 +104,7 @@ class ForkServer:
         """Returns whether the fork server has ended or is lost."""
         if self.is_lost:
             return True
-        poll = select.poll()
-        poll.register(self._control, 0)
-        return bool(poll.poll(0))
+        return hung_up(self._control)
 
     def spawn(self) -> tuple[int, int, socket.socket, int]:
         """Forks a worker.
@@ -209,34 +205,21 @@ class ForkServer:
         os.close(self._life)
         self._control.close()
         # If the fork server ended by itself, its reaper says why, unless it is signalled too.
-        said, has_ended = self._heard(_SECONDS_TO_END if has_ended else 0)
+        said, has_ended = heard(self._complaints, _SECONDS_TO_END if has_ended else 0)
         if not has_ended:
             self._signal(os.kill, signal.SIGTERM)
-            more, has_ended = self._heard(_SECONDS_TO_END)
+            more, has_ended = heard(self._complaints, _SECONDS_TO_END)
             said += more
         if not has_ended:
             self._signal(os.killpg, signal.SIGKILL)
         os.close(self._complaints)
-        return said.decode(errors="replace")
+        return said
 
     def _signal(self, send: Callable[[int, int], None], number: int) -> None:
         """Signals the reaper or its group; its id is not reused while the complaints stay open."""
         if self._reaper:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 send(self._reaper, number)
-
-    def _heard(self, seconds: float) -> tuple[bytes, bool]:
-        """Returns the end of its complaints, and whether their pipe is closed, as at its end."""
-        said, deadline = b"", time.monotonic() + seconds
-        while True:
-            left = max(0.0, deadline - time.monotonic())
-            readable, _, _ = select.select([self._complaints], [], [], left)
-            if not readable:
-                return said, False
-            piece = os.read(self._complaints, 1 << 16)
-            if not piece:
-                return said, True
-            said = (said + piece)[-_COMPLAINT:]
 
 
 def _ask_for_senders(channel: socket.socket) -> None:

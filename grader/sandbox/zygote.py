@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,9 +95,7 @@ class Zygote:
     @property
     def has_ended(self) -> bool:
         """Returns whether the zygote has ended."""
-        poll = select.poll()
-        poll.register(self._control, 0)
-        return bool(poll.poll(0))
+        return hung_up(self._control)
 
     def fork(self, order: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         """Orders a fork server; if the zygote has ended, the fork server's channel is closed."""
@@ -106,14 +105,8 @@ class Zygote:
 
     def complaint(self) -> str:
         """Returns the end of its stderr so far."""
-        said = b""
         stream = self._process.stderr
-        while stream is not None and select.select([stream], [], [], 0)[0]:
-            piece = os.read(stream.fileno(), 1 << 16)
-            if not piece:
-                break
-            said = (said + piece)[-_COMPLAINT:]
-        return said.decode(errors="replace")
+        return heard(stream.fileno(), 0)[0] if stream is not None else ""
 
     def close_own(self) -> None:
         """Closes the channel, and ends the zygote if this very process started it."""
@@ -131,6 +124,24 @@ class Zygote:
         if self._process.stderr is not None:
             self._process.stderr.close()
         self._home.remove()
+
+
+def hung_up(channel: socket.socket) -> bool:
+    """Returns whether the other end of a channel is closed."""
+    poll = select.poll()
+    poll.register(channel, 0)
+    return bool(poll.poll(0))
+
+
+def heard(pipe: int, seconds: float) -> tuple[str, bool]:
+    """Returns the end of what is written to a pipe in some seconds, and whether it was closed."""
+    said, deadline = b"", time.monotonic() + seconds
+    while select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
+        piece = os.read(pipe, 1 << 16)
+        if not piece:
+            return said.decode(errors="replace"), True
+        said = (said + piece)[-_COMPLAINT:]
+    return said.decode(errors="replace"), False
 
 
 def _environment(home: Path) -> dict[str, str]:
