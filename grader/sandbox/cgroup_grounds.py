@@ -55,14 +55,11 @@ _MANAGER = (
 )
 
 
-def enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy:
+def _enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy:
     """Moves this process into a new scope; returns the hierarchy as seen from there.
 
     An ordinary user may not move processes into a scope from outside, so the process that starts
     workers must be inside. Its later children are inside too. The scope ends with its last process.
-
-    Raises:
-        NoGround: if systemd grants no scope.
     """
     around = hierarchy.own.relative_to(hierarchy.mount).parts
     _require_systemd(around)
@@ -176,12 +173,8 @@ class GroupV1(Group):
         return next((file for file in files if file.exists()), files[0])
 
 
-def parents_v1(found: list[Hierarchy]) -> list[Path]:
-    """Returns this process's own groups, one in each hierarchy that is needed.
-
-    Raises:
-        NoGround: if a controller has no hierarchy.
-    """
+def _parents_v1(found: list[Hierarchy]) -> list[Path]:
+    """Returns this process's own groups, one in each hierarchy that is needed."""
     own = {controller: each.own for each in reversed(found) for controller in each.controllers}
     missing = [controller for controller in _NEEDED if controller not in own]
     if missing:
@@ -191,7 +184,7 @@ def parents_v1(found: list[Hierarchy]) -> list[Path]:
 
 def _new_ground_v1(found: list[Hierarchy], name: str) -> Ground:
     """Returns a folder for groups below this process's own groups; only root is granted one."""
-    ground = Ground("v1", tuple(parent / name for parent in parents_v1(found)), GroupV1)
+    ground = Ground("v1", tuple(parent / name for parent in _parents_v1(found)), GroupV1)
     try:
         for folder in ground.folders:
             folder.mkdir()
@@ -301,7 +294,7 @@ def _grounds() -> Iterator[Path]:
     found = hierarchies()
     parents: list[Path] = []
     with contextlib.suppress(NoGround):
-        parents += parents_v1(found)
+        parents += _parents_v1(found)
     for hierarchy in found:
         if hierarchy.version == 2:
             parents += [*parents_v2(hierarchy), *scopes(hierarchy)]
@@ -340,7 +333,7 @@ def _ground_v2(hierarchy: Hierarchy) -> Ground:
         return _tried(_new_ground_v2(hierarchy, new_name()))
     except NoGround as first:
         try:
-            inside = enter_scope(hierarchy, f"{new_name()}.scope")
+            inside = _enter_scope(hierarchy, f"{new_name()}.scope")
         except NoGround as second:
             raise NoGround(f"{first}; {second}") from second
     return _tried(_new_ground_v2(inside, new_name(), "v2, scope of systemd"))

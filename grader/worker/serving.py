@@ -44,7 +44,7 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
     _redirect(output)
     close_descriptors(channel.fileno())
     channel.sendall(HELLO)
-    order, _ = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
+    order, _ = decode(receive(lambda size: _receive_exactly(channel, size)), trusted=True)
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
     confined = confine(root, scratch, ProcessLimits(**order["bounds"]), inherited)
@@ -60,7 +60,7 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
     trying: Trying | None = None
     living, calls = Living(functions, watch.call), Receiving()
     while True:
-        header, values = decode(receive(lambda size: receive_exactly(channel, size)), trusted=True)
+        header, values = decode(receive(lambda size: _receive_exactly(channel, size)), trusted=True)
         if TRIALS in header:
             trying = trying or Trying(functions, root)
             channel.sendall(_outcomes(trying, trials_in(header, values)))
@@ -81,12 +81,7 @@ def _tell_where_if_asked(channel: int) -> None:
     faulthandler.register(TELL_WHERE, channel, all_threads=False, chain=True)
 
 
-def receive_exactly(channel: socket.socket, size: int) -> bytearray:
-    """Returns the next `size` bytes of a channel.
-
-    Raises:
-        EOFError: if the other side hung up.
-    """
+def _receive_exactly(channel: socket.socket, size: int) -> bytearray:
     data = bytearray(size)
     view = memoryview(data)
     while view:
