@@ -179,17 +179,8 @@ class Unloaded:
 def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
     """Returns the lines of records as a JSON object; `values_of` returns their tensors."""
     stacks: dict[tuple[Line, ...], int] = {}
-    lines: dict[Line, int] = {}
-    places = []
-    for record in records:
-        for line in record.stack:
-            lines.setdefault(line, len(lines))
-        places.append(stacks.setdefault(record.stack, len(stacks)))
-    return {
-        "lines": as_plain(tuple(lines)),
-        "stacks": [[lines[line] for line in stack] for stack in stacks],
-        "places": places,
-    }
+    places = [stacks.setdefault(record.stack, len(stacks)) for record in records]
+    return {"stacks": as_plain([*stacks]), "places": places}
 
 
 def values_of(records: Sequence[Record]) -> dict[str, Value]:
@@ -207,8 +198,7 @@ def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Recor
         return ()
     if not isinstance(entry, dict):
         raise BadFrame("the records are not described by an object")
-    lines = _LINES(entry.get("lines"))
-    stacks = [tuple(_at(lines, place) for place in row) for row in _STACKS(entry.get("stacks"))]
+    stacks = _STACKS(entry.get("stacks"))
     records, left = [], MAX_TOGETHER
     for number, place in enumerate(_PLACES(entry.get("places"))):
         value = values.get(f"{_PREFIX}{number}")
@@ -217,21 +207,14 @@ def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Recor
         left -= value.numel()
         if value.numel() > MAX_NUMBERS or left < 0:
             raise BadFrame("the records hold more numbers than they may")
-        records.append(Record(value, _at(stacks, place)))
+        if place >= len(stacks):
+            raise BadFrame("a record is at a place that is not there")
+        records.append(Record(value, stacks[place]))
     return tuple(records)
 
 
-_Place = Annotated[int, Below(1 << 31)]
-_LINES = reader(tuple[Line, ...])
-_STACKS = reader(tuple[Annotated[tuple[_Place, ...], AtMost(MAX_DEPTH, last=True)], ...])
-_PLACES = reader(Annotated[tuple[_Place, ...], AtMost(MAX_RECORDS)])
-_Thing = TypeVar("_Thing")
-
-
-def _at(things: Sequence[_Thing], place: int) -> _Thing:
-    if place >= len(things):
-        raise BadFrame("a record is at a place that is not there")
-    return things[place]
+_STACKS = reader(tuple[Annotated[tuple[Line, ...], AtMost(MAX_DEPTH, last=True)], ...])
+_PLACES = reader(Annotated[tuple[Annotated[int, Below(1 << 31)], ...], AtMost(MAX_RECORDS)])
 
 
 MAX_IMPORTS = 40

@@ -5,12 +5,12 @@ from accomplice import HINTS, answer, send, zeros
 ENTRY, DATA = zeros(2, 3)
 LINE = ["adapters.py", 1, "return x"]
 LIES = [
-    {"lines": [LINE], "stacks": [[0]], "places": [5]},
-    {"lines": [LINE], "stacks": [[-1]], "places": [0]},
-    {"lines": [["/etc/passwd", 10**30, "x"]], "stacks": [[0]], "places": [0]},
-    {"lines": [LINE], "stacks": [[0] * 10_000], "places": [0] * 10_000},
-    {"lines": [["\x1b[2J" * 999, 1, "::error::" * 9999]], "stacks": [[0]], "places": [0]},
-    {"lines": LINE, "stacks": {"0": 0}, "places": 3},
+    {"stacks": [[LINE]], "places": [5]},
+    {"stacks": [[LINE]], "places": [-1]},
+    {"stacks": [[["/etc/passwd", 10**30, "x"]]], "places": [0]},
+    {"stacks": [[LINE] * 5_000], "places": [0] * 10_000},
+    {"stacks": [[["\x1b[2J" * 999, 1, "::error::" * 9999]]], "places": [0]},
+    {"stacks": {"0": [LINE]}, "places": 3},
     [1, 2, 3],
     "records",
 ]
