@@ -35,7 +35,7 @@ from grader.core.wire.records import (
     records_from_json,
     values_of,
 )
-from grader.core.wire.scripts import Doing, Step, steps_as_json, steps_from_json
+from grader.core.wire.scripts import Doing, Step, steps_as_value, steps_in
 from grader.core.wire.values import Value
 
 MAX_USES = 100
@@ -122,9 +122,8 @@ _ASKED = (
     *("record", "trace"),
 )
 _PLAIN_CALL = Call("", {})
-# No parameter of an adapter has this name.
-_COTANGENT = ""
-_BEFORE, _THEN = "before.", "then."
+# No parameter of an adapter has these names.
+_COTANGENT, _BEFORE, _THEN = "", "before.", "then."
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +258,9 @@ def encode_call(call: Call, known: int = 0) -> bytes:
     if call.cotangent is not None:
         values[_COTANGENT] = call.cotangent
     if call.before:
-        header["before"] = steps_as_json(call.before, _BEFORE, values)
+        values[_BEFORE] = steps_as_value(call.before)
     if call.then:
-        header["then"] = steps_as_json(call.then, _THEN, values)
+        values[_THEN] = steps_as_value(call.then)
     return encode(header, values)
 
 
@@ -272,13 +271,12 @@ def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
         header["trace"] = Traced(header["trace"])
     if "wrt" in header:
         header["wrt"] = tuple(header["wrt"])
-    if "before" in header:
-        header["before"] = steps_from_json(header["before"], _BEFORE, values)
-    if "then" in header:
-        header["then"] = steps_from_json(header["then"], _THEN, values)
+    before, then = steps_in(values.pop(_BEFORE, ())), steps_in(values.pop(_THEN, ()))
     return Call(
         arguments=values,
         cotangent=cotangent if isinstance(cotangent, torch.Tensor) else None,
+        before=before,
+        then=then,
         **header,
     )
 

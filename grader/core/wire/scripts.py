@@ -51,40 +51,17 @@ class Step:
     times: int = 1
 
 
-def steps_as_json(steps: Sequence[Step], prefix: str, values: dict[str, Value]) -> list[list[Any]]:
-    """Returns steps as JSON.
-
-    Their arguments are added to the `values` of the frame, under the prefix.
-    """
-    rows = []
-    for place, step in enumerate(steps):
-        for number, value in enumerate(step.positional):
-            values[f"{prefix}{place}.{number}"] = value
-        for name, value in step.keywords.items():
-            values[f"{prefix}{place}.{name}"] = value
-        names = list(step.keywords)
-        rows.append([step.on, step.doing, step.name, len(step.positional), names, step.times])
-    return rows
+def steps_as_value(steps: Sequence[Step]) -> Value:
+    """Returns steps as a value, which crosses with their arguments."""
+    return [
+        [step.on, step.doing, step.name, step.positional, dict(step.keywords), step.times]
+        for step in steps
+    ]
 
 
-def steps_from_json(
-    rows: Sequence[Sequence[Any]], prefix: str, values: dict[str, Value]
-) -> tuple[Step, ...]:
-    """Returns the steps that `steps_as_json` described.
-
-    Their arguments are taken out of `values`.
-    """
-    return tuple(
-        Step(
-            on,
-            Doing(doing),
-            name,
-            tuple(values.pop(f"{prefix}{place}.{number}") for number in range(count)),
-            {keyword: values.pop(f"{prefix}{place}.{keyword}") for keyword in names},
-            times,
-        )
-        for place, (on, doing, name, count, names, times) in enumerate(rows)
-    )
+def steps_in(value: Any) -> tuple[Step, ...]:
+    """Returns the steps that `steps_as_value` made a value of."""
+    return tuple(Step(on, Doing(doing), *others) for on, doing, *others in value)
 
 
 _HELD = ("_parameters", "_buffers", "_modules")

@@ -11,7 +11,7 @@ import torch
 from grader.core.wire.calls import Call
 from grader.core.wire.frames import Received, decode, encode
 from grader.core.wire.records import Below, File, LineNumber, as_plain, reader
-from grader.core.wire.scripts import steps_as_json, steps_from_json
+from grader.core.wire.scripts import steps_as_value, steps_in
 from grader.core.wire.values import BadFrame, Value
 
 # The most edits in one frame.
@@ -125,34 +125,26 @@ class Outcomes:
 
 def encode_trials(trials: Trials) -> bytes:
     """Returns the frame that asks a worker to try edits."""
-    calls: list[list[Any]] = []
-    values: dict[str, Value] = {}
-    for place, call in enumerate(trials.calls):
-        calls.append([call.adapter, call.seed, list(call.arguments)])
-        values |= {f"{place}.{name}": value for name, value in call.arguments.items()}
-        if call.is_script:
-            calls[-1].append(steps_as_json(call.before, f"{place}.before.", values))
-            calls[-1].append(steps_as_json(call.then, f"{place}.then.", values))
+    calls: list[Value] = [
+        [
+            *(call.adapter, call.seed, dict(call.arguments)),
+            *(steps_as_value(call.before), steps_as_value(call.then)),
+        ]
+        for call in trials.calls
+    ]
     edits = [
         [[file, as_plain(tuple(changes))] for file, changes in by.items()] for by in trials.edits
     ]
-    header: dict[str, Any] = {"calls": calls, "edits": edits}
-    header |= {name: getattr(trials, name) for name in _PLAIN}
-    return encode({TRIALS: header}, values)
+    plain = {name: getattr(trials, name) for name in _PLAIN}
+    return encode({TRIALS: plain | {"edits": edits}}, {"calls": calls})
 
 
-def trials_in(header: Mapping[str, Any], values: Mapping[str, Value]) -> Trials:
+def trials_in(header: Mapping[str, Any], values: Mapping[str, Any]) -> Trials:
     """Returns the trials in a frame that the judge's side sent."""
     asked = header[TRIALS]
     calls = [
-        Call(
-            adapter,
-            {name: values[f"{place}.{name}"] for name in names},
-            seed,
-            before=steps_from_json(steps[0], f"{place}.before.", dict(values)) if steps else (),
-            then=steps_from_json(steps[1], f"{place}.then.", dict(values)) if steps else (),
-        )
-        for place, (adapter, seed, names, *steps) in enumerate(asked["calls"])
+        Call(adapter, arguments, seed, before=steps_in(before), then=steps_in(then))
+        for adapter, seed, arguments, before, then in values["calls"]
     ]
     edits = [
         {file: [TextChange(*one) for one in changes] for file, changes in edit}
