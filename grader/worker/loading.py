@@ -31,45 +31,40 @@ _LONGEST = 60
 _NOBODY_ANSWERS = "EOF when reading a line"
 
 
-class Endings:
-    """The imports that ended early: `ended` holds their exceptions, `places` the lines in words."""
+def _noted_endings(root: Path) -> list[BaseException]:
+    """Makes files of the submission keep their definitions when they exit or ask for input.
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self.ended: list[BaseException] = []
+    Returns the list in which the exceptions that end them are noted.
+    """
+    endings: list[BaseException] = []
+    execute = importlib.machinery.SourceFileLoader.exec_module
 
-    @property
-    def places(self) -> tuple[str, ...]:
-        """Returns, in words, the code that was not run, with the line that ended it."""
-        return tuple(dict.fromkeys(map(self._place, self.ended)))
+    def exec_module(loader: importlib.machinery.SourceFileLoader, module: ModuleType) -> None:
+        try:
+            execute(loader, module)
+        except (SystemExit, EOFError) as ended:
+            is_end = isinstance(ended, SystemExit) or ended.args == (_NOBODY_ANSWERS,)
+            if not is_end or own_file(str(module.__file__), root) is None:
+                raise
+            endings.append(ended)
 
-    def are_ends(self) -> None:
-        """Makes files of the submission keep their definitions when they exit or ask for input."""
-        execute = importlib.machinery.SourceFileLoader.exec_module
+    loader_kind: Any = importlib.machinery.SourceFileLoader
+    loader_kind.exec_module = exec_module
+    return endings
 
-        def exec_module(loader: importlib.machinery.SourceFileLoader, module: ModuleType) -> None:
-            try:
-                execute(loader, module)
-            except (SystemExit, EOFError) as ended:
-                is_end = isinstance(ended, SystemExit) or ended.args == (_NOBODY_ANSWERS,)
-                if not is_end or own_file(str(module.__file__), self._root) is None:
-                    raise
-                self.ended.append(ended)
 
-        loader_kind: Any = importlib.machinery.SourceFileLoader
-        loader_kind.exec_module = exec_module
-
-    def _place(self, ended: BaseException) -> str:
-        own = [
-            (file, frame.lineno or 0, frame.filename)
-            for frame in traceback.extract_tb(ended.__traceback__)
-            if (file := own_file(frame.filename, self._root)) is not None
-        ]
-        if not own:
-            return "what follows an exit"
-        file, line, path = own[-1]
-        source = linecache.getline(path, line).strip()[:_LONGEST]
-        return f"what follows {source} ({file}:{line})"
+def _what_follows(ended: BaseException, root: Path) -> str:
+    """Returns, in words, the code that was not run, with the line that ended it."""
+    own = [
+        (file, frame.lineno or 0, frame.filename)
+        for frame in traceback.extract_tb(ended.__traceback__)
+        if (file := own_file(frame.filename, root)) is not None
+    ]
+    if not own:
+        return "what follows an exit"
+    file, line, path = own[-1]
+    source = linecache.getline(path, line).strip()[:_LONGEST]
+    return f"what follows {source} ({file}:{line})"
 
 
 class EngineIsNotHere(importlib.abc.MetaPathFinder):
@@ -127,8 +122,7 @@ def load(
         sys.path.append(str(_installed(distribution, scratch)))
     importlib.invalidate_caches()
     make_room(own_paths, preloaded)
-    problem, functions, endings = None, {}, Endings(root)
-    endings.are_ends()
+    problem, functions, endings = None, {}, _noted_endings(root)
     try:
         names = vars(importlib.import_module(module))
         functions = {
@@ -136,12 +130,13 @@ def load(
             for name, value in list(names.items())
             if is_adapter(name) and callable(value)
         }
-        if endings.ended and not functions:
-            raise endings.ended[0]
+        if endings and not functions:
+            raise endings[0]
     except BaseException as exception:  # a submission may raise anything at all
         problem = describe_exception(exception, root)
     finally:
         stand_ins.begin_use()
+    unreached = dict.fromkeys(_what_follows(one, root) for one in endings)
     failed = [] if problem else [*cells.failed.values()][:MAX_CELL_ERRORS]
     return functions, ImportReport(
         adapters=tuple(sorted(functions)),
@@ -150,8 +145,8 @@ def load(
         uses=(),
         imports=slow_imports(clock.seconds),
         absent=tuple(stand_ins.names),
-        not_run=(*(shell.not_run if shell else ()), *endings.places),
-        missed=(*(shell.missed if shell else ()), *endings.places),
+        not_run=(*(shell.not_run if shell else ()), *unreached),
+        missed=(*(shell.missed if shell else ()), *unreached),
     )
 
 
