@@ -167,11 +167,6 @@ class GroupV1(Group):
         was_reached = most + _AT_ONCE > bound
         return entry(self.file("memory.oom_control"), "oom_kill") if was_reached else 0
 
-    def file(self, name: str) -> Path:
-        """Returns a control file, in the folder of the hierarchy that has it."""
-        files = [folder / name for folder in self.folders]
-        return next((file for file in files if file.exists()), files[0])
-
 
 def _parents_v1(found: list[Hierarchy]) -> list[Path]:
     """Returns this process's own groups, one in each hierarchy that is needed."""
@@ -215,9 +210,6 @@ class GroupV2(Group):
     def killed_for_memory(self) -> int:
         events = self.file("memory.events")
         return entry(events, "oom_kill") if entry(events, "oom") > 0 else 0
-
-    def file(self, name: str) -> Path:
-        return self.folders[0] / name
 
 
 def _new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground:

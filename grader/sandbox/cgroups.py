@@ -237,9 +237,10 @@ class Group(ABC):
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self.folders = folders
 
-    @abstractmethod
     def file(self, name: str) -> Path:
-        """Returns a control file of the group."""
+        """Returns a control file, in the folder of the hierarchy that has it."""
+        files = [folder / name for folder in self.folders]
+        return next((file for file in files if file.exists()), files[0])
 
     @abstractmethod
     def limit_memory(self, memory: int) -> Path:

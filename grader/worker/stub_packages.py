@@ -45,7 +45,8 @@ class Stub:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return _used(self, f"{_name(self)}.{name}", lambda: _part(self, name))
+        dotted = f"{_name(self)}.{name}"
+        return _used(self, dotted, lambda: _member(dotted, vars(self)["_phase"]))
 
     def __setattr__(self, name: str, value: object) -> None:
         _used(self, f"{_name(self)}.{name}", lambda: vars(self).__setitem__(name, value))
@@ -111,8 +112,7 @@ class StubModule(ModuleType):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         # Taking a name is not a use: an import inside a function takes it when it runs.
-        dotted = f"{self.__name__}.{name}"
-        return absent_exception(dotted) if names_exception(name) else Stub(dotted, self._phase)
+        return _member(f"{self.__name__}.{name}", self._phase)
 
 
 def names_exception(name: str) -> bool:
@@ -131,10 +131,9 @@ def _name(stand_in: Stub) -> str:
     return str(vars(stand_in)["__name__"])
 
 
-def _part(stand_in: Stub, name: str) -> Stub | type[Exception]:
-    if names_exception(name):
-        return absent_exception(f"{_name(stand_in)}.{name}")
-    return Stub(f"{_name(stand_in)}.{name}", vars(stand_in)["_phase"])
+def _member(dotted: str, phase: Phase) -> Stub | type[Exception]:
+    is_exception = names_exception(dotted.rpartition(".")[2])
+    return absent_exception(dotted) if is_exception else Stub(dotted, phase)
 
 
 def _used(stand_in: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:

@@ -116,18 +116,16 @@ def enter_other_namespaces() -> list[str]:
 
     They are a second layer behind the seccomp filter. Returns the names of those granted.
     """
-    if sys.platform != "linux":
-        return []
     return [name for name, flag in _OTHERS.items() if _unshare(flag)]
 
 
 def enter_mount_namespace() -> bool:
     """Enters a mount namespace, unseen by others and gone at the end; returns whether it could."""
-    return sys.platform == "linux" and _unshare(_MOUNTS)
+    return _unshare(_MOUNTS)
 
 
 def _unshare(flags: int) -> bool:
-    return bool(ctypes.CDLL(None).unshare(flags) == 0)
+    return sys.platform == "linux" and bool(ctypes.CDLL(None).unshare(flags) == 0)
 
 
 def _enter_as_user() -> bool:
