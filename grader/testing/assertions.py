@@ -31,9 +31,9 @@ from grader.testing.outcome import (
     axes_of,
     known_of,
     looking,
-    measured,
     name_of,
     note,
+    observed,
     place_in_words,
     precision_of,
     shows_expected,
@@ -166,7 +166,7 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
             raise WrongParts(f"{name} {part.words}{shown}", actual, expected, part.place)
         got, wanted = part.tensors
         comparison = compare(got, wanted, tolerance or tolerance_for(precision_of(got)))
-        measured(comparison.measurement)
+        observed().measurements.append(comparison.measurement)
         if not comparison.ok:
             known = known_of(got)
             form = Conversion.of(got, wanted), known.untouched if known is not None else ""

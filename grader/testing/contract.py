@@ -356,19 +356,25 @@ def _sizes(
     return sizes, shape[:split] if split > 0 else ()
 
 
-def axis_names(wanted: TensorType, rank: int) -> tuple[str, ...]:
-    """Returns names for a result's axes: the annotation's, and numbers for leading ones.
+def axis_names(wanted: Kind | None, rank: int) -> tuple[str, ...]:
+    """Returns names for a result's axes: the annotation's, if any, and numbers for leading ones.
 
     >>> axis_names(TensorType("floating-point", ("...", "queries", "d_v")), 4)
     ('the first leading axis', 'the second leading axis', 'queries', 'd_v')
     """
-    named = [axis for axis in wanted.axes if not is_lead(axis)]
+    axes = wanted.axes if isinstance(wanted, TensorType) else ()
+    named = [axis for axis in axes if not is_lead(axis)]
     leading = rank - len(named)
     if not named:
-        return tuple(f"axis {place}" for place in range(rank))
+        return numbered_axes(rank)
     if leading == 1:
         return ("the leading axis", *named)
     return (*(f"the {counted(place)} leading axis" for place in range(leading)), *named)
+
+
+def numbered_axes(rank: int) -> tuple[str, ...]:
+    """Returns names for axes of which only the numbers are known."""
+    return tuple(f"axis {place}" for place in range(rank))
 
 
 def counted(place: int) -> str:

@@ -17,7 +17,7 @@ from grader.core.verdict import Aspect, Measurement, Status, Where
 from grader.core.wire.calls import Call, Raised, Traced, Use
 from grader.core.wire.records import Line
 from grader.core.wire.values import Value
-from grader.testing.contract import Adapter
+from grader.testing.contract import Adapter, numbered_axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,29 +149,24 @@ def observing(shows_expected: bool = True) -> Iterator[Observations]:
         _current.reset(token)
 
 
+def observed() -> Observations:
+    """Returns the observations of the running test; outside of tests, some that nobody reads."""
+    return _current.get() or Observations()
+
+
 @contextmanager
 def looking() -> Iterator[None]:
     """Counts processor time for examining an answer, which is charged to the submission."""
-    observations, before = _current.get(), time.thread_time()
+    observations, before = observed(), time.thread_time()
     try:
         yield
     finally:
-        if observations is not None:
-            observations.seconds += time.thread_time() - before
-
-
-def measured(measurement: Measurement) -> None:
-    """Adds a measurement to the running test."""
-    observations = _current.get()
-    if observations is not None:
-        observations.measurements.append(measurement)
+        observations.seconds += time.thread_time() - before
 
 
 def note(text: str) -> None:
     """Adds a remark, which costs no points, to the running test."""
-    observations = _current.get()
-    if observations is not None:
-        observations.notes.append(text)
+    observed().notes.append(text)
 
 
 def place_in_words(line: Line) -> str:
@@ -184,34 +179,16 @@ def where_of(line: Line | None) -> Where | None:
     return None if line is None else Where(plain(line.file), line.line)
 
 
-def returned(tensor: Returned) -> None:
-    """Remembers, for the running test, where a tensor comes from."""
-    observations = _current.get()
-    if observations is not None:
-        observations.returned.append(tensor)
-
-
-def named(value: object, name: str) -> None:
-    """Remembers, for the running test, the name of this very object in messages."""
-    observations = _current.get()
-    if observations is not None:
-        observations.names.append((value, name))
-
-
 def name_of(value: object) -> str | None:
     """Returns the name of a value that came from the submission, if it has one name."""
-    observations = _current.get()
-    known = observations.names if observations is not None else ()
-    names = {name for one, name in known if one is value}
+    names = {name for one, name in observed().names if one is value}
     return names.pop() if len(names) == 1 else None
 
 
 def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
     """Returns the names of a tensor's axes: their numbers, where no other names are known."""
     known = known_of(tensor)
-    if known is not None:
-        return known.axes
-    return tuple(f"axis {place}" for place in range(tensor.ndim))
+    return numbered_axes(tensor.ndim) if known is None else known.axes
 
 
 def precision_of(tensor: torch.Tensor) -> torch.dtype:
@@ -224,17 +201,12 @@ def precision_of(tensor: torch.Tensor) -> torch.dtype:
 
 def known_of(tensor: torch.Tensor) -> Returned | None:
     """Returns the record of a tensor, if the submission returned this tensor."""
-    observations = _current.get()
-    for known in observations.returned if observations is not None else ():
-        if known.tensor is tensor:
-            return known
-    return None
+    return next((known for known in observed().returned if known.tensor is tensor), None)
 
 
 def shows_expected() -> bool:
     """Returns whether the running test's messages may hold expected values."""
-    observations = _current.get()
-    return observations is None or observations.shows_expected
+    return observed().shows_expected
 
 
 _NAMES = 5
@@ -249,20 +221,17 @@ def in_words(uses: Iterable[Use]) -> str:
     places: dict[str, dict[str, list[int]]] = {}
     for use in sorted(set(uses), key=lambda use: (use.file, use.line)):
         places.setdefault(use.name, {}).setdefault(use.file, []).append(use.line)
-    told = [f"{name} ({_places(files)})" for name, files in sorted(places.items())[:_NAMES]]
+    told = []
+    for name, files in sorted(places.items())[:_NAMES]:
+        lines = [_listed([f"{file}:{line}" for line in own]) for file, own in files.items()]
+        told.append(f"{name} ({_listed(lines)})")
     more = [f"{len(places) - _NAMES} more"] if len(places) > _NAMES else []
     *others, last = [*told, *more]
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _places(files: dict[str, list[int]]) -> str:
-    told = [_lines(file, lines) for file, lines in list(files.items())[:_LINES]]
-    return ", ".join([*told, *(["…"] if len(files) > _LINES else [])])
-
-
-def _lines(file: str, lines: list[int]) -> str:
-    told = [f"{file}:{line}" for line in lines[:_LINES]]
-    return ", ".join([*told, *(["…"] if len(lines) > _LINES else [])])
+def _listed(places: Sequence[str]) -> str:
+    return ", ".join([*places[:_LINES], *(["…"] if len(places) > _LINES else [])])
 
 
 _LONGEST = 300

@@ -29,14 +29,14 @@ from grader.testing.handles.scripts import (
     remarked,
     untouched,
 )
-from grader.testing.kinds import TensorType
+from grader.testing.kinds import Kind
 from grader.testing.outcome import (
     Returned,
     StudentFault,
     Wording,
     looking,
+    observed,
     place_in_words,
-    returned,
     where_of,
 )
 from grader.worker.marshalling import copied, portable
@@ -261,7 +261,7 @@ class Student(Maker):
     def _remember(
         self,
         tensor: Any,
-        annotated: object,
+        annotated: Kind | None,
         arguments: Mapping[str, Value],
         call: Call | None = None,
         steps: Sequence[Step] = (),
@@ -282,15 +282,10 @@ class Student(Maker):
                 return None
             return self._wording.origin(functools.partial(self._origin, call), what)
 
-        # At home the adapters may be a student's own, without annotations.
-        axes = (
-            axis_names(annotated, tensor.ndim)
-            if isinstance(annotated, TensorType)
-            else tuple(f"axis {place}" for place in range(tensor.ndim))
-        )
+        axes = axis_names(annotated, tensor.ndim)
         is_as_before = untouched(tensor, call.last if call else None, steps)
         asked_in, by_inputs = _asked_in(arguments), bool(_dtypes_of(arguments))
-        returned(Returned(tensor, axes, asked_in, trace, is_as_before, by_inputs))
+        observed().returned.append(Returned(tensor, axes, asked_in, trace, is_as_before, by_inputs))
 
 
 class Reference(Maker):

@@ -19,7 +19,7 @@ from grader.core.wire.values import Foreign, Local, Value, in_words, mapped
 from grader.testing.contract import Adapter
 from grader.testing.kinds import Kind, with_article
 from grader.testing.object_kinds import ClassType, ObjectType
-from grader.testing.outcome import named, shows_expected
+from grader.testing.outcome import observed, shows_expected
 from grader.worker.marshalling import ANEW, same_values
 
 _ASKING = (Doing.CALL, Doing.READ)
@@ -192,9 +192,10 @@ def note_source(value: Any, step: Step | None) -> None:
     if step is None or not step.name or _is_shared(value):
         return
     if step.doing is Doing.CALL:
-        named(value, f"{step.name}({_arguments(step) if shows_expected() else '…'})")
+        name = f"{step.name}({_arguments(step) if shows_expected() else '…'})"
+        observed().names.append((value, name))
     elif step.doing is Doing.READ and step.name != "grad":
-        named(value, step.name)
+        observed().names.append((value, step.name))
 
 
 def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
