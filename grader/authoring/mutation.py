@@ -112,15 +112,12 @@ def mutate(
         BadAssignment: if the tests cannot be run, or `solutions/edits.toml` cannot be read.
     """
     arguments = _arguments(assignment.root)
-    found: list[Mutations] = []
     wanted = exercises or list(assignment.points)
-    Suite(assignment).open(
-        lambda suite: found.append(_mutations(suite, jobs, progress, arguments, wanted))
+    found = Suite(assignment).open(
+        lambda suite: _mutations(suite, jobs, progress, arguments, wanted)
     )
     # Arguments about edits of other exercises are not stale: these edits were not run.
-    if exercises:
-        return replace(found[0], stale=())
-    return found[0]
+    return replace(found, stale=()) if exercises else found
 
 
 def _mutations(

@@ -142,11 +142,8 @@ def steadiness(
     Raises:
         BadAssignment: if the tests cannot be run.
     """
-    found: list[Steadiness] = []
-    Suite(assignment, [*exercises]).open(
-        lambda suite: found.append(_steadiness(suite, seeds, jobs, progress))
-    )
-    return found[0]
+    suite = Suite(assignment, [*exercises])
+    return suite.open(lambda suite: _steadiness(suite, seeds, jobs, progress))
 
 
 def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Steadiness:

@@ -192,9 +192,7 @@ def verify(assignment: Assignment) -> Verification:
         BadAssignment: if the tests cannot be run, or a row of `solutions/slips.toml` is wrong.
     """
     check_examples(load_slips(assignment.root))
-    found: list[Verification] = []
-    Suite(assignment).open(lambda suite: found.append(_verification(suite)))
-    return found[0]
+    return Suite(assignment).open(_verification)
 
 
 def _verification(suite: Suite) -> Verification:

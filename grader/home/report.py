@@ -20,7 +20,7 @@ from grader.home.failure import Failure, ink_for, picture
 from grader.home.summary import MISSING, ExerciseCounts
 from grader.testing.assertions import WrongForm, WrongNumbers, WrongParts
 from grader.testing.cases import CaseExhausted
-from grader.testing.exercise import Membership, membership
+from grader.testing.exercise import Membership, about_of, membership
 from grader.testing.outcome import StudentFault, observing
 
 _EXERCISE, _ASPECT, _NOTE, _MISSING = "exercise", "aspect", "note", "missing"
@@ -130,7 +130,7 @@ class HomeReport:
             belongs.aspect,
             places=() if where is None else ((where.file, where.line),),
         )
-        return Failure(_about(item), said, (path, (line or 0) + 1), drawing=drawing)
+        return Failure(about_of(item), said, (path, (line or 0) + 1), drawing=drawing)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -165,12 +165,6 @@ class HomeReport:
         if report.when == "call" and dict(report.user_properties).get(_MISSING):
             return "missing", "-", "MISSING"
         return None
-
-
-def _about(item: pytest.Item) -> str:
-    """Returns the subject of a test: the first line of its docstring."""
-    docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
-    return "".join(docstring.strip().splitlines()[:1])
 
 
 def _count_as_missing(report: pytest.TestReport, item: pytest.Item, reason: str) -> None:

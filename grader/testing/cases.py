@@ -265,15 +265,8 @@ def thaw(file: Path) -> FrozenModule:
         for key in sorted(stored.keys(), key=_parts):
             _add(frozen, key, stored.get_tensor(key))
     diagnoses = {name: Diagnosis(**texts) for name, texts in metadata["diagnoses"].items()}
-    return FrozenModule(
-        frozen,
-        metadata["mistakes"],
-        diagnoses,
-        metadata["dropped_from"],
-        metadata["ignored_by"],
-        metadata["echoed_in"],
-        metadata["wrong_steps"],
-    )
+    del metadata["points"]
+    return FrozenModule(frozen, **metadata | {"diagnoses": diagnoses})
 
 
 def remove_frozen(folder: Path) -> None:
@@ -352,8 +345,7 @@ class HomeCases:
     def __call__(self, test_id: str) -> Case:
         """Returns the case of a test, by its id."""
         if test_id not in self._cases:
-            module, _, name = test_id.partition("::")
-            frozen = self.module(module).tests.get(name)
+            frozen = self._frozen(test_id)
             fresh = fresh_case(SEED, test_id) if self._fresh else Case(None)
             self._cases[test_id] = fresh if frozen is None else frozen.case
         return self._cases[test_id]
@@ -372,6 +364,9 @@ class HomeCases:
 
     def points(self, test_id: str) -> float:
         """Returns the points that a test carries, if it was frozen."""
-        module, _, name = test_id.partition("::")
-        frozen = self.module(module).tests.get(name)
+        frozen = self._frozen(test_id)
         return 0.0 if frozen is None else frozen.points
+
+    def _frozen(self, test_id: str) -> FrozenTest | None:
+        module, _, name = test_id.partition("::")
+        return self.module(module).tests.get(name)

@@ -43,3 +43,9 @@ def membership(item: pytest.Item) -> Membership | None:
     override = item.get_closest_marker("aspect")
     chosen = override.args[0] if override else mark.kwargs["aspect"]
     return Membership(mark.args[0], chosen, mark.kwargs["weight"])
+
+
+def about_of(item: pytest.Item) -> str:
+    """Returns the subject of a test: the first line of its docstring, if it has one."""
+    docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
+    return "".join(docstring.strip().splitlines()[:1])

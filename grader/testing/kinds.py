@@ -60,18 +60,26 @@ class Kind(Protocol):
         """Returns a value of this kind as tests see it."""
 
 
-class _AsItIs:
-    """The base of kinds whose values reach tests unchanged."""
+class WholeKind:
+    """The base of kinds that a value fits as a whole or not; it reaches tests unchanged."""
 
     __slots__ = ()
 
+    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
+        """Yields the value, if it does not fit."""
+        if not self._fits(value, sizes):
+            yield Misfit(place, self, value)
+
     def taken(self, value: Value) -> Any:
-        """Returns the value itself."""
+        """Returns the value itself, or the description that crossed for it."""
         return value
+
+    def _fits(self, value: Value, sizes: Sizes) -> bool:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class TensorType(_AsItIs):
+class TensorType(WholeKind):
     """A jaxtyping annotation: the category of its dtype and its axes, as written.
 
     An axis is a name, a number, a product (`heads*d_head`), or `...` for any leading axes.
@@ -97,15 +105,11 @@ class TensorType(_AsItIs):
             shape.append(math.prod(factor for factor in factors if factor is not None))
         return tuple(shape)
 
-    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if it is no tensor of this category and shape."""
+    def _fits(self, value: Value, sizes: Sizes) -> bool:
         kinds = (numpy.ndarray,) if self.is_array else (torch.Tensor, Elsewhere)
         if not isinstance(value, kinds) or self.category not in ("numeric", category_of(value)):
-            yield Misfit(place, self, value)
-            return
-        shape = self.shape(sizes)
-        if shape is not None and tuple(value.shape) != shape:
-            yield Misfit(place, self, value)
+            return False
+        return self.shape(sizes) in (None, tuple(value.shape))
 
     def __str__(self) -> str:
         kind = "numpy array" if self.is_array else "tensor"
@@ -113,18 +117,15 @@ class TensorType(_AsItIs):
 
 
 @dataclass(frozen=True, slots=True)
-class PlainType(_AsItIs):
+class PlainType(WholeKind):
     """A type of Python or torch; an int also fits float, a bool does not fit int."""
 
     type: type
 
-    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if it is of another type."""
-        is_number = self.type is float and type(value) is int
+    def _fits(self, value: Value, _sizes: Sizes) -> bool:
         if self.type is str and isinstance(value, Local) and value.kind == TEXT_PATH:
-            return
-        if type(value) is not self.type and not is_number:
-            yield Misfit(place, self, value)
+            return True
+        return type(value) is self.type or (self.type is float and type(value) is int)
 
     def taken(self, value: Value) -> Any:
         """Returns the value; an int in place of a float becomes one."""
@@ -300,27 +301,24 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(_AsItIs):
+class Choice(WholeKind):
     """One of several literal values."""
 
     values: tuple[Any, ...]
 
-    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if it is none of these values."""
-        if not any(type(value) is type(own) and value == own for own in self.values):
-            yield Misfit(place, self, value)
+    def _fits(self, value: Value, _sizes: Sizes) -> bool:
+        return any(type(value) is type(own) and value == own for own in self.values)
 
     def __str__(self) -> str:
         return " or ".join(map(repr, self.values))
 
 
 @dataclass(frozen=True, slots=True)
-class Anything(_AsItIs):
+class Anything(WholeKind):
     """The kind of every value that can cross between processes."""
 
-    def misfits(self, _value: Value, _sizes: Sizes, _place: str = "") -> Iterator[Misfit]:
-        """Yields nothing."""
-        yield from ()
+    def _fits(self, _value: Value, _sizes: Sizes) -> bool:
+        return True
 
     def __str__(self) -> str:
         return "anything"

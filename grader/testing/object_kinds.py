@@ -12,7 +12,15 @@ from typing import Any
 import torch
 
 from grader.core.wire.values import Foreign, Local, Value
-from grader.testing.kinds import Kind, ListType, Misfit, Sizes, plural, with_article
+from grader.testing.kinds import (
+    Kind,
+    ListType,
+    Misfit,
+    Sizes,
+    WholeKind,
+    plural,
+    with_article,
+)
 
 # How handles describe themselves in arguments.
 OBJECT, PARAMETER, PARAMETERS = "an object", "a parameter", "the parameters of a module"
@@ -28,28 +36,16 @@ class Signature:
     result: Kind
 
 
-class _Staying:
-    """The base of kinds whose values stay in the worker; only a description crosses."""
-
-    __slots__ = ()
-
-    def taken(self, value: Value) -> Any:
-        """Returns the description."""
-        return value
-
-
 @dataclass(frozen=True, slots=True)
-class ObjectType(_Staying):
+class ObjectType(WholeKind):
     """An object with the methods and attributes that a class of the contract declares."""
 
     name: str
     methods: Mapping[str, Signature]
     attributes: Mapping[str, Kind]
 
-    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if it is no object but plain data."""
-        if not isinstance(value, Foreign | Local):
-            yield Misfit(place, self, value)
+    def _fits(self, value: Value, _sizes: Sizes) -> bool:
+        return isinstance(value, Foreign | Local)
 
     def __str__(self) -> str:
         names = [f"{name}()" for name in self.methods if name.isidentifier() and name[0] != "_"]
@@ -57,22 +53,20 @@ class ObjectType(_Staying):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassType(_Staying):
+class ClassType(WholeKind):
     """A class from which tests make objects."""
 
     made: ObjectType
 
-    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if it is plain data."""
-        if not isinstance(value, Foreign | Local):
-            yield Misfit(place, self, value)
+    def _fits(self, value: Value, _sizes: Sizes) -> bool:
+        return isinstance(value, Foreign | Local)
 
     def __str__(self) -> str:
         return f"the class of {self.made}"
 
 
 @dataclass(frozen=True, slots=True)
-class IteratorType(_Staying):
+class IteratorType(WholeKind):
     """The kind of a value that gives one item after another: an iterator, or a list of all."""
 
     item: Kind
@@ -89,53 +83,46 @@ class IteratorType(_Staying):
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterType(_Staying):
+class ParameterType(WholeKind):
     """A `torch.nn.Parameter`, which lives in the same process as the object that uses it."""
 
-    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value if it is neither a parameter nor a tensor to make one from."""
+    def _fits(self, value: Value, _sizes: Sizes) -> bool:
+        """Returns whether a value is a parameter, or a tensor to make one from."""
         if isinstance(value, Local):
-            fits = value.kind in (PARAMETER, OBJECT)
-        else:
-            fits = isinstance(value, torch.Tensor)
-        if not fits:
-            yield Misfit(place, self, value)
+            return value.kind in (PARAMETER, OBJECT)
+        return isinstance(value, torch.Tensor)
 
     def __str__(self) -> str:
         return "a parameter"
 
 
 @dataclass(frozen=True, slots=True)
-class NumbersType(_Staying):
+class NumbersType(WholeKind):
     """A tensor of any shape, for example the numbers of a parameter."""
 
-    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if it is no tensor."""
-        if not isinstance(value, torch.Tensor):
-            yield Misfit(place, self, value)
+    def _fits(self, value: Value, _sizes: Sizes) -> bool:
+        return isinstance(value, torch.Tensor)
 
     def __str__(self) -> str:
         return "a tensor"
 
 
 @dataclass(frozen=True, slots=True)
-class GivenType(_Staying):
+class GivenType(WholeKind):
     """An object that tests make and adapters take; handles of the kinds `also` fit too."""
 
     what: str
     also: tuple[str, ...] = ()
 
-    def misfits(self, value: Value, _sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if a test made something else."""
-        if not isinstance(value, Local) or value.kind not in (self.what, *self.also):
-            yield Misfit(place, self, value)
+    def _fits(self, value: Value, _sizes: Sizes) -> bool:
+        return isinstance(value, Local) and value.kind in (self.what, *self.also)
 
     def __str__(self) -> str:
         return self.what
 
 
 @dataclass(frozen=True, slots=True)
-class IterableType(_Staying):
+class IterableType(WholeKind):
     """A list that is only iterated over: handles of the kinds `also` give the same items."""
 
     list: ListType

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NoReturn, cast
+from typing import Any, Literal, NoReturn, TypeVar, cast
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ from _pytest.runner import runtestprotocol
 from grader.core.assignment import Assignment, BadAssignment, meant
 from grader.core.points import hundredths, points_of, shared_out, total
 from grader.core.text import plain
-from grader.core.verdict import Aspect, Measurement, Status, Verdict, Visibility, Where
+from grader.core.verdict import Aspect, Measurement, Status, Verdict, Visibility
 from grader.testing.assertions import WrongNumbers
 from grader.testing.contract import Adapter
 from grader.testing.course import (
@@ -27,13 +27,13 @@ from grader.testing.course import (
     load_foundations,
     load_references,
 )
-from grader.testing.exercise import Membership, membership
+from grader.testing.exercise import Membership, about_of, membership
 from grader.testing.going_on import GoingOn
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observations, Plainly, StudentFault, observing
 from grader.testing.plugin import BENCH
 
-_Tests = dict[Aspect, list[str]]
+Result = TypeVar("Result")
 
 
 def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dict[str, float]:
@@ -46,7 +46,7 @@ def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dic
     Raises:
         BadAssignment: if an exercise has no points, or its aspects or weights sum to 0.
     """
-    by_exercise: dict[str, _Tests] = defaultdict(lambda: defaultdict(list))
+    by_exercise: dict[str, dict[Aspect, list[str]]] = defaultdict(lambda: defaultdict(list))
     for test, member in tests.items():
         by_exercise[member.exercise][member.aspect].append(test)
     for exercise in by_exercise:
@@ -125,11 +125,7 @@ class Test:
         )
 
     def verdict(
-        self,
-        status: Status,
-        message: str | None,
-        measurement: Measurement | None = None,
-        where: Where | None = None,
+        self, status: Status, message: str | None, measurement: Measurement | None = None
     ) -> Verdict:
         """Returns a verdict on this test."""
         return Verdict(
@@ -142,7 +138,6 @@ class Test:
             visibility=self.visibility,
             message=None if message is None else plain(message),
             measurement=measurement,
-            where=where,
         )
 
 
@@ -172,7 +167,8 @@ class Suite:
         self.references: Mapping[str, Callable[..., Any]] = {}
         self.foundations = Foundations()
         self._exercises = frozenset(exercises)
-        self._serve: Callable[[Suite], None] = lambda _: None
+        self._serve: Callable[[Suite], Any] = lambda _: None
+        self._served: Any = None
         self._items: dict[str, pytest.Item] = {}
         self._tests: dict[str, Test] = {}
         self._problem: Exception | None = None
@@ -180,8 +176,10 @@ class Suite:
         self._raised: BaseException | None = None
         self._going_on: GoingOn | None = None
 
-    def open(self, serve: Callable[[Suite], None]) -> None:
+    def open(self, serve: Callable[[Suite], Result]) -> Result:
         """Collects the tests, then calls `serve`; the suite stays open until `serve` returns.
+
+        Returns the result of `serve`.
 
         Raises:
             BadAssignment: if the tests or the references cannot be used.
@@ -216,6 +214,8 @@ class Suite:
                 f"the assignment's tests could not be run: pytest ended with {int(code)}, and says "
                 "above why"
             )
+        result: Result = self._served
+        return result
 
     @property
     def tests(self) -> Mapping[str, Test]:
@@ -247,12 +247,9 @@ class Suite:
         with self._going_on.exchanged():
             return self.run(test, bench)
 
-    def unexamined(
-        self, status: Status, message: str, where: Where | None = None
-    ) -> Iterator[Verdict]:
-        """Yields the same verdict on every test, for a submission that cannot be examined."""
-        for test in self._tests.values():
-            yield test.verdict(status, message, where=where)
+    def unexamined(self, status: Status, message: str) -> tuple[Verdict, ...]:
+        """Returns the same verdict on every test, for a submission that cannot be examined."""
+        return tuple(test.verdict(status, message) for test in self._tests.values())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -284,7 +281,7 @@ class Suite:
     def pytest_runtestloop(self) -> bool:
         """Serves in place of pytest's single pass over the tests."""
         with self._stopping():
-            self._serve(self)
+            self._served = self._serve(self)
         return True
 
     @pytest.hookimpl(wrapper=True)
@@ -357,7 +354,8 @@ class Suite:
 
     def _test(self, item: pytest.Item, member: Membership, points: float) -> Test:
         visibility = Visibility.PUBLIC if self._is_public(item) else Visibility.HIDDEN
-        return Test(item.nodeid, member.exercise, member.aspect, points, visibility, _about(item))
+        about = about_of(item) or item.name
+        return Test(item.nodeid, member.exercise, member.aspect, points, visibility, about)
 
     def _is_public(self, item: pytest.Item) -> bool:
         return not Path(item.path).is_relative_to(self.assignment.hidden_tests)
@@ -377,8 +375,3 @@ def _membership(item: pytest.Item) -> Membership:
     if found is None:
         raise BadAssignment(f"{item.nodeid} has no @exercise(...): which exercise does it test?")
     return found
-
-
-def _about(item: pytest.Item) -> str:
-    docstring = getattr(getattr(item, "function", None), "__doc__", None) or item.name
-    return str(docstring).strip().splitlines()[0]

@@ -55,11 +55,7 @@ def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
     Raises:
         BadAssignment: if a reference fails a public test.
     """
-    written: list[Path] = []
-    Suite(assignment).open(
-        lambda suite: written.extend(_write(assignment, _run_references(suite), into))
-    )
-    return written
+    return Suite(assignment).open(lambda suite: _write(assignment, _run_references(suite), into))
 
 
 def _run_references(suite: Suite) -> ReferenceRun:

@@ -172,7 +172,7 @@ class JudgeService:
         return SessionLimits(settings.timeout, call, _NET * call, memory, settings.device)
 
     def _unexamined(self, status: GradeStatus, of_tests: Status, why: str) -> SubmissionOutcome:
-        return SubmissionOutcome(status, why, tuple(self._suite.unexamined(of_tests, why)))
+        return SubmissionOutcome(status, why, self._suite.unexamined(of_tests, why))
 
     def _judged(
         self, prepared: PreparedSubmission, earlier: EarlierVerdicts, follow: bool
@@ -184,7 +184,7 @@ class JudgeService:
             return SubmissionOutcome(
                 GradeStatus.NOT_GRADED if is_ours else GradeStatus.UNREADABLE,
                 problem.message,
-                tuple(self._suite.unexamined(problem.status, problem.message)),
+                self._suite.unexamined(problem.status, problem.message),
                 session.isolation,
                 _skip_notes(session.not_run),
                 imports=self._imports(prepared),
@@ -194,7 +194,7 @@ class JudgeService:
         )
         if not earlier.kept and environment.leaves_nothing_of(tests):
             why = environment.absence
-            nothing = tuple(self._suite.unexamined(Status.ERROR, why))
+            nothing = self._suite.unexamined(Status.ERROR, why)
             imports = self._imports(prepared)
             return SubmissionOutcome(
                 GradeStatus.UNREADABLE, why, nothing, session.isolation, imports=imports

@@ -20,7 +20,7 @@ from grader.testing.handles.objects import (
     joined,
     script_of,
 )
-from grader.testing.handles.scripts import Script, Thing
+from grader.testing.handles.scripts import Owner, Script, Thing
 from grader.testing.kinds import TEXT_PATH, Anything, DictType, Kind, PlainType
 from grader.testing.object_kinds import (
     MODULE,
@@ -233,7 +233,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-class Maker:
+class Maker(Owner):
     """Calls adapters, and makes objects that they take and change and that a test then reads.
 
     These objects live where the adapter is called. `others` are the adapters of the contract.
@@ -242,14 +242,6 @@ class Maker:
     def __init__(self, adapter: Adapter, others: Mapping[str, Adapter]) -> None:
         self.adapter = adapter
         self._others = others
-
-    def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
-        """Returns the answer to the last step of a script; see `Owner`."""
-        raise NotImplementedError
-
-    def fault(self, text: str) -> Exception:
-        """Returns the exception for a test-made object that was left in a wrong state."""
-        raise NotImplementedError
 
     def asked(self, adapter: Adapter, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Returns the value of a call of an adapter; the arguments may hold handles."""
