@@ -13,11 +13,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from grader.core.processes import processors
 from grader.core.scratch import new_scratch
@@ -37,7 +37,9 @@ _BOOT = (
     "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
 )
 _WISH = "hand in the source code without data"
-NO_ANSWER = "the process that took it in sent an unreadable answer"
+_NO_ANSWER = "the process that took it in sent an unreadable answer"
+
+Result = TypeVar("Result")
 
 
 class IntakeClient:
@@ -75,11 +77,8 @@ class IntakeClient:
             Unreadable: if nothing in it can be graded, or taking it in cost too much.
             CopyFailed: if the copy could not be written, or no process could be started.
         """
-        answer = self._asked(entry, into, adapters, survey=False)
-        try:
-            return Submission.from_json(answer["submission"])
-        except (LookupError, TypeError, ValueError) as error:
-            raise self._lost(NO_ANSWER) from error
+        order = {"adapters": adapters, "survey": False}
+        return self._asked(entry, into, order, "submission", Submission.from_json)
 
     def survey(self, entry: Entry, into: Path, adapters: str) -> Needs:
         """Copies a submission into the empty folder `into` and returns the submission's needs.
@@ -87,30 +86,44 @@ class IntakeClient:
         Raises:
             Unreadable, CopyFailed: as `take_in`.
         """
-        answer = self._asked(entry, into, adapters, survey=True)
-        try:
-            return Needs.from_json(answer["needs"])
-        except (LookupError, TypeError, ValueError) as error:
-            raise self._lost(NO_ANSWER) from error
+        order = {"adapters": adapters, "survey": True}
+        return self._asked(entry, into, order, "needs", Needs.from_json)
 
-    def _asked(self, entry: Entry, into: Path, adapters: str, survey: bool) -> Mapping[str, Any]:
-        where = {"into": os.fspath(into), "adapters": adapters, "survey": survey}
-        self._order({"entry": entry.as_json()} | where)
+    def _asked(
+        self,
+        entry: Entry,
+        into: Path,
+        order: dict[str, Any],
+        kind: str,
+        read: Callable[[Any], Result],
+    ) -> Result:
+        """Returns the part of an answer that is called `kind`, as `read` reads it."""
+        self._order({"entry": entry.as_json(), "into": os.fspath(into)} | order)
         answer = self._answer()
         if "failed" in answer:
             raise CopyFailed(str(answer["failed"]))
         if "unreadable" in answer:
             raise Unreadable(str(answer["unreadable"]))
-        return answer
+        try:
+            return read(answer[kind])
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            raise self._lost(_NO_ANSWER) from error
 
     def close_own(self) -> None:
         """Ends the intake process, if the calling process started it."""
         if self._started_by == os.getpid():
-            self._end()
+            self.give_up()
 
     def give_up(self) -> None:
         """Ends the intake process, even a busy one; the next submission starts another."""
-        self._end()
+        self._channel.close()
+        if self._process.returncode is not None:
+            return
+        # Its parent has not waited for it yet, so its id cannot belong to another process.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self._process.pid, signal.SIGKILL)
+        if self._started_by == os.getpid():
+            self._process.wait()
 
     def processor_seconds(self) -> float:
         """Returns the processor time of the process, also after its end (Linux; elsewhere 0)."""
@@ -128,7 +141,7 @@ class IntakeClient:
         line = json.dumps({"id": self._order_id} | order).encode() + b"\n"
         for _ in range(2):
             if not self._is_free():
-                self._end()
+                self.give_up()
                 self._start()
             try:
                 self._channel.sendall(line)
@@ -137,7 +150,7 @@ class IntakeClient:
                 begun = None
             if begun == {"begun": self._order_id}:
                 return
-            self._end()
+            self.give_up()
         raise CopyFailed("the process that takes submissions in does not start")
 
     def _answer(self) -> Mapping[str, Any]:
@@ -158,9 +171,9 @@ class IntakeClient:
         except OSError as error:
             raise self._lost(f"the process that took it in was lost: {_WISH}") from error
         except (ValueError, RecursionError) as error:
-            raise self._lost(NO_ANSWER) from error
+            raise self._lost(_NO_ANSWER) from error
         if not isinstance(answer, dict) or answer.get("id") != self._order_id:
-            raise self._lost(NO_ANSWER)
+            raise self._lost(_NO_ANSWER)
         if "too large" in answer:
             memory = size_in_words(bounds.memory)
             raise self._lost(f"taking it in took more than {memory} of memory: {_WISH}")
@@ -224,7 +237,7 @@ class IntakeClient:
         return not select.select([self._channel], [], [], 0)[0]
 
     def _lost(self, why: str) -> Unreadable:
-        self._end()
+        self.give_up()
         return Unreadable(why)
 
     def _start(self) -> None:
@@ -240,16 +253,6 @@ class IntakeClient:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-
-    def _end(self) -> None:
-        self._channel.close()
-        if self._process.returncode is not None:
-            return
-        # Its parent has not waited for it yet, so its id cannot belong to another process.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(self._process.pid, signal.SIGKILL)
-        if self._started_by == os.getpid():
-            self._process.wait()
 
 
 class _TooMuchProcessorTime(Exception):

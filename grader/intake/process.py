@@ -275,40 +275,42 @@ def serve(
             signal.setitimer(signal.ITIMER_PROF, 2 * bounds.processor_seconds)
             try:
                 channel.sendall(_as_line({"begun": order["id"]}))
-                channel.sendall(_as_line({"id": order["id"]} | outcome(order)))
+                channel.sendall(_as_line({"id": order["id"]} | _answered(order, outcome)))
             except ConnectionError:
                 return
             if _most_held() > _MOST_KEPT:
                 return
 
 
-def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Carries out an order; returns the submission, or the reason why there is none."""
+def _answered(
+    order: Mapping[str, Any], outcome: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Returns the outcome of an order, or the reason why there is none."""
     try:
-        submission = take_in(
-            Entry.from_json(order["entry"]), Path(order["into"]), order["adapters"]
-        )
+        return outcome(order)
     except Unreadable as problem:
         return {"unreadable": str(problem)}
-    except ValueError as problem:  # on the path of the adapters, which is not from the submission
-        return {"failed": str(problem)}
-    except CopyFailed as problem:
+    except (CopyFailed, MemoryError) as problem:
         # Memory runs out at the process's own bound first: the submission is too large.
-        is_bound = isinstance(problem.__cause__, MemoryError)
+        is_bound = any(isinstance(one, MemoryError) for one in (problem, problem.__cause__))
         return {"too large": True} if is_bound else {"failed": str(problem)}
-    if order["survey"]:
-        return _needs(submission)
-    return {"submission": submission.as_json()}
 
 
-def _needs(submission: Submission) -> dict[str, Any]:
-    """Returns the needs of a submission, as far as its files can be read."""
+def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the submission, or its needs as far as its files can be read."""
+    entry, into = Entry.from_json(order["entry"]), Path(order["into"])
+    try:
+        submission = take_in(entry, into, order["adapters"])
+    except ValueError as problem:  # on the path of the adapters, which is not from the submission
+        raise CopyFailed(str(problem)) from problem
+    if not order["survey"]:
+        return {"submission": submission.as_json()}
     try:
         return {"needs": read_needs(submission).as_json()}
     except MemoryError:
-        return {"too large": True}
-    except Exception:  # all of it may be hostile
-        return {"unreadable": "what it imports cannot be read"}
+        raise
+    except Exception as problem:  # all of it may be hostile
+        raise Unreadable("what it imports cannot be read") from problem
 
 
 def _as_line(answer: dict[str, Any]) -> bytes:

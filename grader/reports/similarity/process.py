@@ -27,7 +27,6 @@ from pygments.token import Comment, Name, Number, Punctuation, String, Text, _To
 
 from grader.core.submission import Unreadable
 from grader.core.text import source_text
-from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.intake.limits import DEFAULT_LIMITS, Bounds, is_clutter, printable
 from grader.intake.process import copied, serve
@@ -212,16 +211,8 @@ def main(descriptor: int, parent: int, bounds: Bounds) -> None:
 
 
 def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        folder = copied(Entry.from_json(order["entry"]), Path(order["into"]))
-        return {"sources": _read(folder, frozenset(order["given"]), bool(order["texts"]))}
-    except Unreadable as problem:
-        return {"unreadable": str(problem)}
-    except CopyFailed as problem:
-        is_bound = isinstance(problem.__cause__, MemoryError)
-        return {"too large": True} if is_bound else {"failed": str(problem)}
-    except MemoryError:
-        return {"too large": True}
+    folder = copied(Entry.from_json(order["entry"]), Path(order["into"]))
+    return {"sources": _read(folder, frozenset(order["given"]), bool(order["texts"]))}
 
 
 def _read(folder: Path, given: frozenset[str], texts: bool) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from grader.core.submission import Unreadable
-from grader.intake.client import NO_ANSWER, IntakeClient
-from grader.intake.copying import CopyFailed
+from grader.intake.client import IntakeClient
 from grader.intake.entry import Entry
 from grader.intake.limits import MIB, Bounds
 
@@ -147,17 +144,8 @@ class SourcesClient(IntakeClient):
             Unreadable: if the submission has no readable code, or exceeds the reading bounds.
             CopyFailed: if the copy cannot be written, or the process cannot start.
         """
-        order = {"entry": entry.as_json(), "into": os.fspath(into)}
-        self._order(order | {"given": sorted(given), "texts": texts})
-        answer = self._answer()
-        try:
-            if "failed" in answer:
-                raise CopyFailed(str(answer["failed"]))
-            if "unreadable" in answer:
-                raise Unreadable(str(answer["unreadable"]))
-            return ComparedSources.from_json(answer["sources"])
-        except (LookupError, TypeError, ValueError, OverflowError) as error:
-            raise self._lost(NO_ANSWER) from error
+        order = {"given": sorted(given), "texts": texts}
+        return self._asked(entry, into, order, "sources", ComparedSources.from_json)
 
 
 _MOST = 60

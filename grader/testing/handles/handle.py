@@ -121,9 +121,10 @@ class Student(Maker):
                 self._observe(call, answer.value, True)
             raise
         if isinstance(result, Elsewhere):
+            place = "the CPU" if self._device == "cpu" else f"the device {self._device}"
             raise StudentFault(
                 Status.FAILED,
-                f"{adapter.name} must return a tensor on {self._place}, where its inputs are, "
+                f"{adapter.name} must return a tensor on {place}, where its inputs are, "
                 "not on another device",
             )
         if stays(adapter.result):
@@ -254,10 +255,6 @@ class Student(Maker):
         device = {"device": self._device}
         return Call(self.adapter.name, arguments, seed=self._seed, **(device | observe))
 
-    @property
-    def _place(self) -> str:
-        return "the CPU" if self._device == "cpu" else f"the device {self._device}"
-
     def _remember(
         self,
         tensor: Any,
@@ -284,8 +281,14 @@ class Student(Maker):
 
         axes = axis_names(annotated, tensor.ndim)
         is_as_before = untouched(tensor, call.last if call else None, steps)
-        asked_in, by_inputs = _asked_in(arguments), bool(_dtypes_of(arguments))
-        observed().returned.append(Returned(tensor, axes, asked_in, trace, is_as_before, by_inputs))
+        dtypes = [
+            value.dtype
+            for value in arguments.values()
+            if isinstance(value, torch.Tensor) and value.is_floating_point()
+        ]
+        asked_in = functools.reduce(torch.promote_types, dtypes or [torch.get_default_dtype()])
+        known = Returned(tensor, axes, asked_in, trace, is_as_before, by_inputs=bool(dtypes))
+        observed().returned.append(known)
 
 
 class Reference(Maker):
@@ -420,18 +423,3 @@ def _in_float64(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.is_floating_point():
         return value.to(torch.float64)
     return value
-
-
-def _asked_in(arguments: Mapping[str, Value]) -> torch.dtype:
-    """Returns the dtype in which torch computes with these arguments, or its default."""
-    dtypes = _dtypes_of(arguments)
-    return functools.reduce(torch.promote_types, dtypes) if dtypes else torch.get_default_dtype()
-
-
-def _dtypes_of(arguments: Mapping[str, Value]) -> list[torch.dtype]:
-    """Returns the dtypes of the floating-point tensors among arguments."""
-    return [
-        value.dtype
-        for value in arguments.values()
-        if isinstance(value, torch.Tensor) and value.is_floating_point()
-    ]
