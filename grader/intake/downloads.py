@@ -30,7 +30,7 @@ from grader.intake.archives import (
     opened_zip,
     slashed,
 )
-from grader.intake.entry import Discovery, Entry, Piece, Skipped, compared
+from grader.intake.entry import Discovery, Entry, Piece, Skipped, called, compared
 from grader.intake.limits import (
     CODE,
     DOWNLOAD_LIMITS,
@@ -42,20 +42,12 @@ from grader.intake.limits import (
 from grader.intake.open_folder import open_file, read_bounded
 
 
-@dataclass(frozen=True, slots=True)
-class Latest:
-    """The entries that count, those that do not, and notes on those that count for some authors."""
-
-    entries: tuple[Entry, ...]
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def latest_of_each(entries: Sequence[Entry]) -> Latest:
+def latest_of_each(entries: Sequence[Entry]) -> Discovery:
     """Keeps each person's latest submission; among equally late ones, the last of `entries`.
 
-    A group's submission counts for the members who have no later one; if all have, it does not
-    count. Without an id or address, two people of one name are never taken for the same person.
+    A group's submission counts for the members who have no later one, which a note says; if all
+    have, it is skipped. Without an id or address, two people of one name are never taken for the
+    same person.
     """
     last: dict[tuple[str, ...], Entry] = {}
     for entry in sorted(entries, key=lambda entry: entry.order):
@@ -77,12 +69,12 @@ def latest_of_each(entries: Sequence[Entry]) -> Latest:
             continue
         kept.append(dataclasses.replace(entry, authors=staying) if later else entry)
         for author, other in later.items():
-            who = author.name or author.email or author.id
+            who = called((author,))
             notes.append(
                 f"{who} handed in {entry.name} with others and {other.name} later: "
                 f"{other.name} counts for {who}."
             )
-    return Latest(tuple(kept), tuple(skipped), tuple(notes))
+    return Discovery(tuple(kept), tuple(skipped), tuple(notes))
 
 
 def _key(author: Author) -> tuple[str, ...]:
@@ -136,6 +128,18 @@ class Download:
         """Returns the path of an item inside `path`."""
         return f"{self.top}{item.name}"
 
+    def entry(self, item: DownloadItem, name: str, authors: tuple[Author, ...]) -> Entry:
+        """Returns a folder of the download as one submission."""
+        if self.is_zip:
+            return Entry(name, self.path, (Piece(self.place(item), ""),), authors)
+        return Entry(name, self.path / item.name, authors=authors)
+
+    def others(self, known: Set[DownloadItem], reason: str) -> Iterator[Skipped]:
+        """Yields the items that are not `known`, with the reason why they are skipped."""
+        for item in self.items:
+            if item not in known:
+                yield Skipped(self.path / item.name, reason)
+
     def read(self, item: DownloadItem, at_most: int) -> bytes:
         """Returns the first `at_most` bytes of a file of the download.
 
@@ -163,43 +167,33 @@ def downloads_at(path: Path) -> Iterator[Download]:
 
     Items of a given folder are never downloads: each is a submission, under any name.
     """
-    download = _opened(path)
-    if download is None:
-        return
-    yield download
-    if download.is_zip and len(download.items) == 1:
-        yield from _inside_a_zip(download, *download.items)
-
-
-def _opened(path: Path) -> Download | None:
     if path.is_dir():
-        return _folder(path.resolve())
-    return _zip(path.resolve()) if path.suffix.lower() == ".zip" else None
+        yield from _folder(path.resolve())
+    elif path.suffix.lower() == ".zip":
+        for download in _zip(path.resolve()):
+            yield download
+            if len(download.items) == 1 and download.items[0].is_folder:
+                yield from _zip(download.path, f"{download.items[0].name}/")
 
 
-def _inside_a_zip(download: Download, only: DownloadItem) -> Iterator[Download]:
-    inner = _zip(download.path, f"{only.name}/") if only.is_folder else None
-    if inner is not None:
-        yield inner
-
-
-def _folder(path: Path) -> Download | None:
+def _folder(path: Path) -> Iterator[Download]:
+    """Yields a folder as a download, if it can be read."""
     try:
         with os.scandir(path) as scan:
             entries = [entry for entry in scan if not entry.is_symlink()]
     except OSError:
-        return None
+        return
     items = [
         DownloadItem(
             entry.name, entry.is_dir(), entry.is_dir() and os.path.lexists(f"{entry.path}/.git")
         )
         for entry in entries
     ]
-    return Download(path, _without_clutter(items))
+    yield Download(path, _without_clutter(items))
 
 
-def _zip(path: Path, top: str = "") -> Download | None:
-    """Returns a zip, or its folder `top`, as a download; None if the zip cannot be read."""
+def _zip(path: Path, top: str = "") -> Iterator[Download]:
+    """Yields a zip, or its folder `top`, as a download, if it can be read."""
     try:
         with (
             open_file(path) as file,
@@ -207,7 +201,7 @@ def _zip(path: Path, top: str = "") -> Download | None:
         ):
             names = [slashed(member_name(info)) for info in archive.infolist()]
     except (OSError, Unreadable, *_DAMAGED):
-        return None
+        return
     kinds: dict[str, DownloadItem] = {}
     for name in names:
         if not name.startswith(top):
@@ -216,7 +210,7 @@ def _zip(path: Path, top: str = "") -> Download | None:
         known = kinds.get(first, DownloadItem(first, False))
         has_git = known.has_git or rest.startswith(".git/")
         kinds[first] = DownloadItem(first, known.is_folder or bool(slash), has_git)
-    return Download(path, _without_clutter(list(kinds.values())), top)
+    yield Download(path, _without_clutter(list(kinds.values())), top)
 
 
 def _without_clutter(items: list[DownloadItem]) -> tuple[DownloadItem, ...]:
@@ -268,11 +262,7 @@ def canvas_download(download: Download) -> Discovery | None:
     for one in attachments:
         by_user.setdefault((one.is_anonymous, one.user), []).append(one)
     entries: list[Entry] = []
-    skipped = [
-        Skipped(download.path / item.name, "not named as Canvas names submissions")
-        for item in download.items
-        if item not in known
-    ]
+    skipped = [*download.others(known, "not named as Canvas names submissions")]
     for own in by_user.values():
         latest = _latest(own)
         entry = _canvas_entry(download, latest)
@@ -354,11 +344,7 @@ def moodle_download(download: Download) -> Discovery | None:
     by_owner: dict[tuple[str, str], list[tuple[DownloadItem, re.Match[str]]]] = {}
     for item, match in named:
         by_owner.setdefault((match["name"], match["number"] or ""), []).append((item, match))
-    skipped = [
-        Skipped(download.path / item.name, "not named as Moodle names submissions")
-        for item in download.items
-        if item not in known
-    ]
+    skipped = download.others(known, "not named as Moodle names submissions")
     entries = [_moodle_entry(download, *owner, own) for owner, own in by_owner.items()]
     return Discovery(tuple(entries), tuple(skipped), kinds=("Moodle download",))
 
@@ -379,8 +365,8 @@ def _moodle_entry(
     label = printable(f"{name}_{number}" if number else name)
     author = Author(printable(name), number)
     (first, _), *more = own
-    if first.is_folder and not more and not download.is_zip:
-        return Entry(label, download.path / first.name, authors=(author,))
+    if first.is_folder and not more:
+        return download.entry(first, label, (author,))
     pieces = [Piece(download.place(item), _moodle_name(item, match)) for item, match in own]
     return Entry(label, download.path, tuple(pieces), (author,))
 

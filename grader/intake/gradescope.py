@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice, takewhile
 from typing import Any
@@ -24,7 +25,7 @@ import yaml
 
 from grader.core.submission import Author, Unreadable
 from grader.intake.downloads import Download, DownloadItem
-from grader.intake.entry import Discovery, Entry, Piece, Skipped
+from grader.intake.entry import Discovery, Entry
 from grader.intake.limits import MIB, printable, several, shortened
 
 Node = str | list[Any] | dict[str, Any]
@@ -170,11 +171,7 @@ def gradescope_export(download: Download) -> Discovery | None:
         if item.is_folder and (item.name in known or _FOLDER.fullmatch(item.name))
     ]
     there = {item.name for item in folders}
-    skipped = [
-        Skipped(download.path / item.name, "not a submission of the export")
-        for item in download.items
-        if item.name not in there and item is not metadata
-    ]
+    skipped = download.others({*folders, metadata}, "not a submission of the export")
     without_folder = [name for name in known if name not in there]
     without_entry = [item.name for item in folders if item.name not in known]
     if without_folder:
@@ -215,10 +212,7 @@ def _entry(download: Download, item: DownloadItem, said: object) -> Entry:
     known = tuple(author for author in dict.fromkeys(authors) if author != Author())
     at = _moment(fields.get("created_at"))
     order = at.timestamp() if at else 0
-    if download.is_zip:
-        pieces = (Piece(download.place(item), ""),)
-        return Entry(name, download.path, pieces, known, order=order, handed_in=at)
-    return Entry(name, download.path / item.name, authors=known, order=order, handed_in=at)
+    return replace(download.entry(item, name, known), order=order, handed_in=at)
 
 
 def _text(value: object) -> str:
@@ -250,11 +244,7 @@ def classroom_clones(download: Download) -> Discovery | None:
     if not prefix or 2 * sum(item.has_git for item in folders) <= len(folders):
         return None
     entries = [_clone(download, item, prefix) for item in folders]
-    skipped = [
-        Skipped(download.path / item.name, "not a clone")
-        for item in download.items
-        if not item.is_folder
-    ]
+    skipped = download.others({*folders}, "not a clone")
     kind = f"GitHub Classroom clones of {printable(prefix[:-1])}"
     return Discovery(tuple(entries), tuple(skipped), kinds=(kind,))
 
@@ -279,8 +269,4 @@ def _common_prefix(download: Download, folders: list[DownloadItem]) -> str:
 
 def _clone(download: Download, item: DownloadItem, prefix: str) -> Entry:
     author = Author(id=printable(item.name.removeprefix(prefix)))
-    name = printable(item.name)
-    if download.is_zip:
-        pieces = (Piece(download.place(item), ""),)
-        return Entry(name, download.path, pieces, (author,))
-    return Entry(name, download.path / item.name, authors=(author,))
+    return download.entry(item, printable(item.name), (author,))

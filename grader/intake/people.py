@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.core.submission import Author
 from grader.core.text import Refusal
-from grader.intake.entry import Discovery, Entry, compared
+from grader.intake.entry import Discovery, Entry, called, compared
 from grader.intake.limits import MIB, printable, several
 from grader.intake.open_folder import read_bounded
 
@@ -236,9 +236,8 @@ def _strongest(
         for author, person in own.items():
             if person is not None and directory.strength(author) < best[person][0]:
                 left[author] = None
-                who = person.as_author()
                 doubts[entry.name] = (
-                    f"by its name alone from {who.name or who.email or who.id}, who handed in "
+                    f"by its name alone from {called((person.as_author(),))}, who handed in "
                     f"{best[person][1]}"
                 )
         found.append(
@@ -376,9 +375,7 @@ def _sentences(entries: Sequence[Entry], found: Sequence[_People]) -> Iterator[s
     """Yields doubts for an instructor: groups known in part, and people with two submissions."""
     submissions: defaultdict[Person, list[str]] = defaultdict(list)
     for entry, own in zip(entries, found, strict=True):
-        unknown = [
-            author.name or author.email or author.id for author in own if own[author] is None
-        ]
+        unknown = [called((author,)) for author in own if own[author] is None]
         if unknown and len(unknown) < len(own):
             yield f"Not on the roster: {several(unknown)}, of {entry.name}."
         for person in own.values():
@@ -386,8 +383,7 @@ def _sentences(entries: Sequence[Entry], found: Sequence[_People]) -> Iterator[s
                 submissions[person].append(entry.name)
     for person, names in submissions.items():
         if len(names) > 1:
-            who = person.as_author()
-            yield f"{who.name or who.email or who.id} has several submissions: {several(names)}."
+            yield f"{called((person.as_author(),))} has several submissions: {several(names)}."
 
 
 def _rotations(name: str) -> Iterator[str]:
