@@ -32,7 +32,6 @@ from grader.intake.limits import (
     CODE,
     DEFAULT_LIMITS,
     DOWNLOAD_LIMITS,
-    CopyLimits,
     is_clutter,
     is_clutter_folder,
     several,
@@ -58,11 +57,6 @@ class HandedIn:
     source: OpenFolder | BinaryIO
     name: str
     left_out: tuple[str, ...]
-
-    @property
-    def suffix(self) -> str:
-        """Returns the name's ending from the last dot, in small letters."""
-        return Path(self.name).suffix.lower()
 
 
 @contextlib.contextmanager
@@ -216,7 +210,7 @@ def _listed(folder: OpenFolder, place: Parts) -> list[FolderItem]:
     return sorted(wanted, key=lambda item: item.name)
 
 
-def fingerprint(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> str:
+def fingerprint(entry: Entry) -> str:
     """Returns the SHA-256, in hexadecimal, of the paths and contents that would be copied.
 
     For an archive or a single file, hashes its bytes up to the limit. Raises nothing: unreadable
@@ -225,16 +219,16 @@ def fingerprint(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> str:
     try:
         with handed_in(entry) as handed:
             if isinstance(handed.source, OpenFolder):
-                return _of_folder(handed.source, limits)
-            whole = _of_content(chunks(handed.source, limits.archive))
-            return _digest(b"file", os.fsencode(handed.suffix), whole)
+                return _of_folder(handed.source)
+            whole = _of_content(chunks(handed.source, DEFAULT_LIMITS.archive))
+            return _digest(b"file", os.fsencode(Path(handed.name).suffix.lower()), whole)
     except Exception as problem:  # the content may be hostile: intake says what is wrong with it
         return _digest(b"cannot be had", str(problem).encode("utf-8", "backslashreplace"))
 
 
-def _of_folder(folder: OpenFolder, limits: CopyLimits) -> str:
+def _of_folder(folder: OpenFolder) -> str:
     pieces = [b"folder"]
-    for file in sorted(survey(folder, limits)[0], key=lambda file: file.parts):
+    for file in sorted(survey(folder, DEFAULT_LIMITS)[0], key=lambda file: file.parts):
         pieces.append(os.fsencode("/".join(file.parts)))
         pieces.append(_of_content(content(folder, file)))
     return _digest(*pieces)

@@ -7,8 +7,6 @@ import tarfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from grader.core.submission import Unreadable
 from grader.intake.archives import archive_errors, member_parts, unpack_tar
@@ -20,15 +18,12 @@ from grader.intake.open_folder import OpenFolder, chunks
 
 
 class Bundle:
-    """A context manager that writes a tar; afterwards `content` holds its bytes.
-
-    The tar holds only the path and the bytes of each file.
-    """
+    """A tar in memory, of only the path and the bytes of each file."""
 
     def __init__(self) -> None:
         self._buffer = io.BytesIO()
         # Source code shrinks to a third at the lowest level, and the higher ones cost far more.
-        self._tar = tarfile.open(  # noqa: SIM115  # closed on leaving this one
+        self._tar = tarfile.open(  # noqa: SIM115  # closed by `closed`
             fileobj=self._buffer,
             mode="w:gz",
             compresslevel=1,
@@ -37,20 +32,9 @@ class Bundle:
             errors="surrogateescape",
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def closed(self) -> bytes:
+        """Ends the tar, and returns its bytes."""
         self._tar.close()
-
-    @property
-    def content(self) -> bytes:
-        """Returns the bytes of the tar, once it is whole."""
         return self._buffer.getvalue()
 
     def add(self, parts: Sequence[str], content: bytes) -> None:
@@ -120,9 +104,9 @@ def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
         if len(content) > limits.archive:
             raise Unreadable(f"the file is larger than {size_in_words(limits.archive)}")
         return SubmissionPackage(name, False, content, handed.left_out)
-    with Bundle() as bundle:
-        admission = copy_folder(handed.source, _Portable(bundle), limits)
-    return SubmissionPackage(name, True, bundle.content, (*handed.left_out, *admission.notes()))
+    bundle = Bundle()
+    admission = copy_folder(handed.source, _Portable(bundle), limits)
+    return SubmissionPackage(name, True, bundle.closed(), (*handed.left_out, *admission.notes()))
 
 
 class _Portable:

@@ -140,20 +140,19 @@ def packed_assignment(assignment: Assignment) -> bytes:
     Raises:
         BadAssignment: if they are too large to travel.
     """
-    root, size = assignment.root, 0
-    with Bundle() as bundle:
-        for part in SUITE:
-            for file in source_files(root / part):
-                content = file.read_bytes()
-                size += len(content)
-                if size > _LARGEST:
-                    raise BadAssignment(
-                        f"{root} is too large to be sent to other machines (more than "
-                        f"{size_in_words(_LARGEST)} in {', '.join(SUITE)}): what its tests do not "
-                        "need belongs elsewhere"
-                    )
-                bundle.add(file.relative_to(root).parts, content)
-    return bundle.content
+    root, size, bundle = assignment.root, 0, Bundle()
+    for part in SUITE:
+        for file in source_files(root / part):
+            content = file.read_bytes()
+            size += len(content)
+            if size > _LARGEST:
+                raise BadAssignment(
+                    f"{root} is too large to be sent to other machines (more than "
+                    f"{size_in_words(_LARGEST)} in {', '.join(SUITE)}): what its tests do not "
+                    "need belongs elsewhere"
+                )
+            bundle.add(file.relative_to(root).parts, content)
+    return bundle.closed()
 
 
 def unpacked_assignment(assignment_bundle: bytes, folder: Path, settings: Settings) -> Settings:
@@ -169,16 +168,8 @@ def unpacked_assignment(assignment_bundle: bytes, folder: Path, settings: Settin
             content = archive.extractfile(member)
             if content is not None:
                 copy.write(member.name.split("/"), [content.read()])
-    chosen = Options(
-        settings.seed,
-        settings.exercises,
-        settings.adapters,
-        settings.timeout,
-        settings.memory_mb,
-        settings.device,
-        settings.explain_seconds,
-    )
-    return chosen.settings(find_assignment(folder))
+    chosen = {one.name: getattr(settings, one.name) for one in dataclasses.fields(Options)}
+    return Options(**chosen).settings(find_assignment(folder))
 
 
 def versions(settings: Settings) -> dict[str, str]:

@@ -11,8 +11,6 @@ import contextlib
 import html.parser
 import os
 import re
-import tomllib
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -21,7 +19,13 @@ from typing import Any
 from grader.core.submission import Unreadable
 from grader.intake.limits import CopyLimits, name_as_written, shortened
 from grader.intake.open_folder import read_bounded
-from grader.intake.programs.source_facts import SourceFacts, read_facts
+from grader.intake.programs.source_facts import (
+    SourceFacts,
+    read_facts,
+    syntax_tree,
+    table,
+    toml_tables,
+)
 
 _NOTEBOOK = re.compile(rb'\s*\{.*"(?:cells|worksheets)"', re.DOTALL)
 # The files in which Canvas and Moodle keep typed text, and a web address.
@@ -198,7 +202,6 @@ def _module_in(folder: Path, name: str) -> bool:
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
 _LONGEST = 1 << 15  # bytes; a longer file would be cut off and could not be parsed
-_MOST_DOTS = 500  # in one line; tomllib takes the square of the dots of a key
 _NO_VERSION = "0.0.0"
 
 
@@ -225,17 +228,11 @@ def read_distribution(root: Path) -> tuple[str, str] | None:
 
 
 def _from_pyproject(text: str) -> tuple[Any, Any]:
-    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
-        return None, None
-    document = tomllib.loads(text)
-    for table in (document.get("project"), _table(document.get("tool")).get("poetry")):
-        if "name" in _table(table):
-            return _table(table)["name"], _table(table).get("version")
+    document = toml_tables(text)
+    for found in (document.get("project"), table(document.get("tool")).get("poetry")):
+        if "name" in table(found):
+            return table(found)["name"], table(found).get("version")
     return None, None
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _from_setup_cfg(text: str) -> tuple[Any, Any]:
@@ -246,10 +243,7 @@ def _from_setup_cfg(text: str) -> tuple[Any, Any]:
 
 
 def _from_setup_py(text: str) -> tuple[Any, Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(text)
-    for node in ast.walk(tree):
+    for node in ast.walk(syntax_tree(text)):
         if isinstance(node, ast.Call) and _called(node) == "setup":
             literals = {
                 keyword.arg: keyword.value.value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,10 @@ from packaging.utils import canonicalize_name
 
 from grader.core.submission import Needs, Submission
 from grader.intake.open_folder import read_bounded
-from grader.intake.programs.source_facts import syntax_tree
+from grader.intake.programs.source_facts import syntax_tree, table, toml_tables
 
 _LONGEST = 1 << 20  # bytes; a lock file is the longest
 _LONGEST_LINE = 300
-_MOST_DOTS = 500  # in one line; tomllib's time grows with the square of the dots of a key
 _MOST_PACKAGES = 200
 _OF_CONDA = re.compile(r"\s*-\s*([A-Za-z0-9][A-Za-z0-9._-]{0,98})\s*(?:$|[=<>~!#\[ ])")
 
@@ -46,20 +44,20 @@ def declared_packages(root: Path) -> frozenset[str]:
 
 
 def _of_pyproject(text: str) -> Iterator[str]:
-    document = _toml(text)
-    project = _table(document.get("project"))
+    document = toml_tables(text)
+    project = table(document.get("project"))
     for line in _array(project.get("dependencies")):
         yield from _named(line)
-    poetry = _table(_table(document.get("tool")).get("poetry"))
-    yield from (name for name in _table(poetry.get("dependencies")) if list(_named(name)))
+    poetry = table(table(document.get("tool")).get("poetry"))
+    yield from (name for name in table(poetry.get("dependencies")) if list(_named(name)))
 
 
 def _of_lock(text: str) -> Iterator[str]:
-    for package in _array(_toml(text).get("package")):
-        source = _table(_table(package).get("source"))
+    for package in _array(toml_tables(text).get("package")):
+        source = table(table(package).get("source"))
         if {"editable", "virtual"} & {*source}:
-            for dependency in _array(_table(package).get("dependencies")):
-                yield from _named(_table(dependency).get("name"))
+            for dependency in _array(table(package).get("dependencies")):
+                yield from _named(table(dependency).get("name"))
 
 
 def _of_requirements(text: str) -> Iterator[str]:
@@ -81,16 +79,6 @@ def _named(requirement: Any) -> Iterator[str]:
             yield Requirement(requirement).name
         except InvalidRequirement:
             return
-
-
-def _toml(text: str) -> dict[str, Any]:
-    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
-        return {}
-    return tomllib.loads(text)
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _array(value: Any) -> list[Any]:

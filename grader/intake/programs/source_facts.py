@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from grader.core.names import is_adapter
 from grader.core.submission import Unreadable
@@ -16,6 +18,7 @@ from grader.intake.programs.notebook import Notebook, read_notebook
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
 _LONGEST_NAME = 1000  # no longer dotted name can lead to a file
+_MOST_DOTS = 500  # in one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
     return SourceFacts(level, frozenset(imports), frozenset(adapters))
 
 
-def syntax_tree(source: bytes) -> ast.Module:
+def syntax_tree(source: bytes | str) -> ast.Module:
     """Returns the syntax tree of a file; an empty one if it cannot be parsed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on students' escapes, which are not reported here
@@ -65,6 +68,22 @@ def syntax_tree(source: bytes) -> ast.Module:
             return ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return ast.Module([], [])
+
+
+def toml_tables(text: str) -> dict[str, Any]:
+    """Returns a TOML file's tables; none if one of its lines would take long to read.
+
+    Raises:
+        ValueError: if it is not TOML.
+    """
+    # The time of tomllib grows with the square of the dots of a key.
+    is_slow = any(line.count(".") > _MOST_DOTS for line in text.splitlines())
+    return {} if is_slow else tomllib.loads(text)
+
+
+def table(value: Any) -> dict[str, Any]:
+    """Returns a value of a hostile file, if it is a table; else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def _imported_from(module: str, names: Iterable[ast.alias]) -> Iterator[str]:
