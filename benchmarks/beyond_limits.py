@@ -39,6 +39,7 @@ from benchmarks.machine import description  # noqa: E402
 from grader.core.assignment import Settings  # noqa: E402
 from grader.core.verdict import Grade  # noqa: E402
 from grader.grading.job.client import JobClient  # noqa: E402
+from grader.grading.options import Task  # noqa: E402
 from grader.intake.entry import Entry  # noqa: E402
 from grader.sandbox.usage_watch import family  # noqa: E402
 from tests.harness.conftest import TINY, write_files  # noqa: E402
@@ -160,7 +161,7 @@ class Pair:
             thread.shutdown()
 
     def _grade(self, number: int, place: Path) -> Grade:
-        return self._jobs[number].grade(Entry(place.name, place), "hash")
+        return self._jobs[number].grade(Task(Entry(place.name, place), 0, "hash", ""))
 
 
 def main() -> int:

@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.machine import description  # noqa: E402
 from grader.core.assignment import Settings  # noqa: E402
 from grader.grading.job.client import JobClient  # noqa: E402
+from grader.grading.options import Task  # noqa: E402
 from grader.intake.entry import Entry  # noqa: E402
 from grader.sandbox.usage_watch import family  # noqa: E402
 from tests.harness.conftest import TINY, write_files  # noqa: E402
@@ -60,7 +61,7 @@ class WatchedJob:
         before = self._judges()
         for pid in before:
             Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets the peak memory
-        self._client.grade(Entry(place.name, place), "hash")
+        self._client.grade(Task(Entry(place.name, place), 0, "hash", ""))
         after = self._judges()
         cost = [
             (most, seconds - before.get(pid, (0, 0.0))[1]) for pid, (most, seconds) in after.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import queue
 import threading
 import time
@@ -49,9 +50,7 @@ def attempted(
     problem = ""
     for _ in range(_TRIES):
         try:
-            return client.grade(
-                task.entry, task.submission_hash, follow, task.kept, task.carried, task.late_import
-            )
+            return client.grade(task, follow)
         except JobLost as lost:
             problem = str(lost)
             if stopping.is_set():
@@ -186,16 +185,7 @@ class Coordinator:
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
         """
-
-        def graded(task: Task) -> Callable[[JobClient], GradedTask]:
-            def grade(client: JobClient) -> GradedTask:
-                with self._noted(task.entry.name):
-                    grade = attempted(client, task, self._settings, self._stopping, self._follow)
-                return GradedTask(task, grade)
-
-            return grade
-
-        return self._done([graded(task) for task in tasks])
+        return self._done([functools.partial(self._graded, task) for task in tasks])
 
     def explain(self, questions: Sequence[ExplanationTask]) -> Iterator[Explained]:
         """Returns the words for every question, in the order in which they arrive.
@@ -213,21 +203,23 @@ class Coordinator:
 
         return self._done([explained] * len(questions))
 
+    def _graded(self, task: Task, client: JobClient) -> GradedTask:
+        with self._noted(task.entry.name):
+            grade = attempted(client, task, self._settings, self._stopping, self._follow)
+        return GradedTask(task, grade)
+
     def _done(self, work: Sequence[Callable[[JobClient], Arrived]]) -> Iterator[Arrived]:
         """Yields the result of each piece of work, in the order in which they are done."""
         done: queue.SimpleQueue[Arrived | Exception] = queue.SimpleQueue()
 
-        def told(one: Callable[[JobClient], Arrived]) -> Work:
-            def do(client: JobClient) -> None:
-                try:
-                    done.put(one(client))
-                except Exception as problem:  # raised again by the reader
-                    done.put(problem)
-
-            return do
+        def do(one: Callable[[JobClient], Arrived], client: JobClient) -> None:
+            try:
+                done.put(one(client))
+            except Exception as problem:  # raised again by the reader
+                done.put(problem)
 
         for one in work:
-            self._waiting.put(told(one))
+            self._waiting.put(functools.partial(do, one))
         self.start(len(work))
         for _ in work:
             arrived = self._next(done)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from grader.core.assignment import Assignment, BadAssignment, Settings, meant
 from grader.core.explanation import Words
@@ -77,17 +77,15 @@ class Options:
                     f"{exercise} is not an exercise of {assignment.name}: "
                     f"{meant(exercise, assignment.points)}"
                 )
+        chosen = {
+            "seed": secrets.randbelow(SEEDS) if self.seed is None else self.seed,
+            "exercises": tuple(sorted(set(self.exercises))),
+        }
         return Settings(
             assignment=str(assignment.root),
-            seed=secrets.randbelow(SEEDS) if self.seed is None else self.seed,
             reuses_seed=self.seed is not None,
-            exercises=tuple(sorted(set(self.exercises))),
-            adapters=self.adapters,
-            timeout=self.timeout,
-            memory_mb=self.memory_mb,
-            device=self.device,
-            explain_seconds=self.explain_seconds,
             suite_hash="",
+            **self.as_json() | chosen,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -142,6 +140,23 @@ class Task:
     wrong: Mapping[str, Status] | None = None
     late_import: str | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        """Returns the part of the task that a judge needs, without the submission itself."""
+        return {
+            "submission_hash": self.submission_hash,
+            "kept": [verdict.as_whole_json() for verdict in self.kept],
+            "carried": [asdict(one) for one in self.carried],
+            "late_import": self.late_import,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], entry: Entry) -> Task:
+        """Returns the task that `as_json` wrote, for the submission `entry`."""
+        kept = tuple(Verdict.from_json(verdict) for verdict in row["kept"])
+        carried = tuple(Carried(**one) for one in row["carried"])
+        late = row["late_import"]
+        return cls(entry, 0, row["submission_hash"], "", kept, carried, late_import=late)
+
 
 @dataclass(frozen=True, slots=True)
 class GradedTask:
@@ -171,18 +186,8 @@ class Explained:
     words: Words
 
 
-class JobPool(Protocol):
+class JobPool(AbstractContextManager["JobPool"], Protocol):
     """Jobs that grade one class; a context manager, which ends them even after an exception."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
 
     def grade(self, tasks: Sequence[Task], /) -> Iterator[GradedTask]:
         """Returns the grade of every task, each once, in the order in which they arrive.

@@ -9,6 +9,7 @@ from grader.core.assignment import Settings
 from grader.core.explanation import explained
 from grader.core.verdict import Grade, Verdict
 from grader.grading.job.client import Follow, JobClient
+from grader.grading.options import Task
 from grader.intake.entry import Entry
 from tests.harness.waiting import PATIENCE
 
@@ -37,7 +38,7 @@ class GradingJob:
         kept: Sequence[Verdict] = (),
     ) -> Grade:
         """Returns the grade of a submission with its explanations."""
-        grade = self.judge.grade(entry, submission_hash, follow, kept)
+        grade = self.judge.grade(Task(entry, 0, submission_hash, "", tuple(kept)), follow)
         return explained(grade, self.explainer.explain(entry, grade))
 
     def close(self) -> None:

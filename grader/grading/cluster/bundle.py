@@ -17,7 +17,7 @@ from typing import Any
 import grader
 from grader.core.assignment import Assignment, BadAssignment, Settings, find_assignment
 from grader.core.explanation import Words
-from grader.core.verdict import Carried, Grade, Verdict
+from grader.core.verdict import Grade
 from grader.grading.fingerprints import SUITE, source_files
 from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task
 from grader.intake.copying import PrivateCopy
@@ -48,25 +48,14 @@ class RemoteRequest:
         """Returns the request for a wish."""
         if isinstance(wish, ExplanationTask):
             return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, package)
-        kept = [verdict.as_whole_json() for verdict in wish.kept]
-        carried = [dataclasses.asdict(one) for one in wish.carried]
-        wanted = {
-            "submission_hash": wish.submission_hash,
-            "kept": kept,
-            "carried": carried,
-            "late_import": wish.late_import,
-        }
-        return cls(wish.entry.name, wanted, package)
+        return cls(wish.entry.name, wish.as_json(), package)
 
     def wish_for(self, entry: Entry) -> Task | ExplanationTask:
         """Returns the wish, for the submission where it was unpacked."""
         if "grade" in self.wish:
             grade = Grade.from_json(self.wish["grade"])
             return ExplanationTask(entry, lambda: grade)
-        kept = tuple(Verdict.from_json(verdict) for verdict in self.wish["kept"])
-        carried = tuple(Carried(**one) for one in self.wish["carried"])
-        late = self.wish["late_import"]
-        return Task(entry, 0, self.wish["submission_hash"], "", kept, carried, late_import=late)
+        return Task.from_json(self.wish, entry)
 
     def packed(self) -> tuple[bytes, bytes]:
         """Returns the request as JSON, and the bytes of its package."""

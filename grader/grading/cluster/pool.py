@@ -9,10 +9,11 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from distributed import Client, Future
 
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from tornado.ioloop import IOLoop
 
 Say = Callable[[str], None]
-Result = TypeVar("Result", GradedTask, Explained)
 _TRIES = 4
 _BYTES_IN_FLIGHT = 128 << 20
 _LOOK_SECONDS = 1.0
@@ -85,33 +85,8 @@ class _Flight:
     future: Future[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Joined:
-    address: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Left:
-    address: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    """The answer of a Dask worker that was asked to open a remote worker."""
-
-    address: str
-    answer: object
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrived:
-    """The end of a flight: a reply, or the exception that Dask raised."""
-
-    flight: _Flight
-    reply: object
-
-
-_Event = _Joined | _Left | _Answered | _Arrived
+# The handling of an event that Dask's threads report; it may lead to results.
+_Event = Callable[[], Iterable[GradedTask | Explained] | None]
 
 
 class ClusterPool:
@@ -162,29 +137,22 @@ class ClusterPool:
         closing.join(_CLOSE_SECONDS)
 
     def grade(self, tasks: Sequence[Task]) -> Iterator[GradedTask]:
-        """Yields the grade of every task, in the order in which they arrive.
+        """Returns the grade of every task, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
             NoCluster: if the scheduler is lost, or no Dask worker is there that may grade.
         """
-        yield from self._results(tasks, GradedTask)
+        return cast(Iterator[GradedTask], self._arriving(tasks))
 
     def explain(self, questions: Sequence[ExplanationTask]) -> Iterator[Explained]:
-        """Yields the words for every question, in the order in which they arrive.
+        """Returns the words for every question, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
             NoCluster: if the scheduler is lost, or no Dask worker is there that may explain.
         """
-        yield from self._results(questions, Explained)
-
-    def _results(
-        self, wishes: Sequence[Task] | Sequence[ExplanationTask], kind: type[Result]
-    ) -> Iterator[Result]:
-        for result in self._arriving(wishes):
-            assert isinstance(result, kind)
-            yield result
+        return cast(Iterator[Explained], self._arriving(questions))
 
     def _arriving(
         self, wishes: Sequence[Task] | Sequence[ExplanationTask]
@@ -194,7 +162,8 @@ class ClusterPool:
             yield from self._send_what_has_room()
             self._look_who_is_there()
             with contextlib.suppress(queue.Empty):
-                yield from self._follow(self._events.get(timeout=_LOOK_SECONDS))
+                handle = self._events.get(timeout=_LOOK_SECONDS)
+                yield from handle() or ()
 
     def _send_what_has_room(self) -> Iterator[GradedTask | Explained]:
         most = self._terms.jobs or len(self._waiting) + len(self._flights)
@@ -232,37 +201,34 @@ class ClusterPool:
 
     async def _await(self, flight: _Flight) -> None:
         """Waits for a flight's reply in Dask's thread, which does so for all flights at once."""
+        reply: object
         try:
-            self._events.put(_Arrived(flight, await flight.future))
+            reply = await flight.future
         except (Exception, asyncio.CancelledError) as problem:  # Dask may raise anything
-            self._events.put(_Arrived(flight, problem))
+            reply = problem
+        self._events.put(partial(self._take, flight, reply))
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """Notes a Dask worker that came or left, in Dask's thread."""
         _, message = event
         match message.get("action"):
             case "add-worker":
-                self._events.put(_Joined(message["worker"]))
+                self._events.put(partial(self._ask, [message["worker"]]))
             case "remove-worker":
-                self._events.put(_Left(message["worker"]))
+                self._events.put(partial(self._lose, message["worker"]))
 
-    def _follow(self, event: _Event) -> Iterator[GradedTask | Explained]:
-        match event:
-            case _Joined(address):
-                self._ask([address])
-            case _Left(address):
-                self._remote_workers.forget(address)
-                lost = [flight for flight in self._flights if flight.address == address]
-                self._client.cancel([flight.future for flight in lost], force=True)
-                for flight in lost:
-                    yield from self._send_elsewhere(flight, "its machine was lost")
-            case _Answered(address, answer):
-                self._admit(address, answer)
-            case _Arrived(flight, reply):
-                if flight in self._flights:
-                    yield from self._take(flight, reply)
+    def _lose(self, address: str) -> Iterator[GradedTask | Explained]:
+        """Sends the submissions of a Dask worker that left elsewhere."""
+        self._remote_workers.forget(address)
+        lost = [flight for flight in self._flights if flight.address == address]
+        self._client.cancel([flight.future for flight in lost], force=True)
+        for flight in lost:
+            yield from self._send_elsewhere(flight, "its machine was lost")
 
     def _take(self, flight: _Flight, reply: object) -> Iterator[GradedTask | Explained]:
+        """Takes the end of a flight: a reply, or the exception that Dask raised."""
+        if flight not in self._flights:
+            return
         self._require_scheduler()
         try:
             if isinstance(reply, Exception):
@@ -324,7 +290,8 @@ class ClusterPool:
                 on_error="return",
             )
         for address in addresses:
-            self._events.put(_Answered(address, answers.get(address, OSError("it is gone"))))
+            answer = answers.get(address, OSError("it is gone"))
+            self._events.put(partial(self._admit, address, answer))
 
     def _close(self) -> None:
         """Closes the remote workers, also those that are about to open."""
@@ -338,6 +305,7 @@ class ClusterPool:
                 )
 
     def _admit(self, address: str, answer: object) -> None:
+        """Takes the answer of a Dask worker that was asked to open a remote worker."""
         match answer:
             case {"jobs": int(jobs), "versions": dict()} if jobs > 0:
                 self._remote_workers.open(address, jobs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import select
@@ -16,8 +15,9 @@ from typing import Any, ClassVar
 
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, WALL_FACTOR, BadAssignment, Settings
 from grader.core.explanation import Words
-from grader.core.verdict import Carried, Grade, Status, Verdict
+from grader.core.verdict import Grade, Status, Verdict
 from grader.grading.job.lines import COMMAND, JobProcess, Role, StartedEarly, start_jobs
+from grader.grading.options import Task
 from grader.intake.entry import Entry
 
 Follow = Callable[[Verdict], None]
@@ -73,34 +73,16 @@ class JobClient:
         clients[0]._tell_settings()
         return clients
 
-    def grade(
-        self,
-        entry: Entry,
-        submission_hash: str,
-        follow: Follow | None = None,
-        kept: Sequence[Verdict] = (),
-        carried: Sequence[Carried] = (),
-        late_import: str | None = None,
-    ) -> Grade:
+    def grade(self, task: Task, follow: Follow | None = None) -> Grade:
         """Returns the grade of a submission; `follow` is given each verdict when it is reached.
-
-        Tests with a verdict that is `kept` from an earlier grade are not run; `carried` are the
-        points that came back in that grade. With a `late_import`, no test is run at all.
 
         Raises:
             JobLost: if the judge ended, or does not answer.
             BadAssignment: if the assignment's tests cannot be run.
         """
         self._become(Role.JUDGE)
-        job = {
-            "entry": entry.as_json(),
-            "submission_hash": submission_hash,
-            "follow": follow is not None,
-            "kept": [verdict.as_whole_json() for verdict in kept],
-            "carried": [dataclasses.asdict(one) for one in carried],
-            "late_import": late_import,
-        }
-        self._send(job)
+        job = {"entry": task.entry.as_json(), "follow": follow is not None}
+        self._send(job | task.as_json())
         seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
         deadline = time.monotonic() + seconds
         while True:

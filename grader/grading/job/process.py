@@ -54,9 +54,14 @@ def _open(told: dict[str, Any], zygote: Zygote, ends: Sequence[LineChannel]) -> 
     assignment = find_assignment(Path(settings.assignment))
     zygote.warm_up(assignment.preload, _granted(assignment), submissions, settings.reuses_seed)
     # This process loads torch as well, at the same time as the zygote.
-    from grader.grading.job.work import Jobs
+    from grader.grading.job.work import Collected, Explaining, run_jobs
+    from grader.testing.suite import Suite
 
-    Jobs(settings, zygote, ends, submissions).open(assignment)
+    def serve(suite: Suite) -> None:
+        explaining = Explaining(suite) if submissions > 1 else None
+        run_jobs(Collected(settings, suite, zygote, explaining), ends)
+
+    Suite(assignment, settings.exercises).open(serve)
 
 
 def _granted(assignment: Assignment) -> tuple[str, ...]:

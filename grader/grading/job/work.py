@@ -14,12 +14,13 @@ import contextlib
 import gc
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grader.core.assignment import Assignment, BadAssignment, Settings
+from grader.core.assignment import BadAssignment, Settings
 from grader.core.processes import end_with_parent, limit_memory_growth
 from grader.core.scratch import new_scratch, remove
 from grader.grading.job.lines import LineChannel, Role
@@ -119,20 +120,7 @@ class Job:
             self._servers.current().wait_until_ready()
         if Role(order["be"]) is Role.EXPLAINER:
             self._loaded()
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                end_with_parent(parent)
-                self._be(order)
-                code = 0
-            except BadAssignment as problem:
-                self._lines.say({"stopped": str(problem)})
-            finally:
-                self._servers.close_own()
-                self._intake.close_own()
-                os._exit(code)
+        pid = _forked(lambda: self._be(order), self._lines)
         try:
             self._loaded()  # while the judge is at work
         finally:
@@ -147,19 +135,23 @@ class Job:
     def _be(self, order: dict[str, Any]) -> None:
         collected, shared = self._collected, (self._servers, self._intake, self._scratch)
         suite, settings = collected.suite, collected.settings
-        if Role(order["be"]) is Role.JUDGE:
-            settings = replace(settings, seed=order["seed"])
-            limit_memory_growth(memory_bound(settings))
-            self._judge(JudgeService(suite, settings, *shared, self._lines.say))
-        else:
-            explaining = self._loaded()
-            explaining.service.bound_this_process()
-            # It makes and drops thousands of syntax trees: looking for cycles in them as often as
-            # usual takes a sixth of its time.
-            gc.set_threshold(_ALLOCATED)
-            new = explaining.service.ExplainerService
-            mistakes, slips = explaining.mistakes, explaining.slips
-            self._explain(new(suite, mistakes, slips, settings, *shared))
+        try:
+            if Role(order["be"]) is Role.JUDGE:
+                settings = replace(settings, seed=order["seed"])
+                limit_memory_growth(memory_bound(settings))
+                self._judge(JudgeService(suite, settings, *shared, self._lines.say))
+            else:
+                explaining = self._loaded()
+                explaining.service.bound_this_process()
+                # It makes and drops thousands of syntax trees: looking for cycles in them as often
+                # as usual takes a sixth of its time.
+                gc.set_threshold(_ALLOCATED)
+                new = explaining.service.ExplainerService
+                mistakes, slips = explaining.mistakes, explaining.slips
+                self._explain(new(suite, mistakes, slips, settings, *shared))
+        finally:
+            self._servers.close_own()
+            self._intake.close_own()
 
     def _judge(self, service: JudgeService) -> None:
         service.prepare()
@@ -183,61 +175,42 @@ class Job:
         os._exit(0)  # the coordinator has hung up
 
 
-class Jobs:
-    """The jobs, one for each of the `ends`, at which they read and answer."""
+def run_jobs(collected: Collected, ends: Sequence[LineChannel]) -> None:
+    """Forks a job for each of the `ends`, at which it reads and answers; waits for all."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        zygote: Zygote,
-        ends: Sequence[LineChannel],
-        submissions: int,
-    ) -> None:
-        self._settings = settings
-        self._submissions = submissions
-        self._zygote = zygote
-        self._ends = ends
+    def job(end: LineChannel) -> None:
+        os.setsid()
+        for other in ends:
+            if other is not end:
+                other.close()
+        work(collected, end)
 
-    def open(self, assignment: Assignment) -> None:
-        """Collects an assignment's tests, forks the jobs, and waits until all of them have ended.
+    gc.freeze()
+    gc.enable()
+    running = {_forked(partial(job, end), end): end for end in ends}
+    for end in ends:
+        end.stop_listening()
+    while running:
+        pid, status = os.wait()
+        if pid in running:
+            end = running.pop(pid)
+            end.end_line()
+            end.say({"gone": os.waitstatus_to_exitcode(status)})
+            end.close()
 
-        Raises:
-            BadAssignment: if the tests cannot be used as they are.
-        """
-        Suite(assignment, self._settings.exercises).open(self._fork_all)
 
-    def _fork_all(self, suite: Suite) -> None:
-        explaining = Explaining(suite) if self._submissions > 1 else None
-        collected = Collected(self._settings, suite, self._zygote, explaining)
-        gc.freeze()
-        gc.enable()
-        running = {self._fork(collected, end): end for end in self._ends}
-        for end in self._ends:
-            end.stop_listening()
-        while running:
-            pid, status = os.wait()
-            if pid in running:
-                end = running.pop(pid)
-                end.end_line()
-                end.say({"gone": os.waitstatus_to_exitcode(status)})
-                end.close()
-
-    def _fork(self, collected: Collected, end: LineChannel) -> int:
-        """Forks the job for this end; returns its process id."""
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                end_with_parent(parent)
-                os.setsid()
-                for other in self._ends:
-                    if other is not end:
-                        other.close()
-                work(collected, end)
-                code = 0
-            except BadAssignment as problem:
-                end.say({"stopped": str(problem)})
-            finally:
-                os._exit(code)
-        return pid
+def _forked(do: Callable[[], None], lines: LineChannel) -> int:
+    """Forks a child that ends after `do`; returns its process id."""
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            end_with_parent(parent)
+            do()
+            code = 0
+        except BadAssignment as problem:
+            lines.say({"stopped": str(problem)})
+        finally:
+            os._exit(code)
+    return pid

@@ -25,6 +25,7 @@ from grader.grading.judge.carry_forward import (
     summary,
 )
 from grader.grading.judge.judge import Judge
+from grader.grading.options import Task
 from grader.intake.client import IntakeClient
 from grader.intake.copying import CopyFailed, is_of_the_machine
 from grader.intake.entry import Entry
@@ -112,22 +113,21 @@ class JudgeService:
             _spare_the_collector()
         self._graded += 1
         started = time.monotonic()
-        entry = Entry.from_json(job["entry"])
-        kept = {row["id"]: Verdict.from_json(row) for row in job["kept"]}
-        carried = tuple(Carried(**one) for one in job["carried"])
-        if job["late_import"] is None:
-            outcome = self._examined(entry, EarlierVerdicts(kept, carried), job["follow"])
+        task = Task.from_json(job, Entry.from_json(job["entry"]))
+        if task.late_import is None:
+            earlier = EarlierVerdicts({one.id: one for one in task.kept}, task.carried)
+            outcome = self._examined(task.entry, earlier, job["follow"])
         else:
-            late = job["late_import"]
-            outcome = self._unexamined(GradeStatus.UNREADABLE, Status.TIMEOUT, late)
-        taken = time.monotonic() - started + sum(verdict.duration_s for verdict in kept.values())
+            why = task.late_import
+            outcome = self._unexamined(GradeStatus.UNREADABLE, Status.TIMEOUT, why)
+        taken = time.monotonic() - started + sum(verdict.duration_s for verdict in task.kept)
         return Grade(
-            submission=entry.name,
+            submission=task.entry.name,
             status=outcome.status,
             score=total(test.score for test in outcome.tests),
             max_score=self._suite.max_score,
             seed=self._settings.seed,
-            submission_hash=job["submission_hash"],
+            submission_hash=task.submission_hash,
             suite_hash=self._settings.suite_hash,
             duration_s=round(taken, 4),
             message=outcome.message,

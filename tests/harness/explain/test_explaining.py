@@ -22,6 +22,7 @@ from grader.core.assignment import Settings
 from grader.core.explanation import PENDING, Words
 from grader.core.verdict import Grade, GradeStatus, Status
 from grader.grading.job.client import JobClient
+from grader.grading.options import Task
 from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.waiting import PATIENCE
@@ -214,7 +215,7 @@ def graded_and_explained(assignment: Path, folder: Path, **chosen: Any) -> tuple
     client = JobClient(settings)
     try:
         entry = Entry("bob", folder)
-        grade = client.grade(entry, "hash")
+        grade = client.grade(Task(entry, 0, "hash", ""))
         return grade, client.explain(entry, grade)
     finally:
         client.close()
@@ -236,7 +237,7 @@ def test_a_judge_quotes_no_text_of_an_exception(tiny, folder):
     text = "def run_double(x):\n    raise ValueError(str(x.tolist()))\n"
     (folder / "bob" / "adapters.py").write_text(text)
     try:
-        grade = client.grade(Entry("bob", folder / "bob"), "hash")
+        grade = client.grade(Task(Entry("bob", folder / "bob"), 0, "hash", ""))
     finally:
         client.close()
     told = {test.message for test in grade.tests if test.exercise == "run_double"}

@@ -17,7 +17,7 @@ from grader.core.verdict import Grade, GradeStatus, Where
 from grader.explain.explainer.explanation_cache import ExplanationCache, SubmissionProgram
 from grader.grading.coordinator import ExplanationQueue
 from grader.grading.job.client import JobClient
-from grader.grading.options import ExplanationTask
+from grader.grading.options import ExplanationTask, Task
 from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.marks import rest_slow
@@ -71,10 +71,10 @@ def test_a_commented_copy_gets_the_explanation_that_it_would_get_alone(client, k
     )
     first = Entry("first", build(slip, tmp_path / "first"))
     copy = Entry("copy", commented(build(slip, tmp_path / "copy")))
-    graded = client.grade(copy, "copy")
+    graded = client.grade(Task(copy, 0, "copy", ""))
     alone = client.explain(copy, graded)
     # After a grading the explainer is a new process, which has no cached explanations.
-    of_first = client.explain(first, client.grade(first, "first"))
+    of_first = client.explain(first, client.grade(Task(first, 0, "first", "")))
     again = client.explain(copy, graded)
     assert without_costs(again) == without_costs(alone)
     assert again.tests.keys() == of_first.tests.keys() != set()

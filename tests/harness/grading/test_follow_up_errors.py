@@ -15,6 +15,7 @@ from grader.core.assignment import BadAssignment, Settings
 from grader.core.points import OF_THE_VALUES, total
 from grader.core.verdict import Carried, Grade, Status
 from grader.grading.job.client import JobClient
+from grader.grading.options import Task
 from grader.intake.entry import Entry
 from grader.reports.export.gradescope import Display, results
 from grader.reports.letter import letters
@@ -80,7 +81,7 @@ def graded(tmp_path_factory) -> Iterator[GradeProgram]:
     def grade(program: str) -> Grade:
         if program not in known:
             folder = write_files(tmp_path_factory.mktemp("program"), {"adapters.py": program})
-            known[program] = client.grade(Entry("student", folder), "hash")
+            known[program] = client.grade(Task(Entry("student", folder), 0, "hash", ""))
         return known[program]
 
     yield grade

@@ -11,6 +11,7 @@ import pytest
 from grader.core.assignment import Settings
 from grader.core.verdict import Diagnosis, Grade, Measurement, Verdict, Where
 from grader.grading.job.client import JobClient, JobLost
+from grader.grading.options import Task
 from grader.intake.entry import Entry
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict
@@ -44,7 +45,7 @@ def test_a_judge_that_takes_the_place_of_a_lost_one_gives_the_same_verdicts(tiny
     client = JobClient(Settings(str(tiny), 1, (), "adapters.py", 8.0, 512, "suite"))
 
     def verdicts() -> list[Verdict]:
-        grade = client.grade(Entry("submission", folder), "hash")
+        grade = client.grade(Task(Entry("submission", folder), 0, "hash", ""))
         return [test._replace(duration_s=0.0) for test in grade.tests]
 
     with contextlib.closing(client):

@@ -10,6 +10,7 @@ import pytest
 from grader.core.assignment import Settings
 from grader.core.points import total
 from grader.grading.job.client import JobClient
+from grader.grading.options import Task
 from grader.intake.entry import Entry
 from tests.harness.conftest import TINY, Graded, write_files
 
@@ -235,7 +236,7 @@ def test_memory_is_watched_while_a_worker_floods_or_closes_its_output(
         return x.numel()
     """
     folder = write_files(tmp_path / "submission", {"adapters.py": code})
-    graded = Graded(patient.grade(Entry("submission", folder), "hash"))
+    graded = Graded(patient.grade(Task(Entry("submission", folder), 0, "hash", "")))
     assert graded["test_doubles"].status == "crashed"
     assert "memory" in graded["test_doubles"].message
     assert graded.statuses("run_count") == {"passed"}

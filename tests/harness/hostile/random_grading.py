@@ -12,6 +12,7 @@ from pathlib import Path
 from grader.core.assignment import Settings
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.client import JobClient, JobLost
+from grader.grading.options import Task
 from grader.intake.entry import Entry
 from tests.harness.hostile.random_programs import write
 
@@ -49,7 +50,7 @@ class _Jobs:
     def graded(self, number: int, place: Path) -> Graded:
         entry, started = Entry(place.name, place), time.monotonic()
         try:
-            grade = self._judge.grade(entry, "hash")
+            grade = self._judge.grade(Task(entry, 0, "hash", ""))
         except JobLost as lost:
             return Graded(number, None, time.monotonic() - started, str(lost))
         judged = time.monotonic()
