@@ -101,16 +101,19 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     watch = CallWatch(forbidden, root)
     references = load_references(root)
     cases = HomeCases(root, fresh=bool(references))
+    contract: dict[str, Adapter] = {}
+    adapters = ModuleType("adapters")
+    problem: StudentFault | None = None
     try:
         # The student's time limit leaves out the import of packages.
         importing = Limit(seconds, root, heeds_debuggers=True, spares_imports=True)
-        contract, adapters = importing.call(lambda: _imported(root))
-        problem = None
+        contract, adapters = importing.call(
+            lambda: (contract_at_home(root), importlib.import_module("adapters"))
+        )
     except StudentFault as fault:
-        contract, adapters, problem = {}, ModuleType("adapters"), fault
+        problem = fault
     except BaseException as exception:  # a student's code may raise anything at all
-        adapters = ModuleType("adapters")
-        contract, problem = {}, InFull().raised(describe_exception(exception, root), "adapters.py")
+        problem = InFull().raised(describe_exception(exception, root), "adapters.py")
     calls = DirectCalls(adapters, root, watch, limit, problem is None, forbidden)
     bench = Bench(contract, calls, references, cases, SEED, InFull(), problem)
     return Home(bench, cases, calls, exercises, shows_edits)
@@ -138,7 +141,7 @@ class DirectCalls:
         self._handed_on: _HandedOn | None = None
         self._root = root
         self._watch = watch
-        self._limit = limit
+        self._limit = limit or Limit(0.0, root)
         self._living = Living(vars(adapters), watch.call) if watch else Living(vars(adapters))
         self._sending, self._receiving = Sending(), Receiving()
         self._noted: set[tuple[str, Use]] = set()
@@ -190,15 +193,11 @@ class DirectCalls:
     ) -> Answer:
         if call.adapter and call.adapter not in functions:
             return absent(call.adapter)
-        function = functions.get(call.adapter, _nothing)
+        # A call without an adapter has only steps.
+        function = functions.get(call.adapter, lambda: None)
         sent = io.BytesIO(self._sending.frame(call))
         arrived = self._receiving.call(receive(lambda size: bytearray(sent.read(size))))
-        if self._limit is None:
-            answer = perform(function, arrived, self._root, functions, living)
-        else:
-            answer = self._limit.call(
-                lambda: perform(function, arrived, self._root, functions, living)
-            )
+        answer = self._limit.call(lambda: perform(function, arrived, self._root, functions, living))
         if answer.raised is not None:
             _give_way(answer.raised)
         return answer
@@ -212,14 +211,6 @@ class _HandedOn:
     content: Value
     copy: Reimport
     living: Living
-
-
-def _nothing() -> None:
-    """Does nothing: the function behind a call without an adapter."""
-
-
-def _imported(root: Path) -> tuple[dict[str, Adapter], ModuleType]:
-    return contract_at_home(root), importlib.import_module("adapters")
 
 
 def _assigned(root: Path) -> tuple[Mapping[str, float], Mapping[str, float], bool, float]:

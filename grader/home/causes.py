@@ -150,11 +150,11 @@ class Reasons:
         said = failure.said
         if said.status not in (Status.FAILED, Status.ERROR) or is_debugged():
             return
-        if self._inquiry is None:
-            self._inquiry = _Inquiry(self._root, self._home, self._known, self._patience)
-        inquiry = self._inquiry
         try:
-            inquiry.begin(item)
+            if self._inquiry is None:
+                self._inquiry = _Inquiry(self._root, self._home, self._known, self._patience)
+                self._inquiry.begin(item)
+            inquiry = self._inquiry
             if said.exercise not in self._reasons:
                 self._reasons[said.exercise] = inquiry.reason(said.exercise, self._reasons)
             if not self._depends(inquiry.depends, failure):
@@ -224,7 +224,6 @@ class _Inquiry:
         self._findings: dict[str, Finding] = {}
         self._bench: HomeBench | None = None
         self._repair: HomeRepair | None = None
-        self._has_begun = False
         self._followed = 0
         self._ways: dict[str, StepComparison | None] = {}
         self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
@@ -237,9 +236,6 @@ class _Inquiry:
 
     def begin(self, item: pytest.Item) -> None:
         """Reruns all frozen tests after the first failure, its own exercise's first."""
-        if self._has_begun:
-            return
-        self._has_begun = True
         tests, member = siblings(item, list(self._home.exercises)), membership(item)
         if not any(tests.values()):
             return
@@ -273,18 +269,17 @@ class _Inquiry:
         way = self._way(exercise) if mended is None else None
         repair = self._repair
         builds_on = repair.roots_of(exercise, failing) if repair is not None else ()
-        ignored = self._repair.ignored.get(exercise, "") if self._repair is not None else ""
+        ignored = repair.ignored.get(exercise, "") if repair is not None else ""
         finding = self._findings.get(exercise)
         if finding is None:
             return _Reason(None, exercise, (), proved, way, builds_on, ignored)
-        made_in = self._made_in(finding.diagnosis.mistake)
-        told = self._findings[made_in].diagnosis
+        # The first exercise with a mistake; the others refer to it.
+        made_in, told = next(
+            (name, one.diagnosis)
+            for name, one in self._findings.items()
+            if one.diagnosis.mistake == finding.diagnosis.mistake
+        )
         return _Reason(told, made_in, finding.tests, proved, way, builds_on, ignored)
-
-    def _made_in(self, mistake: str) -> str:
-        """Returns the first exercise with a mistake; the others refer to it."""
-        found = self._findings.items()
-        return next(name for name, one in found if one.diagnosis.mistake == mistake)
 
     def _rerun(self, first: str, ask: Callable[[Call], Answer]) -> None:
         end = time.monotonic() + self._patience.seconds
@@ -362,15 +357,12 @@ class _Inquiry:
             own = asked.setdefault(exercise, [])
             for one in reran.observations:
                 right = is_right(self._known, one)
-                if right or self._is_wrong(one, reran):
+                if right or (right is False and one.test in reran.failed):
                     question = Question(one.test, one.number, one.aspect, one.call)
                     own.append(CheckedCall(exercise, question, bool(right)))
             known = filter(self._is_known, reran.raised)
             own += [that_raised(self._known, exercise, question) for question in known]
         return asked
-
-    def _is_wrong(self, one: Observation, reran: RerunAnswers) -> bool:
-        return one.test in reran.failed and is_right(self._known, one) is False
 
     def _is_known(self, question: Question) -> bool:
         nothing = torch.empty(0)

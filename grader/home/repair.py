@@ -69,13 +69,16 @@ class HomeRepair:
         patience: RepairBudget,
     ) -> None:
         self._bench = bench
+        self._catalogue = catalogue
         self._asked = asked
-        self._searches = _Searches(bench, catalogue, asked, patience)
+        self._left = patience
+        self._end = 0.0
+        self._begun: list[Search] = []
         self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
         self._chosen: dict[str, RepairedExercise | None] = {}
         self.ignored: dict[str, str] = {}
         self._passed: dict[str, set[Line]] = {}
-        self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._searches.new, self._chosen)
+        self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search, self._chosen)
         self.is_complete = True
 
     def of(self, exercise: str) -> RepairedExercise | None:
@@ -87,8 +90,11 @@ class HomeRepair:
         if exercise not in self._wrong or not _can_be_stopped():
             return None
         if exercise not in self._chosen:
-            with self._searches.running():
+            self._end = time.monotonic() + self._left.seconds
+            try:
                 self._attempt(exercise)
+            finally:
+                self._left = RepairBudget(self._left.edits, self._end - time.monotonic())
         return self._chosen.get(exercise)
 
     def roots_of(self, exercise: str, failing: Iterable[str]) -> list[str]:
@@ -120,6 +126,19 @@ class HomeRepair:
         except KeyboardInterrupt:
             self.is_complete = False
             raise
+
+    def _search(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
+        """Returns a search within the rest of the budget; None if the budget is used up."""
+        edits = self._left.edits - sum(one.cost.edits for one in self._begun)
+        seconds = self._end - time.monotonic()
+        if edits <= 0 or seconds <= 0:
+            return None
+        bounds, every = SearchBounds(edits, seconds), [*itertools.chain(*self._asked.values())]
+        search = Search(
+            self._catalogue, self._bench.lent, exercise, every, besides, answers_only, bounds
+        )
+        self._begun.append(search)
+        return search
 
     def _lines_of(self, exercise: str) -> set[Line]:
         """Returns the lines outside the adapters that a few calls of an exercise run.
@@ -189,46 +208,6 @@ class HomeBench:
             self.seconds += time.monotonic() - began
 
 
-class _Searches:
-    """The searches that share one budget; none begins once it is used up."""
-
-    def __init__(
-        self,
-        bench: HomeBench,
-        catalogue: Catalogue,
-        asked: Mapping[str, Sequence[CheckedCall]],
-        patience: RepairBudget,
-    ) -> None:
-        self._bench = bench
-        self._catalogue = catalogue
-        self._every = [one for own in asked.values() for one in own]
-        self._left = patience
-        self._end = 0.0
-        self._begun: list[Search] = []
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        """Counts the seconds spent in this context against the budget."""
-        self._end = time.monotonic() + self._left.seconds
-        try:
-            yield
-        finally:
-            self._left = RepairBudget(self._left.edits, self._end - time.monotonic())
-
-    def new(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
-        """Returns a search within the rest of the budget; None if the budget is used up."""
-        edits = self._left.edits - sum(one.cost.edits for one in self._begun)
-        seconds = self._end - time.monotonic()
-        if edits <= 0 or seconds <= 0:
-            return None
-        bounds = SearchBounds(edits, seconds)
-        search = Search(
-            self._catalogue, self._bench.lent, exercise, self._every, besides, answers_only, bounds
-        )
-        self._begun.append(search)
-        return search
-
-
 def _can_be_stopped() -> bool:
     """Returns whether a running call can be ended, which only the main thread allows."""
     return threading.current_thread() is threading.main_thread()
@@ -253,14 +232,10 @@ def quietly() -> Iterator[None]:
             pytest.MonkeyPatch.context() as patch,
         ):
             warnings.simplefilter("ignore")
-            patch.setattr(sys, "breakpointhook", _passed_over)
-            patch.setattr(pdb, "set_trace", _passed_over)
+            patch.setattr(sys, "breakpointhook", lambda *_, **__: None)
+            patch.setattr(pdb, "set_trace", lambda *_, **__: None)
             yield
     finally:
         torch.set_num_threads(threads)
         torch.default_generator.set_state(states[0])
         random.setstate(states[1])
-
-
-def _passed_over(*_arguments: object, **_named: object) -> None:
-    """Does nothing, in place of a debugger."""

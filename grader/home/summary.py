@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -179,8 +179,7 @@ class Folding:
         hidden = self.failures if is_default and not self.verbose else ()
         terminalreporter.stats["failed"] = self._reports_but(hidden)
 
-    def _reports_but(self, hidden: object) -> list[pytest.TestReport]:
-        assert isinstance(hidden, dict | set | tuple)
+    def _reports_but(self, hidden: Container[str]) -> list[pytest.TestReport]:
         return [one for one in self._reports if one.nodeid not in hidden]
 
 
