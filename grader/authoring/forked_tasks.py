@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, Generic, TypeVar
@@ -53,7 +54,7 @@ class Children(Generic[Task, Result]):
     def done(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Result | str]]:
         """Yields each finished task's number with its result, or the reason for having none."""
         waiting = iter(enumerate(tasks))
-        busy: dict[Connection, _Busy] = {}
+        busy: dict[Connection, _Child] = {}
         try:
             for _ in range(min(self._jobs, len(tasks))):
                 self._give(self._child(), waiting, busy)
@@ -62,12 +63,15 @@ class Children(Generic[Task, Result]):
                 ready = wait(list(busy), timeout=max(0.0, soonest - time.monotonic()))
                 for one in [one for one in busy.values() if one.connection in ready]:
                     del busy[one.connection]
+                    child = one
                     try:
-                        came, child = _result(one.connection.recv()), self._after(one)
+                        came = _result(one.connection.recv())
+                        one.tasks += 1
+                        if one.tasks == self._most_tasks:
+                            child = self._replaced(one)
                     except (EOFError, ConnectionError):
                         child = self._replaced(one)
-                        is_late = one.child.process.exitcode == -signal.SIGPROF
-                        came = ENDED if is_late else DIED
+                        came = ENDED if one.process.exitcode == -signal.SIGPROF else DIED
                     yield one.number, came
                     self._give(child, waiting, busy)
                 for one in [one for one in busy.values() if one.until <= time.monotonic()]:
@@ -88,13 +92,8 @@ class Children(Generic[Task, Result]):
         theirs.close()
         return _Child(process, ours)
 
-    def _after(self, one: _Busy) -> _Child:
-        """Returns the child for the next task: the same one, or a new one after `most_tasks`."""
-        one.child.tasks += 1
-        return one.child if one.child.tasks < self._most_tasks else self._replaced(one)
-
-    def _replaced(self, one: _Busy) -> _Child:
-        self._let_go(one.child)
+    def _replaced(self, child: _Child) -> _Child:
+        self._let_go(child)
         return self._child()
 
     def _let_go(self, child: _Child) -> None:
@@ -107,13 +106,13 @@ class Children(Generic[Task, Result]):
         self,
         child: _Child,
         waiting: Iterator[tuple[int, Task]],
-        busy: dict[Connection, _Busy],
+        busy: dict[Connection, _Child],
     ) -> None:
         """Sends a child the next task, or ends the child if there is none."""
         for number, task in waiting:
             child.connection.send(task)
-            until = time.monotonic() + self._seconds
-            busy[child.connection] = _Busy(child, number, until)
+            child.number, child.until = number, time.monotonic() + self._seconds
+            busy[child.connection] = child
             return
         self._let_go(child)
 
@@ -141,20 +140,12 @@ def _result(came: Any) -> Any:
     return came
 
 
+@dataclass(slots=True, eq=False)
 class _Child:
-    """A child, the connection to it, and the number of tasks that it has done."""
+    """A child, its present task's number and deadline, and how many tasks it has done."""
 
-    def __init__(self, process: ForkProcess, connection: Connection) -> None:
-        self.process = process
-        self.connection = connection
-        self.tasks = 0
-
-
-class _Busy:
-    """A child that does a task, and the task's deadline."""
-
-    def __init__(self, child: _Child, number: int, until: float) -> None:
-        self.child = child
-        self.connection = child.connection
-        self.number = number
-        self.until = until
+    process: ForkProcess
+    connection: Connection
+    number: int = 0
+    until: float = 0.0
+    tasks: int = 0

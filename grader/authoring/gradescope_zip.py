@@ -81,7 +81,8 @@ def _files(assignment: Assignment, autograder: Autograder) -> Iterator[tuple[str
     yield "setup.sh", setup.encode()
     yield "run_autograder", run.replace("@OPTIONS@", _command_line(autograder)).encode()
     yield "not_started.json", json.dumps(not_graded("the grader did not start")).encode()
-    constraints = _constraints(assignment)
+    file = assignment.root / _CONSTRAINTS
+    constraints = file.read_text(encoding="utf-8") if file.is_file() else ""
     yield _CONSTRAINTS, constraints.encode()
     yield "requirements.txt", _requirements(constraints, autograder.torch_index).encode()
     engine = Path(grader.__file__).parent
@@ -111,11 +112,6 @@ def _command_line(autograder: Autograder) -> str:
     return shlex.join(words)
 
 
-def _constraints(assignment: Assignment) -> str:
-    file = assignment.root / _CONSTRAINTS
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
-
-
 def _requirements(constraints: str, torch_index: str | None) -> str:
     """Returns the requirements that pip installs: the engine's own, and torch without CUDA.
 
@@ -124,7 +120,8 @@ def _requirements(constraints: str, torch_index: str | None) -> str:
     has.
     """
     try:
-        needed = importlib.metadata.requires(_distribution()) or []
+        (distribution, *_) = importlib.metadata.packages_distributions()["grader"]
+        needed = importlib.metadata.requires(distribution) or []
     except (importlib.metadata.PackageNotFoundError, LookupError) as problem:
         raise BadAssignment(
             "what the grader needs is not known, because it runs from a folder: install it with pip"
@@ -134,7 +131,3 @@ def _requirements(constraints: str, torch_index: str | None) -> str:
     lines = [f"--extra-index-url {torch_index}"] if torch_index else []
     lines += sorted(one for one in needed if "extra ==" not in one and not _TORCH.match(one))
     return "\n".join([*lines, f"torch=={version}+cpu", ""])
-
-
-def _distribution() -> str:
-    return importlib.metadata.packages_distributions()["grader"][0]

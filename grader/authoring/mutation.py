@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,34 +71,9 @@ class Mutations:
         return Counter(trial.why for trial in self.trials if trial.fate is Fate.EQUIVALENT)
 
     @property
-    def share_caught(self) -> float:
-        """Returns the share of edits that the tests catch, among the edits that have an effect."""
-        fates = self.fates
-        effective = fates[Fate.CAUGHT] + fates[Fate.MISSED]
-        return fates[Fate.CAUGHT] / effective if effective else 1.0
-
-    @property
     def holds(self) -> bool:
         """Returns whether the tests miss no edit without an argument, and no argument is stale."""
         return not self.missed and not self.stale
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """The reason why the tests need not catch an edit: a line of a file, before and after."""
-
-    pair: Pair
-    why: str
-
-    @property
-    def file(self) -> str:
-        """Returns the file that is changed."""
-        return self.pair[0]
-
-    @property
-    def after(self) -> str:
-        """Returns the line as it is after the edit."""
-        return self.pair[2]
 
 
 def mutate(
@@ -124,7 +99,7 @@ def _mutations(
     suite: Suite,
     jobs: int,
     progress: Progress,
-    arguments: Sequence[Argument],
+    arguments: Mapping[Pair, str],
     exercises: Collection[str],
 ) -> Mutations:
     programs = RightPrograms(suite.assignment.root)
@@ -145,7 +120,7 @@ def _mutations(
         for number, candidate in enumerate(candidates)
     ]
     used = {pair for one in trials if one.fate is Fate.ARGUED for pair in one.pairs}
-    stale = [f"{one.file}: {one.after}" for one in arguments if one.pair not in used]
+    stale = [f"{pair[0]}: {pair[2]}" for pair in arguments if pair not in used]
     return Mutations(tuple(trials), tuple(stale))
 
 
@@ -169,15 +144,14 @@ def _trial(
     programs: RightPrograms,
     candidate: Candidate,
     outcome: MutationOutcome,
-    arguments: Sequence[Argument],
+    arguments: Mapping[Pair, str],
 ) -> MutationTrial:
     edit, source = candidate.edit, programs.source(candidate.module)
     file = programs.place(candidate.module)
     before, after = _lines(source, edit), _lines(edit.applied(source), edit)
     trial = MutationTrial(file, edit.line, before, after, edit.kind, outcome.fate, outcome.why)
-    argued = {one.pair: one.why for one in arguments}
-    if trial.fate is Fate.MISSED and all(pair in argued for pair in trial.pairs):
-        return replace(trial, fate=Fate.ARGUED, why=argued[trial.pairs[0]])
+    if trial.fate is Fate.MISSED and all(pair in arguments for pair in trial.pairs):
+        return replace(trial, fate=Fate.ARGUED, why=arguments[trial.pairs[0]])
     return trial
 
 
@@ -186,22 +160,19 @@ def _lines(source: str, edit: Edit) -> tuple[str, ...]:
     return tuple(lines[line - 1].strip() for line in edit.lines)
 
 
-def _arguments(root: Path) -> list[Argument]:
+def _arguments(root: Path) -> dict[Pair, str]:
+    """Returns the reasons why tests need not catch edits, by a line that the edit changes."""
     if not (root / ARGUED).is_file():
-        return []
+        return {}
     try:
         rows = tomllib.loads((root / ARGUED).read_text(encoding="utf-8"))["edit"]
-        return [
-            Argument((row["file"], row["before"], after), row["why"])
+        return {
+            (row["file"], row["before"], after): row["why"]
             for row in rows
-            for after in _listed(row["after"])
-        ]
+            for after in ([row["after"]] if isinstance(row["after"], str) else row["after"])
+        }
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as problem:
         raise BadAssignment(f"{ARGUED} cannot be read: {problem}") from problem
-
-
-def _listed(texts: str | list[str]) -> list[str]:
-    return [texts] if isinstance(texts, str) else texts
 
 
 def in_words(mutations: Mutations) -> Iterator[str]:

@@ -75,51 +75,6 @@ def _own(call: Call) -> Call:
     return replace(call, arguments=own, frame=None)
 
 
-def answers_exactly(
-    function: Function,
-    calls: Sequence[Call],
-    expected: Sequence[Answer],
-    root: Path,
-    functions: Mapping[str, Function],
-) -> bool:
-    """Returns whether a function gives these answers to the last bit, with the same work."""
-    given = answers(function, calls, root, functions)
-    return all(
-        answer.work == right.work and _same(answer, right, 0.0)
-        for answer, right in zip(given, expected, strict=True)
-    )
-
-
-def how_alike(
-    one: Function,
-    other: Function,
-    calls: Sequence[Call],
-    root: Path,
-    functions: Mapping[str, Function],
-) -> str | None:
-    """Returns in which sense two functions answer alike, apart from work; None if they do not.
-
-    All answers must be roughly the same. For the first few calls whose answers differ, the answers
-    in float64 must also be the same within rounding.
-    """
-    found, precise = SAME_ANSWERS, 0
-    before, after = (answers(function, calls, root, functions) for function in (one, other))
-    for call, right, edited in zip(calls, before, after, strict=True):
-        if _same(right, edited, 0.0):
-            continue
-        found = SAME_BUT_FOR_ROUNDING
-        if not _same(right, edited, _ROUGHLY):
-            return None
-        if precise < _MOST_PRECISE and call.device == CPU and not call.counts:
-            precise += 1
-            exact = [_in_float64(call)]
-            (right,) = answers(one, exact, root, functions)
-            (edited,) = answers(other, exact, root, functions)
-            if not _same(right, edited, _ROUNDING):
-                return None
-    return found
-
-
 def _in_float64(call: Call) -> Call:
     cotangent = None if call.cotangent is None else call.cotangent.double()
     return replace(call_in_float64(call), cotangent=cotangent)
@@ -199,11 +154,10 @@ class MutantRunner:
         self._answers: dict[Role, list[Answer]] = {}
         self._took: dict[Role, float] = {}
         for name, functions in right.items():
-            for exercise, function in functions.items():
+            for exercise in functions:
                 role = (name, exercise)
                 began = time.process_time()
-                calls = reach.calls(role)
-                self._answers[role] = list(answers(function, calls, self._root, right[REFERENCES]))
+                self._answers[role] = list(self._given(right, role, reach.calls(role)))
                 self._took[role] = time.process_time() - began
 
     def may_take(self, candidate: Candidate) -> float:
@@ -237,10 +191,18 @@ class MutantRunner:
         return MutationOutcome(Fate.MISSED if alike is None else Fate.EQUIVALENT, alike or "")
 
     def _answers_as_before(self, edited: dict[str, Functions], role: Role) -> bool:
+        """Returns whether a function gives the same answers to the last bit, with the same work."""
+        given = self._given(edited, role, self._reach.calls(role))
+        return all(
+            answer.work == right.work and _same(answer, right, 0.0)
+            for answer, right in zip(given, self._answers[role], strict=True)
+        )
+
+    def _given(
+        self, programs: dict[str, Functions], role: Role, calls: Sequence[Call]
+    ) -> Iterator[Answer]:
         name, exercise = role
-        calls, answers = self._reach.calls(role), self._answers[role]
-        function = edited[name][exercise]
-        return answers_exactly(function, calls, answers, self._root, self._right[REFERENCES])
+        return answers(programs[name][exercise], calls, self._root, self._right[REFERENCES])
 
     def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
         """Returns the first test that an edited function fails."""
@@ -255,12 +217,32 @@ class MutantRunner:
         """Returns in which sense all functions answer as before; None if one does not."""
         found = SAME_ANSWERS
         for role in roles:
-            name, exercise = role
-            before, after = self._right[name][exercise], edited[name][exercise]
-            calls, others = self._reach.calls(role), self._right[REFERENCES]
-            alike = how_alike(before, after, calls, self._root, others)
+            alike = self._how_alike(edited, role)
             if alike is None:
                 return None
             if alike == SAME_BUT_FOR_ROUNDING:
                 found = alike
+        return found
+
+    def _how_alike(self, edited: dict[str, Functions], role: Role) -> str | None:
+        """Returns in which sense a function answers as before, apart from work; None if not.
+
+        All answers must be roughly the same. For the first few calls whose answers differ, the
+        answers in float64 must also be the same within rounding.
+        """
+        found, precise, calls = SAME_ANSWERS, 0, self._reach.calls(role)
+        both = (self._right, edited)
+        before, after = (self._given(programs, role, calls) for programs in both)
+        for call, right, changed in zip(calls, before, after, strict=True):
+            if _same(right, changed, 0.0):
+                continue
+            found = SAME_BUT_FOR_ROUNDING
+            if not _same(right, changed, _ROUGHLY):
+                return None
+            if precise < _MOST_PRECISE and call.device == CPU and not call.counts:
+                precise += 1
+                exact = [_in_float64(call)]
+                (right,), (changed,) = (self._given(programs, role, exact) for programs in both)
+                if not _same(right, changed, _ROUNDING):
+                    return None
         return found

@@ -31,7 +31,8 @@ def lay_out_assignment(folder: Path, name: str | None = None) -> str:
         for path, text in _template(files("grader.authoring") / "template"):
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(_filled_in(text, name), encoding="utf-8")
+            filled = text.replace("@TOML_NAME@", json.dumps(name, ensure_ascii=False))
+            target.write_text(filled.replace("@NAME@", name), encoding="utf-8")
     except OSError as error:
         raise BadAssignment(
             f"{folder} cannot be written ({error.strerror}): name a folder of yours"
@@ -46,7 +47,3 @@ def _template(folder: Traversable, above: Path = Path()) -> Iterator[tuple[Path,
         elif entry.name.endswith(_SUFFIX):
             name = entry.name.removesuffix(_SUFFIX)
             yield above / _HIDDEN.get(name, name), entry.read_text(encoding="utf-8")
-
-
-def _filled_in(text: str, name: str) -> str:
-    return text.replace("@TOML_NAME@", json.dumps(name, ensure_ascii=False)).replace("@NAME@", name)

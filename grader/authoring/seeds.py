@@ -57,25 +57,22 @@ class Steadiness:
     @property
     def unjust(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
         """Returns the right functions that fail a test."""
-        return [(one, came) for one, came in self.came if one.is_right and any(_failed(came))]
+        return self._those(True, lambda came: any(each.failed for each in came))
 
     @property
     def uncaught(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
         """Returns the wrong functions that pass every test under some seed."""
-        return [
-            (one, came)
-            for one, came in self.came
-            if not one.is_right and not all(each.failed for each in came)
-        ]
+        return self._those(False, lambda came: not all(each.failed for each in came))
 
     @property
     def varying(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
         """Returns the wrong functions whose score depends on the seed."""
-        return [
-            (one, came)
-            for one, came in self.came
-            if not one.is_right and len({each.score for each in came}) > 1
-        ]
+        return self._those(False, lambda came: len({each.score for each in came}) > 1)
+
+    def _those(
+        self, right: bool, are_meant: Callable[[Sequence[SeedResult]], bool]
+    ) -> list[tuple[Subject, Sequence[SeedResult]]]:
+        return [(it, came) for it, came in self.came if it.is_right is right and are_meant(came)]
 
     @property
     def holds(self) -> bool:
@@ -112,15 +109,10 @@ class Steadiness:
         )
 
 
-def _failed(came: Sequence[SeedResult]) -> Counter[str]:
-    """Returns the number of seeds under which each test failed."""
-    return Counter(test for each in came for test in each.failed)
-
-
 def _shares(came: Sequence[SeedResult]) -> dict[str, str]:
     """Returns each failed test's share of failures among the seeds under which it was run."""
     passed = Counter(test for each in came for test in each.passed)
-    failed = _failed(came)
+    failed = Counter(test for each in came for test in each.failed)
     return {test: _share(number, number + passed[test]) for test, number in failed.items()}
 
 

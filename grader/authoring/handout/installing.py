@@ -67,18 +67,12 @@ def _imported(file: Path) -> Iterator[str]:
 
 
 def _run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return
     yield node
     for child in ast.iter_child_nodes(node):
-        if not _is_for_type_checkers(child):
-            yield from _run_time_nodes(child)
-
-
-def _is_for_type_checkers(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.If)
-        and isinstance(node.test, ast.Name)
-        and node.test.id == "TYPE_CHECKING"
-    )
+        yield from _run_time_nodes(child)
 
 
 # The modules that tests use, and the plugin, which imports all else that students need.
@@ -103,18 +97,13 @@ name = "grader"
 """
 
 
-def modules_at_home(tests: Iterable[Path]) -> list[Path]:
-    """Returns the engine's files that the handed-out `tests` need on a student's machine."""
-    return needed(tests, _ENTRIES, _PACKAGE)
-
-
 def write_wheel(tests: Iterable[Path], folder: Path) -> str:
-    """Writes the wheel with those files into `folder`, and returns its name.
+    """Writes the wheel with the files that `tests` need into `folder`, and returns its name.
 
     The same engine makes the same bytes. A changed engine has another version, so that a new
     handout replaces the old engine.
     """
-    files = modules_at_home(tests)
+    files = needed(tests, _ENTRIES, _PACKAGE)
     with tempfile.TemporaryDirectory() as scratch:
         source, built = Path(scratch, "source"), Path(scratch, "built")
         for file in files:
