@@ -190,39 +190,31 @@ def _printed(report: pytest.TestReport, which: str) -> Iterator[str]:
             yield from printed_in_words(text)
 
 
+@dataclass(eq=False)
 class Summary:
     """The causes of failures, and a line for each exercise.
 
     `absent` are the missing adapters, each with the nearest name in `adapters.py`.
     """
 
-    def __init__(
-        self,
-        folding: Folding,
-        order: Sequence[str],
-        exercise_counts: Mapping[str, ExerciseCounts],
-        notes: Mapping[str, Mapping[str, None]],
-        worth: Callable[[], CourseWorth],
-        absent: Mapping[str, str],
-    ) -> None:
-        self._folding = folding
-        self._order = order
-        self._exercise_counts = exercise_counts
-        self._notes = notes
-        self._worth = worth
-        self._absent = absent
+    folding: Folding
+    order: Sequence[str]
+    exercise_counts: Mapping[str, ExerciseCounts]
+    notes: Mapping[str, Mapping[str, None]]
+    worth: Callable[[], CourseWorth]
+    absent: Mapping[str, str]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Writes the causes, the exercises and the remarks."""
-        failures, verbose = self._folding.failures, self._folding.verbose
+        failures, verbose = self.folding.failures, self.folding.verbose
         builds_on = {one.said.exercise: one.builds_on for one in failures.values()}
-        found = causes((one.said for one in failures.values()), self._order, builds_on)
+        found = causes((one.said for one in failures.values()), self.order, builds_on)
         shown = terminalreporter.config.getoption("tbstyle")
         in_full = not verbose and shown not in _HEADLINES_ONLY
-        told = [*_told(found, failures, self._folding.printed, in_full)]
+        told = [*_told(found, failures, self.folding.printed, in_full)]
         all_rows = verbose or not found
-        rows: Sequence[str] = table(self._exercise_counts, all_rows)
-        below = [] if all_rows else [*not_in_table(self._exercise_counts)]
+        rows: Sequence[str] = table(self.exercise_counts, all_rows)
+        below = [] if all_rows else [*not_in_table(self.exercise_counts)]
         noted = [*self._noted()]
         if found and not verbose and len(noted) > 1:
             noted = [noted[0], f"and {len(noted) - 1} more to note: `pytest -v` shows all"]
@@ -230,7 +222,7 @@ class Summary:
             below += ["", remark]
         screen = Screen(terminalreporter)
         if found:
-            tests = sum(counts.outcomes.total() for counts in self._exercise_counts.values())
+            tests = sum(counts.outcomes.total() for counts in self.exercise_counts.values())
             left = screen.rows_left(tests, *below)
             terminalreporter.section(counted(found))
             lines = [line for one in told for line in one.head]
@@ -240,17 +232,17 @@ class Summary:
                 screen.show(line, style)
             left -= screen.rows_of(*(line for line, _ in lines))
             rows = rows if all_rows else folded(rows, max(left, _FEWEST_ROWS))
-        if self._exercise_counts:
+        if self.exercise_counts:
             terminalreporter.section("exercises")
             for line in (*rows, *below):
                 screen.show(line)
-        self._folding.unfold(terminalreporter)
+        self.folding.unfold(terminalreporter)
 
     def _noted(self) -> Iterator[str]:
         """Yields notes that belong to no failure: misnamed adapters, remarks on exercises."""
-        for name, near in self._absent.items():
+        for name, near in self.absent.items():
             yield f"adapters.py has no {name}; it has {near}: rename it."
-        for text, exercises in self._notes.items():
+        for text, exercises in self.notes.items():
             others = len(exercises) - _MOST_NOTED
             more = f" and {others} more" if others > 0 else ""
             yield f"Note on {', '.join([*exercises][:_MOST_NOTED])}{more}: {text}."
@@ -260,15 +252,15 @@ class Summary:
         unplaced = (cause.shown.id for cause in found if not cause.places)
         if any(failures[test].was_hurried for test in unplaced):
             yield _CUT_SHORT
-        worth = self._worth()
-        points = "\n".join(in_all(self._exercise_counts, worth))
+        worth = self.worth()
+        points = "\n".join(in_all(self.exercise_counts, worth))
         if points:
             yield points
-        carried = sum(counts.possible for counts in self._exercise_counts.values())
+        carried = sum(counts.possible for counts in self.exercise_counts.values())
         if carried >= worth.public and all(
-            counts.is_right for counts in self._exercise_counts.values()
+            counts.is_right for counts in self.exercise_counts.values()
         ):
-            is_costly = any(TAKEN_OFF in text for text in self._notes)
+            is_costly = any(TAKEN_OFF in text for text in self.notes)
             yield _COSTLY if is_costly else handing_in(root)
 
 

@@ -1,8 +1,4 @@
-"""The discovery of submissions: one for each entry of the folders that an instructor names.
-
-Each function in `_KINDS` recognises one kind of path and returns the submissions there, or None.
-The first function that returns a result decides.
-"""
+"""The discovery of submissions: one for each entry of the folders that an instructor names."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ import dataclasses
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader.core.assignment import nearest
@@ -27,7 +23,7 @@ from grader.intake.limits import (
     printable,
     several,
 )
-from grader.intake.open_folder import kind_in_words
+from grader.intake.open_folder import is_file_at, kind_in_words
 
 _SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))
 _PLATFORMS = (gradescope_export, canvas_download, moodle_download, classroom_clones)
@@ -69,11 +65,13 @@ def single(path: Path) -> Entry:
 
 
 def _recognise(path: Path, adapters: str) -> Discovery:
-    for kind in _KINDS:
-        found = kind(path, adapters)
-        if found is not None:
-            return found
-    raise NothingToGrade(f"{_shown(path)} holds no submission")
+    """Returns the submissions of a download, of a single one's file or folder, or of a folder."""
+    is_folder = stat.S_ISDIR(_mode(path))
+    if (download := _download(path)) is not None:
+        return download
+    if not is_folder:
+        return Discovery((single(path),))
+    return _one_folder(path, adapters) or _folder_of_submissions(path)
 
 
 def _in_a_line(found: Discovery) -> Discovery:
@@ -89,13 +87,8 @@ def _in_a_line(found: Discovery) -> Discovery:
     return Discovery(latest.entries, skipped, (*found.notes, *latest.notes), lines)
 
 
-def _download(path: Path, _adapters: str) -> Discovery | None:
+def _download(path: Path) -> Discovery | None:
     """Returns the submissions of a platform's download, which is a folder or still zipped."""
-    _mode(path)
-    return _platforms_at(path)
-
-
-def _platforms_at(path: Path) -> Discovery | None:
     for download in downloads_at(path):
         for platform in _PLATFORMS:
             found = platform(download)
@@ -104,28 +97,22 @@ def _platforms_at(path: Path) -> Discovery | None:
     return None
 
 
-def _one_file(path: Path, _adapters: str) -> Discovery | None:
-    """Returns the submission that is an archive, a notebook or a Python file."""
-    if stat.S_ISDIR(_mode(path)):
-        return None
-    return Discovery((single(path),))
-
-
 def _one_folder(path: Path, adapters: str) -> Discovery | None:
     """Returns the folder of a single submission: one whose adapters lie in it directly."""
-    if not _is_file(path / adapters):
+    if not is_file_at(path / adapters):
         return None
-    others = 0
-    for entry in _listed(path):
-        is_archive = entry.name.lower().endswith(READABLE) and entry.is_file()
-        others += is_archive or _is_file(Path(entry.path, adapters))
-    if others > 1:
+    others = (
+        is_file_at(Path(entry.path, adapters))
+        or (entry.name.lower().endswith(READABLE) and entry.is_file())
+        for entry in _listed(path)
+    )
+    if sum(others) > 1:
         return None
     note = f"{_shown(path)} has {adapters} in it and is graded as one submission."
     return Discovery((single(path),), notes=(note,))
 
 
-def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
+def _folder_of_submissions(path: Path) -> Discovery:
     """Returns the entries of a folder whose every entry is a submission or is skipped."""
     folder = path.resolve()
     entries: list[Entry] = []
@@ -147,20 +134,15 @@ def _folder_of_submissions(path: Path, _adapters: str) -> Discovery | None:
             if there
             else f"{_shown(path)} is empty; it should hold a folder or file for each submission"
         )
-    notes = tuple(_looks_like_a_download(entries[0])) if len(entries) == 1 else ()
-    return Discovery(tuple(entries), tuple(skipped), notes, kinds=("folder",))
-
-
-def _looks_like_a_download(entry: Entry) -> Iterator[str]:
-    """Yields a sentence if a folder's one submission looks like a platform's download."""
-    if _platforms_at(entry.path) is not None:
-        yield (
-            f"{entry.name} looks like a platform's download and is graded as one submission; if it "
-            f"is a download, give its own path: {_shown(entry.path)}."
+    notes: tuple[str, ...] = ()
+    first, *more = entries
+    if not more and _download(first.path) is not None:
+        note = (
+            f"{first.name} looks like a platform's download and is graded as one submission; if it "
+            f"is a download, give its own path: {_shown(first.path)}."
         )
-
-
-_KINDS = (_download, _one_file, _one_folder, _folder_of_submissions)
+        notes = (note,)
+    return Discovery(tuple(entries), tuple(skipped), notes, kinds=("folder",))
 
 
 def _named_apart(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
@@ -210,13 +192,6 @@ def _meant(path: Path) -> str:
         if near := nearest(missing, (entry.name for entry in _listed(there))):
             return f"did you mean {_shown(there.joinpath(near, *below))}?"
     return "check the path"
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # in a folder that may not be searched
-        return False
 
 
 def _is_submission_file(name: str, mode: int) -> bool:

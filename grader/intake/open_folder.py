@@ -65,6 +65,14 @@ def read_bounded(path: str | os.PathLike[str], at_most: int) -> bytes:
         return b"".join(chunks(file, at_most))
 
 
+def is_file_at(path: Path) -> bool:
+    """Returns whether a path leads to a file, also if its folder may not be searched."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # also for a longer name than a file can have
+        return False
+
+
 def kind_in_words(mode: int) -> str:
     """Returns the kind of a file of this mode in words, with an article."""
     kinds = {

@@ -82,33 +82,40 @@ def take_in(
         raise Unreadable(f"it holds something that the grader cannot read ({why})") from problem
 
 
-def copied(entry: Entry, into: Path, limits: CopyLimits = DEFAULT_LIMITS) -> Path:
+def copied(entry: Entry, into: Path) -> Path:
     """Returns the folder below `into` with a copy of what was handed in.
 
     Raises:
         Unreadable: if the submission cannot be read.
         CopyFailed: if the copy could not be written.
     """
-    if entry.refused:
-        raise Unreadable(entry.refused)
-    with handed_in(entry, into) as handed:
-        _copy(handed, PrivateCopy(into / _COPY), _ADAPTERS, limits)
-    _unpacked_within(into / _COPY, limits)
-    put_as_written(into / _COPY, limits)
+    _copied(entry, into, _ADAPTERS, DEFAULT_LIMITS)
     return into / _COPY
 
 
-def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimits) -> Submission:
+def _copied(
+    entry: Entry, into: Path, adapters: str, limits: CopyLimits
+) -> tuple[str, str, tuple[str, ...]]:
+    """Copies what was handed in.
+
+    Returns the path of its adapters, the name of its folder on its author's machine, as far as is
+    known, and notes on files left out.
+    """
     if entry.refused:
         raise Unreadable(entry.refused)
-    into.chmod(0o755)
     copy = PrivateCopy(into / _COPY)
     with handed_in(entry, into) as handed:
-        adapters, more_left_out = _copy(handed, copy, str(wanted), limits)
-        home_name = _home_name(handed)
-    more_left_out += _unpacked_within(into / _COPY, limits)
+        adapters, left_out = _copy(handed, copy, adapters, limits)
+    is_folder = isinstance(handed.source, OpenFolder)
+    home_name = handed.name if is_folder else handed.name.split(".")[0]
+    left_out += _unpacked_within(into / _COPY, limits)
     put_as_written(into / _COPY, limits)
-    left_out = (*entry.left_out, *handed.left_out, *more_left_out)
+    return adapters, home_name, (*entry.left_out, *handed.left_out, *left_out)
+
+
+def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimits) -> Submission:
+    into.chmod(0o755)
+    adapters, home_name, left_out = _copied(entry, into, str(wanted), limits)
     try:
         located = locate(into / _COPY, adapters, limits)
     except Unreadable as error:
@@ -179,12 +186,6 @@ def _read_single(file: BinaryIO, allowance: FileAllowance) -> bytes:
     if len(content) > allowance.bytes_each:
         raise Unreadable(f"the file is larger than {size_in_words(allowance.bytes_each)}")
     return content
-
-
-def _home_name(handed: HandedIn) -> str:
-    """Returns the name of the submission's folder on its author's machine, as far as is known."""
-    is_folder = isinstance(handed.source, OpenFolder)
-    return handed.name if is_folder else handed.name.split(".")[0]
 
 
 def _ready_to_run(located: Located, limits: CopyLimits) -> tuple[Located, bool]:

@@ -13,7 +13,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from grader.core.submission import Needs, Submission
-from grader.intake.open_folder import read_bounded
+from grader.intake.open_folder import is_file_at, read_bounded
 from grader.intake.programs.source_facts import syntax_tree, table, toml_tables
 
 _LONGEST = 1 << 20  # bytes; a lock file is the longest
@@ -134,15 +134,8 @@ def _files(folders: Sequence[Path], parts: Sequence[str]) -> Iterator[Path]:
         for depth in range(1, len(parts) + 1):
             place = folder.joinpath(*parts[:depth])
             for file in (place.with_suffix(".py"), place / "__init__.py"):
-                if _is_file(file):
+                if is_file_at(file):
                     yield file
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a longer name than a file can have
-        return False
 
 
 def _imports(file: Path) -> Iterator[tuple[str, int]]:
