@@ -39,8 +39,8 @@ class RightPrograms:
         self._codes: dict[str, CodeType] = {}
         folder = root / PACKAGE
         files = sorted(folder.rglob("*.py"))
-        self.files = {module: file for file in files if not _is_wrong(module := _named(file, root))}
         self._all = {_named(file, root): file for file in files}
+        self.files = {name: file for name, file in self._all.items() if not _is_in(name, *_WRONG)}
 
     def source(self, module: str) -> str:
         """Returns the source of a module."""
@@ -78,14 +78,16 @@ class RightPrograms:
     @contextmanager
     def _imported_from(self, codes: Mapping[str, CodeType]) -> Iterator[None]:
         """Makes imports of the package use these codes; restores `sys.modules` afterwards."""
-        before = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_ours(name)}
-        finder = _Finder(codes, {name for name, file in self._all.items() if _is_package(file)})
+        ours = [name for name in sys.modules if _is_in(name, PACKAGE)]
+        before = {name: sys.modules.pop(name) for name in ours}
+        packages = {name for name, file in self._all.items() if file.stem == "__init__"}
+        finder = _Finder(codes, packages)
         sys.meta_path.insert(0, finder)
         try:
             yield
         finally:
             sys.meta_path.remove(finder)
-            for name in [name for name in sys.modules if _is_ours(name)]:
+            for name in [name for name in sys.modules if _is_in(name, PACKAGE)]:
                 del sys.modules[name]
             sys.modules.update(before)
 
@@ -119,16 +121,8 @@ def _named(file: Path, root: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _is_package(file: Path) -> bool:
-    return file.stem == "__init__"
-
-
-def _is_ours(module: str) -> bool:
-    return module == PACKAGE or module.startswith(f"{PACKAGE}.")
-
-
-def _is_wrong(module: str) -> bool:
-    return any(module == one or module.startswith(f"{one}.") for one in _WRONG)
+def _is_in(module: str, *packages: str) -> bool:
+    return f"{module}.".startswith(tuple(f"{package}." for package in packages))
 
 
 # The name of a program (the references or a variant), and an exercise of it.

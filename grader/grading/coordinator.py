@@ -15,7 +15,7 @@ from typing import TypeVar
 from grader.core.assignment import Assignment, Settings
 from grader.core.explanation import PENDING, explained, wants_words
 from grader.core.text import plain
-from grader.core.verdict import Grade, GradeStatus
+from grader.core.verdict import Grade
 from grader.grading.job.client import Follow, JobClient, JobLost
 from grader.grading.job.lines import StartedEarly
 from grader.grading.options import (
@@ -55,24 +55,7 @@ def attempted(
             problem = str(lost)
             if stopping.is_set():
                 break
-    return not_graded(task, settings, problem)
-
-
-def not_graded(task: Task, settings: Settings, problem: str) -> Grade:
-    """Returns the grade of a submission that was not graded, for a reason that is not its own."""
-    return Grade(
-        submission=task.entry.name,
-        status=GradeStatus.NOT_GRADED,
-        score=0.0,
-        max_score=0.0,
-        seed=settings.seed,
-        submission_hash=task.submission_hash,
-        suite_hash=settings.suite_hash,
-        duration_s=0.0,
-        message=problem,
-        isolation={},
-        tests=(),
-    )
+    return task.ungraded(settings, problem)
 
 
 class ExplanationQueue:

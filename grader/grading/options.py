@@ -12,7 +12,7 @@ from grader.core.assignment import Assignment, BadAssignment, Settings, meant
 from grader.core.explanation import Words
 from grader.core.names import CPU
 from grader.core.text import Refusal
-from grader.core.verdict import Carried, Grade, Status, Verdict
+from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.grading.fingerprints import hashes_by_test, suite_hash
 from grader.intake.entry import Entry
 
@@ -148,6 +148,22 @@ class Task:
             "carried": [asdict(one) for one in self.carried],
             "late_import": self.late_import,
         }
+
+    def ungraded(self, settings: Settings, problem: str | None) -> Grade:
+        """Returns the grade of a submission that is not graded, for a reason not its own."""
+        return Grade(
+            submission=self.entry.name,
+            status=GradeStatus.NOT_GRADED,
+            score=0.0,
+            max_score=0.0,
+            seed=settings.seed,
+            submission_hash=self.submission_hash,
+            suite_hash=settings.suite_hash,
+            duration_s=0.0,
+            message=problem,
+            isolation={},
+            tests=(),
+        )
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any], entry: Entry) -> Task:

@@ -36,7 +36,7 @@ def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
     """Returns the headline of a wrong answer: "wrong from index 1 of seq on"."""
     of = "" if what == RESULT else f" of {what}"
     if bool(comparison.strange.any()):
-        return f"{_some(comparison.strange, of)} {_kinds(comparison)}"
+        return f"{_some(comparison.strange, of)} {' or '.join(_kinds(comparison))}"
     wrong = comparison.ratio > 1
     if comparison.boolean:
         return _opposite(of, wrong, comparison)
@@ -90,21 +90,29 @@ def _some(wrong: torch.Tensor, of: str) -> str:
     return f"some values{of} are" if int(wrong.sum()) > 1 else f"one value{of} is"
 
 
-def _kinds(comparison: Comparison) -> str:
+def _kinds(comparison: Comparison) -> dict[str, int]:
+    """Returns how many numbers are NaN, and how many infinite, without a kind that has none."""
     strange, got = comparison.strange, comparison.got
-    kinds = [("NaN", got.isnan()), ("infinite", got.isinf())]
-    return " or ".join(name for name, which in kinds if bool((strange & which).any()))
+    kinds = {"NaN": got.isnan(), "infinite": got.isinf()}
+    counts = {kind: int((strange & which).sum()) for kind, which in kinds.items()}
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def _opposites(comparison: Comparison) -> dict[tuple[str, str], int]:
+    """Returns how many values are wrongly True, and wrongly False, without one that none is."""
+    wrong, got = comparison.ratio > 1, comparison.got
+    counts = {
+        ("True", "False"): int((wrong & (got == 1)).sum()),
+        ("False", "True"): int((wrong & (got == 0)).sum()),
+    }
+    return {pair: count for pair, count in counts.items() if count}
 
 
 def _opposite(of: str, wrong: torch.Tensor, comparison: Comparison) -> str:
     if bool(wrong.all()):
         return f"every value{of} is the opposite of what it must be"
-    kinds = [
-        (f"{one} where {other} is expected", bool((wrong & (comparison.got == number)).any()))
-        for one, other, number in (("True", "False", 1), ("False", "True", 0))
-    ]
-    said = " and ".join(words for words, is_there in kinds if is_there)
-    return f"some values{of} are {said}"
+    pairs = [f"{got} where {wanted} is expected" for got, wanted in _opposites(comparison)]
+    return f"some values{of} are {' and '.join(pairs)}"
 
 
 def _pattern(comparison: Comparison) -> str:
@@ -294,24 +302,15 @@ def _farthest(comparison: Comparison) -> str:
 
 
 def _untrue(comparison: Comparison) -> str:
-    """Returns how many values are wrongly True, and how many wrongly False."""
     if comparison.measurement.wrong == comparison.measurement.total:
         return "each is the opposite of what it must be"
-    wrong = comparison.ratio > 1
-    untrue, unfalse = (int((wrong & (comparison.got == kind)).sum()) for kind in (1, 0))
-    counted = [(untrue, "True and must be False"), (unfalse, "False and must be True")]
-    return ", ".join(f"{count} are {which}" for count, which in counted if count)
+    told = _opposites(comparison).items()
+    return ", ".join(f"{count} are {got} and must be {wanted}" for (got, wanted), count in told)
 
 
 def _strange(comparison: Comparison) -> str:
-    """Returns how many numbers are NaN, and how many infinite."""
-    strange, got = comparison.strange, comparison.got
-    kinds = [
-        (int((strange & got.isnan()).sum()), "NaN"),
-        (int((strange & got.isinf()).sum()), "infinite"),
-    ]
-    first = place_of_largest(strange.int())
-    told = " and ".join(f"{count} are {kind}" for count, kind in kinds if count)
+    first = place_of_largest(comparison.strange.int())
+    told = " and ".join(f"{count} are {kind}" for kind, count in _kinds(comparison).items())
     return f"{told}, the first at index {list(first)}" if first else told
 
 

@@ -21,17 +21,23 @@ from grader.testing.contract import Adapter, numbered_axes
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class Question:
+    """A test's plain call, the `number`-th, whose right answer may be known."""
+
+    test: str
+    number: int
+    aspect: Aspect
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Observation(Question):
     """A submission's answer to one plain call: the `number`-th of the test `test`.
 
     A `refused` answer had the wrong type or shape; the test did not see it. Comparisons are
     remembered, because another submission may give the same answer.
     """
 
-    test: str
-    number: int
-    aspect: Aspect
-    call: Call
     value: torch.Tensor
     refused: bool = False
     _compared: dict[tuple[int, float], tuple[Prediction, bool]] = field(
@@ -45,16 +51,6 @@ class Observation:
             # Keeping the prediction keeps its `id` from being reused.
             self._compared[key] = (prediction, prediction.agrees(self, leniency))
         return self._compared[key][1]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A test's plain call, the `number`-th, whose right answer may be known."""
-
-    test: str
-    number: int
-    aspect: Aspect
-    call: Call
 
 
 class Prediction(Protocol):

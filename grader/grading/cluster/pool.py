@@ -36,7 +36,6 @@ from grader.grading.cluster.remote_worker import (
     open_remote_worker,
     run_request,
 )
-from grader.grading.coordinator import not_graded
 from grader.grading.options import Explained, ExplanationTask, GradedTask, NotIsolated, Task
 from grader.intake.copying import CopyFailed
 from grader.intake.package import pack
@@ -266,7 +265,7 @@ class ClusterPool:
     def _given_up(self, attempt: _Attempt, problem: str) -> GradedTask | Explained:
         if isinstance(attempt.wish, ExplanationTask):
             return Explained(attempt.wish, Words(missing=problem))
-        return GradedTask(attempt.wish, not_graded(attempt.wish, self._settings, problem))
+        return GradedTask(attempt.wish, attempt.wish.ungraded(self._settings, problem))
 
     def _ask(self, addresses: Sequence[str]) -> None:
         """Opens remote workers at new addresses, in a thread of their own."""

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,10 @@ from grader.core.points import total
 from grader.core.processes import machine_has
 from grader.core.submission import Imports, Unreadable
 from grader.core.text import plain
-from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
 from grader.grading.judge.carry_forward import (
     EarlierVerdicts,
-    Paid,
     applied,
     carried_points,
     summary,
@@ -29,7 +28,6 @@ from grader.grading.options import Task
 from grader.intake.client import IntakeClient
 from grader.intake.copying import CopyFailed, is_of_the_machine
 from grader.intake.entry import Entry
-from grader.sandbox.claims import Uses
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation, require_device
 from grader.sandbox.session import SessionLimits
@@ -52,19 +50,6 @@ Say = Callable[[dict[str, Any]], None]
 def memory_bound(settings: Settings) -> int:
     """Returns the bytes by which a judge may grow."""
     return (settings.memory_mb << 20) + _MEMORY_TO_COMPARE
-
-
-@dataclass(frozen=True, slots=True)
-class SubmissionOutcome:
-    """The outcome of judging one submission."""
-
-    status: GradeStatus
-    message: str | None
-    tests: tuple[Verdict, ...]
-    isolation: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    imports: Imports = field(default_factory=Imports)
-    carried: tuple[Carried, ...] = ()
 
 
 class JudgeService:
@@ -114,56 +99,42 @@ class JudgeService:
         self._graded += 1
         started = time.monotonic()
         task = Task.from_json(job, Entry.from_json(job["entry"]))
+        grade = replace(task.ungraded(self._settings, None), max_score=self._suite.max_score)
         if task.late_import is None:
-            earlier = EarlierVerdicts({one.id: one for one in task.kept}, task.carried)
-            outcome = self._examined(task.entry, earlier, job["follow"])
+            grade = self._examined(grade, task, job["follow"])
         else:
             why = task.late_import
-            outcome = self._unexamined(GradeStatus.UNREADABLE, Status.TIMEOUT, why)
+            grade = self._unexamined(grade, GradeStatus.UNREADABLE, Status.TIMEOUT, why)
         taken = time.monotonic() - started + sum(verdict.duration_s for verdict in task.kept)
-        return Grade(
-            submission=task.entry.name,
-            status=outcome.status,
-            score=total(test.score for test in outcome.tests),
-            max_score=self._suite.max_score,
-            seed=self._settings.seed,
-            submission_hash=task.submission_hash,
-            suite_hash=self._settings.suite_hash,
-            duration_s=round(taken, 4),
-            message=outcome.message,
-            isolation=outcome.isolation,
-            tests=outcome.tests,
-            notes=outcome.notes,
-            imports=outcome.imports,
-            carried=outcome.carried,
-        )
+        score = total(test.score for test in grade.tests)
+        return replace(grade, score=score, duration_s=round(taken, 4))
 
-    def _examined(self, entry: Entry, earlier: EarlierVerdicts, follow: bool) -> SubmissionOutcome:
-        """Returns the outcome of a submission, asking it only for tests without a kept verdict.
+    def _examined(self, blank: Grade, task: Task, follow: bool) -> Grade:
+        """Returns the grade of a submission, asking it only for tests without a kept verdict.
 
         This function is the one border around all that is derived from a submission. An error
         inside it is the submission's doing, unless the machine caused the error.
         """
         try:
-            with self._preparation.prepared(entry, self._limits) as prepared:
-                outcome = self._judged(prepared, earlier, follow)
-                return replace(outcome, notes=(*prepared.submission.notes, *outcome.notes))
+            with self._preparation.prepared(task.entry, self._limits) as prepared:
+                grade = self._judged(blank, prepared, task, follow)
+                return replace(grade, notes=(*prepared.submission.notes, *grade.notes))
         except Unreadable as problem:
-            return self._unexamined(GradeStatus.UNREADABLE, Status.MISSING, str(problem))
+            return self._unexamined(blank, GradeStatus.UNREADABLE, Status.MISSING, str(problem))
         except (CopyFailed, ForkServerLost) as problem:
-            return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, str(problem))
+            return self._unexamined(blank, GradeStatus.NOT_GRADED, Status.NOT_GRADED, str(problem))
         except MemoryError:
             if machine_has(memory_bound(self._settings)):
                 why = "its answers take more memory than a judge may have"
-                return self._unexamined(GradeStatus.UNREADABLE, Status.ERROR, why)
+                return self._unexamined(blank, GradeStatus.UNREADABLE, Status.ERROR, why)
             why = "this machine has no memory left for a judge: grade with fewer --jobs"
-            return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
+            return self._unexamined(blank, GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
         except Exception as problem:
             if is_of_the_machine(problem):
                 why = f"this machine has no room for a judge: {problem}"
-                return self._unexamined(GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
+                return self._unexamined(blank, GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
             why = f"what it holds or answers cannot be processed ({type(problem).__name__})"
-            return self._unexamined(GradeStatus.UNREADABLE, Status.ERROR, why)
+            return self._unexamined(blank, GradeStatus.UNREADABLE, Status.ERROR, why)
 
     @property
     def _limits(self) -> SessionLimits:
@@ -171,56 +142,49 @@ class JudgeService:
         memory = settings.memory_mb << 20
         return SessionLimits(settings.timeout, call, _NET * call, memory, settings.device)
 
-    def _unexamined(self, status: GradeStatus, of_tests: Status, why: str) -> SubmissionOutcome:
-        return SubmissionOutcome(status, why, self._suite.unexamined(of_tests, why))
+    def _unexamined(self, blank: Grade, status: GradeStatus, of_tests: Status, why: str) -> Grade:
+        tests = self._suite.unexamined(of_tests, why)
+        return replace(blank, status=status, message=why, tests=tests)
 
     def _judged(
-        self, prepared: PreparedSubmission, earlier: EarlierVerdicts, follow: bool
-    ) -> SubmissionOutcome:
+        self, blank: Grade, prepared: PreparedSubmission, task: Task, follow: bool
+    ) -> Grade:
         session, environment = prepared.session, prepared.environment
+        assignment = self._suite.assignment
+        earlier = EarlierVerdicts({one.id: one for one in task.kept}, task.carried)
         problem = session.open()
         if problem is not None:
             is_ours = problem.status is Status.NOT_GRADED
-            return SubmissionOutcome(
-                GradeStatus.NOT_GRADED if is_ours else GradeStatus.UNREADABLE,
-                problem.message,
-                self._suite.unexamined(problem.status, problem.message),
-                session.isolation,
-                _skip_notes(session.not_run),
-                imports=self._imports(prepared),
-            )
+            status = GradeStatus.NOT_GRADED if is_ours else GradeStatus.UNREADABLE
+            grade = self._unexamined(blank, status, problem.status, problem.message)
+            grade = replace(grade, notes=_skip_notes(session.not_run))
+            return self._observed(grade, prepared)
         tests = tuple(
             self._told(self._judge.grade(session, kept=earlier.kept, charge=session.charge), follow)
         )
-        if not earlier.kept and environment.leaves_nothing_of(tests):
+        if not task.kept and environment.leaves_nothing_of(tests):
             why = environment.absence
-            nothing = self._suite.unexamined(Status.ERROR, why)
-            imports = self._imports(prepared)
-            return SubmissionOutcome(
-                GradeStatus.UNREADABLE, why, nothing, session.isolation, imports=imports
-            )
+            grade = self._unexamined(blank, GradeStatus.UNREADABLE, Status.ERROR, why)
+            return self._observed(grade, prepared)
         tests = environment.spared(tests, session.cell_errors)
-        imports, isolation = self._imports(prepared), session.isolation
-        if any(test.status is Status.NOT_GRADED for test in tests):
-            reason = next(t.message for t in tests if t.status is Status.NOT_GRADED)
-            return SubmissionOutcome(
-                GradeStatus.NOT_GRADED, reason, tests, isolation, imports=imports
-            )
-        tests = applied(tests, prepared.uses, self._suite.assignment.forbidden)
+        grade = self._observed(blank, prepared)
+        for test in tests:
+            if test.status is Status.NOT_GRADED:
+                return replace(grade, message=test.message, tests=tests)
+        uses = prepared.uses
+        tests = applied(tests, uses, assignment.forbidden)
         carried = earlier.carried
         if not earlier.stands(tests):
-            carried = self._carried(tests, self._judge.carried(tests, session), prepared.uses)
+            found, costs = self._judge.carried(tests, session), assignment.forbidden
+            carried = carried_points(tests, found, uses, costs, assignment.carry_over)
         notes = (*map(_cell_note, session.cell_errors), *_skip_notes(session.not_run))
-        said = summary(prepared.uses)
-        return SubmissionOutcome(
-            GradeStatus.GRADED, said, tests, isolation, notes, imports, carried
-        )
+        grade = replace(grade, tests=tests, notes=notes, carried=carried)
+        return replace(grade, status=GradeStatus.GRADED, message=summary(uses))
 
-    def _carried(
-        self, tests: Sequence[Verdict], found: Mapping[str, Paid], uses: Uses
-    ) -> tuple[Carried, ...]:
-        assignment = self._suite.assignment
-        return carried_points(tests, found, uses, assignment.forbidden, assignment.carry_over)
+    def _observed(self, grade: Grade, prepared: PreparedSubmission) -> Grade:
+        """Returns a grade with the session's isolation and imports so far."""
+        imports = self._imports(prepared)
+        return replace(grade, isolation=prepared.session.isolation, imports=imports)
 
     def _imports(self, prepared: PreparedSubmission) -> Imports:
         seconds = {

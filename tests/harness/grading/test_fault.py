@@ -10,12 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.core.assignment import find_assignment
+from grader.core.assignment import Settings, find_assignment
 from grader.core.submission import Unreadable
 from grader.core.verdict import GradeStatus
 from grader.grading.judge import service
 from grader.grading.judge.service import JudgeService
+from grader.grading.options import Task
 from grader.intake.copying import CopyFailed
+from grader.intake.entry import Entry
 from grader.sandbox import zygote
 from grader.sandbox.fork_server import ForkServer, ForkServerLost, warm_zygote
 from grader.sandbox.session import SessionLimits
@@ -39,7 +41,9 @@ def outcome_of(problem: BaseException) -> GradeStatus:
     judge._suite = SimpleNamespace(assignment=assignment, unexamined=lambda *_: [])
     judge._settings = SimpleNamespace(timeout=1.0, memory_mb=64, device="cpu")
     judge._preparation = SimpleNamespace(prepared=taken)
-    return judge._examined(None, None, False).status
+    task = Task(Entry("alice", Path("alice")), 0, "hash", "")
+    blank = task.ungraded(Settings("course", 1, (), "adapters.py", 1.0, 64, "suite"), None)
+    return judge._examined(blank, task, False).status
 
 
 @pytest.mark.parametrize(
