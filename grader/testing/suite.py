@@ -158,7 +158,8 @@ class Ended:
 class Suite:
     """An assignment's tests, of the given `exercises` or, if none are given, of all.
 
-    While the suite is open, each test can be run any number of times, at any bench.
+    While the suite is open, each test can be run any number of times, at any bench. `tests` are the
+    tests by their ids, in the order in which they run.
     """
 
     def __init__(self, assignment: Assignment, exercises: Sequence[str] = ()) -> None:
@@ -170,7 +171,7 @@ class Suite:
         self._serve: Callable[[Suite], Any] = lambda _: None
         self._served: Any = None
         self._items: dict[str, pytest.Item] = {}
-        self._tests: dict[str, Test] = {}
+        self.tests: dict[str, Test] = {}
         self._problem: Exception | None = None
         self._observed = Observations()
         self._raised: BaseException | None = None
@@ -218,14 +219,9 @@ class Suite:
         return result
 
     @property
-    def tests(self) -> Mapping[str, Test]:
-        """Returns the tests by their ids, in the order in which they run."""
-        return self._tests
-
-    @property
     def max_score(self) -> float:
         """Returns the points that all tests carry."""
-        return total(test.points for test in self._tests.values())
+        return total(test.points for test in self.tests.values())
 
     def run(self, test: str, bench: Bench) -> Ended:
         """Runs a test at a bench, to its first failure."""
@@ -249,7 +245,7 @@ class Suite:
 
     def unexamined(self, status: Status, message: str) -> tuple[Verdict, ...]:
         """Returns the same verdict on every test, for a submission that cannot be examined."""
-        return tuple(test.verdict(status, message) for test in self._tests.values())
+        return tuple(test.verdict(status, message) for test in self.tests.values())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -274,7 +270,7 @@ class Suite:
                 item.nodeid: self._test(item, members[item.nodeid], points[item.nodeid])
                 for item in session.items
             }
-            self._tests = {test.id: test for test in self._selected(tests.values())}
+            self.tests = {test.id: test for test in self._selected(tests.values())}
             self._items = {item.nodeid: item for item in session.items}
 
     @pytest.hookimpl

@@ -91,7 +91,10 @@ class JobClient:
                 self._role = None
                 raise JobLost(f"the judge was lost: it ended{_code_in_words(reply['ended'])}")
             if "grade" in reply:
-                return self._read(reply["grade"])
+                try:
+                    return Grade.from_json(reply["grade"])
+                except (LookupError, TypeError, ValueError) as error:
+                    raise self._lost(f"its grade cannot be read ({error})") from error
             if follow is not None:
                 follow(Verdict.from_json(reply["verdict"]))
 
@@ -144,17 +147,12 @@ class JobClient:
         if (process := self._process) is not None:
             process.kill()
 
-    def _read(self, row: Mapping[str, Any]) -> Grade:
-        """Returns the grade in a judge's line; if it cannot be read, the judge is lost."""
-        try:
-            return Grade.from_json(row)
-        except (LookupError, TypeError, ValueError) as error:
-            raise self._lost(f"its grade cannot be read ({error})") from error
-
     def _become(self, role: Role) -> None:
         """Makes the job's process the judge or the explainer."""
         if self._process is None:
-            self._start()
+            (self._process,) = start_jobs(self.command, 1)
+            self._is_greeted = False
+            self._tell_settings()
         if not self._is_greeted:
             self._greet()
         if self._role is role:
@@ -181,11 +179,6 @@ class JobClient:
         while "ended" not in self._receive(START_SECONDS, deadline):
             continue
         return f"the explainer took longer than {seconds:.3g} seconds and was stopped"
-
-    def _start(self) -> None:
-        (self._process,) = start_jobs(self.command, 1)
-        self._is_greeted = False
-        self._tell_settings()
 
     def _tell_settings(self) -> None:
         # The explainer cannot leak a seed that it does not have.

@@ -309,8 +309,8 @@ def carried_points(
     for exercise, paid in found.items():
         own = [one for one in verdicts if one.exercise == exercise]
         as_if = applied(tuple(gated(_as_if(one, paid.account.tests) for one in own)), uses, costs)
-        lost = sum(hundredths(one.score) for one in as_if) - _sum(own)
-        points = points_of(int(lost * percent / 100 + 0.5))
+        then, now = (sum(hundredths(one.score) for one in tests) for tests in (as_if, own))
+        points = points_of(int((then - now) * percent / 100 + 0.5))
         if points > 0:
             carried.append(Carried(exercise, paid.root, paid.account.way.mistake, points))
     return tuple(carried)
@@ -321,10 +321,6 @@ def _as_if(verdict: Verdict, mended: frozenset[str]) -> Verdict:
     passed = verdict.status is Status.PASSED or verdict.id in mended
     status = Status.PASSED if passed else verdict.status
     return verdict._replace(status=status, score=verdict.max_score if passed else 0.0)
-
-
-def _sum(verdicts: Iterable[Verdict]) -> int:
-    return sum(hundredths(one.score) for one in verdicts)
 
 
 def _is_candidate(verdicts: Iterable[Verdict]) -> bool:

@@ -17,12 +17,7 @@ from grader.core.submission import Imports, Unreadable
 from grader.core.text import plain
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
-from grader.grading.judge.carry_forward import (
-    EarlierVerdicts,
-    applied,
-    carried_points,
-    summary,
-)
+from grader.grading.judge.carry_forward import EarlierVerdicts, applied, carried_points, summary
 from grader.grading.judge.judge import Judge
 from grader.grading.options import Task
 from grader.intake.client import IntakeClient

@@ -200,7 +200,7 @@ def _best(found: list[Located], adapters: str) -> Located:
         return best[0]
     chosen = best[0]
     note = f"{chosen.file} was taken, which has the most adapters among {several(names)}."
-    return Located(chosen.root, chosen.file, chosen.facts, chosen.notebook, note)
+    return replace(chosen, note=note)
 
 
 def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located]:

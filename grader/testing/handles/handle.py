@@ -78,14 +78,6 @@ class Student(Maker):
         self._wording = wording
         self._device = device
 
-    def __call__(self, *args: Value, **kwargs: Value) -> Any:
-        """Returns the adapter's result: a tensor, or a number where the annotations say so.
-
-        Raises:
-            StudentFault: if there is no answer, or one of another type or shape.
-        """
-        return self.asked(self.adapter, args, kwargs)
-
     def seeded(self, number: int) -> Student:
         """Returns the same adapter with another random seed, derived from `number`."""
         seed = seed_of(self._seed, str(number))
@@ -309,10 +301,6 @@ class Reference(Maker):
         self._functions = functions
         self._function = functions.get(adapter.name)
         self._case = case
-
-    def __call__(self, *args: Value, **kwargs: Value) -> Any:
-        """Returns the value of a right solution, in float64, or a handle of that value."""
-        return self.asked(self.adapter, args, kwargs)
 
     def answer(self, script: Script, adapter: Adapter, _arguments: Mapping[str, Value]) -> Any:
         """Returns the next expected value, computed if unknown; objects that stay have none.

@@ -243,8 +243,15 @@ class Maker(Owner):
         self.adapter = adapter
         self._others = others
 
-    def asked(self, adapter: Adapter, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Returns the value of a call of an adapter; the arguments may hold handles."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns the adapter's value, or a handle of an object; the arguments may hold handles.
+
+        Raises:
+            StudentFault: if a submission gives no answer, or one of another type or shape.
+        """
+        return self._asked(self.adapter, args, kwargs)
+
+    def _asked(self, adapter: Adapter, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         return asked(script_of(args, kwargs) or Script(self), adapter, args, kwargs)
 
     def other(self, name: str) -> Callable[..., Any]:
@@ -252,7 +259,7 @@ class Maker(Owner):
         if name not in self._others:
             raise BadThing(f"adapters.py has no function {name}")
         adapter = self._others[name]
-        return lambda *args, **kwargs: self.asked(adapter, args, kwargs)
+        return lambda *args, **kwargs: self._asked(adapter, args, kwargs)
 
     def parameter(
         self,
