@@ -94,7 +94,6 @@ def _files(assignment: Assignment, autograder: Autograder) -> Iterator[tuple[str
 
 
 def _command_line(autograder: Autograder) -> str:
-    """Returns the options of `grader run` that were chosen."""
     options, display = autograder.options, autograder.display
     words = ["--timeout", f"{options.timeout:g}", "--memory", str(options.memory_mb)]
     words += ["--explain-timeout", f"{options.explain_seconds:g}"]

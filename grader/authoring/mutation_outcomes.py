@@ -205,7 +205,6 @@ class MutantRunner:
         return answers(programs[name][exercise], calls, self._root, self._right[REFERENCES])
 
     def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
-        """Returns the first test that an edited function fails."""
         name, exercise = role
         examinee = Examinee(self._root, edited[name], self._right[REFERENCES])
         for verdict in self._judge.grade(examinee, (exercise,)):

@@ -11,7 +11,7 @@ from pathlib import Path
 from grader.core.wire.calls import MAX_USES, Use
 from grader.explain.deadline import NEVER, Deadline
 from grader.intake.open_folder import read_bounded
-from grader.intake.programs.source_facts import syntax_tree
+from grader.intake.programs.notebook import syntax_tree
 
 _LONGEST = 1 << 18  # bytes of one program; its syntax tree can take a thousand times as many
 _LONGEST_TOGETHER = 1 << 20

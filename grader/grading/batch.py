@@ -174,7 +174,6 @@ def _refuse_to_lose(
 
 
 def _graded(store: Store) -> dict[str, GradedBefore]:
-    """Returns the authors and the content of each submission that has a grade."""
     hashes, authors, unsure = store.submission_hashes(), store.authors, store.unsure
     return {
         name: GradedBefore(authors.get(name, ()), digest, unsure.get(name, ""))

@@ -192,7 +192,6 @@ class Coordinator:
         return GradedTask(task, grade)
 
     def _done(self, work: Sequence[Callable[[JobClient], Arrived]]) -> Iterator[Arrived]:
-        """Yields the result of each piece of work, in the order in which they are done."""
         done: queue.SimpleQueue[Arrived | Exception] = queue.SimpleQueue()
 
         def do(one: Callable[[JobClient], Arrived], client: JobClient) -> None:

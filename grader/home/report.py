@@ -99,7 +99,6 @@ class HomeReport:
         return report
 
     def _failure(self, item: pytest.Item, belongs: Membership, exception: BaseException) -> Failure:
-        """Returns the report of a test that failed."""
         drawing: list[str] = []
         status = Status.FAILED
         where = None

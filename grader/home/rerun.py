@@ -153,7 +153,6 @@ def _arguments(test: pytest.Function, member: Membership, bench: Bench) -> dict[
 
 
 def _functions(collector: pytest.Collector) -> Iterator[pytest.Function]:
-    """Yields the test functions in a module or a class."""
     try:
         nodes = list(collector.collect())
     except (Exception, pytest.Collector.CollectError):

@@ -97,7 +97,6 @@ class IntakeClient:
         kind: str,
         read: Callable[[Any], Result],
     ) -> Result:
-        """Returns the part of an answer that is called `kind`, as `read` reads it."""
         self._order({"entry": entry.as_json(), "into": os.fspath(into)} | order)
         answer = self._answer()
         if "failed" in answer:

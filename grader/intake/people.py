@@ -87,7 +87,6 @@ def _column(header: str) -> str:
 
 
 def _rows(path: Path) -> list[list[str]]:
-    """Returns the rows that are not empty."""
     text = _text(path)
     try:
         tables = (_table(text, delimiter) for delimiter in _DELIMITERS)
@@ -354,7 +353,6 @@ def _only(people: Sequence[Person]) -> Person | None:
 
 
 def _authors(own: _People, column: str | None) -> tuple[Author, ...]:
-    """Returns the platform's authors, completed from the roster."""
     return tuple(
         author if person is None else _completed(author, person.as_author(column))
         for author, person in own.items()

@@ -92,7 +92,6 @@ def fresh_case(seed: int, test_id: str) -> Case:
 
 
 def _detached(value: Value) -> Value:
-    """Returns a value whose tensors have no history."""
     detached: Value = mapped(value, lambda one: one.detach() if torch.is_tensor(one) else one)
     return detached
 

@@ -224,7 +224,6 @@ def _returned(what: str, annotation: Any) -> Kind:
 
 
 def _kinds_in(kind: Kind) -> Iterator[Kind]:
-    """Yields a kind, and the kinds inside it."""
     yield kind
     if isinstance(kind, ListType | SetType | IteratorType):
         yield from _kinds_in(kind.item)

@@ -120,7 +120,6 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
-    """Yields the functions that a module defines, and those of its classes."""
     holders: list[Any] = [module]
     holders += [one for one in vars(module).values() if inspect.isclass(one)]
     for holder in holders:

@@ -87,7 +87,6 @@ class ParameterType(WholeKind):
     """A `torch.nn.Parameter`, which lives in the same process as the object that uses it."""
 
     def _fits(self, value: Value, _sizes: Sizes) -> bool:
-        """Returns whether a value is a parameter, or a tensor to make one from."""
         if isinstance(value, Local):
             return value.kind in (PARAMETER, OBJECT)
         return isinstance(value, torch.Tensor)

@@ -291,7 +291,6 @@ def _with_not_run(said: str, raised: Raised) -> str:
 
 
 def _import_in_words(raised: Raised) -> str:
-    """Returns the kind and the message of an exception, with its file and line."""
     message = " ".join(raised.message.split())[:_LONGEST]
     said = plain(f"{raised.kind}: {message}" if message else raised.kind)
     last = raised.frames[-1] if raised.frames else None

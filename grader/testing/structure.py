@@ -237,28 +237,18 @@ def _reordered(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]
     if sorted(wanted) != sorted(got):
         return
     places = range(len(wanted))
-    swaps = [
-        (one, other)
-        for one, other in itertools.combinations(places, 2)
-        if got == _swapped(wanted, one, other)
-    ]
-    if len(swaps) == 1:
-        one, other = (names[place] for place in swaps[0])
-        yield f"{_as_subjects(one, other)} are swapped."
-        return
     orders = [
         order
         for order in itertools.permutations(places)
         if tuple(wanted[place] for place in order) == got
     ]
-    if len(orders) == 1:
+    moved = [[at for at in places if order[at] != at] for order in orders]
+    swaps = [two for two in moved if len(two) == 2]
+    if len(swaps) == 1:
+        one, other = (names[place] for place in swaps[0])
+        yield f"{_as_subjects(one, other)} are swapped."
+    elif len(orders) == 1:
         yield f"Its axes are all there, in the order {', '.join(names[at] for at in orders[0])}."
-
-
-def _swapped(shape: Shape, one: int, other: int) -> Shape:
-    sizes = list(shape)
-    sizes[one], sizes[other] = sizes[other], sizes[one]
-    return tuple(sizes)
 
 
 def _one_less(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:

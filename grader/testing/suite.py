@@ -69,7 +69,6 @@ def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dic
 def _of_aspects(
     assignment: Assignment, exercise: str, tested: Sequence[Aspect]
 ) -> dict[Aspect, int]:
-    """Returns the hundredths of each tested aspect of an exercise."""
     shares = {aspect: assignment.aspects.get(aspect, 0.0) for aspect in Aspect if aspect in tested}
     if not any(shares.values()):
         raise BadAssignment(
@@ -358,8 +357,6 @@ class Suite:
 
 
 def _nobodys(suite: Suite) -> Bench:
-    """Returns a bench that refuses every call."""
-
     def refuse(_: object) -> NoReturn:
         raise RuntimeError("a test was run outside of its suite")
 

@@ -148,7 +148,6 @@ class JobClient:
             process.kill()
 
     def _become(self, role: Role) -> None:
-        """Makes the job's process the judge or the explainer."""
         if self._process is None:
             (self._process,) = start_jobs(self.command, 1)
             self._is_greeted = False
@@ -186,7 +185,6 @@ class JobClient:
         self._send(settings | {"submissions": self._submissions})
 
     def _greet(self) -> None:
-        """Waits until the job has its tests."""
         self._role = None
         self._unread.clear()
         reply = self._receive(START_SECONDS, time.monotonic() + START_SECONDS)

@@ -199,7 +199,6 @@ class JudgeService:
 
 
 def _cell_note(raised: Raised) -> str:
-    """Returns a sentence for the instructor about the exception of a cell."""
     what = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
     last = raised.frames[-1] if raised.frames else None
     place = f" ({last.file}:{last.line}: {last.source})" if last else ""
@@ -207,7 +206,6 @@ def _cell_note(raised: Raised) -> str:
 
 
 def _skip_notes(not_run: Sequence[str]) -> tuple[str, ...]:
-    """Returns a sentence for the instructor about the parts of a notebook that were not run."""
     return (f"Not run while it is graded: {plain(', '.join(not_run))}.",) if not_run else ()
 
 

@@ -19,13 +19,8 @@ from typing import Any
 from grader.core.submission import Unreadable
 from grader.intake.limits import CopyLimits, name_as_written, shortened
 from grader.intake.open_folder import read_bounded
-from grader.intake.programs.source_facts import (
-    SourceFacts,
-    read_facts,
-    syntax_tree,
-    table,
-    toml_tables,
-)
+from grader.intake.programs.notebook import syntax_tree
+from grader.intake.programs.source_facts import SourceFacts, read_facts, table, toml_tables
 
 _NOTEBOOK = re.compile(rb'\s*\{.*"(?:cells|worksheets)"', re.DOTALL)
 # The files in which Canvas and Moodle keep typed text, and a web address.

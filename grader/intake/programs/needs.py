@@ -14,7 +14,8 @@ from packaging.utils import canonicalize_name
 
 from grader.core.submission import Needs, Submission
 from grader.intake.open_folder import is_file_at, read_bounded
-from grader.intake.programs.source_facts import syntax_tree, table, toml_tables
+from grader.intake.programs.notebook import syntax_tree
+from grader.intake.programs.source_facts import table, toml_tables
 
 _LONGEST = 1 << 20  # bytes; a lock file is the longest
 _LONGEST_LINE = 300
@@ -121,11 +122,8 @@ def read_needs(submission: Submission) -> Needs:
 def _own_names(root: Path, folders: Sequence[Path]) -> set[str]:
     """Returns the names of modules at the root, on the import paths, or one folder down."""
     below = (path for path in root.iterdir() if path.is_dir())
-    return {path.stem for folder in (root, *folders, *below) for path in _listed(folder)}
-
-
-def _listed(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []
+    there = [folder for folder in (root, *folders, *below) if folder.is_dir()]
+    return {path.stem for folder in there for path in folder.iterdir()}
 
 
 def _files(folders: Sequence[Path], parts: Sequence[str]) -> Iterator[Path]:

@@ -80,7 +80,7 @@ def _with_percent_sign(cell: str, lines: list[str]) -> str:
     """Returns the cell with the percent sign that IPython lets one-line magics leave out."""
     alone = [line.strip() for line in lines if not line.isspace()]
     is_magic = len(alone) == 1 and len(alone[0]) < _LONGEST_LINE and _AUTOMAGIC.fullmatch(alone[0])
-    return f"%{alone[0]}" if is_magic and not _parses(alone[0]) else cell
+    return f"%{alone[0]}" if is_magic and not syntax_tree(alone[0]).body else cell
 
 
 def _transformed(cell: str) -> str:
@@ -114,14 +114,14 @@ def _keeping_lines(transformer: type[Any]) -> type[Any]:
     return KeepingLines
 
 
-def _parses(line: str) -> bool:
+def syntax_tree(source: bytes | str) -> ast.Module:
+    """Returns the syntax tree of a program; an empty one if it cannot be parsed."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # on students' escapes, which are not reported here
         try:
-            ast.parse(line)
+            return ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
+            return ast.Module([], [])
 
 
 _NEWEST = 4  # version of nbformat
@@ -182,7 +182,6 @@ def read_notebook(content: bytes, allowance: FileAllowance) -> Notebook:
 
 
 def _document(notebook: bytes) -> dict[str, Any]:
-    """Parses a saved notebook of any supported version."""
     # Counted before parsing, because a cell may take a thousand times its size in memory. Quoted
     # cells, for example in outputs, have backslashes there and do not count.
     if notebook.count(b'"cell_type"') > _MOST_CELLS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import tomllib
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -14,7 +13,7 @@ from grader.core.names import is_adapter
 from grader.core.submission import Unreadable
 from grader.intake.limits import CopyLimits, several
 from grader.intake.open_folder import read_bounded
-from grader.intake.programs.notebook import Notebook, read_notebook
+from grader.intake.programs.notebook import Notebook, read_notebook, syntax_tree
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
 _LONGEST_NAME = 1000  # no longer dotted name can lead to a file
@@ -58,16 +57,6 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
             elif isinstance(node, ast.ImportFrom):
                 imports.update(_imported_from(node.module or "", node.names))
     return SourceFacts(level, frozenset(imports), frozenset(adapters))
-
-
-def syntax_tree(source: bytes | str) -> ast.Module:
-    """Returns the syntax tree of a file; an empty one if it cannot be parsed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on students' escapes, which are not reported here
-        try:
-            return ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return ast.Module([], [])
 
 
 def toml_tables(text: str) -> dict[str, Any]:
@@ -188,7 +177,6 @@ def _read(root: Path, file: PurePosixPath, limits: CopyLimits) -> Located:
 
 
 def _best(found: list[Located], adapters: str) -> Located:
-    """Returns the candidate that defines most adapters."""
     most = max(len(candidate.facts.adapters) for candidate in found)
     best = [candidate for candidate in found if len(candidate.facts.adapters) == most]
     names = [str(candidate.file) for candidate in found]

@@ -59,7 +59,6 @@ class Bench:
     def _observe(
         self, member: Membership, test_id: str, call: Call, result: Any, refused: bool
     ) -> None:
-        """Keeps an answer for the diagnosis."""
         if self.observations is None:
             return
         if isinstance(result, Foreign) or (

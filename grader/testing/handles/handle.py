@@ -154,7 +154,6 @@ class Student(Maker):
         wrt: tuple[str, ...],
         inputs: Mapping[str, Value],
     ) -> StudentFault:
-        """Returns the fault for an input that no gradient reaches."""
         trace = functools.partial(self._origin, self._call(inputs, wrt=wrt, cotangent=cotangent))
         line = self._wording.origin(trace, Traced.GRADIENT)
         said = (

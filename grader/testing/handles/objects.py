@@ -98,7 +98,6 @@ class Handle:
         vars(self).update(_thing=thing, _name=name)
 
     def _local(self) -> Local:
-        """Returns the handle as an argument of a step."""
         return Local(self._thing.place, self._what)
 
     def _called(self, method: str, name: str, signature: Signature, args: Any, kwargs: Any) -> Any:
