@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _ALLOCATED = 50_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Collected:
     """The data that all jobs inherit from the process that forked them."""
 
@@ -80,47 +80,39 @@ def work(collected: Collected, lines: LineChannel) -> None:
             scratch.remove()
 
 
+@dataclass(frozen=True, slots=True)
 class Job:
     """A job, which forks a child for each role that the coordinator asks for."""
 
-    def __init__(
-        self,
-        collected: Collected,
-        lines: LineChannel,
-        servers: ForkServers,
-        intake: IntakeClient,
-        scratch: Path,
-    ) -> None:
-        self._collected = collected
-        self._lines = lines
-        self._servers = servers
-        self._intake = intake
-        self._scratch = scratch
-        self._explaining = collected.explaining
+    collected: Collected
+    lines: LineChannel
+    servers: ForkServers
+    intake: IntakeClient
+    scratch: Path
 
     def serve(self) -> None:
         """Forks a child for each order, until the coordinator hangs up."""
-        max_score = self._collected.suite.max_score
-        self._lines.say({"collected": {"max_score": max_score, "pid": os.getpid()}})
-        for order in self._lines:
+        max_score = self.collected.suite.max_score
+        self.lines.say({"collected": {"max_score": max_score, "pid": os.getpid()}})
+        for order in self.lines:
             code = self._as_child(order)
             if code != 0:
                 # The child may have left workers, unread answers, or half a line.
-                self._servers.give_up()
-                self._intake.give_up()
-                for left in self._scratch.iterdir():
+                self.servers.give_up()
+                self.intake.give_up()
+                for left in self.scratch.iterdir():
                     remove(left)
-                self._lines.end_line()
-            self._lines.say({"ended": code})
+                self.lines.end_line()
+            self.lines.say({"ended": code})
 
     def _as_child(self, order: dict[str, Any]) -> int:
         """Forks a child for this order; returns its exit code, or minus the signal."""
         # If there is no fork server, the child finds out why, and reports it.
         with contextlib.suppress(ForkServerLost):
-            self._servers.current().wait_until_ready()
+            self.servers.current().wait_until_ready()
         if Role(order["be"]) is Role.EXPLAINER:
             self._loaded()
-        pid = _forked(lambda: self._be(order), self._lines)
+        pid = _forked(lambda: self._be(order), self.lines)
         try:
             self._loaded()  # while the judge is at work
         finally:
@@ -128,18 +120,18 @@ class Job:
         return code
 
     def _loaded(self) -> Explaining:
-        if self._explaining is None:
-            self._explaining = Explaining(self._collected.suite)
-        return self._explaining
+        if self.collected.explaining is None:
+            self.collected.explaining = Explaining(self.collected.suite)
+        return self.collected.explaining
 
     def _be(self, order: dict[str, Any]) -> None:
-        collected, shared = self._collected, (self._servers, self._intake, self._scratch)
+        collected, shared = self.collected, (self.servers, self.intake, self.scratch)
         suite, settings = collected.suite, collected.settings
         try:
             if Role(order["be"]) is Role.JUDGE:
                 settings = replace(settings, seed=order["seed"])
                 limit_memory_growth(memory_bound(settings))
-                self._judge(JudgeService(suite, settings, *shared, self._lines.say))
+                self._judge(JudgeService(suite, settings, *shared, self.lines.say))
             else:
                 explaining = self._loaded()
                 explaining.service.bound_this_process()
@@ -150,25 +142,25 @@ class Job:
                 mistakes, slips = explaining.mistakes, explaining.slips
                 self._explain(new(suite, mistakes, slips, settings, *shared))
         finally:
-            self._servers.close_own()
-            self._intake.close_own()
+            self.servers.close_own()
+            self.intake.close_own()
 
     def _judge(self, service: JudgeService) -> None:
         service.prepare()
-        self._lines.say({"ready": {"pid": os.getpid()}})
+        self.lines.say({"ready": {"pid": os.getpid()}})
         for job in self._submissions():
-            self._lines.say({"grade": service.grade(job).as_json(whole=True)})
+            self.lines.say({"grade": service.grade(job).as_json(whole=True)})
 
     def _explain(self, service: ExplainerService) -> None:
-        self._lines.say({"ready": {"pid": os.getpid()}})
+        self.lines.say({"ready": {"pid": os.getpid()}})
         for job in self._submissions():
             for words in service.explain(job):
-                self._lines.say({"words": words.as_json()})
-            self._lines.say({"explained": None})
+                self.lines.say({"words": words.as_json()})
+            self.lines.say({"explained": None})
 
     def _submissions(self) -> Iterator[dict[str, Any]]:
         """Yields each submission that comes in, until the coordinator says to leave."""
-        for job in self._lines:
+        for job in self.lines:
             if job == {"leave": True}:
                 return
             yield job

@@ -80,17 +80,13 @@ class ModuleHandle(Handle):
         step = Step(self._thing.place, Doing.CALL, "get_parameter", (name,))
         return ParameterHandle(self._thing.script.take(step), f"the parameter {name}")
 
-    def parameters(self) -> ParametersOf:
+    def parameters(self) -> ArgumentForm:
         """Returns all parameters as an argument for calls; each call gets a new iterator."""
-        return ParametersOf(self._thing, self._name)
 
+        def step() -> Step:
+            return Step(self._thing.place, Doing.CALL, "parameters")
 
-class ParametersOf(Handle):
-    """The parameters of a module, as an argument."""
-
-    def _local(self) -> Local:
-        step = Step(self._thing.place, Doing.CALL, "parameters")
-        return Local(self._thing.script.take(step).place, PARAMETERS)
+        return ArgumentForm(self._thing, self._name, PARAMETERS, step)
 
 
 class OptimizerHandle(Handle):
@@ -119,13 +115,19 @@ class _Path(Handle):
     _what = PATH
 
     @property
-    def as_str(self) -> PathForm:
+    def as_str(self) -> ArgumentForm:
         """Returns the path as a str, as an argument."""
-        return PathForm(self._thing, self._name, "as_str", TEXT_PATH)
+        return self._form("as_str", TEXT_PATH)
 
     def exists(self) -> bool:
         """Returns whether the path exists."""
         return self._seen("exists") is True
+
+    def _form(self, how: str, what: str) -> ArgumentForm:
+        def step() -> Step:
+            return Step(0, Doing.MAKE, how, (self._local(),))
+
+        return ArgumentForm(self._thing, self._name, what, step)
 
     def _seen(self, how: str) -> Any:
         """Returns what the step `how` ("exists", "content" or "entries") reads from the path.
@@ -145,14 +147,14 @@ class FileHandle(_Path):
     """A file that exists already or is still to be written."""
 
     @property
-    def as_stream(self) -> PathForm:
+    def as_stream(self) -> ArgumentForm:
         """Returns the file, open for reading and writing bytes, as an argument."""
-        return PathForm(self._thing, self._name, "as_stream", STREAM)
+        return self._form("as_stream", STREAM)
 
     @property
-    def as_text(self) -> PathForm:
+    def as_text(self) -> ArgumentForm:
         """Returns the file, open for reading text in UTF-8, as an argument."""
-        return PathForm(self._thing, self._name, "as_text", TEXT)
+        return self._form("as_text", TEXT)
 
     def in_a_new_process(self) -> FileHandle:
         """Returns a file with the same content in a new process, where nothing else is left.
@@ -207,18 +209,16 @@ class FolderHandle(_Path):
         return FileHandle(self._thing.script.take(step), name)
 
 
-class PathForm(Handle):
-    """A path in another form, as an argument; each call gets a new one."""
+class ArgumentForm(Handle):
+    """An object in another form, as an argument; each call gets a new one, from a new `step`."""
 
-    def __init__(self, thing: Thing, name: str, how: str, what: str) -> None:
+    def __init__(self, thing: Thing, name: str, what: str, step: Callable[[], Step]) -> None:
         super().__init__(thing, name)
-        self._how = how
         self._what = what
+        self._step = step
 
     def _local(self) -> Local:
-        path = Local(self._thing.place, PATH)
-        made = self._thing.script.take(Step(0, Doing.MAKE, self._how, (path,)))
-        return Local(made.place, self._what)
+        return Local(self._thing.script.take(self._step()).place, self._what)
 
 
 def checked_name(name: str) -> str:
