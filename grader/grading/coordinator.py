@@ -104,7 +104,7 @@ Thing = TypeVar("Thing")
 Work = Callable[[JobClient], object]
 
 
-class Coordinator:
+class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
     """A pool of jobs, each with its own fork server; a context manager.
 
     A lost judge is replaced and its submission tried once more; after that it is *not graded*,
@@ -131,9 +131,6 @@ class Coordinator:
         self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
-
-    def __enter__(self) -> Coordinator:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stopping.set()

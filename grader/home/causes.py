@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -225,7 +226,8 @@ class _Inquiry:
         self._bench: HomeBench | None = None
         self._repair: HomeRepair | None = None
         self._followed = 0
-        self._ways: dict[str, StepComparison | None] = {}
+        # The comparison of an exercise's steps with the reference's, made once.
+        self._way: Callable[[str], StepComparison | None] = functools.cache(self._compared)
         self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
 
     @property
@@ -332,12 +334,6 @@ class _Inquiry:
         """Returns whether one of two combined mistakes would make a step wrong that is right."""
         way = self._way(exercise) if AND in mistake else None
         return way is not None and way.contradicts(self._known, mistake)
-
-    def _way(self, exercise: str) -> StepComparison | None:
-        """Returns the comparison of an exercise's steps with the reference's, made once."""
-        if exercise not in self._ways:
-            self._ways[exercise] = self._compared(exercise)
-        return self._ways[exercise]
 
     def _compared(self, exercise: str) -> StepComparison | None:
         if self._followed >= _MOST_FOLLOWED:

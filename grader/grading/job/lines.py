@@ -154,7 +154,7 @@ class JobProcess:
         return False
 
 
-class StartedEarly:
+class StartedEarly(contextlib.AbstractContextManager["StartedEarly"]):
     """A job that loads torch before its settings are known; a context manager.
 
     The context manager ends the job unless a caller takes it.
@@ -168,9 +168,6 @@ class StartedEarly:
         """Returns the job to the first caller, who has to end it; later callers get None."""
         job, self._job = self._job, None
         return job
-
-    def __enter__(self) -> StartedEarly:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if (job := self.take()) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -49,8 +50,8 @@ class Judge:
     ) -> None:
         self._suite = suite
         self._stops_at_failures = stops_at_failures
-        self._seed = seed
-        self._cases: dict[str, Case] = {}
+        # Every submission gets the same inputs.
+        self._case: Callable[[str], Case] = functools.cache(functools.partial(fresh_case, seed))
         self._memory = Memory[Verdict]()
         self._interview: RememberedSession | None = None
         self._failed = FailedTests()
@@ -147,9 +148,3 @@ class Judge:
         if self._interview is None:
             raise BrokenReference("a test asked for a submission while none was being graded")
         return self._interview.ask(call)
-
-    def _case(self, test_id: str) -> Case:
-        """Returns the inputs and expected values of a test: the same for every submission."""
-        if test_id not in self._cases:
-            self._cases[test_id] = fresh_case(self._seed, test_id)
-        return self._cases[test_id]

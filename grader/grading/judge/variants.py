@@ -45,7 +45,6 @@ class Variants:
         self._seed = seed
         self._device = device
         self._case_of = case_of
-        self._functions: dict[Way, Callable[..., Any]] = {}
         self._cases: dict[tuple[str, Way], Case] = {}
         self._alone: dict[tuple[str, Way], Status] = {}
         self._consistent: dict[tuple[str, Way], bool] = {}
@@ -121,10 +120,7 @@ class Variants:
         return lambda call: perform(function, call, root)
 
     def _function(self, way: Way) -> Callable[..., Any]:
-        if way not in self._functions:
-            known = self._suite.foundations.variants(way.mistake, way.exercise)
-            self._functions[way] = known[way.number]
-        return self._functions[way]
+        return self._suite.foundations.variants(way.mistake, way.exercise)[way.number]
 
     def _is_answer(self, way: Way, asked: AnsweredCall) -> bool:
         """Returns whether an answer is the mistake's, of its dtype and within the tolerance."""
