@@ -8,7 +8,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from grader.authoring.handout.freezing import freeze_public_tests
@@ -180,16 +179,12 @@ __pycache__/
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
-    """The course's part of a handout: where students hand in, and an index of torch for CPUs."""
-
-    platform: Platform | None = None
-    torch_index: str | None = None
-
-
-def lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
+def lay_out(
+    assignment: Assignment, folder: Path, platform: Platform | None, torch_index: str | None
+) -> None:
     """Writes the handout into `folder`, which must not exist yet or be empty.
+
+    Students hand in on `platform`; `torch_index` is the address of torch's builds for CPUs.
 
     Raises:
         BadAssignment: if the folder is in use or not writable, a part of the assignment is missing,
@@ -198,14 +193,16 @@ def lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise BadAssignment(f"{folder} is not empty: name a new folder for the handout")
     try:
-        _lay_out(assignment, folder, course)
+        _lay_out(assignment, folder, platform, torch_index)
     except OSError as error:
         raise BadAssignment(
             f"the handout cannot be made: {error.filename or folder}: {error.strerror or error}"
         ) from error
 
 
-def _lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
+def _lay_out(
+    assignment: Assignment, folder: Path, platform: Platform | None, torch_index: str | None
+) -> None:
     root, tests = assignment.root, folder / "tests" / "public"
     with tempfile.TemporaryDirectory() as private:
         # `copytree` copies modes: a temporary folder's is private, but not that of a folder in it.
@@ -222,12 +219,10 @@ def _lay_out(assignment: Assignment, folder: Path, course: Course) -> None:
     constraints = _CONSTRAINTS if (root / _CONSTRAINTS).is_file() else None
     if constraints:
         _copy(root / constraints, folder / constraints)
-    installation = Installation(assignment.name, wheel, constraints, course.torch_index)
+    installation = Installation(assignment.name, wheel, constraints, torch_index)
     page = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).is_file() else None
     texts = {
-        "README.md": readme(
-            assignment.name, page, installation.section(), section(course.platform)
-        ),
+        "README.md": readme(assignment.name, page, installation.section(), section(platform)),
         "pyproject.toml": _project(assignment),
         CONTRACT: frozen_contract((root / "adapters.py").read_text(encoding="utf-8")),
         REQUIREMENTS: installation.requirements(),

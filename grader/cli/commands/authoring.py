@@ -99,10 +99,10 @@ def handout(
     a workflow by which GitHub runs the tests on every push. It holds no solution and no hidden
     test.
     """
-    from grader.authoring.handout.folder import Course, lay_out  # torch takes a second to load
+    from grader.authoring.handout.folder import lay_out  # torch takes a second to load
 
     assignment = find_assignment(assignment_folder)
-    lay_out(assignment, folder, Course(Platform(platform) if platform else None, torch_index))
+    lay_out(assignment, folder, Platform(platform) if platform else None, torch_index)
     click.echo(f"{folder}: the handout of {assignment.name}; its README.md says how to begin")
 
 
