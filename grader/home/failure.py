@@ -68,8 +68,7 @@ class Failure(TerminalRepr):
 
     def as_json(self) -> str:
         """Returns the failure as text, to cross from one process to another."""
-        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        return json.dumps(fields | {"said": dataclasses.asdict(self.said)})
+        return json.dumps(dataclasses.asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Failure:

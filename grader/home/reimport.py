@@ -31,7 +31,12 @@ class Reimport:
         self._lines = OwnLines(root)
         self._copies: dict[str, ModuleType] = {}
         with self.in_place():
-            adapters = _imported()
+            try:
+                adapters = importlib.import_module("adapters")
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # a student's code may raise anything at all
+                raise CannotCopy from error
             self.functions: dict[str, Callable[..., object]] = {
                 name: value
                 for name, value in vars(adapters).items()
@@ -71,15 +76,6 @@ class Reimport:
         # A folder without __init__.py has no file.
         places = [file] if file is not None else list(vars(module).get("__path__", ()))
         return any(self._lines.holds(place) for place in places)
-
-
-def _imported() -> ModuleType:
-    try:
-        return importlib.import_module("adapters")
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a student's code may raise anything at all
-        raise CannotCopy from error
 
 
 def _file_of(module: ModuleType) -> str | None:

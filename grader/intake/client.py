@@ -213,13 +213,11 @@ class IntakeClient:
         if used_before is None:
             return
         used = self.processor_seconds() - used_before
-        if used > self._bounds.processor_seconds or self._ended_by() == signal.SIGPROF:
+        status = self._status()
+        # The last field of a process that ended holds the signal.
+        is_over = bool(status) and status[0] == "Z" and int(status[49]) & 0x7F == signal.SIGPROF
+        if used > self._bounds.processor_seconds or is_over:
             raise _TooMuchProcessorTime
-
-    def _ended_by(self) -> int:
-        """Returns the signal that ended the process; 0 if none did, or it is unknown."""
-        fields = self._status()
-        return int(fields[49]) & 0x7F if fields and fields[0] == "Z" else 0
 
     def _status(self) -> list[str]:
         """Returns the fields of the process's `stat`, from its state on: proc(5)."""
