@@ -105,11 +105,6 @@ class SeveralProcesses:
         return report
 
 
-def is_one_of_several(config: pytest.Config) -> bool:
-    """Returns whether this process is a worker of pytest-xdist."""
-    return hasattr(config, "workerinput")
-
-
 # The warning takes nine rows; the failure that follows says the same in one.
 _OF_GRADIENTS = "ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"
 

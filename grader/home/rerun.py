@@ -83,17 +83,12 @@ def rerun(
     return reran
 
 
-def passes(test: pytest.Function, bench: Bench, ask: Callable[[Call], Answer]) -> bool | None:
-    """Returns whether a test passes when `ask` answers its calls.
-
-    Returns None if the test took too long or cannot be run.
-    """
+def passes(test: pytest.Function, bench: Bench, ask: Callable[[Call], Answer]) -> bool:
+    """Returns whether a test can be run, and passes in time, when `ask` answers its calls."""
     member, reran = membership(test), RerunAnswers()
     if member is None or _arguments(test, member, bench) is None:
-        return None
-    if not _run(test, member, bench, ask, reran):
-        return None
-    return test.nodeid not in reran.failed
+        return False
+    return _run(test, member, bench, ask, reran) and test.nodeid not in reran.failed
 
 
 def _run(

@@ -249,7 +249,11 @@ class Suite:
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         """Keeps pytest from setting up a student's bench: `run` gets a bench as an argument."""
-        config.stash[BENCH] = _nobodys(self)
+
+        def refuse(_: object) -> NoReturn:
+            raise RuntimeError("a test was run outside of its suite")
+
+        config.stash[BENCH] = Bench(self.contract, refuse, self.references, refuse, 0, Plainly())
 
     @pytest.hookimpl
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -354,13 +358,6 @@ class Suite:
 
     def _is_public(self, item: pytest.Item) -> bool:
         return not Path(item.path).is_relative_to(self.assignment.hidden_tests)
-
-
-def _nobodys(suite: Suite) -> Bench:
-    def refuse(_: object) -> NoReturn:
-        raise RuntimeError("a test was run outside of its suite")
-
-    return Bench(suite.contract, refuse, suite.references, refuse, 0, Plainly())
 
 
 def _membership(item: pytest.Item) -> Membership:

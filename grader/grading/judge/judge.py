@@ -26,10 +26,6 @@ _NONE: Mapping[str, Verdict] = {}
 _MUCH = 8 << 20
 
 
-def _nobody(_seconds: float) -> None:
-    """Charges no time: examinees of the assignment's author have no limits."""
-
-
 class Examinee(Protocol):
     """The side that answers the calls of the tests for one submission."""
 
@@ -55,7 +51,7 @@ class Judge:
         self._memory = Memory[Verdict]()
         self._interview: RememberedSession | None = None
         self._failed = FailedTests()
-        self._charge: Callable[[float], None] = _nobody
+        self._charge: Callable[[float], None] = lambda _: None
         self._variants = Variants(suite, seed, device, self._case)
         self._bench = Bench(
             suite.contract, self._ask, suite.references, self._case, seed, Plainly(), device=device
@@ -66,12 +62,13 @@ class Judge:
         examinee: Examinee,
         exercises: Container[str] | None = None,
         kept: Mapping[str, Verdict] = _NONE,
-        charge: Callable[[float], None] = _nobody,
+        charge: Callable[[float], None] = lambda _: None,
     ) -> Iterator[Verdict]:
         """Yields the verdict of every test (of `exercises`) on a submission, as each is reached.
 
         A verdict that is `kept` from an earlier grade stands, with the points that its test carries
-        now. `charge` gets the processor seconds that the judge spends on the answers to each test.
+        now. `charge` gets the processor seconds that the judge spends on the answers to each test;
+        examinees of the assignment's author have no limits.
         """
         self._failed.clear()
         self._charge = charge

@@ -140,28 +140,21 @@ class Student(Maker):
         for name in wrt:
             gradient = answer.gradients.get(name)
             if gradient is None:
-                raise self._without_gradient(name, cotangent, wrt, inputs)
+                call = self._call(inputs, wrt=wrt, cotangent=cotangent)
+                trace = functools.partial(self._origin, call)
+                line = self._wording.origin(trace, Traced.GRADIENT)
+                said = (
+                    f"no gradient reaches {name}: the result must depend on it through torch "
+                    "operations only (no .detach(), .item(), .data, numpy, torch.no_grad() or "
+                    "earlier result)"
+                )
+                ends = [] if line is None else [f"It ends in {place_in_words(line)}"]
+                raise StudentFault(Status.FAILED, "\n".join([said, *ends]), where_of(line))
             wanted = inputs[name]
             if isinstance(wanted, torch.Tensor) and gradient.shape != wanted.shape:
                 raise StudentFault(Status.FAILED, f"the gradient of {name} has another shape")
             self._remember(gradient, self.adapter.tensors.get(name), inputs)
         return dict(answer.gradients)
-
-    def _without_gradient(
-        self,
-        name: str,
-        cotangent: torch.Tensor,
-        wrt: tuple[str, ...],
-        inputs: Mapping[str, Value],
-    ) -> StudentFault:
-        trace = functools.partial(self._origin, self._call(inputs, wrt=wrt, cotangent=cotangent))
-        line = self._wording.origin(trace, Traced.GRADIENT)
-        said = (
-            f"no gradient reaches {name}: the result must depend on it through torch operations "
-            "only (no .detach(), .item(), .data, numpy, torch.no_grad() or earlier result)"
-        )
-        ends = [] if line is None else [f"It ends in {place_in_words(line)}"]
-        return StudentFault(Status.FAILED, "\n".join([said, *ends]), where_of(line))
 
     def count_work(self, **inputs: Value) -> Work:
         """Returns how many torch operations the call makes, and its largest tensor's elements."""
