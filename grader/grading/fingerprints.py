@@ -194,7 +194,8 @@ def hashes_by_test(assignment: Assignment, exercises: Collection[str] = ()) -> d
     root, engine = assignment.root, Path(grader.__file__).parent
     files = [file for part in SUITE for file in source_files(root / part)]
     tests = _files_of_tests(assignment, files)
-    frozen = {_frozen_beside(file) for file in tests}
+    # No judge's verdict depends on the fixture files for students.
+    frozen = {file.parent / "fixtures" / f"{file.stem}.safetensors" for file in tests}
     frozen.add(assignment.public_tests / "fixtures" / "slips.json")
     shared = hashlib.sha256()
     for file in files:
@@ -250,11 +251,6 @@ def _files_of_tests(assignment: Assignment, files: Sequence[Path]) -> Mapping[Pa
         for file, written in files_of_tests(modules, others).items()
         if {test.exercise for test in written.tests} <= {*assignment.points}
     }
-
-
-def _frozen_beside(module: Path) -> Path:
-    """Returns the fixture file of a module for students, on which no judge's verdict depends."""
-    return module.parent / "fixtures" / f"{module.stem}.safetensors"
 
 
 def _settings(root: Path) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.core.causes import Place
 from grader.core.verdict import Aspect, Diagnosis, Status
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
@@ -201,7 +200,8 @@ class Reasons:
         if mended is None and reason.way is not None:
             way = filter(None, [said.message, reason.way.in_words(said.id)])
             said = dataclasses.replace(said, message="\n".join(way))
-            places = places or tuple(_strange(reason.way, said.id))
+            line = reason.way.line_of(said.id)
+            places = places or (() if line is None else ((line.file, line.line),))
         is_bare = mistake is None and mended is None and not said.is_apart
         if is_bare and said.status is Status.FAILED:
             failure.builds_on = list(reason.builds_on)
@@ -370,9 +370,3 @@ def _is_silent(test: pytest.Function) -> bool:
     """Returns whether `rerun` leaves a test out because of its aspect."""
     member = membership(test)
     return member is not None and member.aspect in NOT_TELLING
-
-
-def _strange(way: StepComparison, test: str) -> Iterator[Place]:
-    line = way.line_of(test)
-    if line is not None:
-        yield line.file, line.line

@@ -66,7 +66,8 @@ class Screen:
 
         Heads take precedence over all details, and details of earlier causes over later ones.
         """
-        fixed = [self._fixed(one) for one in told]
+        # The rows of a cause that are never cut, and the empty line before it.
+        fixed = [1 + self.rows_of(*(line for line, _ in one.head), *one.extent) for one in told]
         most = next((at for at in range(len(told)) if sum(fixed[: at + 1]) > rows), len(told))
         shown, left = told[: max(most, 1)], len(told) - max(most, 1)
         rows -= sum(fixed[: len(shown)]) + 2 * bool(left)
@@ -80,10 +81,6 @@ class Screen:
             more = f"and {left} more cause{'s' if left > 1 else ''}: `pytest -v` shows all"
             lines += [("", ""), (more, "")]
         return lines
-
-    def _fixed(self, one: PrintedCause) -> int:
-        """Returns the rows of a cause that are never cut, and of the empty line before it."""
-        return 1 + self.rows_of(*(line for line, _ in one.head), *one.extent)
 
     def _cut(self, lines: Sequence[str], rows: int) -> Sequence[str]:
         """Returns the lines, cut to the rows; none if too few would be left."""

@@ -65,7 +65,8 @@ def latest_of_each(entries: Sequence[Entry]) -> Discovery:
         if later and not staying:
             names = [other.name for other in later.values()]
             reason = f"handed in again: {several(list(dict.fromkeys(names)))} counts"
-            skipped.append(Skipped(_place(entry), reason, names[0]))
+            place = entry.path / entry.pieces[0].place if entry.pieces else entry.path
+            skipped.append(Skipped(place, reason, names[0]))
             continue
         kept.append(dataclasses.replace(entry, authors=staying) if later else entry)
         for author, other in later.items():
@@ -82,10 +83,6 @@ def _key(author: Author) -> tuple[str, ...]:
     if author.email:
         return (compared(author.email),)
     return (compared(author.id), compared(author.name)) if author.id else ()
-
-
-def _place(entry: Entry) -> Path:
-    return entry.path / entry.pieces[0].place if entry.pieces else entry.path
 
 
 # Raised by `zipfile` and the decompressors for a file that is not a zip, damaged or encrypted.

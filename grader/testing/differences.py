@@ -297,8 +297,9 @@ def _farthest(comparison: Comparison) -> str:
     worst = comparison.measurement.worst
     off = float((comparison.got[worst] - comparison.want[worst]).abs())
     at = f" at index {list(worst)}" if worst else ""
-    times = _times(comparison.measurement.error_over_tolerance)
-    return f"{at} is off by {off:.3g}, {times} the tolerance"
+    ratio = comparison.measurement.error_over_tolerance
+    times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+    return f"{at} is off by {off:.3g}, {times} times the tolerance"
 
 
 def _untrue(comparison: Comparison) -> str:
@@ -375,7 +376,3 @@ def worst_in_a_table(comparison: Comparison, shows_expected: bool) -> Iterator[s
 def _number(value: float, digits: int = 6) -> str:
     # Added to zero, -0.0 is 0.0.
     return f"{value + 0.0:.{digits}g}" if math.isfinite(value) else str(value)
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"

@@ -148,16 +148,12 @@ class FailedTests:
     def keep(self, test: str, asked: Sequence[AnsweredCall]) -> None:
         """Keeps a test's calls and answers; drops the oldest tests if there is no room."""
         self._asked[test] = asked
-        while self._size > self._most:
+        while sum(one.size for own in self._asked.values() for one in own) > self._most:
             self._asked.popitem(last=False)
 
     def asked(self, test: str) -> Sequence[AnsweredCall]:
         """Returns a test's calls and answers, or nothing if they are not kept."""
         return self._asked.get(test, ())
-
-    @property
-    def _size(self) -> int:
-        return sum(one.size for asked in self._asked.values() for one in asked)
 
 
 def asked_for(call: Call, ask: Ask) -> AnsweredCall:
