@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -35,7 +36,8 @@ class Way(NamedTuple):
 class Variants:
     """Runs of tests with variants of the references; a whole class shares each outcome.
 
-    The cases are those of the judge: each variant gets the same calls as the submissions.
+    The cases are those of the judge: each variant gets the same calls as the submissions. `status`
+    returns how a test ends for a submission that makes the mistake in this way.
     """
 
     def __init__(
@@ -45,24 +47,17 @@ class Variants:
         self._seed = seed
         self._device = device
         self._case_of = case_of
-        self._cases: dict[tuple[str, Way], Case] = {}
-        self._alone: dict[tuple[str, Way], Status] = {}
-        self._consistent: dict[tuple[str, Way], bool] = {}
+        self._case: Callable[[str, Way], Case] = functools.cache(self._drawn)
+        self.status: Callable[[str, Way], Status] = functools.cache(self._ending)
+        self._is_consistent: Callable[[str, Way], bool] = functools.cache(self._against_itself)
         self._accepted: OrderedDict[object, bool] = OrderedDict()
 
-    def status(self, test: str, way: Way) -> Status:
-        """Returns how a test ends for a submission that makes the mistake in this way."""
-        if (test, way) not in self._alone:
-            bench = self._bench(self._performing(way), self._suite.references, self._case_of)
-            raised = self._suite.run(test, bench).raised
-            self._alone[test, way] = (
-                Status.PASSED
-                if raised is None
-                else raised.status
-                if isinstance(raised, StudentFault)
-                else Status.FAILED
-            )
-        return self._alone[test, way]
+    def _ending(self, test: str, way: Way) -> Status:
+        bench = self._bench(self._performing(way), self._suite.references, self._case_of)
+        raised = self._suite.run(test, bench).raised
+        if isinstance(raised, StudentFault):
+            return raised.status
+        return Status.PASSED if raised is None else Status.FAILED
 
     def accounts_for(self, test: str, way: Way, asked: Sequence[AnsweredCall], ask: Ask) -> bool:
         """Returns whether the answers with which a test failed are exactly those of the mistake.
@@ -77,19 +72,15 @@ class Variants:
             self._accepted.move_to_end(key)
             return self._accepted[key]
         accounted = self._passes_against(test, way, RememberedSession(ask, asked).ask) or (
-            not self._passes_against_itself(test, way)
-            and all(self._is_answer(way, one) for one in asked)
+            not self._is_consistent(test, way) and all(self._is_answer(way, one) for one in asked)
         )
         self._accepted[key] = accounted
         if len(self._accepted) > _MOST_REMEMBERED:
             self._accepted.popitem(last=False)
         return accounted
 
-    def _passes_against_itself(self, test: str, way: Way) -> bool:
-        if (test, way) not in self._consistent:
-            passes = self._passes_against(test, way, self._performing(way))
-            self._consistent[test, way] = passes
-        return self._consistent[test, way]
+    def _against_itself(self, test: str, way: Way) -> bool:
+        return self._passes_against(test, way, self._performing(way))
 
     def _passes_against(self, test: str, way: Way, ask: Callable[[Call], Answer]) -> bool:
         """Returns whether answers pass a test in which the mistake replaces the reference."""
@@ -108,12 +99,10 @@ class Variants:
             suite.contract, ask, references, case_of, self._seed, Plainly(), device=self._device
         )
 
-    def _case(self, test: str, way: Way) -> Case:
+    def _drawn(self, test: str, _way: Way) -> Case:
         """Returns the inputs that all submissions get; the mistake gives their expected values."""
-        if (test, way) not in self._cases:
-            drawn = self._case_of(test)
-            self._cases[test, way] = Case(drawn.generator, drawn.drawn)
-        return self._cases[test, way]
+        drawn = self._case_of(test)
+        return Case(drawn.generator, drawn.drawn)
 
     def _performing(self, way: Way) -> Callable[[Call], Answer]:
         function, root = self._function(way), self._suite.assignment.root
