@@ -13,7 +13,7 @@ from types import ModuleType
 
 import jaxtyping
 
-from grader.core.assignment import BadAssignment, find_assignment, nearest
+from grader.core.assignment import Assignment, BadAssignment, find_assignment, nearest
 from grader.core.names import is_adapter
 from grader.core.points import CourseWorth, hundredths
 from grader.core.wire.calls import Answer, Call, Raised, Receiving, Sending, Use
@@ -95,10 +95,15 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     # A wrong shape is explained by the handle, in the words of the assignment.
     jaxtyping.config.update("jaxtyping_disable", True)
     make_importable(root)
-    forbidden, exercises, shows_edits, call_timeout = _assigned(root)
-    seconds = call_timeout if seconds is None else seconds
+    try:
+        assignment = find_assignment(root)
+        builds_on = load_foundations(root, [*assignment.points]).builds_on
+    except BadAssignment:
+        assignment, builds_on = Assignment(root, root.name, {}, {}, _SECONDS, {}), {}
+    exercises = in_building_order(assignment.points, builds_on)
+    seconds = assignment.call_timeout if seconds is None else seconds
     limit = Limit(seconds, root, heeds_debuggers=True)
-    watch = CallWatch(forbidden, root)
+    watch = CallWatch(assignment.forbidden, root)
     references = load_references(root)
     cases = HomeCases(root, fresh=bool(references))
     contract: dict[str, Adapter] = {}
@@ -114,9 +119,9 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
         problem = fault
     except BaseException as exception:  # a student's code may raise anything at all
         problem = InFull().raised(describe_exception(exception, root), "adapters.py")
-    calls = DirectCalls(adapters, root, watch, limit, problem is None, forbidden)
+    calls = DirectCalls(adapters, root, watch, limit, problem is None, assignment.forbidden)
     bench = Bench(contract, calls, references, cases, SEED, InFull(), problem)
-    return Home(bench, cases, calls, exercises, shows_edits)
+    return Home(bench, cases, calls, exercises, assignment.show_edits)
 
 
 class DirectCalls:
@@ -211,25 +216,6 @@ class _HandedOn:
     content: Value
     copy: Reimport
     living: Living
-
-
-def _assigned(root: Path) -> tuple[Mapping[str, float], Mapping[str, float], bool, float]:
-    """Returns the assignment's settings for the bench.
-
-    These are the forbidden names with their costs, the exercises with their points, whether edits
-    are shown, and the seconds that a call may take.
-    """
-    try:
-        assignment = find_assignment(root)
-        builds_on = load_foundations(root, [*assignment.points]).builds_on
-        return (
-            assignment.forbidden,
-            in_building_order(assignment.points, builds_on),
-            assignment.show_edits,
-            assignment.call_timeout,
-        )
-    except BadAssignment:
-        return {}, {}, False, _SECONDS
 
 
 def _give_way(raised: Raised) -> None:
