@@ -100,7 +100,6 @@ class ExplanationQueue:
 _SILENT_SECONDS = 10.0
 
 Arrived = TypeVar("Arrived")
-Thing = TypeVar("Thing")
 Work = Callable[[JobClient], object]
 
 
@@ -206,7 +205,7 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
                 raise arrived
             yield arrived
 
-    def _next(self, done: queue.SimpleQueue[Thing]) -> Thing:
+    def _next(self, done: queue.SimpleQueue[Arrived | Exception]) -> Arrived | Exception:
         """Returns the next result; says which submissions are at work while none arrives."""
         silent = self._silent_seconds
         while self._say is not None:

@@ -104,16 +104,13 @@ def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
         if len(content) > limits.archive:
             raise Unreadable(f"the file is larger than {size_in_words(limits.archive)}")
         return SubmissionPackage(name, False, content, handed.left_out)
-    bundle = Bundle()
-    admission = copy_folder(handed.source, _Portable(bundle), limits)
+    bundle = _Portable()
+    admission = copy_folder(handed.source, bundle, limits)
     return SubmissionPackage(name, True, bundle.closed(), (*handed.left_out, *admission.notes()))
 
 
-class _Portable:
+class _Portable(Bundle):
     """A bundle that takes only names with the same meaning on every machine."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self._bundle = bundle
 
     def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
         try:
@@ -121,7 +118,7 @@ class _Portable:
                 return False
         except Unreadable:
             return False
-        self._bundle.add(parts, b"".join(chunks))
+        self.add(parts, b"".join(chunks))
         return True
 
     def remove(self, parts: Sequence[str]) -> None:

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from grader.core.assignment import Settings
 from grader.core.processes import processors
 from grader.core.text import Refusal
 from grader.grading.coordinator import Coordinator
-from grader.grading.options import JobPool, Pools
+from grader.grading.options import Pools
 from grader.grading.options import require_isolation as require_every_layer
 
 if TYPE_CHECKING:
@@ -129,8 +128,4 @@ def chosen_pools(
         from grader.grading.cluster.pool import ClusterPool, Terms
 
         terms = Terms(jobs, require_isolation)
-
-        def pool(settings: Settings) -> JobPool:
-            return ClusterPool(client, scheduler, settings, terms, say)
-
-        yield pool
+        yield lambda settings: ClusterPool(client, scheduler, settings, terms, say)
