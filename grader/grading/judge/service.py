@@ -26,7 +26,7 @@ from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation, require_device
 from grader.sandbox.session import SessionLimits
-from grader.testing.cases import HOME_SEED
+from grader.testing.cases import SEED
 from grader.testing.outcome import Plainly
 from grader.testing.suite import Suite
 from grader.worker.packages import is_installed
@@ -77,9 +77,9 @@ class JudgeService:
         Raises:
             BadAssignment: if no worker can compute on the device, or the seed is that of home.
         """
-        if self._settings.seed == HOME_SEED:
+        if self._settings.seed == SEED:
             raise BadAssignment(
-                f"the seed {HOME_SEED} draws the tests that students have at home: choose another"
+                f"the seed {SEED} draws the tests that students have at home: choose another"
             )
         # Warming up is charged to no submission. If it fails, the first submission reports why.
         with contextlib.suppress(ForkServerLost):
