@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from grader.core.processes import end_with_parent, limit_memory_growth
 
@@ -65,7 +65,9 @@ class Children(Generic[Task, Result]):
                     del busy[one.connection]
                     child = one
                     try:
-                        came = _result(one.connection.recv())
+                        came = one.connection.recv()
+                        if isinstance(came, RuntimeError):
+                            raise came
                         one.tasks += 1
                         if one.tasks == self._most_tasks:
                             child = self._replaced(one)
@@ -132,12 +134,6 @@ class Children(Generic[Task, Result]):
                 connection.send(self._work(task))
             except Exception as exception:
                 connection.send(RuntimeError("".join(traceback.format_exception(exception))))
-
-
-def _result(came: Any) -> Any:
-    if isinstance(came, RuntimeError):
-        raise came
-    return came
 
 
 @dataclass(slots=True, eq=False)

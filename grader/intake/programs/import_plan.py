@@ -239,18 +239,12 @@ def _from_setup_cfg(text: str) -> tuple[Any, Any]:
 
 def _from_setup_py(text: str) -> tuple[Any, Any]:
     for node in ast.walk(syntax_tree(text)):
-        if isinstance(node, ast.Call) and _called(node) == "setup":
-            literals = {
-                keyword.arg: keyword.value.value
-                for keyword in node.keywords
-                if isinstance(keyword.value, ast.Constant)
-            }
-            return literals.get("name"), literals.get("version")
+        match node:
+            case ast.Call(func=ast.Name(id="setup") | ast.Attribute(attr="setup"), keywords=given):
+                literals = {
+                    keyword.arg: keyword.value.value
+                    for keyword in given
+                    if isinstance(keyword.value, ast.Constant)
+                }
+                return literals.get("name"), literals.get("version")
     return None, None
-
-
-def _called(node: ast.Call) -> str | None:
-    function = node.func
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else None
