@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the way to stderr."""
 
 from __future__ import annotations
 
@@ -17,9 +17,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
+PATH = click.Path(path_type=Path)
 INTERRUPTED = 130
 # The folder of a batch's results, right after the command's name.
 RESULTS = click.argument("folder", metavar="RESULTS", type=FOLDER)
+
+
+def say(sentence: str) -> None:
+    """Prints a sentence on stderr."""
+    click.echo(sentence, err=True)
 
 
 details_option = click.option(
@@ -36,16 +42,25 @@ def _exercises(context: click.Context, _parameter: click.Parameter, incomplete: 
     return [name for name in names if name.startswith(incomplete)]
 
 
-def assignment_option(command: Command) -> Command:
-    """Adds `--assignment FOLDER`."""
+assignment_option = click.option(
+    "--assignment",
+    "assignment_folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=Path(),
+    metavar="FOLDER",
+    help="Folder of the assignment (default: the one that holds the current folder).",
+)
+
+
+def jobs_option(help_text: str) -> Callable[[Command], Command]:
+    """Adds `--jobs N`."""
     return click.option(
-        "--assignment",
-        "assignment_folder",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        default=Path(),
-        metavar="FOLDER",
-        help="Folder of the assignment (default: the one that holds the current folder).",
-    )(command)
+        "--jobs",
+        type=click.IntRange(1),
+        metavar="N",
+        show_default="one for each processor",
+        help=help_text,
+    )
 
 
 def _address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
@@ -54,15 +69,13 @@ def _address(_context: click.Context, _option: click.Parameter, address: str | N
     return address
 
 
-def torch_index_option(command: Command) -> Command:
-    """Adds `--torch-index URL`."""
-    return click.option(
-        "--torch-index",
-        metavar="URL",
-        callback=_address,
-        help="Where pip finds torch's builds for CPUs: the address that PyTorch's installation "
-        "page gives for pip and CPU.",
-    )(command)
+torch_index_option = click.option(
+    "--torch-index",
+    metavar="URL",
+    callback=_address,
+    help="Where pip finds torch's builds for CPUs: the address that PyTorch's installation "
+    "page gives for pip and CPU.",
+)
 
 
 def display_options(command: Command) -> Command:

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from grader.cli.options import say
+from grader.core.text import quantity
 from grader.intake.client import survey
 from grader.intake.entry import Discovery, Entry
 from grader.intake.people import Attribution
@@ -20,31 +22,30 @@ from grader.reports.summary import author_in_words
 def say_what_was_found(discovery: Discovery) -> None:
     """Prints on stderr the kind of each path, the skipped entries, and notes."""
     for kind in discovery.kinds:
-        click.echo(kind, err=True)
+        say(kind)
     for skipped in discovery.skipped:
-        click.echo(f"skipped {skipped.path.name!r}: {skipped.reason}", err=True)
+        say(f"skipped {skipped.path.name!r}: {skipped.reason}")
     for note in discovery.notes:
-        click.echo(note, err=True)
+        say(note)
 
 
 def say_who_handed_in(attribution: Attribution) -> None:
     """Prints on stderr the absentees of the roster, and the submissions of nobody on it."""
     people = attribution.people
     if len(attribution.strangers) == len(attribution.entries):
-        click.echo(
+        say(
             f"roster: no submission is known to be by one of its {people} people. Does it have a "
-            "column with the names or ids of the submissions?",
-            err=True,
+            "column with the names or ids of the submissions?"
         )
         return
     absentees, strangers = attribution.absentees, attribution.strangers
-    click.echo(f"roster: {people - len(absentees)} of {people} people handed in", err=True)
+    say(f"roster: {people - len(absentees)} of {people} people handed in")
     if absentees:
-        click.echo(f"handed in nothing: {'; '.join(map(author_in_words, absentees))}", err=True)
+        say(f"handed in nothing: {'; '.join(map(author_in_words, absentees))}")
     if strangers:
-        click.echo(f"by nobody on the roster: {', '.join(strangers)}", err=True)
+        say(f"by nobody on the roster: {', '.join(strangers)}")
     for note in attribution.notes:
-        click.echo(note, err=True)
+        say(note)
 
 
 def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> list[PackageNeed]:
@@ -57,12 +58,12 @@ def say_what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str
     """Prints on stderr the packages that submissions import and that are not installed here."""
     needs = what_is_needed(entries, assignment, adapters)
     if said := lacking_in_words({one.package: one.importing for one in needs if one.is_wanted}):
-        click.echo(said, err=True)
+        say(said)
 
 
 def print_what_is_needed(needs: Sequence[PackageNeed], many: int, console: Console) -> None:
     """Prints a table of all imports of the submissions, then the command to install them."""
-    title = f"what {many} submission{'s' if many != 1 else ''} import"
+    title = f"what {quantity(many, 'submission')} import"
     table = Table(
         "package", "imported by", "declared by", "here", title=title, title_justify="left"
     )

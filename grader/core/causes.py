@@ -8,6 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from grader.core.points import total
+from grader.core.text import quantity
 from grader.core.verdict import Aspect, Diagnosis, Status, Verdict
 
 _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
@@ -255,7 +256,7 @@ class Cause:
         noun = "test" if self.shown.status is Status.MISSING else "failure"
         one = len(self.exercises) == 1
         where = self.exercises[0] if one else f"{len(self.exercises)} exercises"
-        return f"{_counted(len(self.tests), noun)} in {where}"
+        return f"{quantity(len(self.tests), noun)} in {where}"
 
 
 def causes(
@@ -286,8 +287,8 @@ def causes(
 
 def counted(found: Sequence[Cause]) -> str:
     """Returns the numbers of causes and of failures: "1 cause of 34 failures"."""
-    failures = _counted(sum(len(cause.tests) for cause in found), "failure")
-    return f"{_counted(len(found), 'cause')} of {failures}"
+    failures = quantity(sum(len(cause.tests) for cause in found), "failure")
+    return f"{quantity(len(found), 'cause')} of {failures}"
 
 
 def without_numbers(message: str) -> str:
@@ -440,7 +441,3 @@ def begun_small(sentence: str) -> str:
     first = sentence.partition(" ")[0]
     is_word = first.isalpha() and (first[1:].islower() or first == "A")
     return sentence[:1].lower() + sentence[1:] if is_word else sentence
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

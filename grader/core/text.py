@@ -68,6 +68,11 @@ def points(number: float) -> str:
     return f"{round(number, 2):.10g}"
 
 
+def quantity(number: int, noun: str) -> str:
+    """Returns a number of things, in words: "1 test", "2 tests"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def gained_in_words(number: float, is_full: bool) -> str:
     """Returns points that an exercise gets back: "full marks (+6 points)", or "+6 points"."""
     more = f"+{points(number)} point{'' if points(number) == '1' else 's'}"

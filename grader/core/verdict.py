@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -175,6 +175,14 @@ class Verdict(NamedTuple):
 
 
 _BARE = Verdict._fields[: Verdict._fields.index("measurement")]
+
+
+def by_exercise(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """Returns the verdicts of each exercise, in the order of the tests."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault(verdict.exercise, []).append(verdict)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

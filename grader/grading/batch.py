@@ -35,6 +35,7 @@ from grader.intake.handed_in import fingerprint
 from grader.intake.limits import several
 from grader.results.database import LINES, StoreError
 from grader.results.earlier import went_wrong
+from grader.results.rows import People
 from grader.results.store import Store
 from grader.worker.packages import is_installed
 
@@ -174,28 +175,31 @@ def _refuse_to_lose(
 
 
 def _graded(store: Store) -> dict[str, GradedBefore]:
-    hashes, authors, unsure = store.submission_hashes(), store.authors, store.unsure
+    hashes, people = store.submission_hashes(), store.people
     return {
-        name: GradedBefore(authors.get(name, ()), digest, unsure.get(name, ""))
+        name: GradedBefore(people.authors.get(name, ()), digest, people.unsure.get(name, ""))
         for name, digest in hashes.items()
     }
 
 
 def _remember(store: Store, discovery: Discovery) -> None:
     """Writes the present class to the store; kept grades keep their authors and times."""
-    entries, kept = discovery.entries, discovery.kept
-    authors = {name: store.authors[name] for name in kept}
-    times = {name: store.times[name] for name in kept if name in store.times}
+    entries, kept, known = discovery.entries, discovery.kept, store.people
+    authors = {name: known.authors[name] for name in kept}
+    times = {name: known.times[name] for name in kept if name in known.times}
     downloads = {name: own for name, own in store.downloads().items() if name in kept}
-    unsure = {name: store.unsure[name] for name in kept if name in store.unsure}
+    unsure = {name: known.unsure[name] for name in kept if name in known.unsure}
     store.keep_only([*(entry.name for entry in entries), *kept])
-    store.set_people(
-        authors | {entry.name: entry.authors for entry in entries},
-        [*(entry.name for entry in entries if entry.late), *store.late.intersection(kept)],
-        discovery.absentees,
+    late = [*(entry.name for entry in entries if entry.late), *known.late.intersection(kept)]
+    authors |= {entry.name: tuple(entry.authors) for entry in entries}
+    people = People(
+        {name: own for name, own in authors.items() if own},
+        frozenset(late),
+        tuple(discovery.absentees),
         times | {entry.name: entry.handed_in for entry in entries if entry.handed_in},
         unsure | dict(discovery.unsure),
     )
+    store.set_people(people)
     store.set_downloads(downloads | {entry.name: entry.downloaded_as for entry in entries})
 
 

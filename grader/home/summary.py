@@ -13,6 +13,7 @@ from grader.core.assignment import nearest
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, causes, counted
 from grader.core.points import CourseWorth, Gate, points_of
+from grader.core.text import quantity
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
 from grader.home.screen import PrintedCause, Screen
@@ -94,7 +95,7 @@ def not_in_table(exercise_counts: Mapping[str, ExerciseCounts]) -> Iterator[str]
     missing = [name for name, counts in exercise_counts.items() if counts.is_missing]
     if right:
         is_other = right + len(missing) < len(exercise_counts)
-        yield f"all tests passed: {_counted(right, 'other ' * is_other + 'exercise')}"
+        yield f"all tests passed: {quantity(right, 'other ' * is_other + 'exercise')}"
     if missing:
         yield f"not implemented yet: {', '.join(missing)}"
 
@@ -306,12 +307,8 @@ def _example(
 def _extent(cause: Cause) -> Iterator[str]:
     """Yields how many tests and exercises a cause fails, if these are several tests."""
     if len(cause.tests) > 1:
-        where = _counted(len(cause.exercises), "exercise")
+        where = quantity(len(cause.exercises), "exercise")
         yield f"Fails {len(cause.tests)} tests in {where}: `pytest -v` shows each."
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _README, _HANDING_IN = "README.md", "## Handing in"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.core.assignment import nearest
+from grader.core.text import quantity
 from grader.intake.archives import FOREIGN, READABLE
 from grader.intake.downloads import canvas_download, downloads_at, latest_of_each, moodle_download
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
@@ -80,7 +81,7 @@ def _in_a_line(found: Discovery) -> Discovery:
     skipped = (*found.skipped, *latest.skipped)
     number, late = len(latest.entries), sum(entry.late for entry in latest.entries)
     again = len({item.later for item in skipped if item.later})
-    said = f"{number} submission{'s' if number != 1 else ''}"
+    said = quantity(number, "submission")
     said += f", {late} late" if late else ""
     said += f", {again} resubmitted: latest taken" if again else ""
     lines = tuple(f"{kind}, {said}" for kind in found.kinds)

@@ -9,17 +9,13 @@ from dataclasses import dataclass
 
 from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES
 from grader.core.submission import ClassImports, ClassNeeds
-from grader.core.text import plain
+from grader.core.text import plain, quantity
 from grader.worker.packages import is_installed
 
 _OTHERWISE_CALLED = {
     "cv2": "opencv-python",
-    "flash_attn": "flash-attn",
-    "huggingface_hub": "huggingface-hub",
     "hydra": "hydra-core",
     "IPython": "ipython",
-    "line_profiler": "line-profiler",
-    "memory_profiler": "memory-profiler",
     "PIL": "pillow",
     "sklearn": "scikit-learn",
     "yaml": "PyYAML",
@@ -33,7 +29,7 @@ def distribution_of(package: str) -> str | None:
     """
     if package not in KNOWN_PACKAGES:
         return None
-    return _OTHERWISE_CALLED.get(package, package)
+    return _OTHERWISE_CALLED.get(package, package.replace("_", "-"))
 
 
 _LISTED = 5
@@ -84,8 +80,9 @@ def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
         if need.is_wanted:
             verb = "declares" if need.declaring == 1 else "declare"
             declared = f" ({need.declaring} {verb} it)" if need.declaring else ""
+            who = quantity(need.importing, "submission")
             yield (
-                f"not installed here: {plain(need.package)}, which {_submissions(need.importing)} "
+                f"not installed here: {plain(need.package)}, which {who} "
                 f"import{'s' if need.importing == 1 else ''}{declared}"
             )
     spared = [plain(need.package) for need in needs if need.is_spared]
@@ -94,16 +91,10 @@ def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
     wanted = [need.package for need in needs if need.is_wanted]
     if wanted:
         yield "an import alone costs nothing; code that uses a missing package fails"
-    yield from command_in_words(wanted)
-
-
-def command_in_words(packages: Iterable[str]) -> Iterator[str]:
-    """Yields the command that installs the known packages, then the names of the others."""
-    packages = list(packages)
-    names = [name for name in map(distribution_of, packages) if name is not None]
+    names = [name for name in map(distribution_of, wanted) if name is not None]
     if names:
         yield f"to install them: {shlex.quote(sys.executable)} -m pip install {' '.join(names)}"
-    unknown = [plain(name) for name in packages if distribution_of(name) is None]
+    unknown = [plain(name) for name in wanted if distribution_of(name) is None]
     if unknown:
         yield (
             f"unknown to the grader, so check them before you install them: {', '.join(unknown)} "
@@ -116,7 +107,7 @@ def lacking_in_words(packages: Mapping[str, int]) -> str:
 
     For example: "not installed here: einx (12 submissions)".
     """
-    told = [f"{plain(name)} ({_submissions(many)})" for name, many in packages.items()]
+    told = [f"{plain(name)} ({quantity(many, 'submission')})" for name, many in packages.items()]
     more = f" and {len(told) - _LISTED} more" if len(told) > _LISTED else ""
     listed = f"{', '.join(told[:_LISTED])}{more}"
     return f"not installed here: {listed}; see grader doctor SUBMISSIONS" if told else ""
@@ -135,7 +126,7 @@ def preload_in_words(imports: ClassImports, preload: Iterable[str]) -> Iterator[
     ]
     for name, many, seconds in worth[:_LISTED]:
         yield (
-            f"import {plain(name)}: {_submissions(many)}, {seconds:.0f} s: "
+            f"import {plain(name)}: {quantity(many, 'submission')}, {seconds:.0f} s: "
             "add it to preload in [tool.grader]"
         )
 
@@ -144,7 +135,3 @@ def not_preloaded_in_words(failed: Mapping[str, str]) -> Iterator[str]:
     """Yields a sentence for each `preload` module that could not be loaded."""
     for name, why in failed.items():
         yield f"preload: {name} could not be imported, and is left out: {plain(why)}"
-
-
-def _submissions(many: int) -> str:
-    return f"{many} submission{'s' if many != 1 else ''}"

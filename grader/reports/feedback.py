@@ -20,18 +20,18 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 from grader.core.text import Refusal
 from grader.reports.export.gradescope import Display, results
 from grader.reports.export.sheet import harmless
-from grader.reports.letter import Content, LeftOut, Letter, Printer, add, letters, wrapped
+from grader.reports.letter import Content, LeftOut, Letter, add, browser, letters, printed, wrapped
 from grader.reports.pages.rendering import whole_folder
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
@@ -57,7 +57,8 @@ def add_canvas_letter(archive: zipfile.ZipFile, letter: Letter, content: Content
     taken = [name for name in names if _is_understood(name)]
     if not taken:
         return "its name has numbers before the user's, so that Canvas takes it for another's"
-    name = _best(taken)
+    ranks = {suffix: rank for rank, suffix in enumerate(_LIKED)}
+    name = min(taken, key=lambda one: ranks.get(f".{one.lower().rpartition('.')[2]}", len(ranks)))
     held = wrapped(content, name)
     if held is None:
         suffix = name.rpartition(".")[2]
@@ -72,11 +73,6 @@ def _is_understood(name: str) -> bool:
     found = _CANVAS.fullmatch(name)
     numbers = [part for part in name.split("_") if _NUMBER.fullmatch(part)]
     return found is not None and numbers[:2] == [found["user"], found["attachment"]]
-
-
-def _best(names: Iterable[str]) -> str:
-    ranks = {suffix: rank for rank, suffix in enumerate(_LIKED)}
-    return min(names, key=lambda name: ranks.get(f".{name.lower().rpartition('.')[2]}", len(ranks)))
 
 
 _GRADESCOPE_FILE = "gradescope.zip"
@@ -109,12 +105,7 @@ if not results.exists():
 (root / "results").mkdir(exist_ok=True)
 shutil.copyfile(results, root / "results" / "results.json")
 """
-
-
-def add_scripts(archive: zipfile.ZipFile) -> None:
-    """Adds the two scripts that an autograder needs in addition to its results."""
-    add(archive, "setup.sh", _SETUP.encode(), 0o755)
-    add(archive, "run_autograder", _RUN.encode(), 0o755)
+_SCRIPTS = (("setup.sh", _SETUP), ("run_autograder", _RUN))
 
 
 def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter, _content: Content) -> str:
@@ -136,29 +127,6 @@ _MAIL_HOW = (
     "mail.csv has a row for each person: give it to your mail program's mail merge, with the "
     "fields email, subject and body."
 )
-_HEADER = ("name", "email", "subject", "body")
-
-
-class Mails:
-    """A writer of the mail merge's table, with a row for each person."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._rows = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        self._rows.writerow(_HEADER)
-
-    def add_letter(self, letter: Letter) -> str:
-        """Adds a row for each person with an address; returns the reason if a person gets none."""
-        for person in letter.people:
-            if person.email:
-                self._rows.writerow([*_row(person.name, person.email, letter)])
-        if all(person.email for person in letter.people):
-            return ""
-        return "an address is not known: a roster tells it (grader batch --roster)"
-
-
-def _row(name: str, email: str, letter: Letter) -> Iterator[str]:
-    subject = letter.text.partition("\n")[0]
-    return map(harmless, (name, email, subject, letter.text))
 
 
 _MOODLE_FILE = "moodle.zip"
@@ -192,6 +160,7 @@ _OTHERS = re.compile(r"[^\w.@ -]+")
 _LONGEST = 100
 # Adds a submission's feedback to the output; returns the reason if that is impossible, or else "".
 _Add = Callable[[Letter, Content], str]
+_Opened = Callable[[Path], contextlib.AbstractContextManager[_Add]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +172,6 @@ class WrittenFeedback:
     left_out: tuple[LeftOut, ...]
 
 
-class NothingToHandBack(Refusal):
-    """The error that nobody would get feedback; its text is one sentence that says why."""
-
-
 def write_feedback(
     results: Results, settling: Settling, form: str, folder: Path, pdf: bool = False
 ) -> WrittenFeedback:
@@ -214,11 +179,11 @@ def write_feedback(
 
     Raises:
         NotWritten: if the folder holds anything but feedback, or the disk refuses.
-        NothingToHandBack: if no submission's feedback can be written in that form.
-        NoBrowser: if `pdf` is set and no browser prints it.
+        Refusal: if no submission's feedback can be written in that form, or no
+            browser prints it as `pdf`.
         StoreError: if results cannot be read.
     """
-    printer = Printer() if pdf else None
+    printer = browser() if pdf else None
     opened, how = FORMS[form]
     left_out: list[LeftOut] = []
     written = 0
@@ -229,41 +194,51 @@ def write_feedback(
                 if isinstance(letter, LeftOut):
                     left_out.append(letter)
                     continue
-                printed = printer.printed(letter.page) if printer else None
-                why = add(letter, Content(letter.page, letter.text, printed))
+                as_pdf = printed(printer, letter.page) if printer else None
+                why = add(letter, Content(letter.page, letter.text, as_pdf))
                 written += not why
-                left_out += [LeftOut(letter.submission, why)] * bool(why)
+                left_out += [LeftOut(letter.grade.submission, why)] * bool(why)
         if not written:
             why = left_out[0].reason if left_out else "there is no submission"
-            raise NothingToHandBack(f"nobody's feedback can be written for {form}: {why}")
+            raise Refusal(f"nobody's feedback can be written for {form}: {why}")
     place = next((folder / name for name in _FILES if (folder / name).exists()), folder)
     return WrittenFeedback(place, written, tuple(left_out))
 
 
-@contextlib.contextmanager
-def _canvas(folder: Path) -> Iterator[_Add]:
-    with zipfile.ZipFile(folder / _CANVAS_FILE, "w") as archive:
-        yield lambda letter, content: add_canvas_letter(archive, letter, content)
+def _zip(
+    file: str,
+    add_letter: Callable[[zipfile.ZipFile, Letter, Content], str],
+    scripts: Iterable[tuple[str, str]] = (),
+) -> _Opened:
+    """Returns what opens a zip in a folder, which has the scripts, for letters."""
 
+    @contextlib.contextmanager
+    def opened(folder: Path) -> Iterator[_Add]:
+        with zipfile.ZipFile(folder / file, "w") as archive:
+            for name, text in scripts:
+                add(archive, name, text.encode(), 0o755)
+            yield functools.partial(add_letter, archive)
 
-@contextlib.contextmanager
-def _moodle(folder: Path) -> Iterator[_Add]:
-    with zipfile.ZipFile(folder / _MOODLE_FILE, "w") as archive:
-        yield lambda letter, content: add_moodle_letter(archive, letter, content)
-
-
-@contextlib.contextmanager
-def _gradescope(folder: Path) -> Iterator[_Add]:
-    with zipfile.ZipFile(folder / _GRADESCOPE_FILE, "w") as archive:
-        add_scripts(archive)
-        yield lambda letter, content: add_gradescope_letter(archive, letter, content)
+    return opened
 
 
 @contextlib.contextmanager
 def _mail(folder: Path) -> Iterator[_Add]:
     with (folder / _MAIL_FILE).open("w", encoding="utf-8", newline="") as file:
-        mails = Mails(file)
-        yield lambda letter, _content: mails.add_letter(letter)
+        rows = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        rows.writerow(("name", "email", "subject", "body"))
+
+        def add_letter(letter: Letter, _content: Content) -> str:
+            subject = letter.text.partition("\n")[0]
+            for person in letter.settled.people:
+                if person.email:
+                    row = (person.name, person.email, subject, letter.text)
+                    rows.writerow(map(harmless, row))
+            if all(person.email for person in letter.settled.people):
+                return ""
+            return "an address is not known: a roster tells it (grader batch --roster)"
+
+        yield add_letter
 
 
 @contextlib.contextmanager
@@ -271,7 +246,7 @@ def _folders(folder: Path) -> Iterator[_Add]:
     taken: set[str] = set()
 
     def add(letter: Letter, content: Content) -> str:
-        name = _free(letter.submission, taken)  # a group may have several letters
+        name = _free(letter.grade.submission, taken)  # a group may have several letters
         (folder / name).mkdir()
         for file, data in content.files().items():
             (folder / name / file).write_bytes(data)
@@ -291,12 +266,14 @@ def _free(submission: str, taken: set[str]) -> str:
     return free
 
 
-_Opened = Callable[[Path], contextlib.AbstractContextManager[_Add]]
 FORMS: dict[str, tuple[_Opened, str]] = {
     "folders": (_folders, _FOLDERS),
-    "canvas": (_canvas, _CANVAS_HOW),
-    "moodle": (_moodle, _MOODLE_HOW),
-    "gradescope": (_gradescope, _GRADESCOPE_HOW),
+    "canvas": (_zip(_CANVAS_FILE, add_canvas_letter), _CANVAS_HOW),
+    "moodle": (_zip(_MOODLE_FILE, add_moodle_letter), _MOODLE_HOW),
+    "gradescope": (
+        _zip(_GRADESCOPE_FILE, add_gradescope_letter, _SCRIPTS),
+        _GRADESCOPE_HOW,
+    ),
     "mail": (_mail, _MAIL_HOW),
 }
 # The forms with a letter for each person; other forms hold one file for all of a submission.

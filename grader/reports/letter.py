@@ -13,7 +13,6 @@ import io
 import json
 import lzma
 import os
-import re
 import shutil
 import subprocess
 import tarfile
@@ -25,12 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.core.points import points_of
-from grader.core.submission import Author
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus
 from grader.reports.pages.graded import Graded
 from grader.reports.pages.submission_page import submission_page
-from grader.reports.standing import ExerciseStanding, Standing, feedback, notes, shortened
+from grader.reports.standing import ExerciseStanding, Standing, feedback, fenced, notes, shortened
 from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling, common
 from grader.results.results import Results
@@ -47,8 +45,6 @@ class Letter:
     `settled` holds its people's final points; `told` holds comments and decisions, in sentences.
     """
 
-    submission: str
-    people: tuple[Author, ...]
     downloaded_as: tuple[str, ...]
     grade: Grade
     settled: Settlement
@@ -78,7 +74,7 @@ def letters(
         StoreError: if results cannot be read.
     """
     downloads = results.downloads()
-    names = [outline.submission for outline in results.outlines()]
+    names = results.submissions()
     for first in range(0, len(names), _STRETCH):
         for grade in results.grades_of(names[first : first + _STRETCH], whole=True):
             graded, settled = Graded.of(grade), settling.settle(grade)
@@ -101,8 +97,6 @@ def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[s
     grade = graded.grade
     told = tuple(plain(text) for text in (*settled.comments, *settled.sentences()))
     return Letter(
-        submission=grade.submission,
-        people=settled.people,
         downloaded_as=named,
         grade=grade,
         settled=settled,
@@ -143,26 +137,21 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
 
 def _wrapped(text: str) -> str:
     """Returns text with long lines broken between words; each part keeps the line's indent."""
-    return "\n".join(part for line in text.split("\n") for part in _parts(line))
-
-
-def _parts(line: str) -> Sequence[str]:
-    if len(line) <= _WIDEST:
-        return [line]
-    words = line.lstrip()
-    indent = line[: -len(words)]
-    return textwrap.wrap(
-        words,
-        _WIDEST,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    wrapped = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        wrap = textwrap.TextWrapper(
+            _WIDEST,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        wrapped += [line] if len(line) <= _WIDEST else wrap.wrap(line.lstrip())
+    return "\n".join(wrapped)
 
 
 def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
-    """Returns the final points of an exercise, and their maximum, in words."""
     own = settled.exercises.get(each.exercise)
     if own is None:
         return f"{points(each.score)} of {points(each.max_score)}"
@@ -192,7 +181,9 @@ class Content:
 
 def wrapped(content: Content, name: str) -> bytes | None:
     """Returns the feedback as content of a file of this name; None if its kind cannot hold it."""
-    suffix, compression = f".{name.lower().rpartition('.')[2]}", _tar(name)
+    lower = name.lower()
+    suffix = f".{lower.rpartition('.')[2]}"
+    compression = next((how for ends, how in _TARS.items() if lower.endswith(ends)), None)
     if suffix == ".zip":
         return zipped(content.files())
     if compression is not None:
@@ -208,13 +199,7 @@ def wrapped(content: Content, name: str) -> bytes | None:
     return content.text.encode() if suffix in _TEXTS or "." not in name else None
 
 
-def _tar(name: str) -> str | None:
-    """Returns the compression of a tar archive of this name; None if the name is not a tar's."""
-    return next((how for ends, how in _TARS.items() if name.lower().endswith(ends)), None)
-
-
 def _tarred(files: dict[str, bytes], compression: str) -> bytes:
-    """Returns a tar of these files."""
     buffer = io.BytesIO()
     with tarfile.open(mode="w", fileobj=buffer) as archive:
         for name, content in files.items():
@@ -245,13 +230,11 @@ def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) 
 
 def _notebook(text: str) -> str:
     """Returns a notebook with the text in one cell, as a code block and not as Markdown."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
     cell = {
         "cell_type": "markdown",
         "id": "feedback",
         "metadata": {},
-        "source": f"{fence}text\n{text}{fence}\n",
+        "source": fenced(text.removesuffix("\n")) + "\n",
     }
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
@@ -262,51 +245,40 @@ _FLAGS = ("--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-foot
 _SECONDS = 60
 
 
-class NoBrowser(Refusal):
-    """The error that no browser can print pages; its text names the next step."""
+def browser() -> list[str]:
+    """Returns the command of a browser that prints pages.
+
+    Raises:
+        Refusal: if there is none.
+    """
+    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if found is None:
+        raise Refusal(
+            "a PDF needs Chromium or Chrome, which this machine does not have: install one, "
+            "or leave out --pdf"
+        )
+    # A browser that root starts refuses to work in its own sandbox.
+    return [found, *_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
 
 
-class Printer:
-    """A browser that prints pages as PDF, one at a time.
+def printed(command: Sequence[str], page: str) -> bytes:
+    """Returns a page as PDF, which the browser with this command prints.
 
     A page contains all its parts and loads nothing, so the browser needs no network.
+
+    Raises:
+        Refusal: if the browser fails.
     """
-
-    def __init__(self) -> None:
-        """Finds a browser.
-
-        Raises:
-            NoBrowser: if there is none.
-        """
-        found = next(filter(None, map(shutil.which, _BROWSERS)), None)
-        if found is None:
-            raise NoBrowser(
-                "a PDF needs Chromium or Chrome, which this machine does not have: install one, "
-                "or leave out --pdf"
-            )
-        # A browser that root starts refuses to work in its own sandbox.
-        self._command = [found, *_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-
-    def printed(self, page: str) -> bytes:
-        """Returns the page as PDF.
-
-        Raises:
-            NoBrowser: if the browser fails.
-        """
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            source, target = folder / "page.html", folder / "page.pdf"
-            source.write_text(page, encoding="utf-8")
-            command = [
-                *self._command,
-                f"--user-data-dir={folder / 'profile'}",
-                f"--print-to-pdf={target}",
-                source.as_uri(),
-            ]
-            try:
-                subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
-                return target.read_bytes()
-            except (OSError, subprocess.TimeoutExpired) as error:
-                raise NoBrowser(
-                    f"{self._command[0]} printed no PDF: leave out --pdf, or see what it says"
-                ) from error
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source, target = folder / "page.html", folder / "page.pdf"
+        source.write_text(page, encoding="utf-8")
+        into = [f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={target}"]
+        try:
+            asked = [*command, *into, source.as_uri()]
+            subprocess.run(asked, capture_output=True, timeout=_SECONDS, check=False)
+            return target.read_bytes()
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise Refusal(
+                f"{command[0]} printed no PDF: leave out --pdf, or see what it says"
+            ) from error

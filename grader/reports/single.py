@@ -16,12 +16,11 @@ from grader.core.causes import Cause, counted
 from grader.core.explanation import lack_in_words
 from grader.core.points import OF_THE_VALUES, hundredths, points_of, shared_out
 from grader.core.text import gained_in_words, one_line, plain, points
-from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
+from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 from grader.reports.standing import (
     WRONG_VALUES,
     ExerciseStanding,
     Standing,
-    by_exercise,
     causes_of,
     cost,
     extent,

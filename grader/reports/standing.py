@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -11,8 +12,8 @@ from dataclasses import dataclass, replace
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, titled
 from grader.core.points import OF_THE_VALUES, hundredths, points_of, total
-from grader.core.text import first_line, one_line, plain, points
-from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict
+from grader.core.text import first_line, one_line, plain, points, quantity
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, by_exercise
 
 _LONGEST = 300
 _NAMES = 8
@@ -75,13 +76,14 @@ def extent(cause: Cause) -> str:
     For example: "13 tests of run_x; also fails run_y: 97 tests".
     """
     if cause.shown.status is Status.MISSING:
-        return f"{listed(cause.exercises, _NAMES)}: {tests(len(cause.tests))}"
+        return f"{listed(cause.exercises, _NAMES)}: {quantity(len(cause.tests), 'test')}"
     root, *others = cause.exercises
     own = sum(test.exercise == root for test in cause.tests)
-    said = f"{tests(own)} of {one_line(root)}"
+    said = f"{quantity(own, 'test')} of {one_line(root)}"
     if not others:
         return said
-    return f"{said}; also fails {listed(others, _NAMES)}: {tests(len(cause.tests) - own)}"
+    others_of = quantity(len(cause.tests) - own, "test")
+    return f"{said}; also fails {listed(others, _NAMES)}: {others_of}"
 
 
 def cost(cause: Cause) -> str:
@@ -95,16 +97,11 @@ def is_of_values(cause: Cause) -> bool:
     return any(test.aspect is Aspect.VALUES for test in cause.tests)
 
 
-def listed(exercises: Iterable[str], most: int) -> str:
-    """Returns the names of at most `most` exercises: "run_x, run_y and 3 more"."""
-    names = [one_line(name) for name in exercises]
+def listed(names: Iterable[str], most: int, longest: int = 100) -> str:
+    """Returns at most `most` names, each shortened to `longest`: "run_x, run_y and 3 more"."""
+    names = [one_line(name, longest) for name in names]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def tests(number: int) -> str:
-    """Returns a number of tests, in words."""
-    return "1 test" if number == 1 else f"{number} tests"
 
 
 _CAUSES = 3
@@ -118,7 +115,7 @@ def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
     return "; ".join(phrases(grade, found))
 
 
-def phrases(grade: Grade, found: Sequence[Cause] | None = None) -> list[str]:
+def phrases(grade: Grade, found: Sequence[Cause] | None) -> list[str]:
     """Returns a phrase for each of the first causes, and the number of other causes.
 
     Causes of wrong values come first, and among these the causes at the root. `found` are the
@@ -135,7 +132,7 @@ def phrases(grade: Grade, found: Sequence[Cause] | None = None) -> list[str]:
     wrong = {name for cause in found if is_of_values(cause) for name in cause.exercises}
     said = [_in_a_phrase(cause, wrong) for cause in _ranked(found)[:_CAUSES]]
     if (more := len(found) - _CAUSES) > 0:
-        said.append(f"and {more} more cause{'s' if more > 1 else ''}")
+        said.append(f"and {quantity(more, 'more cause')}")
     if grade.notes and any(cause.is_absence for cause in found):
         said.append(one_line(grade.notes[0], _SHORT))
     return said
@@ -156,7 +153,6 @@ def complaint(grade: Grade, longest: int, found: Sequence[Cause] | None = None) 
 
 
 def _ranked(found: Sequence[Cause]) -> list[Cause]:
-    """Returns the causes, with the causes of wrong values first."""
     return sorted(found, key=lambda cause: not is_of_values(cause))
 
 
@@ -255,14 +251,6 @@ def standings(grade: Grade) -> tuple[ExerciseStanding, ...]:
     return tuple(standing_of(tests) for tests in by_exercise(grade.tests).values())
 
 
-def by_exercise(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """Returns the verdicts of each exercise, in the order of the tests."""
-    found: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        found.setdefault(verdict.exercise, []).append(verdict)
-    return found
-
-
 def enumerated(names: Sequence[str]) -> str:
     """Returns the names as in a sentence: "a, b and c"."""
     *others, last = names
@@ -302,7 +290,6 @@ def _outcome(tests: Sequence[Verdict], wrong: Sequence[Verdict]) -> tuple[Standi
 
 
 def _telling(verdicts: Sequence[Verdict]) -> Verdict:
-    """Returns the first verdict with a diagnosis, or else the first."""
     return next((verdict for verdict in verdicts if verdict.diagnosis), verdicts[0])
 
 
@@ -343,6 +330,13 @@ def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
 def shortened(text: str, longest: int = _LONGEST_TOLD) -> str:
     """Returns the text, cut off after `longest` characters."""
     return text if len(text) <= longest else f"{text[:longest].rstrip()}…"
+
+
+def fenced(text: str) -> str:
+    """Returns Markdown with the text as a code block, whatever backquotes it holds."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def _told(cause: Cause, exercise: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.core.text import one_line
-from grader.core.verdict import Grade, GradeStatus, Measurement, Status, Verdict
+from grader.core.verdict import Grade, GradeStatus, Measurement, Status, Verdict, by_exercise
 
 # An exercise is weakly graded if fewer of its tests pass some submissions and fail others.
 FEW = 2
@@ -32,7 +33,7 @@ class ExerciseTests:
 
     name: str
     passed: dict[str, list[bool]] = field(default_factory=dict)
-    only: dict[str, int] = field(default_factory=dict)
+    only: Counter[str] = field(default_factory=Counter)
     tried: int = 0
 
     def add(self, verdicts: Iterable[Verdict]) -> None:
@@ -46,31 +47,20 @@ class ExerciseTests:
             own.append(one.id not in failed)
         self.tried += 1
         if len(failed) == 1 and len(verdicts) > 1:
-            self.only[failed[0]] = self.only.get(failed[0], 0) + 1
+            self.only[failed[0]] += 1
 
     @property
     def telling(self) -> list[str]:
         """Returns the tests that some submissions pass and others fail."""
         return [test for test, own in self.passed.items() if any(own) and not all(own)]
 
-    @property
-    def hopeless(self) -> list[str]:
-        """Returns the tests that no submission passes, if at least one passes another test."""
-        if not any(any(own) for own in self.passed.values()):
-            return []
-        return [test for test, own in self.passed.items() if not any(own)]
-
 
 def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
     """Returns the exercises of a class, in their order; ignores submissions without a grade."""
     found: dict[str, ExerciseTests] = {}
     for grade in grades:
-        if grade.status is not GradeStatus.GRADED:
-            continue
-        by_exercise: dict[str, list[Verdict]] = {}
-        for test in grade.tests:
-            by_exercise.setdefault(test.exercise, []).append(test)
-        for exercise, verdicts in by_exercise.items():
+        tests = grade.tests if grade.status is GradeStatus.GRADED else ()
+        for exercise, verdicts in by_exercise(tests).items():
             found.setdefault(exercise, ExerciseTests(exercise)).add(verdicts)
     return list(found.values())
 
@@ -99,8 +89,9 @@ def complaints(one: ExerciseTests) -> Iterator[str]:
         if count >= _SEVERAL:
             others = "that pass all other tests of the exercise"
             yield f"{_short(test)} fails {count} submissions {others}"
-    for test in one.hopeless:
-        if one.tried >= _SEVERAL and test not in one.only:
+    is_passed = {test: any(own) for test, own in one.passed.items()}
+    for test in one.passed if any(is_passed.values()) and one.tried >= _SEVERAL else ():
+        if not is_passed[test] and test not in one.only:
             yield f"everyone fails {_short(test)}: is it right, and do students know what it asks?"
 
 
@@ -113,6 +104,10 @@ NEAR, FAR = 0.3, 3.0
 # The powers of ten of error / tolerance that have their own bar in a histogram.
 _LOWEST, _HIGHEST = -4, 4
 _BOUNDS = [10.0**exponent for exponent in range(_LOWEST, _HIGHEST + 1)]
+_LEGEND = (
+    "right: the worst right answer's error / the tolerance; wrong: the nearest wrong one's. "
+    f"Errors: answers by powers of ten, 1e{_LOWEST} to 1e{_HIGHEST}; | is the tolerance"
+)
 _BARS = " ▁▂▃▄▅▆▇█"
 _PLAIN_BARS = " .:-=+*#@"
 
@@ -141,7 +136,8 @@ class ErrorSpread:
             self.wrong = min(error, math.inf if self.wrong is None else self.wrong)
         else:
             return
-        self.counts[_place(error)] += 1
+        # The first bar holds errors up to 10^-4; errors above 1 are too large.
+        self.counts[bisect.bisect_left(_BOUNDS, error)] += 1
 
     @property
     def doubts(self) -> list[str]:
@@ -173,7 +169,7 @@ def print_tolerances(grades: Iterable[Grade], console: Console) -> None:
         console.print("no test of these results has compared numbers")
         return
     console.print(_table(found, _bars_for(console.encoding)))
-    console.print(Text(_legend()))
+    console.print(Text(_LEGEND))
     doubtful = [spread for spread in found if spread.doubts]
     for line in _verdicts(found, doubtful):
         console.print(Text(line))
@@ -216,11 +212,6 @@ def histogram(counts: Sequence[int], levels: str = _BARS) -> str:
     return f"{''.join(bars[:allowed])}|{''.join(bars[allowed:])}"
 
 
-def _place(error: float) -> int:
-    """Returns an error's bar: the first holds errors up to 10^-4; those above 1 are too large."""
-    return bisect.bisect_left(_BOUNDS, error)
-
-
 def _gap(spread: ErrorSpread) -> str:
     """Returns the nearest wrong answer's error, divided by the worst right answer's error."""
     if spread.right is None or spread.wrong is None:
@@ -234,13 +225,6 @@ def _times(ratio: float | None) -> str:
     if ratio is None:
         return ""
     return "∞" if math.isinf(ratio) else f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0e}"
-
-
-def _legend() -> str:
-    return (
-        "right: the worst right answer's error / the tolerance; wrong: the nearest wrong one's. "
-        f"Errors: answers by powers of ten, 1e{_LOWEST} to 1e{_HIGHEST}; | is the tolerance"
-    )
 
 
 def _verdicts(found: Sequence[ErrorSpread], doubtful: Sequence[ErrorSpread]) -> Iterator[str]:

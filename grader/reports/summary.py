@@ -15,10 +15,10 @@ from rich.text import Text
 
 from grader.core.explanation import WrongAnswer
 from grader.core.submission import Author
-from grader.core.text import one_line, points
+from grader.core.text import one_line, points, quantity
 from grader.core.verdict import GradeStatus
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
-from grader.reports.standing import complaint, complaints
+from grader.reports.standing import complaint, complaints, listed
 from grader.results.decisions.settling import Settling
 from grader.results.results import Outline, Results
 
@@ -98,18 +98,13 @@ def case_in_words(answer: WrongAnswer) -> str:
 
 def _group(group: AnswerCluster, called: str | None) -> Iterator[str]:
     yield f"{group.id}  {heading(group, called)}"
-    yield f"    who:   {_some(group.members, _MOST_MEMBERS)}"
+    yield f"    who:   {listed(group.members, _MOST_MEMBERS, 80)}"
     if group.also:
         others = [one.exercise for one in group.also]
-        yield f"    also:  {_some(others, _MOST_MEMBERS)}"
+        yield f"    also:  {listed(others, _MOST_MEMBERS, 80)}"
     tests = [test.partition("::")[2] or test for test in group.tests]
-    yield f"    tests: {_some(tests, _MOST_TESTS)}"
+    yield f"    tests: {listed(tests, _MOST_TESTS, 80)}"
     yield f"    case:  {one_line(case_in_words(group.smallest), 300)}"
-
-
-def _some(names: Sequence[str], most: int) -> str:
-    shown = ", ".join(one_line(name, 80) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 _ROWS = 300
@@ -175,7 +170,6 @@ def _is_changed(row: Outline, finals: _Finals) -> bool:
 
 
 def _is_ungraded(row: Outline, finals: _Finals) -> bool:
-    """Returns whether a submission has points neither from tests nor from a decision."""
     decided = any(points is not None for points in finals.get(row.submission, ()))
     return row.status is GradeStatus.NOT_GRADED and not decided
 
@@ -213,7 +207,7 @@ def _in_full(results: Results, rows: Sequence[Outline], finals: _Finals) -> Tabl
 
 def _names(results: Results, rows: Sequence[Outline]) -> list[str]:
     """Returns each submission's people, or its label if these are unknown or not unique."""
-    authors = [results.authors.get(row.submission, ()) for row in rows]
+    authors = [results.people.authors.get(row.submission, ()) for row in rows]
     people = [", ".join(map(author_in_words, own)) for own in authors]
     shared = Counter(people)
     return [
@@ -223,7 +217,7 @@ def _names(results: Results, rows: Sequence[Outline]) -> list[str]:
 
 
 def _label(results: Results, row: Outline) -> str:
-    return labelled(row.submission, results.authors.get(row.submission, ()))
+    return labelled(row.submission, results.people.authors.get(row.submission, ()))
 
 
 def _score(row: Outline, finals: _Finals) -> Text:
@@ -240,9 +234,8 @@ def _score(row: Outline, finals: _Finals) -> Text:
 
 def _counts(rows: Sequence[Outline], finals: _Finals) -> str:
     of = Counter(row.status for row in rows)
-    noun = "submission" if len(rows) == 1 else "submissions"
     words = (
-        f"{len(rows)} {noun}: {of[GradeStatus.GRADED]} graded, "
+        f"{quantity(len(rows), 'submission')}: {of[GradeStatus.GRADED]} graded, "
         f"{of[GradeStatus.UNREADABLE]} unreadable, {of[GradeStatus.NOT_GRADED]} not graded"
     )
     graded = [row for row in rows if row.status is GradeStatus.GRADED]

@@ -14,18 +14,16 @@ import json
 import keyword
 import re
 import secrets
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from grader.core.explanation import WrongAnswers
 from grader.core.submission import Author
-from grader.core.verdict import Grade, Verdict
-from grader.results.database import connect, saying, transaction
+from grader.core.verdict import Grade
+from grader.results.database import connect, saying, set_value, transaction, value_of
 from grader.results.results import Outline, Results
 from grader.results.rows import People
 
-_KEY = "numbers"
 _SMALLEST = 100
 _WORD = re.compile(r"[\w'’-]+")
 _LONGEST = 8  # words of a name, at most
@@ -53,7 +51,7 @@ def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
     Raises:
         StoreError: if numbers cannot be read, or new ones cannot be kept.
     """
-    wanted = [*(outline.submission for outline in results.outlines()), *more]
+    wanted = [*results.submissions(), *more]
     known = results.numbers()
     if all(name in known for name in wanted):
         return known
@@ -62,12 +60,11 @@ def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
         contextlib.closing(connect(results.file, "rw")) as database,
         transaction(database),
     ):
-        known = _kept(database)
+        known = dict(json.loads(value_of(database, "numbers") or "{}"))
         new = [name for name in dict.fromkeys(wanted) if name not in known]
         taken = {*known.values(), *_ids(results.people)}
         known |= zip(new, _drawn(len(new), taken), strict=True)
-        row = (_KEY, json.dumps(known))
-        database.execute("INSERT OR REPLACE INTO batch VALUES (?, ?)", row)
+        set_value(database, "numbers", json.dumps(known))
     return known
 
 
@@ -75,11 +72,6 @@ def _ids(people: People) -> Iterator[int]:
     """Returns the class's numeric ids, because no submission's number may be a person's id."""
     everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
     return (int(one.id) for one in everyone if one.id.isdecimal() and len(one.id) < _LONGEST_ID)
-
-
-def _kept(database: sqlite3.Connection) -> dict[str, int]:
-    row = database.execute("SELECT value FROM batch WHERE key = ?", (_KEY,)).fetchone()
-    return {} if row is None else dict(json.loads(row[0]))
 
 
 def _drawn(count: int, taken: set[int]) -> list[int]:
@@ -183,19 +175,16 @@ class AnonymousResults(Results):
     """Results with numbers in place of the names of submissions, in the order of the numbers."""
 
     def __init__(self, named: Results, mask: Mask) -> None:
-        people = People(
-            late=frozenset(mask.labels[name] for name in named.late if name in mask.labels),
+        labels, people = mask.labels, named.people
+        own = People(
+            late=frozenset(labels[name] for name in people.late if name in labels),
             absentees=tuple(
-                Author(f"Absent {place}") for place, _ in enumerate(named.absentees, 1)
+                Author(f"Absent {place}") for place, _ in enumerate(people.absentees, 1)
             ),
-            times={mask.labels[n]: at for n, at in named.times.items() if n in mask.labels},
-            unsure={
-                mask.labels[name]: mask.text(why)
-                for name, why in named.unsure.items()
-                if name in mask.labels
-            },
+            times={labels[name]: at for name, at in people.times.items() if name in labels},
+            unsure={labels[n]: mask.text(why) for n, why in people.unsure.items() if n in labels},
         )
-        super().__init__(named.file, named.assignment, people, named.state)
+        super().__init__(named.file, named.assignment, own, named.state)
         self.named = named
         self.mask = mask
 
@@ -216,11 +205,15 @@ class AnonymousResults(Results):
         Raises:
             StoreError: if numbers cannot be read, or new ones cannot be kept.
         """
-        names = [outline.submission for outline in other.outlines()]
+        names = other.submissions()
         mask = Mask(numbered(self.named, names), self.named.people)
         for name in names:
-            mask.add(name, other.authors.get(name, ()), mask.labels[name])
+            mask.add(name, other.people.authors.get(name, ()), mask.labels[name])
         return AnonymousResults(other, mask)
+
+    def submissions(self) -> list[str]:
+        """Returns the labels of the submissions, in the order of their numbers."""
+        return [outline.submission for outline in self.outlines()]
 
     def outlines(self) -> list[Outline]:
         """Returns the submissions' outlines for a table of the class, in order of their numbers."""
@@ -235,15 +228,14 @@ class AnonymousResults(Results):
 
         If `first` is not negative, returns that many of them.
         """
-        labels = [outline.submission for outline in self.outlines()]
+        labels = self.submissions()
         return self.grades_of(labels if first < 0 else labels[:first])
 
     def bare_grades(self) -> Iterator[Grade]:
         """Yields the grades in the order of their numbers, with only what settling needs."""
         found = {self.mask.labels[one.submission]: one for one in self.named.bare_grades()}
-        for outline in self.outlines():
-            if (grade := found.get(outline.submission)) is not None:
-                yield dataclasses.replace(self.mask.over(grade), submission=outline.submission)
+        for label in sorted(found, key=_number):
+            yield dataclasses.replace(self.mask.over(found[label]), submission=label)
 
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
         """Yields the grades of some submissions, in their order."""
@@ -251,11 +243,6 @@ class AnonymousResults(Results):
         for grade in self.named.grades_of(names, whole):
             label = self.mask.labels[grade.submission]
             yield dataclasses.replace(self.mask.over(grade), submission=label)
-
-    def verdicts(self, submission: str) -> tuple[Verdict, ...]:
-        """Returns the verdicts on a submission."""
-        name = self.mask.names.get(submission, submission)
-        return self.mask.over(self.named.verdicts(name))
 
     def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
         """Returns each submission's answers that no known mistake explains, in number order."""

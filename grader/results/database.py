@@ -6,44 +6,33 @@ import contextlib
 import fcntl
 import json
 import os
-import secrets
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 from grader.core.text import Refusal
 
-_SET = "INSERT OR REPLACE INTO batch VALUES (?, ?)"
-_GET = "SELECT value FROM batch WHERE key = ?"
+
+def value_of(database: sqlite3.Connection, key: str) -> str:
+    """Returns the value of a key of the batch; "" if there is none."""
+    row = database.execute("SELECT value FROM batch WHERE key = ?", (key,)).fetchone()
+    return "" if row is None else str(row[0])
 
 
-def state_of(database: sqlite3.Connection) -> str:
-    """Returns the name of the store's state; "" if the state is not known.
-
-    Each change draws a new name, so that no two states share one, in any store.
-    """
-    return _value(database, "state")
-
-
-def draw_state(database: sqlite3.Connection) -> None:
-    """Records that the store has changed."""
-    database.execute(_SET, ("state", secrets.token_hex(16)))
+def set_value(database: sqlite3.Connection, key: str, value: str) -> None:
+    """Stores the value of a key of the batch."""
+    database.execute("INSERT OR REPLACE INTO batch VALUES (?, ?)", (key, value))
 
 
 def are_current(database: sqlite3.Connection, lines: Path) -> bool:
     """Returns whether the file that `note_lines` recorded is there and unchanged."""
-    stamp = _stamp(state_of(database), lines)
-    return bool(stamp) and _value(database, "lines") == stamp
+    stamp = _stamp(value_of(database, "state"), lines)
+    return bool(stamp) and value_of(database, "lines") == stamp
 
 
 def note_lines(database: sqlite3.Connection, lines: Path, state: str) -> None:
     """Records that a file holds the results of a state."""
-    database.execute(_SET, ("lines", _stamp(state, lines)))
-
-
-def _value(database: sqlite3.Connection, key: str) -> str:
-    row = database.execute(_GET, (key,)).fetchone()
-    return "" if row is None else str(row[0])
+    set_value(database, "lines", _stamp(state, lines))
 
 
 def _stamp(state: str, lines: Path) -> str:
@@ -65,7 +54,15 @@ LINES = "results.jsonl"
 # `absentee` hold names, because people are known before their submission has a number. A row of
 # `words` replaces the message and the errors of the verdict at its place; `said` is the message of
 # the whole submission.
-_TABLES = """
+_ERRORS = """max_abs_error REAL,
+    max_rel_error REAL,
+    rtol REAL,
+    atol REAL,
+    error_over_tolerance REAL,
+    wrong INTEGER,
+    total INTEGER,
+    worst TEXT"""
+_TABLES = f"""
 CREATE TABLE batch (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE test (
     number INTEGER PRIMARY KEY,
@@ -103,28 +100,14 @@ CREATE TABLE verdict (
     score REAL NOT NULL,
     duration_s REAL NOT NULL,
     message TEXT,
-    max_abs_error REAL,
-    max_rel_error REAL,
-    rtol REAL,
-    atol REAL,
-    error_over_tolerance REAL,
-    wrong INTEGER,
-    total INTEGER,
-    worst TEXT,
+    {_ERRORS},
     PRIMARY KEY (submission, place)
 ) WITHOUT ROWID;
 CREATE TABLE words (
     submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
     place INTEGER NOT NULL,
     message TEXT NOT NULL,
-    max_abs_error REAL,
-    max_rel_error REAL,
-    rtol REAL,
-    atol REAL,
-    error_over_tolerance REAL,
-    wrong INTEGER,
-    total INTEGER,
-    worst TEXT,
+    {_ERRORS},
     mistake TEXT,
     explanation TEXT,
     hint TEXT,

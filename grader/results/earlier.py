@@ -1,6 +1,6 @@
 """The parts of an earlier grade that stand in the next one: verdicts and words.
 
-The names of wrong answers and the imports of a class are read and written here as well.
+The names of wrong answers and the imports of a submission are written here as well.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.core.explanation import PENDING, WrongAnswers
-from grader.core.submission import ClassImports, Imports
+from grader.core.submission import Imports
 from grader.core.verdict import Carried, Diagnosis, GradeStatus, Status, Verdict
+from grader.results.database import set_value, value_of
 from grader.results.rows import (
     ADD_EVIDENCE,
     ADD_WORDS,
@@ -24,8 +25,6 @@ from grader.results.rows import (
     verdict_of,
     well_formed,
 )
-
-_ADD_HASH = "INSERT OR IGNORE INTO suite_test (suite_hash, test, hash) VALUES (?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,29 +121,8 @@ def went_wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
     return {one.id: one.status for one in verdicts if one.status is not Status.PASSED}
 
 
-def read_test_hashes(database: sqlite3.Connection, suite_hash: str) -> dict[str, str]:
-    """Returns, by test, the hash of all that its verdicts depended on in an earlier suite."""
-    of_one = "SELECT test, hash FROM suite_test WHERE suite_hash = ?"
-    return dict(database.execute(of_one, (suite_hash,)))
-
-
-def write_test_hashes(
-    database: sqlite3.Connection, suite_hash: str, hashes: Mapping[str, str]
-) -> None:
-    """Stores the hashes of a suite, and deletes suites that no grade depends on."""
-    database.execute(
-        "DELETE FROM suite_test WHERE suite_hash NOT IN (SELECT suite_hash FROM submission)"
-    )
-    rows = [(suite_hash, test, digest) for test, digest in hashes.items()]
-    database.executemany(_ADD_HASH, rows)
-
-
 ADD_WRONG = "INSERT OR REPLACE INTO wrong_answers (submission, place, data) VALUES (?, ?, ?)"
 OF_ONE = "SELECT place, data FROM wrong_answers WHERE submission = ?"
-_OF_THE_CLASS = (
-    "SELECT name, data FROM wrong_answers JOIN submission ON number = submission "
-    "ORDER BY position, name, place"
-)
 _FAILED = (
     "WHERE submission = (SELECT number FROM submission WHERE name = ?) "
     "AND (submission, place) IN (SELECT submission, place FROM verdict JOIN test "
@@ -154,7 +132,6 @@ _NAME = f"UPDATE words SET mistake = ?, explanation = ?, hint = ? {_FAILED} AND 
 _UNNAME = (
     f"UPDATE words SET mistake = NULL, explanation = NULL, hint = NULL {_FAILED} AND mistake = ?"
 )
-_GIVEN = "SELECT value FROM batch WHERE key = 'named'"
 
 Named = tuple[str, str, Diagnosis]
 
@@ -168,65 +145,24 @@ def write_wrong(
     database.executemany(ADD_WRONG, rows)
 
 
-def read_wrong(database: sqlite3.Connection) -> dict[str, list[WrongAnswers]]:
-    """Returns each submission's answers that no known mistake explains, in class order."""
-    found: dict[str, list[WrongAnswers]] = {}
-    for name, data in database.execute(_OF_THE_CLASS):
-        found.setdefault(name, []).append(WrongAnswers.from_json(json.loads(data)))
-    return found
-
-
 def write_names(database: sqlite3.Connection, named: Sequence[Named]) -> None:
     """Writes an instructor's explanations of failed tests that nothing else explains.
 
     Names that were given earlier, and are not given now, are taken back.
     """
-    given = read_given(database)
+    given = json.loads(value_of(database, "named") or "[]")
     told = [[submission, exercise, said.mistake] for submission, exercise, said in named]
     database.executemany(_UNNAME, given)
     for submission, exercise, diagnosis in named:
         said = (diagnosis.mistake, diagnosis.explanation, diagnosis.hint)
         database.execute(_NAME, (*said, submission, exercise))
     if told != given:
-        value = json.dumps(told)
-        database.execute("INSERT OR REPLACE INTO batch VALUES ('named', ?)", (value,))
-
-
-def read_given(database: sqlite3.Connection) -> list[list[str]]:
-    """Returns the names given last, each with its submission and exercise."""
-    row = database.execute(_GIVEN).fetchone()
-    return [] if row is None else list(json.loads(row[0]))
-
-
-_ADD_IMPORT = "INSERT INTO import (submission, name, seconds) VALUES (?, ?, ?)"
-_ADD_LACKING = "INSERT OR IGNORE INTO lacking (submission, name) VALUES (?, ?)"
+        set_value(database, "named", json.dumps(told))
 
 
 def write_imports(database: sqlite3.Connection, submission: int, imports: Imports) -> None:
     """Writes the imports of a submission."""
     of_imports = [(submission, name, seconds) for name, seconds in imports.seconds.items()]
-    database.executemany(_ADD_IMPORT, of_imports)
+    database.executemany("INSERT INTO import VALUES (?, ?, ?)", of_imports)
     lacking = [(submission, well_formed(name)) for name in imports.lacking]
-    database.executemany(_ADD_LACKING, lacking)
-
-
-def read_lacking(database: sqlite3.Connection) -> dict[str, set[str]]:
-    """Returns the packages that were missing for each submission, by its name."""
-    lacking: dict[str, set[str]] = {}
-    joined = (
-        "SELECT submission.name, lacking.name FROM lacking JOIN submission ON number = submission"
-    )
-    for submission, package in database.execute(joined):
-        lacking.setdefault(submission, set()).add(package)
-    return lacking
-
-
-def read_class_imports(database: sqlite3.Connection) -> ClassImports:
-    """Returns the imports by their total seconds and the missing packages by count, most first."""
-    imported = database.execute(
-        "SELECT name, COUNT(*), SUM(seconds) FROM import GROUP BY name ORDER BY 3 DESC, name"
-    )
-    lacking = database.execute(
-        "SELECT name, COUNT(*) FROM lacking GROUP BY name ORDER BY 2 DESC, name"
-    )
-    return ClassImports({name: (many, seconds) for name, many, seconds in imported}, dict(lacking))
+    database.executemany("INSERT OR IGNORE INTO lacking VALUES (?, ?)", lacking)

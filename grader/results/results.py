@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import json
 import os
 import sqlite3
@@ -15,10 +14,9 @@ from typing import Any
 from grader.core.evidence import Evidence
 from grader.core.explanation import WrongAnswers
 from grader.core.points import LateRule
-from grader.core.submission import Author, ClassImports
+from grader.core.submission import ClassImports
 from grader.core.verdict import Grade, GradeStatus, Verdict
-from grader.results.database import StoreError, connect, saying
-from grader.results.earlier import read_class_imports, read_wrong
+from grader.results.database import StoreError, connect, saying, value_of
 from grader.results.rows import (
     CARRIED,
     OF_A_SUBMISSION,
@@ -45,6 +43,10 @@ _OUTLINES = (
     "SELECT name, CASE WHEN finished THEN status ELSE 'not_graded' END, score, max_score "
     "FROM submission ORDER BY position, name"
 )
+_WRONG_ANSWERS = (
+    "SELECT name, data FROM wrong_answers JOIN submission ON number = submission "
+    "ORDER BY position, name, place"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,65 +63,34 @@ class Results:
     """The grades in a folder, for reading; while a batch runs, those that have arrived.
 
     `state` is the name of the state in which the store was opened; results of one state are the
-    same. It is empty if the state is not known.
+    same. It is empty if the state is not known. `people` are the authors of submissions, and the
+    absentees. Every method raises `StoreError` if the file is damaged.
     """
 
     def __init__(self, file: Path, assignment: str, people: People, state: str) -> None:
-        self._file = file
-        self._people = people
+        self.file = file
+        self.people = people
         self.assignment = assignment
         self.state = state
 
     @property
-    def file(self) -> Path:
-        """Returns the store's file."""
-        return self._file
-
-    @property
-    def people(self) -> People:
-        """Returns the people of the batch: authors of submissions, and absentees."""
-        return self._people
-
-    @property
     def folder(self) -> Path:
         """Returns the folder of the store."""
-        return self._file.parent
+        return self.file.parent
 
-    @property
-    def authors(self) -> Mapping[str, tuple[Author, ...]]:
-        """Returns each submission's authors by its name, without submissions of unknown authors."""
-        return self._people.authors
-
-    @property
-    def late(self) -> frozenset[str]:
-        """Returns the names of submissions that a platform called late."""
-        return self._people.late
-
-    @property
-    def times(self) -> Mapping[str, datetime.datetime]:
-        """Returns the times of handing in that a platform recorded."""
-        return self._people.times
-
-    @property
-    def unsure(self) -> Mapping[str, str]:
-        """Returns, by submission, why it is not certain whose it is."""
-        return self._people.unsure
-
-    @property
-    def absentees(self) -> tuple[Author, ...]:
-        """Returns the people on the roster without a submission; none if there is no roster."""
-        return self._people.absentees
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """Opens the file; all that is read inside is of one state."""
+        with saying(self.file, "read"), contextlib.closing(connect(self.file, "ro")) as database:
+            database.execute("BEGIN")
+            yield database
 
     def grades(self, first: int = -1) -> Iterator[Grade]:
         """Yields the grades in class order, one at a time, as they are when the iteration begins.
 
         If `first` is not negative, yields that many of them.
-
-        Raises:
-            StoreError: if the file is damaged.
         """
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            db.execute("BEGIN")
+        with self._reading() as db:
             tests = numbered_tests(db)
             for row in db.execute(f"{_IN_CLASS_ORDER} LIMIT ?", (first,)):
                 yield _grade(db, tests, row)
@@ -128,12 +99,8 @@ class Results:
         """Yields the grades in class order, with only the outcome and points of each verdict.
 
         Settling needs no more, and this takes a third of the time of whole grades.
-
-        Raises:
-            StoreError: if the file is damaged.
         """
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            db.execute("BEGIN")
+        with self._reading() as db:
             tests = numbered_tests(db)
             known: dict[tuple[int, str, float], Verdict] = {}
             for number, *row in db.execute(_IN_CLASS_ORDER):
@@ -149,12 +116,8 @@ class Results:
 
         Leaves out the duration and the measurement of tests that passed without any message.
         Reading them is most of the cost of reading a store.
-
-        Raises:
-            StoreError: if the file is damaged.
         """
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            db.execute("BEGIN")
+        with self._reading() as db:
             tests = numbered_tests(db)
             known: dict[tuple[int, str, float], Verdict] = {}
             for number, *row in db.execute(_IN_CLASS_ORDER):
@@ -175,13 +138,9 @@ class Results:
         """Yields the grades of some submissions, in their order; skips submissions without a grade.
 
         If `whole`, a grade also has its evidence.
-
-        Raises:
-            StoreError: if the file is damaged.
         """
         named = f"{_SUBMISSIONS} WHERE name = ?"
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            db.execute("BEGIN")
+        with self._reading() as db:
             tests = numbered_tests(db)
             for name in submissions:
                 row = db.execute(named, (well_formed(name),)).fetchone()
@@ -190,133 +149,83 @@ class Results:
                     yield replace(grade, evidence=_evidence(db, row[0])) if whole else grade
 
     def grade(self, submission: str) -> Grade | None:
-        """Returns the grade of a submission, if it has one.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
+        """Returns the grade of a submission, if it has one."""
         return next(self.grades_of([submission]), None)
 
     def outlines(self) -> list[Outline]:
-        """Returns each submission's outline for a table of the class, in the order of the class.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+        """Returns each submission's outline for a table of the class, in the order of the class."""
+        with self._reading() as db:
             return [
                 Outline(name, GradeStatus(status), score, max_score)
                 for name, status, score, max_score in db.execute(_OUTLINES)
             ]
 
-    def verdicts(self, submission: str) -> tuple[Verdict, ...]:
-        """Returns the verdicts on a submission; none, if it has no grade.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        numbered = "SELECT number FROM submission WHERE name = ?"
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            db.execute("BEGIN")
-            row = db.execute(numbered, (well_formed(submission),)).fetchone()
-            if row is None:
-                return ()
-            tests = numbered_tests(db)
-            of_one = db.execute(VERDICTS, row)
-            return tuple(verdict_of(tests, row) for row in of_one)
-
     def late_rule(self) -> LateRule | None:
-        """Returns the late rule that the assignment had when the batch ran; None if it had none.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        query = "SELECT value FROM batch WHERE key = 'late'"
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            row = db.execute(query).fetchone()
-        found = json.loads(row[0]) if row else None
+        """Returns the late rule that the assignment had when the batch ran; None if it had none."""
+        found = self._of_the_batch("late")
         return LateRule.from_json(found) if found else None
 
     def tests(self) -> dict[str, str]:
-        """Returns, by test id, the exercise of each test that has a verdict in some grade.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
+        """Returns, by test id, the exercise of each test that has a verdict in some grade."""
         used = "SELECT id, exercise FROM test WHERE number IN (SELECT test FROM verdict)"
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+        with self._reading() as db:
             return dict(db.execute(f"{used} ORDER BY number"))
 
-    def count_unexplained(self) -> int:
-        """Returns how many submissions have no words, or only some of them.
+    def submissions(self) -> list[str]:
+        """Returns the names of the submissions that have a grade, in class order."""
+        with self._reading() as db:
+            named = db.execute("SELECT name FROM submission ORDER BY position, name")
+            return [name for (name,) in named]
 
-        Raises:
-            StoreError: if the file is damaged.
-        """
+    def count_unexplained(self) -> int:
+        """Returns how many submissions have no words, or only some of them."""
         counted = "SELECT COUNT(*) FROM submission WHERE unexplained IS NOT NULL"
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
+        with self._reading() as db:
             return int(db.execute(counted).fetchone()[0])
 
     def class_imports(self) -> ClassImports:
-        """Returns the installed packages that the submissions import, and the missing packages.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            return read_class_imports(db)
+        """Returns the installed packages that the submissions import, and the missing packages."""
+        with self._reading() as db:
+            imported = db.execute(
+                "SELECT name, COUNT(*), SUM(seconds) FROM import "
+                "GROUP BY name ORDER BY 3 DESC, name"
+            )
+            lacking = db.execute(
+                "SELECT name, COUNT(*) FROM lacking GROUP BY name ORDER BY 2 DESC, name"
+            )
+            found = {name: (many, seconds) for name, many, seconds in imported}
+            return ClassImports(found, dict(lacking))
 
     def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
-        """Returns, by submission in class order, the answers that no known mistake explains.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            return read_wrong(db)
+        """Returns, by submission in class order, the answers that no known mistake explains."""
+        with self._reading() as db:
+            found: dict[str, list[WrongAnswers]] = {}
+            for name, data in db.execute(_WRONG_ANSWERS):
+                found.setdefault(name, []).append(WrongAnswers.from_json(json.loads(data)))
+            return found
 
     def options(self) -> dict[str, Any] | None:
-        """Returns the options of the batch that `Store.set_options` stored, if any.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        value = self._of_the_batch("options")
-        return None if value is None else dict(json.loads(value))
+        """Returns the options of the batch that `Store.set_options` stored, if any."""
+        found: dict[str, Any] | None = self._of_the_batch("options")
+        return found
 
     def paths(self) -> list[str]:
-        """Returns the paths in which the submissions were when they were last graded.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        value = self._of_the_batch("paths")
-        return [] if value is None else list(json.loads(value))
+        """Returns the paths in which the submissions were when they were last graded."""
+        return list(self._of_the_batch("paths") or ())
 
     def downloads(self) -> dict[str, tuple[str, ...]]:
-        """Returns, by submission, the names of its files and folders in a platform's download.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        value = self._of_the_batch("downloads")
-        found = {} if value is None else json.loads(value)
+        """Returns, by submission, the names of its files and folders in a platform's download."""
+        found = self._of_the_batch("downloads") or {}
         return {name: tuple(files) for name, files in found.items()}
 
     def numbers(self) -> dict[str, int]:
-        """Returns the numbers that stand in place of names, by submission.
+        """Returns the numbers that stand in place of names, by submission."""
+        return dict(self._of_the_batch("numbers") or {})
 
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        value = self._of_the_batch("numbers")
-        return {} if value is None else dict(json.loads(value))
-
-    def _of_the_batch(self, key: str) -> str | None:
+    def _of_the_batch(self, key: str) -> Any:
         """Returns the stored value of a key of the batch; None if there is none."""
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            row = db.execute("SELECT value FROM batch WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
+        with self._reading() as db:
+            return json.loads(value_of(db, key) or "null")
 
     def write_jsonl(self, path: Path) -> None:
         """Writes `results.jsonl`, with one line for each submission; writes all of it or nothing.
@@ -326,23 +235,16 @@ class Results:
         """
         partial = path.with_name(f".{path.name}.partial")
         try:
-            with partial.open("w", encoding="utf-8", newline="\n") as lines:
-                for line in self._lines():
-                    lines.write(line + "\n")
-                lines.flush()
-                os.fsync(lines.fileno())
+            with partial.open("w", encoding="utf-8", newline="\n") as file, self._reading() as db:
+                lines = GradeLines(numbered_tests(db))
+                for number, *row in db.execute(_IN_CLASS_ORDER):
+                    grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
+                    file.write(lines.line(grade, db.execute(VERDICTS, (number,))) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
             partial.replace(path)
         except OSError as error:
             raise StoreError(f"{path} cannot be written: {error.strerror}") from error
-
-    def _lines(self) -> Iterator[str]:
-        """Yields the lines of `results.jsonl`, one at a time."""
-        with saying(self._file, "read"), contextlib.closing(connect(self._file, "ro")) as db:
-            db.execute("BEGIN")
-            lines = GradeLines(numbered_tests(db))
-            for number, *row in db.execute(_IN_CLASS_ORDER):
-                grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
-                yield lines.line(grade, db.execute(VERDICTS, (number,)))
 
 
 def numbered_tests(database: sqlite3.Connection) -> dict[int, Test]:
@@ -352,7 +254,6 @@ def numbered_tests(database: sqlite3.Connection) -> dict[int, Test]:
 
 
 def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequence[Any]) -> Grade:
-    """Returns the grade of a row of `_SUBMISSIONS`."""
     number, *of_the_submission = row
     verdicts = database.execute(VERDICTS, (number,))
     notes = database.execute(_NOTES_OF_ONE, (number,))
@@ -365,6 +266,5 @@ def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequenc
 
 
 def _evidence(database: sqlite3.Connection, number: int) -> Evidence:
-    """Returns the evidence of the submission with this number."""
     row = database.execute(_EVIDENCE_OF_ONE, (number,)).fetchone()
     return Evidence() if row is None else Evidence.unpacked(row[0])

@@ -9,7 +9,7 @@ import math
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from grader.core.explanation import Told
@@ -129,11 +129,6 @@ def verdict_row(verdict: Verdict) -> tuple[Any, ...]:
     )
 
 
-def carried_row(carried: Carried) -> tuple[str, str, str, float]:
-    """Returns points that an exercise gets back, in the order of the table."""
-    return carried.exercise, carried.root, carried.mistake, carried.points
-
-
 def words_row(told: Told) -> tuple[Any, ...]:
     """Returns the explanation of one verdict as a row, in the order of the table."""
     measurement, diagnosis, where = told.measurement, told.diagnosis, told.where
@@ -141,7 +136,7 @@ def words_row(told: Told) -> tuple[Any, ...]:
     return (
         well_formed(told.message),
         *(_measurement_row(measurement) if measurement else _UNKNOWN * 8),
-        *(_diagnosis_row(diagnosis) if diagnosis else _UNKNOWN * 3),
+        *(map(well_formed, astuple(diagnosis)) if diagnosis else _UNKNOWN * 3),
         *(place or _UNKNOWN * 3),
     )
 
@@ -152,7 +147,7 @@ def grade_of(
     notes: tuple[str, ...],
     carried: Iterable[Sequence[Any]] = (),
 ) -> Grade:
-    """Returns the grade that `submission_row` and `carried_row` wrote as rows."""
+    """Returns the grade that `submission_row` wrote, with what else is known of it."""
     name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row
     duration_s, message, isolation, said, unexplained = rest
     return Grade(
@@ -221,14 +216,6 @@ def outcome_of(tests: Mapping[int, Test], number: int, status: str, score: float
     return Verdict(test_id, exercise, aspect, ended, score, max_score, visibility, 0.0)
 
 
-def _diagnosis_row(diagnosis: Diagnosis) -> tuple[Any, ...]:
-    return (
-        well_formed(diagnosis.mistake),
-        well_formed(diagnosis.explanation),
-        well_formed(diagnosis.hint),
-    )
-
-
 def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:
     place = _place(measurement.worst)
     return (*measurement.as_json().values(), measurement.wrong, measurement.total, place)
@@ -242,7 +229,6 @@ def _place(index: tuple[int, ...]) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _index(text: str) -> tuple[int, ...]:
-    """Returns the index that `_place` wrote."""
     return tuple(json.loads(text))
 
 
@@ -276,7 +262,6 @@ class GradeLines:
         return _in_one_line(f"{bare}[{', '.join(tests)}]}}")
 
     def _around_the_duration(self, untimed: tuple[Any, ...]) -> tuple[str, str]:
-        """Returns the JSON of a verdict before and after its duration."""
         fields = verdict_of(self._tests, (*untimed, 0.0)).as_json()
         before, field, after = _ENCODER.encode(fields).partition(_UNTIMED)
         return before + field.removesuffix("0.0"), after
@@ -326,51 +311,35 @@ def read_people(database: sqlite3.Connection) -> People:
         authors,
         late,
         tuple(Author(*row) for row in absentees),
-        _read_times(database),
+        {name: datetime.datetime.fromisoformat(at) for name, at in _rows_of(database, "handed_in")},
         dict(_rows_of(database, "unsure")),
     )
 
 
 def write_people(database: sqlite3.Connection, people: People) -> None:
     """Writes the people in place of those that the store held."""
-    for table in ("author", "late", "absentee"):
-        database.execute(f"DELETE FROM {table}")
-    database.executemany(
-        f"INSERT INTO author (submission, place, {_OF_AN_AUTHOR}) VALUES (?, ?, ?, ?, ?)",
-        [
-            (well_formed(submission), place, *_row(author))
+    for statement in _LATER:
+        database.execute(statement)
+    tables: dict[str, list[tuple[Any, ...]]] = {
+        "author": [
+            (submission, place, *astuple(author))
             for submission, authors in people.authors.items()
             for place, author in enumerate(authors)
         ],
-    )
-    late = [(well_formed(name),) for name in people.late]
-    database.executemany("INSERT INTO late (submission) VALUES (?)", late)
-    database.executemany(
-        f"INSERT INTO absentee (place, {_OF_AN_AUTHOR}) VALUES (?, ?, ?, ?)",
-        [(place, *_row(author)) for place, author in enumerate(people.absentees)],
-    )
-
-    for statement in _LATER:
-        database.execute(statement)
-    unsure = [(well_formed(name), well_formed(why)) for name, why in people.unsure.items()]
-    database.execute("DELETE FROM unsure")
-    database.executemany("INSERT INTO unsure (submission, why) VALUES (?, ?)", unsure)
-    database.execute("DELETE FROM handed_in")
-    times = [(well_formed(name), at.isoformat()) for name, at in people.times.items()]
-    database.executemany("INSERT INTO handed_in (submission, at) VALUES (?, ?)", times)
-
-
-def _read_times(database: sqlite3.Connection) -> dict[str, datetime.datetime]:
-    """Returns the times of handing in, by submission."""
-    rows = _rows_of(database, "handed_in")
-    return {name: datetime.datetime.fromisoformat(at) for name, at in rows}
+        "late": [(name,) for name in people.late],
+        "absentee": [(place, *astuple(author)) for place, author in enumerate(people.absentees)],
+        "unsure": [*people.unsure.items()],
+        "handed_in": [(name, at.isoformat()) for name, at in people.times.items()],
+    }
+    for table, rows in tables.items():
+        database.execute(f"DELETE FROM {table}")
+        for row in rows:
+            cells = [well_formed(cell) if isinstance(cell, str) else cell for cell in row]
+            marks = ", ".join("?" * len(cells))
+            database.execute(f"INSERT INTO {table} VALUES ({marks})", cells)
 
 
 def _rows_of(database: sqlite3.Connection, table: str) -> list[tuple[str, str]]:
     known = "SELECT 1 FROM sqlite_master WHERE name = ?"
     is_there = database.execute(known, (table,)).fetchone()
     return database.execute(f"SELECT * FROM {table}").fetchall() if is_there else []
-
-
-def _row(author: Author) -> tuple[str, str, str]:
-    return well_formed(author.name), well_formed(author.id), well_formed(author.email)

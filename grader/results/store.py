@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import json
 import os
+import secrets
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import Words
 from grader.core.points import LateRule
-from grader.core.submission import Author
 from grader.core.verdict import Grade, Status
 from grader.results.database import (
     FILE,
@@ -24,26 +24,23 @@ from grader.results.database import (
     check,
     connect,
     create,
-    draw_state,
     lock_folder,
     note_lines,
     refuse_foreign_lines,
     saying,
-    state_of,
+    set_value,
     tables,
     transaction,
+    value_of,
 )
 from grader.results.earlier import (
     EarlierGrade,
     Named,
     read_earlier,
-    read_lacking,
-    read_test_hashes,
     read_words,
     went_wrong,
     write_imports,
     write_names,
-    write_test_hashes,
     write_words,
     write_wrong,
 )
@@ -59,7 +56,6 @@ from grader.results.rows import (
     OF_A_TEST,
     People,
     TestRow,
-    carried_row,
     read_people,
     row_of_test,
     submission_row,
@@ -69,12 +65,13 @@ from grader.results.rows import (
     write_people,
 )
 
-_NO_TIMES: Mapping[str, datetime.datetime] = {}
-_NOTHING_UNSURE: Mapping[str, str] = {}
 _OF_GRADES = (
     "suite_test", "import", "lacking", "carried", "wrong_answers", "evidence", "note", "words",
     "verdict", "submission", "test",
 )  # fmt: skip
+_LACKING = (
+    "SELECT submission.name, lacking.name FROM lacking JOIN submission ON number = submission"
+)
 
 
 class Store(Results):
@@ -87,7 +84,7 @@ class Store(Results):
     def __init__(
         self, file: Path, assignment: str, database: sqlite3.Connection, lock: int
     ) -> None:
-        super().__init__(file, assignment, read_people(database), state_of(database))
+        super().__init__(file, assignment, read_people(database), value_of(database, "state"))
         self._database = database
         self._folder_lock = lock
         self._one_at_a_time = threading.Lock()
@@ -139,7 +136,7 @@ class Store(Results):
             if not tables(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")
             assignment = check(database, file)
-            return Results(file, assignment, read_people(database), state_of(database))
+            return Results(file, assignment, read_people(database), value_of(database, "state"))
 
     def __enter__(self) -> Store:
         return self
@@ -158,29 +155,30 @@ class Store(Results):
 
         Any JSON is possible.
         """
-        value = json.dumps(dict(options))
-        if json.loads(value) == self.options():
-            return
-        with self._change() as database:
-            database.execute("INSERT OR REPLACE INTO batch VALUES ('options', ?)", (value,))
+        self._set("options", dict(options))
 
     def set_paths(self, paths: Sequence[str]) -> None:
         """Stores the paths of the submissions, so that they can be read again."""
-        if self.paths() != list(paths):
-            with self._change() as database:
-                value = json.dumps(list(paths))
-                database.execute("INSERT OR REPLACE INTO batch VALUES ('paths', ?)", (value,))
+        self._set("paths", list(paths))
 
     def set_downloads(self, names: Mapping[str, Sequence[str]]) -> None:
         """Stores the names of each submission's files and folders in a platform's download."""
-        if self.downloads() != {name: tuple(files) for name, files in names.items()}:
+        self._set("downloads", {name: list(files) for name, files in names.items()})
+
+    def set_late_rule(self, rule: LateRule | None) -> None:
+        """Stores the late rule, for settling grades away from the assignment."""
+        self._set("late", rule.as_json() if rule else None)
+
+    def _set(self, key: str, value: object) -> None:
+        """Stores a value of the batch as JSON, unless it is there already."""
+        text = json.dumps(value)
+        if self._of_the_batch(key) != json.loads(text):
             with self._change() as database:
-                value = json.dumps({name: list(files) for name, files in names.items()})
-                database.execute("INSERT OR REPLACE INTO batch VALUES ('downloads', ?)", (value,))
+                set_value(database, key, text)
 
     def submission_hashes(self) -> dict[str, str]:
         """Returns the hash of each submission that has a grade, by its name."""
-        with self._one_at_a_time, saying(self._file, "read"):
+        with self._one_at_a_time, saying(self.file, "read"):
             return dict(self._database.execute("SELECT name, submission_hash FROM submission"))
 
     def unexplained(self) -> dict[str, str]:
@@ -189,40 +187,44 @@ class Store(Results):
             "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL "
             "ORDER BY position, name"
         )
-        with self._one_at_a_time, saying(self._file, "read"):
+        with self._one_at_a_time, saying(self.file, "read"):
             return dict(self._database.execute(query))
-
-    def submissions(self) -> list[str]:
-        """Returns the names of the submissions that have a grade, in class order."""
-        query = "SELECT name FROM submission ORDER BY position, name"
-        with self._one_at_a_time, saying(self._file, "read"):
-            return [name for (name,) in self._database.execute(query)]
 
     def finished(self) -> dict[str, str]:
         """Returns the cache key of each submission that needs no grading, by its name."""
-        with self._one_at_a_time, saying(self._file, "read"):
+        with self._one_at_a_time, saying(self.file, "read"):
             return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
 
     def earlier(self, submission: str) -> EarlierGrade | None:
         """Returns a submission's grade, if some of its verdicts can stand without the others."""
-        with self._one_at_a_time, saying(self._file, "read"):
+        with self._one_at_a_time, saying(self.file, "read"):
             return read_earlier(self._database, numbered_tests(self._database), submission)
 
     def test_hashes(self, suite_hash: str) -> dict[str, str]:
         """Returns the hashes that `set_test_hashes` stored for a suite; none if unknown."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            return read_test_hashes(self._database, suite_hash)
+        with self._one_at_a_time, saying(self.file, "read"):
+            of_one = "SELECT test, hash FROM suite_test WHERE suite_hash = ?"
+            return dict(self._database.execute(of_one, (suite_hash,)))
 
     def set_test_hashes(self, suite_hash: str, hashes: Mapping[str, str]) -> None:
         """Stores the hashes of the parts that the verdicts on each test of a suite depend on."""
         if self.test_hashes(suite_hash) != hashes:
             with self._change() as database:
-                write_test_hashes(database, suite_hash, hashes)
+                # No grade depends on these suites any longer.
+                database.execute(
+                    "DELETE FROM suite_test WHERE suite_hash NOT IN "
+                    "(SELECT suite_hash FROM submission)"
+                )
+                rows = [(suite_hash, test, digest) for test, digest in hashes.items()]
+                database.executemany("INSERT OR IGNORE INTO suite_test VALUES (?, ?, ?)", rows)
 
     def lacking(self) -> dict[str, set[str]]:
         """Returns the packages that were not installed for a submission, by its name."""
-        with self._one_at_a_time, saying(self._file, "read"):
-            return read_lacking(self._database)
+        with self._one_at_a_time, saying(self.file, "read"):
+            found: dict[str, set[str]] = {}
+            for name, package in self._database.execute(_LACKING):
+                found.setdefault(name, set()).add(package)
+            return found
 
     def add(
         self, grade: Grade, key: str, position: int, wrong: Mapping[str, Status] | None = None
@@ -246,7 +248,7 @@ class Store(Results):
             database.executemany(ADD_VERDICT, rows)
             notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
             database.executemany(ADD_NOTE, notes)
-            database.executemany(ADD_CARRIED, [(number, *carried_row(it)) for it in grade.carried])
+            database.executemany(ADD_CARRIED, [(number, *astuple(one)) for one in grade.carried])
             assert number is not None
             write_imports(database, number, grade.imports)
             if words is not None:
@@ -289,35 +291,12 @@ class Store(Results):
         with self._change() as database:
             write_names(database, named)
 
-    def set_people(
-        self,
-        authors: Mapping[str, Sequence[Author]],
-        late: Iterable[str] = (),
-        absentees: Sequence[Author] = (),
-        times: Mapping[str, datetime.datetime] = _NO_TIMES,
-        unsure: Mapping[str, str] = _NOTHING_UNSURE,
-    ) -> None:
-        """Writes the authors of submissions in place of the earlier ones.
-
-        `authors` maps the names of submissions to people. `late` are the names of late submissions.
-        `times` are the times of handing in. `unsure` says why it is not certain whose a submission
-        is.
-        """
-        known = {name: tuple(people) for name, people in authors.items() if people}
-        people = People(known, frozenset(late), tuple(absentees), dict(times), dict(unsure))
-        if people == self._people:
-            return
-        with self._change() as database:
-            write_people(database, people)
-            self._people = read_people(database)
-
-    def set_late_rule(self, rule: LateRule | None) -> None:
-        """Stores the late rule, for settling grades away from the assignment."""
-        if rule == self.late_rule():
-            return
-        value = json.dumps(rule.as_json() if rule else None)
-        with self._change() as database:
-            database.execute("INSERT OR REPLACE INTO batch VALUES ('late', ?)", (value,))
+    def set_people(self, people: People) -> None:
+        """Writes the people of the class in place of the earlier ones."""
+        if people != self.people:
+            with self._change() as database:
+                write_people(database, people)
+                self.people = read_people(database)
 
     def keep_only(self, names: Sequence[str]) -> None:
         """Deletes submissions that are not among `names`, the present class in its order."""
@@ -347,24 +326,25 @@ class Store(Results):
         Raises:
             StoreError: if it cannot be written.
         """
-        with self._one_at_a_time, saying(self._file, "read"):
+        with self._one_at_a_time, saying(self.file, "read"):
             if are_current(self._database, path):
                 return
-            state = state_of(self._database)
+            state = value_of(self._database, "state")
         self.write_jsonl(path)
-        with self._one_at_a_time, saying(self._file, "written"), transaction(self._database):
+        with self._one_at_a_time, saying(self.file, "written"), transaction(self._database):
             note_lines(self._database, path, state)
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        with self._one_at_a_time, saying(self._file, "written"):
+        with self._one_at_a_time, saying(self.file, "written"):
             tests = dict(self._tests)
             try:
                 with transaction(self._database):
                     before = self._database.total_changes
                     yield self._database
                     if self._database.total_changes > before:
-                        draw_state(self._database)
+                        # No two states share a name, in any store.
+                        set_value(self._database, "state", secrets.token_hex(16))
             except BaseException:
                 self._tests = tests
                 raise

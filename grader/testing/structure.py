@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 import torch
 
+from grader.core.text import quantity
 from grader.core.wire.values import Value, in_words
 from grader.testing.contract import Adapter, axis_names, counted
 from grader.testing.kinds import TensorType, with_article
@@ -117,11 +118,11 @@ def _of_sets(actual: Iterable[Any], expected: Iterable[Any], place: str) -> Iter
 def _of_members(
     noun: str, absent: list[Any], beyond: list[Any], got: int, wanted: int, place: str
 ) -> Difference:
-    words = [f"has {_counted(got, noun)}, where {wanted} were expected"] if got != wanted else []
+    words = [f"has {quantity(got, noun)}, where {wanted} were expected"] if got != wanted else []
     if beyond:
         words.append(f"{_listed(beyond)} {_is(beyond)} too much")
     if absent and not words:
-        words.append(f"is missing {_counted(len(absent), noun)}")
+        words.append(f"is missing {quantity(len(absent), noun)}")
     missing = f"{_listed(absent)} {_is(absent)} missing" if absent else ""
     return Difference(place, "; ".join(words), missing)
 
@@ -133,7 +134,7 @@ def _of_sequences(
     for number in range(shared):
         yield from differences(actual[number], expected[number], f"{place}[{number}]")
     if len(actual) != len(expected):
-        words = f"has {_counted(len(actual), 'element')}, where {len(expected)} were expected"
+        words = f"has {quantity(len(actual), 'element')}, where {len(expected)} were expected"
         if len(actual) > shared:
             yield Difference(
                 place, f"{words}: {in_words(actual[shared])} at [{shared}] is too much"
@@ -172,10 +173,6 @@ def _kind(value: Value) -> str:
     if isinstance(value, torch.Tensor | numpy.ndarray):
         return f"a tensor of shape {list(value.shape)}"
     return "bytes" if isinstance(value, bytes) else with_article(type(value).__name__)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _listed(members: list[Any]) -> str:

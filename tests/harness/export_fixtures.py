@@ -16,6 +16,7 @@ from grader.reports.export.formats import write_export
 from grader.reports.export.scores import Remark
 from grader.results.decisions.opening import open_settling
 from grader.results.results import Results
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.storing import add
 
@@ -106,7 +107,7 @@ def a_batch(
 ) -> Results:
     """Returns the results of a batch, after storing them in a folder."""
     with Store.open(folder, "Attention") as store:
-        store.set_people(authors or {}, late, absentees)
+        store.set_people(People(authors or {}, late, absentees))
         for position, grade in enumerate(grades):
             add(store, grade, "key", position)
     return Store.read(folder)

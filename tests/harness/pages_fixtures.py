@@ -25,6 +25,7 @@ from grader.core.verdict import (
     Visibility,
     Where,
 )
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.storing import add
 
@@ -153,7 +154,9 @@ def store_class(folder: Path, grades: Iterator[Grade], with_people: bool = True)
             names.append(grade.submission)
         if with_people:
             authors = {name: [Author(*_person(name))] for name in names}
-            store.set_people(authors, names[3::17], [Author("Wanda Absent", "w1", "w@x.edu")])
+            store.set_people(
+                People(authors, names[3::17], [Author("Wanda Absent", "w1", "w@x.edu")])
+            )
     return folder
 
 

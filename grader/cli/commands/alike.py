@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES, NAME
-from grader.cli.options import FOLDER, RESULTS, assignment_option
-from grader.cli.progress import ReadingProgress
+from grader.cli.options import FOLDER, PATH, RESULTS, assignment_option, say
+from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
 from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS
 from grader.reports.pages.similarity import write_alike
@@ -17,7 +18,6 @@ from grader.reports.similarity.comparison import Called, Numbered, by_name, comp
 from grader.results.anonymous import AnonymousResults
 from grader.results.store import Store
 
-_ANY = click.Path(path_type=Path)
 _SAID = 5
 
 
@@ -26,7 +26,7 @@ _SAID = 5
 @click.option(
     "--with",
     "others",
-    type=_ANY,
+    type=PATH,
     multiple=True,
     metavar="OTHER",
     help="Compare with another class as well: its results, or a folder or download of "
@@ -35,7 +35,7 @@ _SAID = 5
 @click.option(
     "--against",
     "repositories",
-    type=_ANY,
+    type=PATH,
     multiple=True,
     metavar="REPO",
     help="Compare with code that lies here as one folder or archive, a repository that you "
@@ -43,7 +43,7 @@ _SAID = 5
 )
 @click.option(
     "--given",
-    type=_ANY,
+    type=PATH,
     multiple=True,
     metavar="PATH",
     help="Other code that the course gave to everybody: it is not compared; may be repeated.",
@@ -96,14 +96,15 @@ def alike(
         mask = AnonymousResults.of(results).mask
         called, redacted = Numbered(mask), mask.text
         place, report = folder / ALIKE_ANONYMOUS, folder / ANONYMOUS
-        click.echo(BY_THEMSELVES, err=True)
-    with ReadingProgress() as progress:
+        say(BY_THEMSELVES)
+    with ProgressBar("reading") as progress:
+        advance = functools.partial(progress.count, "read", "")
         comparison = compare(
-            results, assignment, others, repositories, given, pairs, called, progress.advance
+            results, assignment, others, repositories, given, pairs, called, advance
         )
     index = write_alike(results.assignment, comparison, out or place, report, redacted)
     for remark in comparison.remarks:
-        click.echo(remark, err=True)
+        say(remark)
     for found in comparison.pairs[:_SAID]:
         origin = f" ({found.other.origin})" if found.other.origin else ""
         said = f"{found.one.name} and {found.other.name}{origin}"

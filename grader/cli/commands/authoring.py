@@ -24,6 +24,7 @@ from grader.cli.options import (
     chosen_options,
     display_options,
     grading_options,
+    say,
     torch_index_option,
 )
 from grader.core.assignment import find_assignment
@@ -66,9 +67,8 @@ def freeze(assignment_folder: Path) -> None:
 
     Run it after you change a public test, a reference or a mistake.
     """
-    from grader.authoring.handout.freezing import (
-        freeze_public_tests,  # torch takes a second to load
-    )
+    # torch takes a second to load
+    from grader.authoring.handout.freezing import freeze_public_tests
 
     assignment = find_assignment(assignment_folder)
     for file in freeze_public_tests(assignment, assignment.public_tests):
@@ -149,8 +149,7 @@ def gradescope_zip(
         f"at most {autograder.seconds / 60:.0f} minutes for a submission"
     )
     if torch_index is None:
-        click.echo(
+        say(
             "its setup.sh finds torch for CPUs only if pip in the image knows where: "
-            "name the index with --torch-index",
-            err=True,
+            "name the index with --torch-index"
         )

@@ -11,9 +11,18 @@ from typing import Any
 import click
 
 from grader.cli.commands.report import print_class, write_pages
-from grader.cli.options import FOLDER, INTERRUPTED, chosen_options, details_option, grading_options
+from grader.cli.options import (
+    FOLDER,
+    INTERRUPTED,
+    PATH,
+    chosen_options,
+    details_option,
+    grading_options,
+    jobs_option,
+    say,
+)
 from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_handed_in
-from grader.cli.progress import ExplainingProgress, GradingProgress
+from grader.cli.progress import ExplainingProgress, ProgressBar
 from grader.grading.batch import Batch, open_batch
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
@@ -30,17 +39,11 @@ from grader.results.store import Store
 
 
 @click.command(short_help="Grade a class.")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option(
     "--out", required=True, type=FOLDER, metavar="RESULTS", help="Folder for the results."
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    show_default="one for each processor",
-    help="How many submissions are graded at a time.",
-)
+@jobs_option("How many submissions are graded at a time.")
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
@@ -48,7 +51,7 @@ from grader.results.store import Store
 )
 @click.option(
     "--roster",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE.csv",
     help="The course's people: names, addresses, ids. Says who handed in nothing.",
 )
@@ -91,7 +94,7 @@ def batch(
         discovery = attribution.applied_to(discovery)
     try:
         with (
-            chosen_pools(scheduler, jobs, _say, require_isolation, waits=_say) as pools,
+            chosen_pools(scheduler, jobs, say, require_isolation, waits=say) as pools,
             open_batch(discovery, paths, out, assignment, options, fresh) as opened,
         ):
             say_what_was_found(opened.discovery)
@@ -102,9 +105,7 @@ def batch(
             say_what_is_needed(waiting, assignment.root, options.adapters)
             _grade(opened, pools, explain=not no_explain)
     except KeyboardInterrupt:
-        click.echo(
-            "stopped: the grades so far are kept; run the command again to continue", err=True
-        )
+        say("stopped: the grades so far are kept; run the command again to continue")
         sys.exit(INTERRUPTED)
     results = Store.read(out)
     imports = results.class_imports()
@@ -122,7 +123,7 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
     not_preloaded: dict[str, str] = {}
     called = {one.name: labelled(one.name, one.authors) for one in opened.discovery.entries}
     with (
-        GradingProgress(len(opened.waiting), called) as grading,
+        ProgressBar("grading", begins=bool(opened.waiting)) as grading,
         ExplainingProgress() as explaining,
         contextlib.closing(opened.results(pools, explain)) as results,
     ):
@@ -131,11 +132,12 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
                 explaining.advance(result, opened.to_explain)
                 continue
             if not isolation and (isolation := result.isolation):
-                click.echo(f"isolation: {_in_words(isolation)}", err=True)
-            grading.advance(result)
+                say(f"isolation: {_in_words(isolation)}")
+            total = len(opened.waiting)
+            grading.count(str(result.status), called[result.submission], total)
             not_preloaded |= result.imports.not_preloaded
     for sentence in not_preloaded_in_words(not_preloaded):
-        click.echo(sentence, err=True)
+        say(sentence)
 
 
 def _say_what_is_asked_again(opened: Batch, again: int) -> None:
@@ -148,11 +150,7 @@ def _say_what_is_asked_again(opened: Batch, again: int) -> None:
     }
     said = [f"{again} graded before: {asked}"]
     said += [f"{count} {what}" for what, count in others.items() if count]
-    click.echo("; ".join(said), err=True)
-
-
-def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)
+    say("; ".join(said))
 
 
 def _in_words(isolation: Mapping[str, str]) -> str:
@@ -163,14 +161,10 @@ def _in_words(isolation: Mapping[str, str]) -> str:
 def _say_what_is_left(opened: Batch) -> None:
     if opened.forgotten:
         gone = several(opened.forgotten)
-        click.echo(f"no longer handed in, and removed from the results: {gone}", err=True)
+        say(f"no longer handed in, and removed from the results: {gone}")
     if again := sum(bool(task.kept) for task in opened.waiting):
         _say_what_is_asked_again(opened, again)
     elif opened.kept:
-        click.echo(
-            f"{opened.kept} graded before and unchanged; {len(opened.waiting)} to grade", err=True
-        )
+        say(f"{opened.kept} graded before and unchanged; {len(opened.waiting)} to grade")
     elif opened.is_regrade:
-        click.echo(
-            "everything changed since the last run: every submission is graded again", err=True
-        )
+        say("everything changed since the last run: every submission is graded again")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from grader.cli.options import RESULTS
+from grader.core.text import quantity
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions, ClassList, Unknown
 from grader.results.decisions.file import (
@@ -24,7 +25,6 @@ from grader.results.decisions.file import (
 )
 from grader.results.decisions.opening import aim, open_settling
 from grader.results.decisions.settling import effects
-from grader.results.results import Results
 from grader.results.store import Store
 
 
@@ -50,12 +50,10 @@ _WHY = "The reason, for the student to read."
 
 
 def _told(command: _Command) -> _Command:
-    """Adds the required option `--reason`, and `--by`."""
     return click.option("--reason", metavar="TEXT", required=True, help=_WHY)(_BY(command))
 
 
 def _tellable(command: _Command) -> _Command:
-    """Adds the options `--reason` and `--by`."""
     return click.option("--reason", metavar="TEXT", help=_WHY)(_BY(command))
 
 
@@ -328,9 +326,9 @@ def undo(folder: Path, number: int) -> None:
       grader decide results/ undo 8
     """
     file = folder / NAME
-    decisions = read_decisions(file).all
+    decisions = read_decisions(file)
     if number > len(decisions):
-        count = "1 decision" if len(decisions) == 1 else f"{len(decisions)} decisions"
+        count = quantity(len(decisions), "decision")
         raise BadDecisions(f"{file} holds {count}, and none with the number {number}")
     remove_decision(file, decisions[number - 1].line)
     click.echo(f"taken back: {decisions[number - 1].source}")
@@ -340,7 +338,7 @@ def _part(folder: Path, what: str | None) -> dict[str, Any]:
     """Returns the part of a table that names an exercise or a test of the class; {} for None."""
     if what is None:
         return {}
-    known = ClassList.of(Store.read(folder))
+    known = ClassList(Store.read(folder))
     if what in known.exercises:
         return {"exercise": what}
     try:
@@ -357,7 +355,7 @@ def _part(folder: Path, what: str | None) -> dict[str, Any]:
 def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> None:
     """Writes a decision; raises BadDecisions if it is incomplete or does not fit this class."""
     results = Store.read(folder)
-    known, file = ClassList.of(results), folder / NAME
+    known, file = ClassList(results), folder / NAME
     if submission := known.by_number(str(table.get("person", ""))):
         # A decision by an anonymous number shows no name, neither here nor in the file.
         results = AnonymousResults.of(results)
@@ -375,14 +373,9 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
     said = {**found, "who": who or _user_of_git(folder), "when": now}
     line = append_decision(file, kind, said)
     click.echo(f"{file}:{line}: written")
-    _say_what_came_of_it(results, line)
-
-
-def _say_what_came_of_it(results: Results, line: int) -> None:
     for effect in effects(results, open_settling(results)):
-        if effect.decision.line == line:
-            for said in effect.in_short():
-                click.echo(f"  {said}")
+        for told in effect.in_short() if effect.decision.line == line else ():
+            click.echo(f"  {told}")
 
 
 def _user_of_git(folder: Path) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 import grader
-from grader.cli.options import assignment_option
+from grader.cli.options import PATH, assignment_option
 from grader.cli.preview import print_what_is_needed, what_is_needed
 from grader.core.text import one_line
 from grader.intake.discovery import discover
@@ -28,7 +29,7 @@ _NOT_PROMISED = (
 
 
 @click.command(short_help="Check this machine, or what a class needs on it.")
-@click.argument("submissions", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("submissions", nargs=-1, type=PATH)
 @assignment_option
 @click.option(
     "--adapters",
@@ -66,7 +67,11 @@ def _try_the_machine() -> None:
     console = Console()
     with console.status("confining workers that try to get out ..."):
         examination = examine_confinement()
-    console.print(_machine(), highlight=False)
+    machine = (
+        f"grader {grader.__version__}, Python {platform.python_version()}, "
+        f"torch {version('torch')}, {platform.system()} {platform.release()}"
+    )
+    console.print(machine, highlight=False)
     console.print(_layers(examination))
     console.print(_attempts(examination))
     if not all(attempt.promised for attempt in examination.attempts):
@@ -76,15 +81,6 @@ def _try_the_machine() -> None:
         return
     console.print("a layer does not hold: grade strangers' code on a machine where all layers hold")
     sys.exit(1)
-
-
-def _machine() -> str:
-    from importlib.metadata import version
-
-    return (
-        f"grader {grader.__version__}, Python {platform.python_version()}, "
-        f"torch {version('torch')}, {platform.system()} {platform.release()}"
-    )
 
 
 def _layers(examination: ProbeResult) -> Table:

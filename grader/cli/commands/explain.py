@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from grader.cli.commands.report import write_pages
-from grader.cli.options import INTERRUPTED, RESULTS, assignment_option
+from grader.cli.options import INTERRUPTED, RESULTS, assignment_option, jobs_option, say
 from grader.cli.progress import ExplainingProgress
 from grader.core.assignment import find_assignment
 from grader.grading.batch import MissingExplanations, explain_folder
@@ -20,13 +20,7 @@ from grader.results.store import Store
 
 @click.command(short_help="Add explanations that are missing.")
 @RESULTS
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    show_default="one for each processor",
-    help="How many submissions are explained at a time.",
-)
+@jobs_option("How many submissions are explained at a time.")
 @assignment_option
 def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
     """Adds the explanations that are missing in RESULTS: mistakes, lines, pictures.
@@ -47,12 +41,12 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
         total = explanation.waiting
         if explanation.changed:
             gone = several(explanation.changed)
-            click.echo(f"changed or gone since they were graded, and left out: {gone}", err=True)
+            say(f"changed or gone since they were graded, and left out: {gone}")
 
     still = 0
     try:
         with (
-            chosen_pools(None, jobs, _say, waits=_say) as pools,
+            chosen_pools(None, jobs, say, waits=say) as pools,
             ExplainingProgress() as progress,
             contextlib.closing(explain_folder(folder, assignment, pools, begin)) as words,
         ):
@@ -60,13 +54,7 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
                 progress.advance(explained, total)
                 still += explained.words.missing is not None
     except KeyboardInterrupt:
-        click.echo(
-            "stopped: the explanations so far are kept; run the command again to continue", err=True
-        )
+        say("stopped: the explanations so far are kept; run the command again to continue")
         sys.exit(INTERRUPTED)
     click.echo(f"{total - still} submissions explained, {still} with an incomplete explanation")
     write_pages(Store.read(folder))
-
-
-def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)

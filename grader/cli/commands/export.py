@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TextIO
 
 import click
+from click.core import ParameterSource
 
-from grader.cli.options import RESULTS
+from grader.cli.options import FILE, RESULTS, say
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import FORMATS, write_export
 from grader.reports.export.scores import ExportRefused
@@ -19,7 +20,6 @@ from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
 
 _STDOUT = Path("-")
-_FILE = click.Path(dir_okay=False, path_type=Path)
 # The formats to which each option applies.
 _TAKEN_BY = {
     "--template": {"canvas", "moodle"},
@@ -42,13 +42,13 @@ _TAKEN_BY = {
 )
 @click.option(
     "--template",
-    type=_FILE,
+    type=FILE,
     help="Your own gradebook export (canvas) or grading worksheet (moodle), to be filled in.",
 )
 @click.option(
     "--out",
     "output",
-    type=_FILE,
+    type=FILE,
     default=_STDOUT,
     metavar="FILE",
     help="Where to write it (default: -, standard output).",
@@ -95,19 +95,13 @@ def export(
     error lists them, and all other points that are missing in the export. Exit code 0: all points
     are in the export; 1: some are not; 2: nothing was written.
     """
-    given = {
-        "--template": template is not None,
-        "--column": column is not None,
-        "--points": points is not None,
-        "--absent-zero": absent_zero,
-        "--no-scale": no_scale,
-        "--feedback": feedback,
-    }
-    for option, is_given in given.items():
-        if is_given and form not in _TAKEN_BY[option]:
-            formats = " and ".join(sorted(_TAKEN_BY[option]))
+    source = click.get_current_context().get_parameter_source
+    for option, forms in _TAKEN_BY.items():
+        is_given = source(option[2:].replace("-", "_")) is not ParameterSource.DEFAULT
+        if is_given and form not in forms:
+            formats = " and ".join(sorted(forms))
             raise ExportRefused(f"{option} is for --format {formats}, not for {form}")
-    if template is not None and output != _STDOUT and _same_file(template, output):
+    if template and template.exists() and output.exists() and template.samefile(output):
         raise ExportRefused(
             f"{output} is the template itself: name another --out, so that yours stays as it is"
         )
@@ -123,7 +117,7 @@ def export(
     with _opened(output) as file:
         remarks = write_export(form, results, settling, template, choices, file)
     for remark in remarks:
-        click.echo(str(remark), err=True)
+        say(str(remark))
     sys.exit(int(any(remark.lost for remark in remarks)))
 
 
@@ -150,7 +144,3 @@ def _opened(output: Path) -> Iterator[TextIO]:
         raise ExportRefused(f"{output} cannot be written: {error.strerror}") from error
     finally:
         partial.unlink(missing_ok=True)
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.options import FOLDER, RESULTS
+from grader.cli.options import FOLDER, RESULTS, say
 from grader.intake.limits import several
 from grader.reports.feedback import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
@@ -55,7 +55,7 @@ def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
     for one in written.left_out:
         without.setdefault(one.reason, []).append(one.submission)
     for reason, names in without.items():
-        click.echo(f"without feedback: {several(names, shown=_SHOWN)}: {reason}", err=True)
+        say(f"without feedback: {several(names, shown=_SHOWN)}: {reason}")
     click.echo(f"feedback of {written.written} submissions: {written.place}")
     click.echo(f"how it is handed back: {place / README}")
     sys.exit(int(bool(written.left_out)))

@@ -138,7 +138,6 @@ def _groups(folder: Path) -> list[AnswerCluster]:
 
 
 def _chosen(groups: Sequence[AnswerCluster], wanted: str) -> AnswerCluster:
-    """Returns the group whose id begins with the text."""
     found = [group for group in groups if group.id.startswith(wanted)]
     if len(found) != 1:
         said = "several groups have" if found else "no group has"
@@ -154,7 +153,6 @@ def _written(text: str) -> str:
 
 
 def _applied(folder: Path) -> list[NamedMistake]:
-    """Applies the names in a folder to its results, and returns the names."""
     names = read_names(folder)
     results = Store.read(folder)
     with Store.open(folder, results.assignment) as store:

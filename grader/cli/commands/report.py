@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from grader.cli.options import FOLDER, RESULTS, details_option
+from grader.cli.options import FOLDER, RESULTS, details_option, say
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import Report, current_report, write_report
@@ -66,7 +66,7 @@ def report(
     if anonymous:
         results, place = AnonymousResults.of(results), out or folder / ANONYMOUS
         earlier = results.beside(earlier) if earlier else None
-        click.echo(BY_THEMSELVES, err=True)
+        say(BY_THEMSELVES)
     written = write_report(results, place, earlier)
     print_class(results, details)
     if written.changes is not None:
@@ -118,9 +118,9 @@ def write_pages(results: Results) -> None:
         print_next_steps(results, current_report(results, place) or write_report(results, place))
     except BadDecisions as refusal:
         said = f"{refusal}\nno report is written until this is fixed; the grades are kept"
-        click.echo(said, err=True)
+        say(said)
     except NotWritten as refusal:
-        click.echo(f"{refusal}; the grades are kept", err=True)
+        say(f"{refusal}; the grades are kept")
 
 
 def _changes_in_words(changes: Changes) -> str:

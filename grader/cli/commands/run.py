@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from grader.cli.options import FILE, chosen_options, display_options, grading_options
+from grader.cli.options import FILE, PATH, chosen_options, display_options, grading_options, say
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.lines import StartedEarly
 from grader.reports.export.gradescope import (
@@ -28,7 +28,7 @@ _PAGE_WIDTH = 100
 
 
 @click.command(short_help="Grade one submission.")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @click.option(
     "--format",
     "form",
@@ -117,11 +117,11 @@ def run(
             print_grade(grade, Console())
         else:
             click.echo(_text(form, grade, assignment.name, display), nl=False)
-    sys.exit(_exit_code(grade, fail_under))
+    is_low = fail_under is not None and grade.final < grade.max_score * fail_under / 100
+    sys.exit(int(is_low or grade.status is GradeStatus.NOT_GRADED))
 
 
 def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
-    """Returns the grade as text in the format `form`."""
     from rich.console import Console
 
     from grader.reports.export.junit import junit_xml
@@ -149,11 +149,5 @@ def _total(metadata: Path | None) -> float | None:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         total = total_points(metadata.read_text(encoding="utf-8"))
     if total is None:
-        click.echo(f"{metadata} tells no total_points: points are the assignment's own", err=True)
+        say(f"{metadata} tells no total_points: points are the assignment's own")
     return total
-
-
-def _exit_code(grade: Grade, fail_under: float | None) -> int:
-    if grade.status is GradeStatus.NOT_GRADED:
-        return 1
-    return int(fail_under is not None and grade.final < grade.max_score * fail_under / 100)

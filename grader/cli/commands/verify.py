@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
 import textwrap
 from collections import defaultdict
@@ -16,8 +15,8 @@ import rich.progress
 from rich.console import Console
 from rich.table import Table
 
-from grader.cli.options import assignment_option
-from grader.core.assignment import Assignment, find_assignment
+from grader.cli.options import assignment_option, jobs_option
+from grader.core.assignment import find_assignment
 from grader.core.processes import processors
 
 if TYPE_CHECKING:
@@ -34,13 +33,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Grade right and wrong functions under N seeds instead; print what depends on the seed.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    show_default="one for each processor",
-    help="With --edits or --seeds: how many are tried at a time.",
-)
+@jobs_option("With --edits or --seeds: how many are tried at a time.")
 @click.option(
     "--exercise",
     "exercises",
@@ -93,8 +86,7 @@ def verify_command(
     if edits and seeds:
         raise click.UsageError("--edits and --seeds cannot be combined: give one of them")
     if edits or seeds:
-        trying = functools.partial(_try_seeds, seeds=seeds) if seeds else _try_edits
-        sys.exit(trying(assignment_folder, jobs or processors(), exercises))
+        sys.exit(_try(assignment_folder, jobs or processors(), exercises, seeds))
     if exercises:
         raise click.UsageError(
             "--exercise needs --edits or --seeds: without them all exercises are verified together"
@@ -117,45 +109,26 @@ def verify_command(
     sys.exit(0 if verification.holds else 1)
 
 
-def _try_edits(assignment_folder: Path, jobs: int, exercises: Sequence[str]) -> int:
-    """Tries edits, prints their fates, and returns the exit code."""
-    from grader.authoring.mutation import (
-        in_words,
-        mutate,  # torch takes a second to load
-    )
+def _try(assignment_folder: Path, jobs: int, exercises: Sequence[str], seeds: int | None) -> int:
+    """Tries seeds or else edits, prints the results, and returns the exit code."""
+    from grader.authoring.mutation import in_words, mutate  # torch takes a second to load
+    from grader.authoring.seeds import steadiness
 
-    assignment = _assignment_with(assignment_folder, exercises)
-    with _shown("edits") as progress:
-        mutations = mutate(assignment, jobs, progress, exercises)
-    for line in in_words(mutations):
-        click.echo(line)
-    return 0 if mutations.holds else 1
-
-
-def _try_seeds(assignment_folder: Path, jobs: int, exercises: Sequence[str], seeds: int) -> int:
-    """Tries seeds, prints the results that depend on them, and returns the exit code."""
-    from grader.authoring.seeds import steadiness  # torch takes a second to load
-
-    assignment = _assignment_with(assignment_folder, exercises)
-    with _shown("seeds") as progress:
-        found = steadiness(assignment, seeds, jobs, progress, exercises)
-    for line in found.in_words():
-        click.echo(line)
-    return 0 if found.holds else 1
-
-
-def _assignment_with(assignment_folder: Path, exercises: Sequence[str]) -> Assignment:
-    """Returns the assignment in a folder, if it has the exercises.
-
-    Raises:
-        click.UsageError: if it does not have one of them.
-    """
     assignment = find_assignment(assignment_folder)
     unknown = [name for name in exercises if name not in assignment.points]
     if unknown:
         known = ", ".join(assignment.points)
         raise click.UsageError(f"the assignment has no exercise {unknown[0]}: {known}")
-    return assignment
+    with _shown("seeds" if seeds else "edits") as progress:
+        if seeds:
+            found = steadiness(assignment, seeds, jobs, progress, exercises)
+            lines, holds = found.in_words(), found.holds
+        else:
+            mutations = mutate(assignment, jobs, progress, exercises)
+            lines, holds = in_words(mutations), mutations.holds
+    for line in lines:
+        click.echo(line)
+    return 0 if holds else 1
 
 
 @contextlib.contextmanager
@@ -216,7 +189,6 @@ def _in_short(
 
 
 def _by_test(verification: Verification) -> Iterator[str]:
-    """Yields each test, followed by the mistakes that it catches."""
     for test, mistakes in sorted(verification.catches.items()):
         yield test
         yield textwrap.fill(", ".join(mistakes), initial_indent="    ", subsequent_indent="    ")

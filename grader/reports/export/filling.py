@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.core.submission import Author
@@ -107,6 +107,11 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     sure = {row: found for row, found in claims.items() if len(found) == 1}
     placed = {row: score for row, found in sure.items() for score in found.values()}
     alone = [row.label for row in rows if row.number not in claims.keys() | absent]
+    contested = [
+        f"{row.label}: {', '.join(claims[row.number])}"
+        for row in rows
+        if len(claims.get(row.number, ())) > 1
+    ]
     remarks = (
         Remark("submissions without a row in the file", tuple(found_for.missing), lost=True),
         Remark(
@@ -116,7 +121,7 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
         ),
         Remark(
             "rows that fit several submissions, left unchanged",
-            tuple(_contested(rows, claims)),
+            tuple(contested),
             lost=True,
         ),
         Remark("rows without a submission, left unchanged", tuple(alone)),
@@ -125,13 +130,6 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     told = tuple(remark for remark in remarks if remark.about)
     missing_rows = frozenset(absent - claims.keys())
     return Placement(placed, missing_rows, frozenset(excused) & missing_rows, told)
-
-
-def _contested(rows: Sequence[PersonRow], claims: Mapping[int, Iterable[str]]) -> Iterable[str]:
-    for row in rows:
-        submissions = [*claims.get(row.number, ())]
-        if len(submissions) > 1:
-            yield f"{row.label}: {', '.join(submissions)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +190,18 @@ class FillableSheet:
     excused: str | None = None
 
 
+# Why rows stay unchanged.
+_LOCKED = "rows that must not be changed, left unchanged"
+_WORDS = "rows that had feedback already, which was kept"
+_POINTS = "absentees who had points already, left unchanged"
+_EXCUSED = "excused, and without points"
+
+
 def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
     """Returns the file with the points of the class filled in, and remarks."""
     placement = place(form.rows, scores)
     decimal = decimal_of(form.sheet)
-    kept = _Kept()
+    kept: dict[str, list[str]] = {reason: [] for reason in (_LOCKED, _WORDS, _POINTS, _EXCUSED)}
     filled = 0
     for row in form.rows:
         score = placement.scores.get(row.number)
@@ -205,20 +210,21 @@ def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
         if row.number in form.locked and is_excused and form.excused:
             continue
         if row.number in form.locked and (score or zero):
-            kept.locked.append(f"{row.label}: {form.locked[row.number]}")
+            kept[_LOCKED].append(f"{row.label}: {form.locked[row.number]}")
         elif is_excused:
-            kept.excused.append(row.label)
+            kept[_EXCUSED].append(row.label)
             for target in form.targets if form.excused else ():
                 form.sheet.put(row.number, target.column, form.excused or "")
         elif score is not None and score.total is not None:
             _put(form, row.number, score, choices, decimal)
             filled += 1
             if form.feedback is not None and not _put_words(form, row.number, score):
-                kept.words.append(row.label)
+                kept[_WORDS].append(row.label)
         elif zero:
-            kept.absentees += [row.label] * (not _put_zero(form, row.number))
-    said = [*_about_targets(form, choices, filled), *placement.remarks, *kept.remarks()]
-    return Export(str(form.sheet), tuple(said))
+            kept[_POINTS] += [row.label] * (not _put_zero(form, row.number))
+    unchanged = [Remark(reason, tuple(labels)) for reason, labels in kept.items() if labels]
+    said = (*_about_targets(form, choices, filled), *placement.remarks, *unchanged)
+    return Export(str(form.sheet), said)
 
 
 def decimal_of(sheet: Sheet) -> str:
@@ -234,26 +240,6 @@ def decimal_of(sheet: Sheet) -> str:
     if len(found) == 1:
         return found.pop()
     return "," if sheet.separator == ";" and not found else "."
-
-
-class _Kept:
-    """The labels of rows that stay unchanged, by reason."""
-
-    def __init__(self) -> None:
-        self.locked: list[str] = []
-        self.words: list[str] = []
-        self.absentees: list[str] = []
-        self.excused: list[str] = []
-
-    def remarks(self) -> Iterator[Remark]:
-        if self.locked:
-            yield Remark("rows that must not be changed, left unchanged", tuple(self.locked))
-        if self.words:
-            yield Remark("rows that had feedback already, which was kept", tuple(self.words))
-        if self.absentees:
-            yield Remark("absentees who had points already, left unchanged", tuple(self.absentees))
-        if self.excused:
-            yield Remark("excused, and without points", tuple(self.excused))
 
 
 def _put(form: FillableSheet, row: int, score: Score, choices: Choices, decimal: str) -> None:

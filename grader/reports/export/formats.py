@@ -57,7 +57,7 @@ def write_document(
     for grade, scores in scored:
         for score in scores:
             name = grade.submission
-            told = bool(results.authors.get(name)) or name in settling.taken
+            told = bool(results.people.authors.get(name)) or name in settling.taken
             known = told and name not in settling.unsure
             file.write(separator + _json(_entry(grade, score.settlement, known)))
             separator = ",\n"
@@ -148,7 +148,7 @@ def write_table(
         zero = absent_zero and person not in scores.excused
         points: Cell = 0 if zero else ""
         status = _EXCUSED if person in scores.excused else "absent"
-        who = ["", *_person(person), status, "", points]
+        who = ["", *map(harmless, dataclasses.astuple(person)), status, "", points]
         total = [points, top if zero else "", *[points] * len(worth)]
         why = harmless(scores.excused.get(person, ""))
         table.writerow([*who, *blanks, *total, "nothing handed in", why, ""])
@@ -162,8 +162,8 @@ def _rows(
     for person in people:
         yield [
             harmless(score.submission),
-            *_person(person),
-            _EXCUSED if own.excused else str(score.status),
+            *map(harmless, dataclasses.astuple(person)),
+            _EXCUSED if own.excused else str(own.status),
             "yes" if own.late else "no",
             _cell(machine),
             *(_of_kind(own, kind) for kind in kinds),
@@ -185,7 +185,6 @@ def _changes(own: Settlement) -> Iterator[str]:
 
 
 def _of_kind(own: Settlement, kind: ChangeKind) -> Cell:
-    """Returns the sum of all changes of a kind; "" if there are none."""
     made = any(change.kind is kind for change in own.changes)
     return _cell(points_of(own.of_kind(kind))) if made else ""
 
@@ -195,12 +194,7 @@ def _of_the_machine(score: Score, exercise: str) -> Cell:
     return "" if found is None else _cell(points_of(found.machine))
 
 
-def _person(person: Author) -> Iterator[str]:
-    return map(harmless, (person.name, person.id, person.email))
-
-
 def _cell(points: float | None) -> Cell:
-    """Returns points rounded to two decimals; "" for None."""
     if points is None:
         return ""
     rounded = round(points, 2)

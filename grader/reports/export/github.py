@@ -22,15 +22,15 @@ from typing import Any
 from grader.core.causes import Cause
 from grader.core.points import hundredths, points_of
 from grader.core.text import one_line, plain, points
-from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Where
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Where, by_exercise
 from grader.reports.standing import (
     ExerciseStanding,
-    by_exercise,
     causes_of,
     cost,
     enumerated,
     extent,
     feedback,
+    fenced,
     is_of_values,
     notes_in_short,
     paragraph,
@@ -60,16 +60,10 @@ def classroom_result(grade: Grade) -> dict[str, Any]:
     readable = grade.status is GradeStatus.GRADED
     found = causes_of(grade.tests)
     told = {name: feedback(own, found) for name, own in by_exercise(grade.tests).items()}
-    tests = [
-        test
-        for each in exercises
-        for test in _points(
-            each,
-            (told[each.exercise] if readable else grade.message) or "",
-            unit,
-            whole[each.exercise],
-        )
-    ]
+    tests: list[dict[str, Any]] = []
+    for each in exercises:
+        why = (told[each.exercise] if readable else grade.message) or ""
+        tests += _points(each, why, unit, whole[each.exercise])
     passed = all(test["status"] == "pass" for test in tests)
     status = "pass" if passed else "fail"
     return {"version": _VERSION, "status": status, "max_score": grade.max_score, "tests": tests}
@@ -234,13 +228,16 @@ def annotated(grade: Grade, sources: SourcePaths) -> list[Annotation]:
     """Returns at most ten annotations of each kind, the worst first."""
     if grade.status is not GradeStatus.GRADED or not grade.is_complete:
         return [_of_the_whole(grade, sources)]
-    found = [_of_cause(cause, sources) for cause in sorted(_written(grade), key=_rank)]
-    remarks = notes_in_short(grade.tests).items()
-    found += [_of_note(note, verdicts) for note, verdicts in remarks if verdicts]
-    kinds = ("error", "warning", "notice")
+    # Causes with a line come first, then known mistakes, then the costliest.
+    worst = sorted(_written(grade), key=lambda one: (not one.places, not one.mistake, -one.lost))
+    found = [_of_cause(cause, sources) for cause in worst]
+    for note, verdicts in notes_in_short(grade.tests).items():
+        if verdicts:
+            names = enumerated([*dict.fromkeys(verdict.exercise for verdict in verdicts)])
+            found.append(Annotation("notice", one_line(names, _TITLE), shortened(note)))
     return [
         annotation
-        for kind in kinds
+        for kind in ("error", "warning", "notice")
         for annotation in [each for each in found if each.kind == kind][:_OF_A_KIND]
     ]
 
@@ -249,7 +246,7 @@ def step_summary(grade: Grade) -> str:
     """Returns the grade as GitHub's Markdown, cut to a size that GitHub shows."""
     parts = [f"## {_headline(grade)}\n"]
     if grade.message:
-        parts.append(f"{_fenced(shortened(plain(grade.message)))}\n")
+        parts.append(f"{fenced(shortened(plain(grade.message)))}\n")
     if grade.status is not GradeStatus.UNREADABLE and grade.tests:
         parts += _sections(grade)
     size = 0
@@ -273,7 +270,7 @@ def _sections(grade: Grade) -> Iterator[str]:
         heading, above = (title(cause), []) if cause.id else (cause.exercises[0], [title(cause)])
         said = "\n".join(map(shortened, [*above, *paragraph(cause), extent(cause)]))
         heading = _escaped_markdown(f"{one_line(heading, _TITLE)} {cost(cause)}".rstrip())
-        yield f"### {heading}\n\n{_fenced(said)}\n"
+        yield f"### {heading}\n\n{fenced(said)}\n"
     rows = [
         f"| {_escaped_markdown(one_line(each.exercise))} | {points(each.score)} / "
         f"{points(each.max_score)} | {each.passed} of {each.tests} | {each.words} |\n"
@@ -283,14 +280,8 @@ def _sections(grade: Grade) -> Iterator[str]:
 
 
 def _written(grade: Grade) -> list[Cause]:
-    """Returns the causes without missing exercises, which have no line to look at."""
     found = causes_of(grade.tests)
     return [cause for cause in found if cause.shown.status is not Status.MISSING]
-
-
-def _rank(cause: Cause) -> tuple[bool, bool, float]:
-    """Returns a sort key: causes with a line first, then known mistakes, then the costliest."""
-    return not cause.places, cause.mistake is None, -cause.lost
 
 
 def _of_cause(cause: Cause, sources: SourcePaths) -> Annotation:
@@ -303,11 +294,6 @@ def _of_cause(cause: Cause, sources: SourcePaths) -> Annotation:
         file,
         line,
     )
-
-
-def _of_note(note: str, verdicts: Sequence[Verdict]) -> Annotation:
-    names = enumerated(list(dict.fromkeys(verdict.exercise for verdict in verdicts)))
-    return Annotation("notice", one_line(names, _TITLE), shortened(note))
 
 
 def _of_the_whole(grade: Grade, sources: SourcePaths) -> Annotation:
@@ -330,13 +316,6 @@ def _tops(folder: Path) -> Iterator[Path]:
             return
         folder = inside[0]
         yield folder
-
-
-def _fenced(text: str) -> str:
-    """Returns the text in a code block, its fence longer than any run of backquotes in the text."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{text}\n{fence}"
 
 
 def _escaped_markdown(text: str) -> str:

@@ -140,11 +140,7 @@ def _places(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]] | N
 
 
 def _worth_of(gradebook: Sheet, possible: int | None, column: int) -> float | None:
-    """Returns the points that an assignment is worth, if the gradebook says so.
-
-    Raises:
-        ExportRefused: if Canvas reads no points from the column.
-    """
+    """Returns the points that an assignment is worth, if the gradebook says so."""
     said = "" if possible is None else gradebook.cell(possible, column)
     if "read only" in said:
         title = gradebook.cell(0, column)
@@ -203,7 +199,6 @@ def _column(columns: Mapping[int, str], assignment: str, wanted: str | None) -> 
 
 
 def _called(columns: Mapping[int, str], wanted: str) -> list[int]:
-    """Returns the columns with this title, this number in Canvas, or both."""
     found = []
     for column, header in columns.items():
         parts = _TITLE_AND_ID.fullmatch(header.strip())

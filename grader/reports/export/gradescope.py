@@ -17,10 +17,9 @@ from typing import Any
 from grader.core.causes import Cause
 from grader.core.points import OF_THE_VALUES, hundredths, scaled, total
 from grader.core.text import one_line, plain, points
-from grader.core.verdict import Aspect, Grade, GradeStatus, Verdict, Visibility
+from grader.core.verdict import Aspect, Grade, GradeStatus, Verdict, Visibility, by_exercise
 from grader.reports.standing import (
     Standing,
-    by_exercise,
     causes_of,
     complaints,
     feedback,
@@ -259,9 +258,11 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
         return {"gradable": False, "format_errors": [reason]}
     exercises, found = by_exercise(grade.tests), causes_of(grade.tests)
     longest = _ALL_OUTPUTS // max(len(exercises), 1)
+    most = hundredths(grade.max_score)
     return {
         "gradable": True,
-        "score": _share(grade),
+        # Rounded down to 0.01 %, so that only full points give 1.
+        "score": hundredths(grade.score) * 10_000 // most / 10_000 if most else 0.0,
         "message": plain(complaints(grade, found)),
         "tests": [
             {
@@ -274,9 +275,3 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
             for exercise, verdicts in exercises.items()
         ],
     }
-
-
-def _share(grade: Grade) -> float:
-    """Returns the share of points, rounded down to 0.01 %, so that only full points give 1."""
-    most = hundredths(grade.max_score)
-    return hundredths(grade.score) * 10_000 // most / 10_000 if most else 0.0

@@ -86,7 +86,6 @@ def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
 
 
 def _final(own: Settlement, of_whom: bool) -> dict[str, str]:
-    """Returns properties with the final points and each change; none if nothing changed."""
     if not own.changes and not own.excused:
         return {}
     whose = f" ({', '.join(map(author_in_words, own.people))})" if of_whom else ""

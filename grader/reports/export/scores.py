@@ -5,14 +5,14 @@ The points of a whole class fit in memory at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import Refusal, one_line
-from grader.core.verdict import Grade, GradeStatus
+from grader.core.verdict import Grade
 from grader.reports.standing import complaints
 from grader.results.decisions.settlement import Settlement, in_words
 from grader.results.decisions.settling import Settling
@@ -51,11 +51,6 @@ class Score:
     def people(self) -> tuple[Author, ...]:
         """Returns the people who get the points; if unknown, one named like the submission."""
         return self.settlement.people
-
-    @property
-    def status(self) -> GradeStatus:
-        """Returns how grading ended."""
-        return self.settlement.status
 
     @property
     def total(self) -> Points | None:
@@ -167,14 +162,49 @@ class Export:
 
 def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, ...]:
     """Returns the remarks on a class that hold in every format."""
-    said = (
-        _unsure(scores),
-        _not_graded(scores),
-        _undecided(scores),
-        _absent(scores, absent_zero),
-        _mixed(scores),
+    absent = [described(person) for person in scores.absentees if person not in scores.excused]
+    suites = {score.suite for score in scores.scores if score.total}
+    remarks = (
+        Remark(
+            "submissions of an uncertain author: type `grader decide RESULTS whose SUBMISSION "
+            "PERSON` to give somebody their points",
+            _told(scores, lambda one: scores.unsure.get(one.submission)),
+            lost=True,
+        ),
+        Remark(
+            "not graded, by the machine's fault or the grader's, and without points here "
+            "(run `grader batch` again)",
+            _told(scores, lambda one: None if one.total or one.settlement.excused else one.words),
+            lost=True,
+        ),
+        Remark(
+            "late, but nothing is taken off until you decide",
+            _told(scores, lambda one: one.settlement.undecided or None),
+        ),
+        Remark(
+            "on the roster, but handed in nothing, "
+            + ("with 0 points" if absent_zero else "left blank"),
+            tuple(absent),
+        ),
     )
-    return tuple(remark for remarks in said for remark in remarks)
+    said = [remark for remark in remarks if remark.about]
+    if absent_zero and not absent:
+        none = "nobody gets 0 points: no roster told of anybody who handed in nothing"
+        said.append(Remark(none))
+    if len(suites) > 1:
+        mixed = f"these grades are of {len(suites)} versions of the tests"
+        said.append(Remark(f"{mixed}: run `grader batch` again before you hand them on"))
+    return tuple(said)
+
+
+def _told(scores: ClassScores, what: Callable[[Score], str | None]) -> tuple[str, ...]:
+    """Returns the people with something to tell about their submission, and that."""
+    return tuple(
+        f"{handed_in(person, score.submission)}: {said}"
+        for score in scores.scores
+        if (said := what(score)) is not None
+        for person in score.people or (Author(),)
+    )
 
 
 def described(person: Author) -> str:
@@ -188,60 +218,6 @@ def handed_in(person: Author, submission: str) -> str:
     """Returns a person, with the submission's name unless both are the same text."""
     who = described(person)
     return who if submission == who else f"{who}, submission {submission}"
-
-
-def _unsure(scores: ClassScores) -> Iterable[Remark]:
-    about = {
-        f"{handed_in(person, score.submission)}: {scores.unsure[score.submission]}": None
-        for score in scores.scores
-        if score.submission in scores.unsure
-        for person in score.people or (Author(),)
-    }
-    if about:
-        how = "type `grader decide RESULTS whose SUBMISSION PERSON` to give somebody their points"
-        yield Remark(f"submissions of an uncertain author: {how}", (*about,), lost=True)
-
-
-def _not_graded(scores: ClassScores) -> Iterable[Remark]:
-    without = [
-        f"{handed_in(person, score.submission)}: {score.words}"
-        for score in scores.scores
-        if score.total is None and not score.settlement.excused
-        for person in score.people
-    ]
-    if without:
-        why = "not graded, by the machine's fault or the grader's, and without points here"
-        yield Remark(f"{why} (run `grader batch` again)", tuple(without), lost=True)
-
-
-def _undecided(scores: ClassScores) -> Iterable[Remark]:
-    about = [
-        f"{handed_in(person, score.submission)}: {score.settlement.undecided}"
-        for score in scores.scores
-        if score.settlement.undecided
-        for person in score.people
-    ]
-    if about:
-        yield Remark("late, but nothing is taken off until you decide", tuple(about))
-
-
-def _absent(scores: ClassScores, zero: bool) -> Iterable[Remark]:
-    absent = [person for person in scores.absentees if person not in scores.excused]
-    if absent:
-        what = "with 0 points" if zero else "left blank"
-        names = tuple(map(described, absent))
-        yield Remark(f"on the roster, but handed in nothing, {what}", names)
-    elif zero:
-        yield Remark("nobody gets 0 points: no roster told of anybody who handed in nothing")
-
-
-def _mixed(scores: ClassScores) -> Iterable[Remark]:
-    suites = {score.suite for score in scores.scores if score.total}
-    if len(suites) > 1:
-        yield Remark(
-            f"these grades are of {len(suites)} versions of the tests: "
-            "run `grader batch` again before you hand them on"
-        )
 
 
 def write_whole(file: Path, content: str | bytes) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from grader.core.submission import Author
 from grader.core.text import points
+from grader.intake.entry import compared
 from grader.reports.export.scores import ExportRefused
 
 _NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)*")
@@ -213,11 +214,11 @@ class Directory:
         self._by_group: dict[str, set[int]] = defaultdict(set)
         for row in self._rows.values():
             for index, key in zip(self._by_key, row.keys, strict=False):
-                index[_key(key)].add(row.number)
+                index[compared(key)].add(row.number)
             for form in (form for name in row.names for form in _forms(name)):
                 self._by_name[form].add(row.number)
             for group in row.groups:
-                self._by_group[_key(group)].add(row.number)
+                self._by_group[compared(group)].add(row.number)
 
     def rows_of(self, person: Author) -> Found:
         """Returns the person's row; the rows of its members if the person is a group.
@@ -239,10 +240,12 @@ class Directory:
         found = {by: rows for by, rows in witnesses.items() if rows}
         if found:
             row = self._rows[_agreed(found)]
-            if "e-mail address" not in found and _has_another_address(row, person):
+            is_addressed = "@" in person.email and any("@" in key for key in row.keys)
+            if "e-mail address" not in found and is_addressed:
                 raise NoRow("the e-mail address is not the one of that row")
             return Found((row,), is_exact or "e-mail address" in found)
-        members = self._by_group.get(_key(person.name), set()) if _key(person.name) else set()
+        group = compared(person.name)
+        members = self._by_group.get(group, set()) if group else set()
         if not members:
             raise NoRow(self._why_not(person))
         return Found(tuple(self._rows[number] for number in sorted(members)), is_exact=False)
@@ -253,8 +256,8 @@ class Directory:
         A platform's own numbers are small, so that numbers of rosters and groups equal them by
         chance. For these numbers, the names must also have something in common.
         """
-        for depth, index in enumerate(self._by_key if _key(key) else ()):
-            rows = index.get(_key(key), set())
+        for depth, index in enumerate(self._by_key if compared(key) else ()):
+            rows = index.get(compared(key), set())
             if depth == 0:
                 rows = {number for number in rows if _alike(name, self._rows[number].names)}
             if rows:
@@ -273,7 +276,8 @@ class Directory:
         return {number for form in _forms(name) for number in self._by_name.get(form, ())}
 
     def _why_not(self, person: Author) -> str:
-        others = self._by_key[0].get(_key(person.id), set()) if self._by_key and person.id else ()
+        first = self._by_key[0] if self._by_key and person.id else {}
+        others = first.get(compared(person.id), ())
         labels = ", ".join(self._rows[number].label for number in others)
         return f"the number {person.id} is there that of {labels}" if labels else ""
 
@@ -292,13 +296,7 @@ def _agreed(witnesses: Mapping[str, set[int]]) -> int:
     return row
 
 
-def _has_another_address(row: PersonRow, person: Author) -> bool:
-    """Returns whether the person and the row have different e-mail addresses."""
-    return "@" in person.email and any("@" in key for key in row.keys)
-
-
 def _alike(name: str, others: Iterable[str]) -> bool:
-    """Returns whether names have a word in common, also run together, or one name is unknown."""
     own = set(_words(name))
     theirs = {word for other in others for word in _words(other)}
     return not own or not theirs or bool(own & theirs) or _run_together(own, theirs)
@@ -312,10 +310,6 @@ def _run_together(own: set[str], theirs: set[str]) -> bool:
             if word.startswith(parts) or word.endswith(parts):
                 return True
     return False
-
-
-def _key(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip().casefold()
 
 
 def _forms(name: str) -> set[str]:

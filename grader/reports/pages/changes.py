@@ -21,38 +21,6 @@ _EPSILON = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictSummary:
-    """The parts of a verdict that a comparison needs, unless the test simply passed.
-
-    `sentence` is the text for a person: the mistake followed by its id, or the message.
-    """
-
-    status: Status
-    score: float
-    max_score: float
-    mistake: str
-    message: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class FormerGrade:
-    """The parts of the earlier grade that a comparison needs."""
-
-    status: GradeStatus
-    score: float | None
-    exercises: Mapping[str, float]
-    tests: Mapping[str, Verdict]
-
-    @classmethod
-    def of(cls, grade: Grade) -> FormerGrade:
-        """Returns the parts of a grade that a comparison needs; no score if it is incomplete."""
-        exercises = {each.exercise: each.score for each in standings(grade)}
-        tests = {test.id: test for test in grade.tests}
-        return cls(grade.status, _score(grade, grade.is_complete), exercises, tests)
-
-
-@dataclass(frozen=True, slots=True)
 class ExerciseChange:
     """An exercise in which a submission's points or verdicts changed, with the reasons."""
 
@@ -87,11 +55,6 @@ class TestCount:
     test: str
     ways: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def count(self) -> int:
-        """Returns the number of submissions for which the outcome changed."""
-        return self.ways.total()
-
 
 @dataclass(slots=True)
 class Changes:
@@ -115,14 +78,18 @@ class Changes:
         if earlier is None:
             self.new.append(GradeChange(name, page, None, score, ()))
             return
-        before = FormerGrade.of(earlier)
-        self._count_tests(grade, before)
-        found = tuple(self._exercises(graded, before))
-        change = GradeChange(name, page, before.score, score, found, _reason(grade, before))
-        if score is None or before.score is None:
-            self._add_regraded(change)
+        tests = {test.id: test for test in earlier.tests}
+        self._count_tests(grade, tests)
+        found = tuple(self._exercises(graded, earlier, tests))
+        was = _score(earlier, earlier.is_complete)
+        change = GradeChange(name, page, was, score, found, _reason(grade, earlier))
+        if score is None or was is None:
+            if score is None and was is None:
+                self.same += 1
+            else:
+                self.regraded.append(change)
             return
-        self._scores.append((before.score, score))
+        self._scores.append((was, score))
         if abs(change.difference) > _EPSILON:
             (self.up if change.difference > 0 else self.down).append(change)
         elif found or change.reason:
@@ -142,27 +109,23 @@ class Changes:
         before, after = zip(*self._scores, strict=True)
         return sum(before) / len(before), sum(after) / len(after)
 
-    def _add_regraded(self, change: GradeChange) -> None:
-        """Adds a submission without a grade in one of the two batches."""
-        if change.before is None and change.after is None:
-            self.same += 1
-        else:
-            self.regraded.append(change)
-
-    def _count_tests(self, grade: Grade, before: FormerGrade) -> None:
+    def _count_tests(self, grade: Grade, before: Mapping[str, Verdict]) -> None:
         for test in grade.tests:
-            was = before.tests.get(test.id)
+            was = before.get(test.id)
             if was is not None and was.status is not test.status:
                 name = one_line(test.id.partition("::")[2] or test.id, _LONGEST)
                 exercise = one_line(test.exercise)
                 count = self.tests.setdefault(test.id, TestCount(exercise, name))
                 count.ways[f"{_said(was.status)} → {_said(test.status)}"] += 1
 
-    def _exercises(self, graded: Graded, before: FormerGrade) -> Iterator[ExerciseChange]:
+    def _exercises(
+        self, graded: Graded, earlier: Grade, tests: Mapping[str, Verdict]
+    ) -> Iterator[ExerciseChange]:
+        before = {each.exercise: each.score for each in standings(earlier)}
         now = {each.exercise: each.score for each in graded.exercises}
-        for exercise in dict.fromkeys((*before.exercises, *now)):
-            was, got = before.exercises.get(exercise, 0.0), now.get(exercise, 0.0)
-            reasons = tuple(_reasons(graded.tests.get(exercise, ()), before))
+        for exercise in before | now:
+            was, got = before.get(exercise, 0.0), now.get(exercise, 0.0)
+            reasons = tuple(_reasons(graded.tests.get(exercise, ()), tests))
             if abs(got - was) > _EPSILON:
                 counts = self.exercises.setdefault(one_line(exercise), Counter())
                 counts["up" if got > was else "down"] += 1
@@ -175,69 +138,53 @@ def _score(grade: Grade, complete: bool) -> float | None:
     return grade.score if complete else None
 
 
-def _outcome(test: Verdict) -> VerdictSummary:
-    mistake = sentence = ""
-    message = one_line(first_line(test.message), _LONGEST)
-    if test.diagnosis:
-        mistake = one_line(test.diagnosis.mistake)
-        sentence = f"{one_line(test.diagnosis.explanation, _LONGEST)} [{mistake}]"
-    return VerdictSummary(
-        test.status, test.score, test.max_score, mistake, message, sentence or message
-    )
-
-
-def _reason(grade: Grade, before: FormerGrade) -> str:
-    """Returns the change of the submission's status, with its message; "" if there is none."""
+def _reason(grade: Grade, before: Grade) -> str:
     if grade.status is before.status:
         return ""
-    message = f": {one_line(first_line(grade.message), _LONGEST)}" if grade.message else ""
+    message = f": {_message(grade)}" if grade.message else ""
     return f"{_said(before.status)} → {_said(grade.status)}{message}"
 
 
-def _reasons(tests: Iterable[Verdict], before: FormerGrade) -> Iterator[str]:
+def _reasons(tests: Iterable[Verdict], before: Mapping[str, Verdict]) -> Iterator[str]:
     """Yields the different reasons for an exercise's change, the commonest first."""
-    reasons = Counter(
-        reason for test in tests for reason in _reasons_of(test, before.tests.get(test.id))
-    )
+    reasons = Counter(reason for test in tests for reason in _reasons_of(before.get(test.id), test))
     for reason, count in reasons.most_common(_REASONS):
         yield f"{reason} ({count} tests)" if count > 1 else reason
     if len(reasons) > _REASONS:
         yield f"and {len(reasons) - _REASONS} other reasons"
 
 
-def _reasons_of(test: Verdict, earlier: Verdict | None) -> Iterable[str]:
-    if earlier is not None and _are_alike(earlier, test):
-        return []
-    now = _outcome(test)
-    if earlier is None:
+def _reasons_of(was: Verdict | None, now: Verdict) -> Iterable[str]:
+    if was is None:
         return [f"a test that there was not: {_said(now.status)}{_because(now)}"]
-    was = _outcome(earlier)
     if was.status is not now.status:
         return [f"{_said(was.status)} → {_said(now.status)}{_because(now)}"]
-    if was.mistake != now.mistake:
-        return [f"{was.mistake or 'no known mistake'} → {now.mistake or 'no known mistake'}"]
+    if _mistake(was) != _mistake(now):
+        return [f"{_mistake(was) or 'no known mistake'} → {_mistake(now) or 'no known mistake'}"]
     if abs(was.score - now.score) > _EPSILON and was.max_score != now.max_score:
         return [f"worth {points(was.max_score)} → {points(now.max_score)} points"]
     if abs(was.score - now.score) > _EPSILON:
         return [f"{points(was.score)} → {points(now.score)} points{_because(now)}"]
-    if not now.mistake and without_numbers(was.message) != without_numbers(now.message):
-        return [f"“{was.message}” → “{now.message}”"]
-    return []
+    if _mistake(now) or was.message == now.message:
+        return []
+    before, message = _message(was), _message(now)
+    is_same = without_numbers(before) == without_numbers(message)
+    return [] if is_same else [f"“{before}” → “{message}”"]
 
 
-def _are_alike(one: Verdict, other: Verdict) -> bool:
-    """Returns whether two verdicts are equal in all that the comparison shows."""
-    return (
-        one.status is other.status
-        and one.score == other.score
-        and one.max_score == other.max_score
-        and one.message == other.message
-        and one.diagnosis == other.diagnosis
-    )
+def _mistake(test: Verdict) -> str:
+    return one_line(test.diagnosis.mistake) if test.diagnosis else ""
 
 
-def _because(now: VerdictSummary) -> str:
-    said = now.sentence
+def _message(told: Verdict | Grade) -> str:
+    return one_line(first_line(told.message), _LONGEST)
+
+
+def _because(now: Verdict) -> str:
+    """Returns the mistake with its id, or else the message, after a colon; "" if it passed."""
+    said = _message(now)
+    if now.diagnosis:
+        said = f"{one_line(now.diagnosis.explanation, _LONGEST)} [{_mistake(now)}]"
     return f": {said}" if said and now.status is not Status.PASSED else ""
 
 
@@ -252,7 +199,7 @@ _TESTS = 200
 
 def changes_page(assignment: str, changes: Changes) -> str:
     """Returns the page of differences from an earlier batch, the greatest first."""
-    tests = sorted(changes.tests.values(), key=lambda test: -test.count)
+    tests = sorted(changes.tests.values(), key=lambda test: -test.ways.total())
     return render(
         "changes.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,10 +12,11 @@ from grader.core.explanation import lack_in_words
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line
-from grader.core.verdict import Grade, GradeStatus, Status, Verdict
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise
 from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount
 from grader.reports.standing import Standing
 from grader.reports.suite_quality import ErrorSpread, ExerciseTests
+from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement, in_words
 
 BINS = 20
@@ -33,6 +35,8 @@ _ABSENT = "."
 _UNREADABLE = "u"
 # A submission that was not graded, or not read, fails no test.
 _NOT_FAILED = f"p{_ABSENT}{LETTERS[Status.NOT_GRADED]}{_UNREADABLE}"
+# The words of a page for standings; all others are wrong.
+_STANDINGS = {Standing.FULL: "right", Standing.PARTIAL: "half", Standing.MISSING: "missing"}
 _LONGEST_NAME = 80
 _LONGEST_WORDS = 240
 _LONGEST_CHANGES = 600
@@ -45,11 +49,7 @@ class ExerciseCount:
     name: str
     max_score: float = 0.0
     scores: list[float] = field(default_factory=list)
-    right: int = 0
-    half: int = 0
-    wrong: int = 0
-    missing: int = 0
-    unreadable: int = 0
+    standings: Counter[str] = field(default_factory=Counter)
 
     @property
     def mean(self) -> float:
@@ -62,15 +62,7 @@ class ExerciseCount:
             return
         self.scores.append(score)
         self.max_score = max(self.max_score, max_score)
-        match standing:
-            case Standing.FULL:
-                self.right += 1
-            case Standing.PARTIAL:
-                self.half += 1
-            case Standing.MISSING:
-                self.missing += 1
-            case _:
-                self.wrong += 1
+        self.standings[_STANDINGS.get(standing, "wrong")] += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +128,7 @@ class ClassData:
             name = one_line(each.exercise)
             count = self.exercises.setdefault(name, ExerciseCount(name))
             if grade.status is GradeStatus.UNREADABLE:
-                count.unreadable += 1
+                count.standings["unreadable"] += 1
             else:
                 count.add(each.standing, each.score, each.max_score)
         if grade.status is GradeStatus.GRADED:
@@ -165,10 +157,6 @@ class ClassData:
             if entry.status is GradeStatus.GRADED and entry.counts
         ]
 
-    def places(self, status: GradeStatus) -> list[int]:
-        """Returns the places of the submissions with a status."""
-        return [place for place, entry in enumerate(self.entries) if entry.status is status]
-
     def exercise_tests(self) -> list[ExerciseTests]:
         """Returns each exercise's tests with their outcomes in the readable submissions."""
         tests = self._ordered_tests()
@@ -179,10 +167,8 @@ class ClassData:
         }
         found: dict[str, ExerciseTests] = {}
         for letters in self._patterns(tests):
-            own: dict[str, list[Verdict]] = {}
-            for test, letter in zip(tests, letters, strict=True):
-                if (test, letter) in told:
-                    own.setdefault(self._tests[test].exercise, []).append(told[test, letter])
+            pairs = zip(tests, letters, strict=True)
+            own = by_exercise(told[pair] for pair in pairs if pair in told)
             for exercise, verdicts in own.items():
                 found.setdefault(exercise, ExerciseTests(exercise)).add(verdicts)
         return [*found.values()]
@@ -194,9 +180,12 @@ class ClassData:
         exercises = list(self.exercises)
         return {
             "exercises": exercises,
-            "tests": [_test(self._tests[test], exercises) for test in tests],
+            "tests": [
+                [_test_name(verdict), exercises.index(one_line(verdict.exercise))]
+                for verdict in map(self._tests.__getitem__, tests)
+            ],
             **self._entry_columns(),
-            "kinds": [{"words": _option(kind), "who": kind.who} for kind in kinds],
+            "kinds": [{"words": kind.label, "who": kind.who} for kind in kinds],
             "spreads": [
                 [numbers[test], spread.counts, _times(spread.right), _times(spread.wrong)]
                 for test, spread in self._spreads.items()
@@ -230,7 +219,6 @@ class ClassData:
         }
 
     def _patterns(self, tests: Sequence[str]) -> list[str]:
-        """Returns the letters of each submission's outcomes, in the order of `tests`."""
         seen = {test: number for number, test in enumerate(self._tests)}
         order = [seen.get(test, len(seen)) for test in tests]
         whole = (letters.ljust(len(seen) + 1, _ABSENT) for letters in self._outcomes)
@@ -243,9 +231,8 @@ class ClassData:
 
 
 def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> ClassEntry:
-    """Returns a submission's entry; if members' points differ, it shows the first ones."""
     grade = graded.grade
-    people = ", ".join(person_in_words(author) for author in authors)
+    people = ", ".join(map(author_in_words, authors))
     own = settled[0] if settled else None
     final = grade.score if own is None or own.final is None else own.final
     changes = dict.fromkeys(
@@ -280,20 +267,6 @@ def _marks(settled: Sequence[Settlement]) -> Iterator[str]:
         yield "excused"
     if len({one.final for one in settled}) > 1:
         yield "members differ"
-
-
-def person_in_words(author: Author) -> str:
-    """Returns a person's name, or else the e-mail address or the id."""
-    return one_line(author.name or author.email or author.id)
-
-
-def _option(kind: ProblemCount) -> str:
-    """Returns the label of a kind in a list of choices: the sentence, followed by the id."""
-    return f"{one_line(kind.explanation, 80)} [{kind.words}]" if kind.explanation else kind.words
-
-
-def _test(verdict: Verdict, exercises: Sequence[str]) -> list[Any]:
-    return [_test_name(verdict), exercises.index(one_line(verdict.exercise))]
 
 
 def _test_name(verdict: Verdict) -> str:

@@ -21,12 +21,8 @@ _ROWS, _COLUMNS = 6, 8
 _SAME = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One value of a tensor, and whether it differs from the expected value."""
-
-    number: str
-    wrong: bool
+# One value of a tensor, and whether it differs from the expected value.
+Cell = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +32,6 @@ class ShownTensor:
     what: str
     expected: tuple[tuple[Cell, ...], ...]
     got: tuple[tuple[Cell, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MemberLines:
-    """Source lines of one member of a group; `first` is the number of the first line."""
-
-    submission: str
-    file: str
-    first: int
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +46,7 @@ class UnknownCluster:
     tests: tuple[str, ...]
     case: str
     picture: ShownTensor | None
-    sources: tuple[MemberLines, ...]
+    sources: tuple[tuple[str, Excerpt], ...]
 
 
 def nameless(results: Results, entries: Iterable[ClassEntry]) -> list[UnknownCluster]:
@@ -92,7 +78,7 @@ def _shown(
         tests=tuple(one_line(test.partition("::")[2] or test, 120) for test in group.tests),
         case=one_line(case_in_words(group.smallest), 400),
         picture=_picture(group, results),
-        sources=tuple(_source(name, excerpt) for name, excerpt in group.sources),
+        sources=tuple((one_line(name, 80), excerpt) for name, excerpt in group.sources),
     )
 
 
@@ -113,16 +99,11 @@ def _beginning(picture: Picture) -> ShownTensor:
             not abs(one - two) <= _SAME * max(abs(one), abs(two), 1)
             for one, two in zip(wanted, came, strict=True)
         ]
-        expected.append(tuple(Cell(f"{one:.4g}", False) for one in wanted))
-        got.append(tuple(Cell(f"{one:.4g}", bad) for one, bad in zip(came, wrong, strict=True)))
+        expected.append(tuple((f"{one:.4g}", False) for one in wanted))
+        got.append(tuple((f"{one:.4g}", bad) for one, bad in zip(came, wrong, strict=True)))
     test = picture.test.partition("::")[2] or picture.test
     what = f"{picture.what}, shape {list(picture.shape)}, in {test}"
     return ShownTensor(one_line(what, 200), tuple(expected), tuple(got))
-
-
-def _source(submission: str, excerpt: Excerpt) -> MemberLines:
-    name, file = one_line(submission, 80), one_line(excerpt.file)
-    return MemberLines(name, file, excerpt.first, excerpt.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +208,8 @@ def _all(
     )
     yield OpenDecision(
         "weak",
-        _counted(
-            len(doubted := [*weak(found)]),
-            "exercise has tests that may be faulty",
-            "exercises have tests that may be faulty",
-        ),
+        ("exercise has" if len(doubted := [*weak(found)]) == 1 else "exercises have")
+        + " tests that may be faulty",
         "Everyone gets the same result, or otherwise correct submissions fail them. Fix such a "
         "test and run the batch again, which runs that test alone, or take it out.",
         command="grader decide RESULTS taken-out TEST --reason …",
@@ -240,11 +218,8 @@ def _all(
     unnamed = [one for one in groups if not one.named and one.members]
     yield OpenDecision(
         "groups",
-        _counted(
-            len(unnamed),
-            "group of students made the same unrecognised mistake",
-            "groups of students made the same unrecognised mistake",
-        ),
+        ("group" if len(unnamed) == 1 else "groups")
+        + " of students made the same unrecognised mistake",
         "Name it, with one sentence and a hint: all members of the group read them.",
         tuple(
             (one.members[0], f"and {len(one.members) - 1} more in {one.said}") for one in unnamed
@@ -258,10 +233,6 @@ def weak(found: ClassData) -> Iterator[str]:
     for one in found.exercise_tests():
         if said := [*complaints(one)]:
             yield f"{one_line(one.name)}: {'; '.join(said)}"
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return one if number == 1 else many
 
 
 def _with_status(found: ClassData, status: GradeStatus) -> tuple[tuple[ClassEntry, str], ...]:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.core.causes import Cause, FailedTest
 from grader.core.points import OF_THE_VALUES
-from grader.core.text import one_line, plain, points
-from grader.core.verdict import Grade, Verdict
+from grader.core.text import one_line, plain
+from grader.core.verdict import Grade, Verdict, by_exercise
 from grader.reports.pages.rendering import page_name
 from grader.reports.single import credited_tests
 from grader.reports.standing import (
     ExerciseStanding,
     Standing,
-    by_exercise,
     causes_of,
     complaint,
     notes,
     phrases,
     standing_of,
 )
-from grader.results.decisions.settlement import Settlement
-from grader.results.decisions.settling import common
 
 _SHORT = 72
 
@@ -56,50 +54,6 @@ class Graded:
         return cls(grade, page, is_complete, tests, exercises, causes, said, short)
 
 
-_LONGEST_CHANGE = 800
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """A submission's settlement in words: its points, changes and comments.
-
-    `score` of `worth` points are final. `differ` says that members get different points; the
-    changes are then the common ones. `counts` is False if another submission is taken instead.
-    `exercises` holds the final points of each exercise whose points changed.
-    """
-
-    score: str
-    worth: str
-    machine: str
-    changes: tuple[str, ...] = ()
-    comments: tuple[str, ...] = ()
-    excused: bool = False
-    differ: bool = False
-    counts: bool = True
-    exercises: Mapping[str, str] = field(default_factory=dict)
-
-
-def settled_in_words(settled: tuple[Settlement, ...]) -> Settled:
-    """Returns the settlement that the people of a submission have in common, in words."""
-    own = common(settled)
-    if own is None:
-        return Settled("", "", "", counts=False)
-    return Settled(
-        score="" if own.final is None else points(own.final),
-        worth=points(own.worth / 100),
-        machine="" if own.machine is None else points(own.machine / 100),
-        changes=tuple(one_line(change, _LONGEST_CHANGE) for change in own.sentences()),
-        comments=tuple(one_line(comment, 2000) for comment in own.comments),
-        excused=own.excused,
-        exercises={
-            name: points(each.final / 100)
-            for name, each in own.exercises.items()
-            if each.final != each.machine and len(settled) == 1
-        },
-        differ=len({(one.final, one.excused) for one in settled}) > 1,
-    )
-
-
 _LONGEST = 300
 # A submission can raise any exception: kinds beyond this number are only counted.
 _MOST = 60
@@ -115,14 +69,20 @@ class ProblemCount:
     words: str
     explanation: str = ""
     hint: str = ""
-    exercises: dict[str, int] = field(default_factory=dict)
+    exercises: Counter[str] = field(default_factory=Counter)
     who: list[int] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """Returns the kind in a list of choices: the sentence, followed by the id."""
+        return (
+            f"{one_line(self.explanation, 80)} [{self.words}]" if self.explanation else self.words
+        )
 
     def add(self, place: int, exercises: Iterable[str]) -> None:
         """Adds a submission once, with its exercises that have the problem."""
         self.who.append(place)
-        for exercise in exercises:
-            self.exercises[exercise] = self.exercises.get(exercise, 0) + 1
+        self.exercises.update([*exercises])
 
 
 @dataclass(slots=True)

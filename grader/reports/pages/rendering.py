@@ -132,6 +132,11 @@ def as_json(data: object) -> Markup:
     return Markup(text.translate(_ESCAPED))
 
 
+def percent(share: float) -> int:
+    """Returns a share in whole percent, from 0 to 100."""
+    return round(100 * min(max(share, 0.0), 1.0))
+
+
 @lru_cache(maxsize=1024)
 def breakable(name: str) -> Markup:
     """Returns an identifier that a narrow column may break after underscores."""
@@ -152,6 +157,7 @@ def _environment() -> Environment:
         "points": points,
         "one_line": one_line,
         "plain": plain,
+        "percent": percent,
         "breakable": breakable,
     }
     return environment

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.reports.environment import lacking_in_words
 from grader.reports.pages.changes import Changes, changes_page
-from grader.reports.pages.class_data import BINS, ClassData, person_in_words
+from grader.reports.pages.class_data import BINS, ClassData
 from grader.reports.pages.class_needs import OpenDecision, UnknownCluster, by_words, nameless, needs
 from grader.reports.pages.graded import Graded, ranked
 from grader.reports.pages.rendering import (
@@ -35,6 +36,7 @@ from grader.reports.pages.rendering import (
     whole_folder,
 )
 from grader.reports.pages.submission_page import submission_page
+from grader.reports.summary import author_in_words
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
@@ -85,6 +87,7 @@ def class_page(
     others, unlisted_others = ranked(found.counts.others.values())
     remarks, unlisted_remarks = ranked(found.counts.remarks.values())
     kinds = [*mistakes, *others, *remarks]
+    statuses = Counter(entry.status for entry in found.entries)
     most = max((entry.max_score for entry in found.entries), default=0.0)
     return render(
         "class.html.jinja",
@@ -100,13 +103,13 @@ def class_page(
         needs_in_short=json.dumps([one.in_short for one in open_decisions]),
         nameless=groups,
         folder=one_line(str(results.folder)),
-        not_graded=len(found.places(GradeStatus.NOT_GRADED)),
-        unreadable=len(found.places(GradeStatus.UNREADABLE)),
+        not_graded=statuses[GradeStatus.NOT_GRADED],
+        unreadable=statuses[GradeStatus.UNREADABLE],
         changed=any(entry.changed or entry.marks for entry in found.entries),
         late=any(entry.late for entry in found.entries),
         notes=by_words((found.entries[place], note) for place, note in found.notes),
         failed_tests=found.failed_tests(),
-        absentees=[person_in_words(author) for author in results.absentees],
+        absentees=[*map(author_in_words, results.people.absentees)],
         most=most,
         spread=_spread(found.scores, most),
         histogram=_histogram(found.scores, most),
@@ -190,7 +193,7 @@ def current_report(results: Results, folder: Path) -> Report | None:
         pages = sum(1 for _ in (folder / SUBMISSIONS).iterdir())
     except OSError:
         return None
-    if not wanted or not found or found[1] != wanted or pages != len(results.outlines()):
+    if not wanted or not found or found[1] != wanted or pages != len(results.submissions()):
         return None
     return Report(folder / INDEX, json.loads(html.unescape(found[2].decode())))
 
@@ -202,7 +205,6 @@ def _made_of(results: Results, settling: Settling, alike: str) -> str:
 
 
 def _alike(results: Results, folder: Path) -> str:
-    """Returns the place of the similarity page relative to `folder`, if there is one."""
     name = ALIKE_ANONYMOUS if isinstance(results, AnonymousResults) else ALIKE
     index = results.folder / name / INDEX
     return os.path.relpath(index, folder) if index.is_file() else ""
@@ -217,7 +219,7 @@ def _write(
 ) -> tuple[Sequence[tuple[str, str]], Changes | None]:
     pages = folder / SUBMISSIONS
     pages.mkdir()
-    names = _names(results)
+    names = results.submissions()
     found, changes = ClassData(), Changes() if against else None
     for first in range(0, len(names), _READ_AT_ONCE):
         part = names[first : first + _READ_AT_ONCE]
@@ -227,12 +229,12 @@ def _write(
             settled = settling.settle(grade)
             content = submission_page(results.assignment, graded, grade.evidence, settled)
             (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
-            found.add(graded, results.authors.get(name, ()), settled)
+            found.add(graded, results.people.authors.get(name, ()), settled)
             if changes is not None:
                 changes.add(graded, earlier.get(name))
     if changes is not None and against is not None:
         still = frozenset(names)
-        changes.add_gone(name for name in _names(against) if name not in still)
+        changes.add_gone(name for name in against.submissions() if name not in still)
         content = changes_page(results.assignment, changes)
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
     imports = results.class_imports()
@@ -243,8 +245,3 @@ def _write(
     content = class_page(results, found, imports, bool(changes), made_of, alike, groups, wanted)
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return [one.in_short for one in wanted], changes
-
-
-def _names(results: Results) -> list[str]:
-    """Returns the submissions in the order of the class."""
-    return [outline.submission for outline in results.outlines()]

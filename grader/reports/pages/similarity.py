@@ -16,24 +16,10 @@ _STYLES = ("assets/page.css", "assets/alike.css")
 _SCRIPTS = ("assets/theme.js",)
 
 
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """A row of the list of pairs: both names, shares in percent, and the pair's page."""
-
-    one: str
-    other: str
-    origin: str
-    alikeness: int
-    share_of_one: int
-    share_of_other: int
-    lines: int
-    page: str
-
-
 def alike_page(
-    assignment: str, comparison: SimilarPairs, rows: list[PairRow], class_page: str
+    assignment: str, comparison: SimilarPairs, pages: Sequence[str], class_page: str
 ) -> str:
-    """Returns the list of pairs.
+    """Returns the list of pairs, whose pages are at these paths.
 
     `class_page` is the path of the page of the class, or "".
     """
@@ -41,18 +27,16 @@ def alike_page(
         "alike.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),
         assignment=one_line(assignment),
-        rows=rows,
-        usual=percent(comparison.usual),
+        pairs=[
+            (found, len(_marked(passage.one for passage in found.passages)), page)
+            for found, page in zip(comparison.pairs, pages, strict=True)
+        ],
+        usual=comparison.usual,
         read=comparison.read,
         others=comparison.others,
         remarks=[one_line(remark, 600) for remark in comparison.remarks],
         class_page=class_page,
     )
-
-
-def percent(share: float) -> int:
-    """Returns a share in whole percent, from 0 to 100."""
-    return round(100 * min(max(share, 0.0), 1.0))
 
 
 _MOST_LINES = 4000
@@ -87,12 +71,12 @@ class Column:
     left_out: int
 
 
-def pair_page(assignment: str, found: SideBySide, row: PairRow, redacted: Redacted) -> str:
+def pair_page(assignment: str, found: SideBySide, redacted: Redacted) -> str:
     """Returns the page of a pair; `redacted` is applied to the texts of both submissions."""
     columns = [
         _column(
             "abc"[place],
-            (row.one, row.other)[place],
+            one_line((found.one, found.other)[place].name, 80),
             found.sources[place],
             [(p.one, p.other)[place] for p in found.passages],
             [p.fewest <= _FEW for p in found.passages],
@@ -104,7 +88,7 @@ def pair_page(assignment: str, found: SideBySide, row: PairRow, redacted: Redact
         "pair.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),
         assignment=one_line(assignment),
-        row=row,
+        found=found,
         columns=columns,
         few=_FEW,
         passages=[
@@ -112,11 +96,6 @@ def pair_page(assignment: str, found: SideBySide, row: PairRow, redacted: Redact
             for number, p in enumerate(found.passages, 1)
         ],
     )
-
-
-def lines_in_common(found: SideBySide) -> int:
-    """Returns the number of the first submission's lines that are in common passages."""
-    return len(_marked([passage.one for passage in found.passages]))
 
 
 def _where(stretch: LineRange, sources: ComparedSources, redacted: Redacted) -> str:
@@ -179,28 +158,15 @@ def write_alike(
     Raises:
         NotWritten: if `folder` holds anything but such pages, or the disk refuses.
     """
-    rows = [_row(found, number) for number, found in enumerate(comparison.pairs, 1)]
+    pages = [f"{_PAIRS}/{number:03}.html" for number, _ in enumerate(comparison.pairs, 1)]
     with whole_folder(folder) as partial:
         (partial / _PAIRS).mkdir()
-        for found, row in zip(comparison.pairs, rows, strict=True):
-            _write(partial / row.page, pair_page(assignment, found, row, redacted))
+        for found, page in zip(comparison.pairs, pages, strict=True):
+            _write(partial / page, pair_page(assignment, found, redacted))
         index = report / INDEX
         class_page = os.path.relpath(index, folder) if index.is_file() else ""
-        _write(partial / INDEX, alike_page(assignment, comparison, rows, class_page))
+        _write(partial / INDEX, alike_page(assignment, comparison, pages, class_page))
     return folder / INDEX
-
-
-def _row(found: SideBySide, number: int) -> PairRow:
-    return PairRow(
-        one=one_line(found.one.name, 80),
-        other=one_line(found.other.name, 80),
-        origin=one_line(found.other.origin, 80),
-        alikeness=percent(found.pair.alikeness),
-        share_of_one=percent(found.pair.share_of_one),
-        share_of_other=percent(found.pair.share_of_other),
-        lines=lines_in_common(found),
-        page=f"{_PAIRS}/{number:03}.html",
-    )
 
 
 def _write(path: Path, content: str) -> None:

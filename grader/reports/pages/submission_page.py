@@ -12,6 +12,7 @@ from __future__ import annotations
 import array
 import base64
 import itertools
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,12 +25,13 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, _To
 from grader.core.causes import Cause, Place
 from grader.core.evidence import Evidence, Excerpt, Picture, StepWalk
 from grader.core.explanation import lack_in_words
-from grader.core.text import one_line, plain
-from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Visibility
-from grader.reports.pages.graded import Graded, settled_in_words
+from grader.core.text import one_line, plain, points
+from grader.core.verdict import Grade, GradeStatus, Status, Visibility
+from grader.reports.pages.graded import Graded
 from grader.reports.pages.rendering import as_json, assets, render
 from grader.reports.standing import cost, extent, message_below, notes_in_short, shortened
 from grader.results.decisions.settlement import Settlement
+from grader.results.decisions.settling import common
 
 # The classes of a page's style, by the kind of token; a kind without one is like its parent.
 _CLASSES: Mapping[_TokenType, str] = {
@@ -108,32 +110,8 @@ class Drawing:
     data: Markup
 
 
-class Album:
-    """The pictures of one submission, as many as fit on its page."""
-
-    def __init__(self, pictures: Iterable[Picture], public: frozenset[str]) -> None:
-        """Takes the pictures of `public` tests and leaves out all others."""
-        self._pictures = {p.test: p for p in pictures if p.test in public and _is_sound(p)}
-        self._room = _NUMBERS
-
-    def of(self, tests: Sequence[str]) -> tuple[Drawing, ...]:
-        """Returns the pictures of a few of the tests, which are then no longer there."""
-        found: list[Drawing] = []
-        for test in tests:
-            picture = self._pictures.get(test)
-            if picture is None or len(found) == _EACH or len(picture.got) > self._room:
-                continue
-            del self._pictures[test]
-            self._room -= len(picture.got)
-            found.append(_drawing(picture))
-        return tuple(found)
-
-
 def _is_sound(picture: Picture) -> bool:
-    count = 1
-    for size in picture.shape:
-        count *= size
-    return count == len(picture.expected) == len(picture.got) > 0
+    return math.prod(picture.shape) == len(picture.expected) == len(picture.got) > 0
 
 
 def _drawing(picture: Picture) -> Drawing:
@@ -190,26 +168,14 @@ class Failing:
 class ToldCause:
     """A cause with everything that a page shows of it."""
 
-    title: str
-    mistake: str
-    extent: str
+    cause: Cause
     cost: str
-    hint: str
     message: str
-    place: str
     source: SourceExcerpt | None
     walk: StepWalk | None
     drawings: tuple[Drawing, ...]
     fails: str
     failing: tuple[Failing, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TestNote:
-    """A note on tests that passed, such as a call that the assignment wants written by hand."""
-
-    text: str
-    exercises: tuple[str, ...]
 
 
 def submission_page(
@@ -221,15 +187,25 @@ def submission_page(
     causes = [] if unreadable or not graded.complete else graded.causes
     looking = _Looking(grade, evidence)
     told = [looking.told(cause) for cause in causes]
+    # Of several causes that fail an exercise, the first one counts.
+    numbered = reversed([*enumerate(causes)])
+    cause_of = {exercise: place for place, cause in numbered for exercise in cause.exercises}
     draws = any(each.drawings for each in told)
     return render(
         "submission.html.jinja",
         assets=assets(_STYLES, _DRAWING if draws else _SCRIPTS),
         assignment=one_line(assignment),
         grade=grade,
-        settled=settled_in_words(settled),
+        settled=common(settled),
+        differ=len({(one.final, one.excused) for one in settled}) > 1,
+        final={
+            name: points(each.final / 100)
+            for own in settled
+            for name, each in own.exercises.items()
+            if each.final != each.machine and len(settled) == 1
+        },
         name=one_line(grade.submission),
-        people=_people(settled),
+        people=one_line(", ".join(who.name for own in settled for who in own.people), 200),
         complete=graded.complete,
         unreadable=unreadable,
         words=one_line("; ".join(graded.phrases), 300),
@@ -237,16 +213,14 @@ def submission_page(
         problem=looking.first_source() if unreadable else None,
         exercises=[] if unreadable else graded.exercises,
         causes=told,
-        cause_of=_cause_of(causes),
-        remarks=_remarks(grade.tests),
+        cause_of=cause_of,
+        remarks=[
+            (shortened(plain(note)), [*dict.fromkeys(one_line(test.exercise) for test in noted)])
+            for note, noted in notes_in_short(grade.tests).items()
+        ],
         unexplained=lack_in_words(one_line(grade.unexplained)) if grade.unexplained else "",
         printed=plain(evidence.printed).strip("\n"),
     )
-
-
-def _people(settled: Iterable[Settlement]) -> str:
-    """Returns the names of those whom a submission counts for, as far as they have one."""
-    return one_line(", ".join(person.name for one in settled for person in one.people), 200)
 
 
 class _Looking:
@@ -257,26 +231,35 @@ class _Looking:
         self._public = frozenset(t.id for t in grade.tests if t.visibility is Visibility.PUBLIC)
         self._excerpts = evidence.excerpts
         self._walks = evidence.walks
-        self._album = Album(evidence.pictures, self._public)
+        sound = (p for p in evidence.pictures if p.test in self._public and _is_sound(p))
+        self._pictures = {picture.test: picture for picture in sound}
+        self._room = _NUMBERS
 
     def told(self, cause: Cause) -> ToldCause:
         """Returns a cause in full."""
         own = [test.id for test in (cause.shown, *cause.tests) if test.id in self._public]
         is_written = cause.shown.status is not Status.MISSING
         return ToldCause(
-            title=one_line(cause.title, 400),
-            mistake=one_line(cause.id) if cause.id else "",
-            extent=one_line(cause.extent),
+            cause=cause,
             cost=cost(cause),
-            hint=plain(cause.hint),
             message=shortened(plain(message_below(cause))) if is_written else "",
-            place=one_line(cause.lines, 300),
             source=self._source(cause.places) if is_written else None,
             walk=self._walk(cause),
-            drawings=self._album.of(own),
+            drawings=tuple(self._drawings(own)),
             fails=extent(cause),
             failing=tuple(self._failing(cause)),
         )
+
+    def _drawings(self, tests: Sequence[str]) -> Iterator[Drawing]:
+        """Yields the pictures of a few of the tests, which are then no longer there."""
+        known = [test for test in tests if test in self._pictures]
+        found = 0
+        for test in dict.fromkeys(known):
+            size = len(self._pictures[test].got)
+            if found < _EACH and size <= self._room:
+                found += 1
+                self._room -= size
+                yield _drawing(self._pictures.pop(test))
 
     def first_source(self) -> SourceExcerpt | None:
         """Returns the lines that explain why nothing could be read."""
@@ -287,7 +270,6 @@ class _Looking:
         return next(filter(None, (_source(self._excerpts, *place) for place in places)), None)
 
     def _walk(self, cause: Cause) -> StepWalk | None:
-        """Returns the walk of the exercise that is nearest to the root."""
         walks = {(walk.exercise, walk.test): walk for walk in self._walks}
         return next(
             (walks[key] for test in cause.tests if (key := (test.exercise, test.id)) in walks),
@@ -317,19 +299,3 @@ def _source(excerpts: Iterable[Excerpt], file: str, line: int) -> SourceExcerpt 
         return None
     best = min(around, key=lambda e: abs(e.first + len(e.lines) / 2 - line))
     return SourceExcerpt(one_line(best.file), line, highlighted(best, line))
-
-
-def _cause_of(causes: Sequence[Cause]) -> dict[str, int]:
-    """Returns, by exercise, the place of the first cause that fails it."""
-    found: dict[str, int] = {}
-    for place, cause in enumerate(causes):
-        for exercise in cause.exercises:
-            found.setdefault(exercise, place)
-    return found
-
-
-def _remarks(tests: Iterable[Verdict]) -> list[TestNote]:
-    return [
-        TestNote(shortened(plain(note)), tuple(dict.fromkeys(one_line(v.exercise) for v in noted)))
-        for note, noted in notes_in_short(tests).items()
-    ]

@@ -70,10 +70,6 @@ def by_name(name: str, _people: Sequence[Author], _origin: str) -> str:
     return name
 
 
-class NotCompared(Refusal):
-    """The error that a class cannot be compared; its text is one sentence: why, and what to do."""
-
-
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A submission of the class, or other code to compare with: its label and its origin.
@@ -120,6 +116,11 @@ class _Collection:
     found: list[Compared] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
+    def add(self, entries: Iterable[Entry], origin: str) -> None:
+        for entry in entries:
+            label = self.called(entry.name, entry.authors, origin)
+            self.found.append(Compared(label, origin, entry))
+
 
 def compare(
     results: Results,
@@ -129,16 +130,16 @@ def compare(
     given: Sequence[Path] = (),
     most: int = 30,
     called: Called = by_name,
-    advance: Callable[[int, int], None] | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> SimilarPairs:
     """Compares the submissions of a class with each other, `others` and `repositories`.
 
     `others` are results or folders of submissions, and `repositories` are folders or archives of
     code. `given` is handed-out code in addition to the assignment's own files. `called` returns the
-    label of a submission. `advance` gets the number of submissions read so far, and the total.
+    label of a submission. `advance` gets the number of all submissions after each that is read.
 
     Raises:
-        NotCompared: if the class's submissions are gone, or a named path does not exist.
+        Refusal: if the class's submissions are gone, or a named path does not exist.
         StoreError: if results cannot be read.
     """
     collection = _Collection(called)
@@ -157,7 +158,7 @@ def compare_entries(
     """Compares submissions with each other, whether they were graded or not.
 
     Raises:
-        NotCompared: if this machine has no room for copies of them.
+        Refusal: if this machine has no room for copies of them.
     """
     found = [Compared(entry.name, "", entry) for entry in entries]
     return _compared(_Collection(by_name, found), len(found), assignment, (), most, None)
@@ -169,14 +170,14 @@ def _compared(
     assignment: Assignment,
     given: Sequence[Path],
     most: int,
-    advance: Callable[[int, int], None] | None,
+    advance: Callable[[int], None] | None,
 ) -> SimilarPairs:
     handed_out = [assignment.root / part for part in _HANDED_OUT]
     entries = [_single(path) for path in (*filter(Path.exists, handed_out), *given)]
     with SourcesClient() as client, _shelf() as shelf:
         known = [_read(client, entry) for entry in entries]
         digests = frozenset(file.digest for one in known for file in one.files)
-        common = _together(sources.prints for sources in known)
+        common = np.unique(np.concatenate([*(one.prints for one in known), np.empty(0, np.int64)]))
         prints = _read_all(client, collection, digests, shelf, advance)
         ranking = ranked(prints, own, common, most)
         pairs = [*_side_by_side(shelf, collection.found, ranking, common)]
@@ -186,42 +187,34 @@ def _compared(
 
 
 def _add_class(collection: _Collection, results: Results) -> None:
-    names = {outline.submission for outline in results.outlines()}
+    names = {*results.submissions()}
     try:
         there = _entries(results)
     except NothingToGrade as error:
-        raise NotCompared(
+        raise Refusal(
             f"the submissions of {results.folder} are no longer where they were graded: {error}"
         ) from error
-    collection.found += [
-        Compared(collection.called(entry.name, entry.authors, ""), "", entry)
-        for entry in there
-        if entry.name in names
-    ]
+    collection.add((entry for entry in there if entry.name in names), "")
     lacking = names - {entry.name for entry in there}
     if gone := sorted(collection.called(name, (), "") for name in lacking):
         collection.remarks.append(f"gone since they were graded, and not compared: {several(gone)}")
 
 
 def _add_others(collection: _Collection, folder: Path) -> None:
-    """Adds the submissions of another class, from its results or its folder."""
     try:
         is_results = (folder / FILE).exists()
         there = _entries(Store.read(folder)) if is_results else discover([folder]).entries
     except NothingToGrade as error:
         if not folder.exists():
-            raise NotCompared(str(error)) from error
+            raise Refusal(str(error)) from error
         collection.remarks.append(
             f"{folder} was not compared, as its submissions are no longer where they were graded "
             f"({error}): name the folder or download that they are in now"
         )
         return
     own = {(one.entry.path, one.entry.pieces) for one in collection.found}
-    collection.found += [
-        Compared(collection.called(entry.name, entry.authors, folder.name), folder.name, entry)
-        for entry in there
-        if (entry.path, entry.pieces) not in own
-    ]
+    others = (entry for entry in there if (entry.path, entry.pieces) not in own)
+    collection.add(others, folder.name)
 
 
 def _entries(results: Results) -> tuple[Entry, ...]:
@@ -234,7 +227,7 @@ def _single(path: Path) -> Entry:
     try:
         return single(path)
     except NothingToGrade as error:
-        raise NotCompared(str(error)) from error
+        raise Refusal(str(error)) from error
 
 
 @contextlib.contextmanager
@@ -243,7 +236,7 @@ def _shelf() -> Iterator[Shelf]:
         try:
             folder = stack.enter_context(new_scratch())
         except OSError as error:
-            raise NotCompared(f"nothing can be compared: {error}") from error
+            raise Refusal(f"nothing can be compared: {error}") from error
         yield Shelf(folder)
 
 
@@ -252,7 +245,7 @@ def _read_all(
     collection: _Collection,
     digests: frozenset[str],
     shelf: Shelf,
-    advance: Callable[[int, int], None] | None,
+    advance: Callable[[int], None] | None,
 ) -> list[Numbers]:
     """Returns each submission's fingerprints; keeps its sources on the shelf."""
     prints: list[Numbers] = []
@@ -267,16 +260,12 @@ def _read_all(
         partly += [one.name] * sources.partly
         prints.append(sources.prints)
         if advance is not None:
-            advance(len(prints), len(collection.found))
+            advance(len(collection.found))
     if unread:
         collection.remarks.append(f"could not be read, and not compared: {several(unread)}")
     if partly:
         collection.remarks.append(f"too much code to compare, and read in part: {several(partly)}")
     return prints
-
-
-def _together(prints: Iterable[Numbers]) -> Numbers:
-    return np.unique(np.concatenate([*prints, np.empty(0, np.int64)]))
 
 
 def _side_by_side(
@@ -287,7 +276,7 @@ def _side_by_side(
         try:
             sources = shelf.get(pair.one), shelf.get(pair.other)
         except OSError as error:
-            raise NotCompared(f"nothing can be compared: {error}") from error
+            raise Refusal(f"nothing can be compared: {error}") from error
         shared = passages(*sources, given, ranking.commonness)
         yield SideBySide(pair, found[pair.one], found[pair.other], sources, tuple(shared))
 
@@ -299,12 +288,7 @@ def _read(
     shelf: Shelf | None = None,
     place: int = 0,
 ) -> ComparedSources:
-    """Returns the code of a submission; with a shelf, also stores it there at `place`.
-
-    Raises:
-        Unreadable: if the submission has no readable code.
-        NotCompared: if this machine has no room for a copy of it.
-    """
+    """Returns the code of a submission; with a shelf, also stores it there at `place`."""
     try:
         with new_scratch() as into:
             sources = client.read(entry, into, given, texts=shelf is not None)
@@ -312,4 +296,4 @@ def _read(
             shelf.put(place, sources)
         return sources
     except (CopyFailed, OSError) as error:
-        raise NotCompared(f"nothing can be compared: {error}") from error
+        raise Refusal(f"nothing can be compared: {error}") from error

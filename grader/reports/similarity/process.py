@@ -79,9 +79,7 @@ class _Names:
             match node:
                 case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                     self.own.add(name)
-                case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()):
-                    self.own.add(name)
-                case ast.arg(arg=name):
+                case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
                     self.own.add(name)
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                     self.own.add(name)
@@ -134,9 +132,7 @@ def _told(tree: ast.Module) -> Sequence[tuple[_Position, _Position]]:
     found: list[tuple[_Position, _Position]] = []
     for node in ast.walk(tree):
         match node:
-            case ast.Import() | ast.ImportFrom():
-                found.append(((node.lineno, node.col_offset), _end(node)))
-            case ast.Expr(value=ast.Constant(value=str())):
+            case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
                 found.append(((node.lineno, node.col_offset), _end(node)))
             case ast.arg(annotation=ast.expr() as told):
                 found.append(((node.lineno, node.col_offset + len(node.arg.encode())), _end(told)))

@@ -82,8 +82,8 @@ class Shelf:
             OSError: if there is no room.
         """
         rows = [
-            (file.name, file.digest, file.text, np.stack(_columns(file)).T.tolist())
-            for file in sources.files
+            (f.name, f.digest, f.text, np.stack([f.prints, f.first, f.last]).T.tolist())
+            for f in sources.files
         ]
         self._file(place).write_text(json.dumps(as_json(rows, sources.partly)), "utf-8")
 
@@ -97,10 +97,6 @@ class Shelf:
 
     def _file(self, place: int) -> Path:
         return self._folder / f"{place}.json"
-
-
-def _columns(file: ComparedFile) -> tuple[Numbers, Numbers, Numbers]:
-    return file.prints, file.first, file.last
 
 
 def as_json(files: Sequence[tuple[str, str, str, Sequence[Sequence[int]]]], partly: bool) -> Any:
@@ -337,7 +333,6 @@ def _in_common(
 
 
 def _highest(alikeness: _Weights, own: int, most: int) -> list[tuple[int, int, float]]:
-    """Returns the highest values, each pair once, in descending and then original order."""
     once = alikeness.copy()
     once[:, :own] = np.triu(once[:, :own])
     flat = once.ravel()

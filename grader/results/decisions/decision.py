@@ -8,9 +8,8 @@ from __future__ import annotations
 import datetime
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 from grader.core.assignment import meant
 from grader.core.submission import Author
@@ -136,23 +135,6 @@ class Times(Decision):
     table: str
 
 
-OfAPerson = (
-    PointsChanged | Comment | Excused | Extension | TakenInstead | Whose | LateDays | HandInTime
-)
-_Kind = TypeVar("_Kind", bound=Decision)
-
-
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """All decisions, in the order in which they are written and applied."""
-
-    all: tuple[Decision, ...] = ()
-
-    def of(self, kind: type[_Kind]) -> Iterator[_Kind]:
-        """Returns the decisions of a kind."""
-        return (one for one in self.all if isinstance(one, kind))
-
-
 _MOST_NAMES, _MOST_LISTED = 10_000, 8
 
 
@@ -189,35 +171,22 @@ class ClassList:
     People are found by their own name, id or address, or by a submission's name or number.
     """
 
-    def __init__(
-        self,
-        submissions: Iterable[str],
-        authors: Mapping[str, Sequence[Author]],
-        absentees: Iterable[Author],
-        tests: Mapping[str, str],
-    ) -> None:
-        self.submissions = {_key(name): name for name in submissions}
-        self._numbers: dict[str, str] = {}
-        self._tests = tests
+    def __init__(self, results: Results) -> None:
+        people = results.people
+        self.submissions = {_key(name): name for name in results.submissions()}
+        self._numbers = {
+            _key(said): name
+            for name, number in results.numbers().items()
+            if _key(name) in self.submissions
+            for said in (str(number), called(number))
+        }
+        self._tests = results.tests()
         self._people: dict[str, dict[Author, None]] = defaultdict(dict)
-        everyone = [*(one for people in authors.values() for one in people), *absentees]
+        everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
         for author in everyone:
             for text in {author.name, author.id, author.email} - {""}:
                 self._people[_key(text)][author] = None
         self._shown = [*self.submissions.values(), *(one.name for one in everyone if one.name)]
-
-    @classmethod
-    def of(cls, results: Results) -> ClassList:
-        """Returns the class list of some results."""
-        names = [outline.submission for outline in results.outlines()]
-        known = cls(names, results.authors, results.absentees, results.tests())
-        known._numbers |= {
-            _key(said): name
-            for name, number in results.numbers().items()
-            if _key(name) in known.submissions
-            for said in (str(number), called(number))
-        }
-        return known
 
     def by_number(self, person: str) -> str | None:
         """Returns the submission with this number in an anonymous class."""
@@ -253,10 +222,8 @@ class ClassList:
         Raises:
             Unknown: if there is none.
         """
-        if _key(name) in self.submissions:
-            return self.submissions[_key(name)]
-        if _key(name) in self._numbers:
-            return self._numbers[_key(name)]
+        if found := self.submissions.get(_key(name)) or self._numbers.get(_key(name)):
+            return found
         said = _meant(name, self.submissions.values())
         raise Unknown(f"no submission is called {name!r}: {said}")
 

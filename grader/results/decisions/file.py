@@ -27,7 +27,6 @@ from grader.results.decisions.decision import (
     BadDecisions,
     Comment,
     Decision,
-    Decisions,
     Excused,
     Extension,
     HandInTime,
@@ -174,7 +173,7 @@ class Written:
     content: Mapping[str, Any]
 
 
-def read_decisions(file: Path) -> Decisions:
+def read_decisions(file: Path) -> tuple[Decision, ...]:
     """Returns the decisions in a file; none if there is no such file.
 
     Raises:
@@ -200,7 +199,7 @@ def read_decisions(file: Path) -> Decisions:
                 if not said:
                     decisions.append(decision_of(kind, table, file.name, written.first))
     refuse(wrong)
-    return Decisions(tuple(decisions))
+    return tuple(decisions)
 
 
 def refuse(wrong: list[str]) -> None:

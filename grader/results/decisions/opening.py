@@ -20,7 +20,6 @@ from grader.results.decisions.decision import (
     BadDecisions,
     ClassList,
     Decision,
-    Decisions,
     HandInTime,
     PointsChanged,
     TakenInstead,
@@ -30,7 +29,7 @@ from grader.results.decisions.decision import (
     Whose,
 )
 from grader.results.decisions.file import NAME, read_decisions, refuse
-from grader.results.decisions.settling import Aimed, DecisionTarget, Settling
+from grader.results.decisions.settling import Aimed, Settling
 from grader.results.results import Results
 
 Told = TypeVar("Told")
@@ -109,7 +108,7 @@ def _rows(file: Path) -> list[list[str]]:
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
+        rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
     except csv.Error as error:
         raise BadDecisions(f"{file} is not a CSV file: {error}") from error
     if len(content) > _LARGEST or len(rows) < 2:
@@ -146,12 +145,11 @@ def masked(settling: Settling, mask: Mask) -> Settling:
         return names.get(author) or mask.over(author)
 
     def aimed(one: Aimed) -> Aimed:
-        whom = one.target.whom
         whom = Whom(
-            None if whom.submission is None else labels.get(whom.submission, whom.submission),
-            None if whom.author is None else person(whom.author),
+            one.whom.submission and labels.get(one.whom.submission, one.whom.submission),
+            one.whom.author and person(one.whom.author),
         )
-        return Aimed(mask.over(one.decision), replace(one.target, whom=whom))
+        return replace(one, decision=mask.over(one.decision), whom=whom)
 
     return replace(
         settling,
@@ -167,19 +165,14 @@ def masked(settling: Settling, mask: Mask) -> Settling:
 
 
 def _masked_names(settling: Settling, mask: Mask) -> dict[Author, Author]:
-    """Returns the masked name of each person."""
     found: dict[Author, Author] = {}
     for name, people in settling.people.items():
-        for author, said in zip(people, _members(mask.labels[name], people), strict=True):
-            found.setdefault(author, Author(said))
+        for place, author in enumerate(people, 1):
+            member = f", member {place}" if len(people) > 1 else ""
+            found.setdefault(author, Author(mask.labels[name] + member))
     for place, author in enumerate(settling.absentees, 1):
         found.setdefault(author, Author(f"Absent {place}"))
     return found
-
-
-def _members(label: str, people: Iterable[Author]) -> list[str]:
-    numbered = [f"{label}, member {place}" for place, _ in enumerate(people, 1)]
-    return numbered if len(numbered) > 1 else [label] * len(numbered)
 
 
 _People = dict[str, tuple[Author, ...]]
@@ -203,23 +196,23 @@ def open_settling(
     if file is not None and not file.is_file():
         raise BadDecisions(f"{file} cannot be found: name the file of decisions")
     decisions = read_decisions(file or results.folder / NAME)
-    known = ClassList.of(results)
+    known = ClassList(results)
     aimed = _aimed(decisions, known)
     rule = late_rule(results, start or Path())
     beside = (file or results.folder / NAME).parent
     times, timed_by = _times(aimed, known, results, rule, beside)
-    people, taken = _people(aimed, known, results.authors), _taken(aimed, known)
+    people, taken = _people(aimed, known, results.people.authors), _taken(aimed, known)
     there = {person for own in people.values() for person in own}
     return Settling(
         aimed=aimed,
         rule=rule,
         people=people,
-        absentees=tuple(person for person in results.absentees if person not in there),
-        marked=results.late,
+        absentees=tuple(person for person in results.people.absentees if person not in there),
+        marked=results.people.late,
         times=times,
         timed_by=timed_by,
         taken=taken,
-        unsure={name: why for name, why in results.unsure.items() if name not in taken},
+        unsure={name: why for name, why in results.people.unsure.items() if name not in taken},
     )
 
 
@@ -249,16 +242,16 @@ def aim(decision: Decision, known: ClassList) -> Iterator[Aimed]:
         for found in known.tests(test):
             by_exercise.setdefault(known.exercise_of(found), set()).add(found)
         for exercise, tests in by_exercise.items():
-            yield Aimed(decision, DecisionTarget(whom, exercise, frozenset(tests)))
+            yield Aimed(decision, whom, exercise, frozenset(tests))
         return
     exercise = getattr(decision, "exercise", "")
-    yield Aimed(decision, DecisionTarget(whom, known.exercise(exercise) if exercise else ""))
+    yield Aimed(decision, whom, known.exercise(exercise) if exercise else "")
 
 
-def _aimed(decisions: Decisions, known: ClassList) -> tuple[Aimed, ...]:
+def _aimed(decisions: Iterable[Decision], known: ClassList) -> tuple[Aimed, ...]:
     found: list[Aimed] = []
     wrong: list[str] = []
-    for decision in decisions.all:
+    for decision in decisions:
         try:
             found += aim(decision, known)
         except Unknown as reason:
@@ -278,7 +271,7 @@ def _people(
     for one in aimed:
         if not isinstance(one.decision, TakenInstead | Whose):
             continue
-        whom, taken = one.target.whom, known.submission(one.decision.submission)
+        whom, taken = one.whom, known.submission(one.decision.submission)
         moved = (whom.author,) if whom.author else handed_in[whom.submission or taken]
         if isinstance(one.decision, Whose):
             people[taken] = handed_in[taken] = moved
@@ -319,8 +312,8 @@ def _times(
             found += [(whom, (at, source)) for whom, at in read_times(table, known)]
     for one in aimed:
         if isinstance(one.decision, HandInTime):
-            found.append((one.target.whom, (one.decision.at, one.decision.source)))
-    decided = of_submissions(found, results.authors)
-    times = {**results.times, **{name: at for name, (at, _) in decided.items()}}
+            found.append((one.whom, (one.decision.at, one.decision.source)))
+    decided = of_submissions(found, results.people.authors)
+    times = {**results.people.times, **{name: at for name, (at, _) in decided.items()}}
     local = {name: rule.local(at) if rule else at for name, at in times.items()}
     return local, {name: source for name, (_, source) in decided.items()}

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from grader.core.points import Gate, hundredths, points_of
 from grader.core.submission import Author
-from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict
+from grader.core.text import quantity
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, by_exercise
 from grader.results.decisions.decision import Decision, Excused, PointsChanged, TakenOut, Whom
 from grader.results.decisions.settlement import (
     RULE,
     ChangeKind,
     ExercisePoints,
-    HandingIn,
     Lateness,
     PointsChange,
     Settlement,
@@ -25,15 +25,7 @@ from grader.results.decisions.settlement import (
 )
 
 if TYPE_CHECKING:
-    from grader.results.decisions.settling import DecisionTarget, Settling
-
-
-def verdicts_by_exercise(grade: Grade) -> dict[str, list[Verdict]]:
-    """Returns the verdicts of each exercise, in the order of the tests."""
-    found: dict[str, list[Verdict]] = {}
-    for verdict in grade.tests:
-        found.setdefault(verdict.exercise, []).append(verdict)
-    return found
+    from grader.results.decisions.settling import Aimed, Settling
 
 
 def earned(tests: Sequence[Verdict]) -> int:
@@ -44,31 +36,6 @@ def earned(tests: Sequence[Verdict]) -> int:
 def worth(tests: Sequence[Verdict]) -> int:
     """Returns the hundredths that tests can give."""
     return sum(hundredths(test.max_score) for test in tests)
-
-
-def counting(tests: Sequence[Verdict], taken_out: Set[str], bonus: Set[str] = frozenset()) -> int:
-    """Returns an exercise's points without some of its tests: the other tests carry them.
-
-    Points beyond the values are gated by the values that are left. The deduction for a forbidden
-    call keeps its proportion. The points of bonus tests come on top.
-    """
-    left = [test for test in tests if test.id not in taken_out and test.id not in bonus]
-    before, now = _gated(tests), Fraction(_gated(left))
-    if before and before != earned(tests):
-        now = now * earned(tests) / before
-    possible = worth(left)
-    extra = earned([test for test in tests if test.id in bonus])
-    return extra + (_rounded(now * worth(tests) / possible) if possible else 0)
-
-
-def excused_points(points: Mapping[str, tuple[int, int]], exercise: str) -> int:
-    """Returns the points of an exercise that a person is excused from, in the others' proportion.
-
-    `points` holds, by exercise, its points and its worth.
-    """
-    others = [pair for name, pair in points.items() if name != exercise]
-    reached, possible = sum(got for got, _ in others), sum(of for _, of in others)
-    return _rounded(Fraction(reached * points[exercise][1], possible)) if possible else 0
 
 
 def _gated(tests: Sequence[Verdict]) -> int:
@@ -113,12 +80,26 @@ class _Exercise:
         """Returns whether some of the exercise's tests count."""
         return not self.ids <= self.taken_out | self.bonus
 
+    def _counted(self) -> int:
+        """Returns the points without the tests that are out: the other tests carry them.
+
+        Points beyond the values are gated by the values that are left. The deduction for a
+        forbidden call keeps its proportion. The points of bonus tests come on top.
+        """
+        left = [test for test in self.tests if test.id not in self.taken_out | self.bonus]
+        before, now = _gated(self.tests), Fraction(_gated(left))
+        if before and before != earned(self.tests):
+            now = now * earned(self.tests) / before
+        possible = worth(left)
+        extra = earned([test for test in self.tests if test.id in self.bonus])
+        return extra + (_rounded(now * worth(self.tests) / possible) if possible else 0)
+
     def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
         """Returns the points left after tests are taken out, or made a bonus."""
-        before = counting(self.tests, self.taken_out, self.bonus)
+        before = self._counted()
         self.taken_out = self.taken_out - tests if as_bonus else self.taken_out | tests
         self.bonus = self.bonus | tests if as_bonus else self.bonus - tests
-        after = counting(self.tests, self.taken_out, self.bonus)
+        after = self._counted()
         self.worth = self.worth if self.counts else 0
         most = self.worth + earned([test for test in self.tests if test.id in self.bonus])
         return min(max(self.points + after - before, 0), most)
@@ -148,7 +129,7 @@ class PersonsPoints:
         self._grade = grade
         self._person = person
         self._is_complete = grade.is_complete
-        judged = verdicts_by_exercise(grade) if self._is_complete else {}
+        judged = by_exercise(grade.tests) if self._is_complete else {}
         self._exercises = {
             name: _Exercise(tests, got := earned(tests), got, worth(tests))
             for name, tests in judged.items()
@@ -185,7 +166,6 @@ class PersonsPoints:
         )
 
     def _sources(self) -> frozenset[str]:
-        """Returns the decisions that name this person, or that assign this submission."""
         naming = {one.source for one, target in self._of(Decision) if target.whom != Whom()}
         return self._settling.taken.get(self._grade.submission, frozenset()) | naming
 
@@ -204,8 +184,7 @@ class PersonsPoints:
                 continue
             tests = target.tests & exercise.ids if target.tests else exercise.ids
             left = exercise.take_out(tests, decision.bonus)
-            is_whole = tests == exercise.ids
-            what = "" if is_whole else "1 test " if len(tests) == 1 else f"{len(tests)} tests "
+            what = "" if tests == exercise.ids else f"{quantity(len(tests), 'test')} "
             said = f"{what}made a bonus" if decision.bonus else f"{what}taken out"
             self._set(
                 ChangeKind.TAKEN_OUT, target.exercise, left, f"{said}: {decision.reason}", decision
@@ -232,8 +211,10 @@ class PersonsPoints:
                     ChangeKind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source
                 )
             if target.exercise in self._exercises:
-                points = {name: (each.points, each.worth) for name, each in self._exercises.items()}
-                left = excused_points(points, target.exercise)
+                others = [one for name, one in self._exercises.items() if name != target.exercise]
+                possible = sum(one.worth for one in others)
+                own = sum(one.points for one in others) * self._exercises[target.exercise].worth
+                left = _rounded(Fraction(own, possible)) if possible else 0
                 why = f"excused, so that it counts as the others do{_reason(decision)}"
                 self._set(ChangeKind.EXCUSED, target.exercise, left, why, decision)
         return everything
@@ -242,9 +223,9 @@ class PersonsPoints:
         name, settling = self._grade.submission, self._settling
         reached = sum(each.points for each in self._exercises.values())
         possible = sum(each.worth for each in self._exercises.values())
-        handing_in = HandingIn(settling.times.get(name), name in settling.marked)
         allowance = settling.allowance(name, self._person)
-        late = lateness(settling.rule, handing_in, allowance, reached, possible)
+        at, is_marked = settling.times.get(name), name in settling.marked
+        late = lateness(settling.rule, at, is_marked, allowance, reached, possible)
         for one in allowance.extensions:
             said = f"{more_time(settling.rule, allowance)}{_reason(one)}"
             self._add(ChangeKind.LATE, None, 0, said, one.source)
@@ -263,7 +244,7 @@ class PersonsPoints:
             why = decision.reason + _more_than(left, now, possible)
             self._add(ChangeKind.DECIDED, None, max(left, 0) - now, why, decision.source)
 
-    def _of(self, kind: type[_Kind]) -> Iterator[tuple[_Kind, DecisionTarget]]:
+    def _of(self, kind: type[_Kind]) -> Iterator[tuple[_Kind, Aimed]]:
         return self._settling.of(kind, self._grade.submission, self._person)
 
     def _set(
@@ -288,7 +269,6 @@ class PersonsPoints:
 
 
 def _more_than(left: int, before: int, worth: int) -> str:
-    """Returns a remark if a decision gives more points than there are."""
     if not 0 < worth < left or left <= before:
         return ""
     return f", which makes {points_of(left):.10g} of {points_of(worth):.10g}"

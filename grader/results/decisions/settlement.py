@@ -24,14 +24,6 @@ _DAY = datetime.timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class HandingIn:
-    """The time when a submission was handed in, if known, and whether a platform called it late."""
-
-    at: datetime.datetime | None
-    marked: bool
-
-
-@dataclass(frozen=True, slots=True)
 class LateAllowance:
     """A later due date for a person, and days that cost nothing.
 
@@ -65,20 +57,24 @@ class Lateness:
 
 def lateness(
     rule: LateRule | None,
-    handing_in: HandingIn,
+    handed_in: datetime.datetime | None,
+    marked: bool,
     allowance: LateAllowance,
     reached: int,
     possible: int,
 ) -> Lateness:
-    """Applies the late rule; `reached` and `possible` are the hundredths without the rule."""
+    """Applies the late rule to a submission that a platform `marked` late or not.
+
+    `reached` and `possible` are the hundredths without the rule.
+    """
     if rule is None:
-        why = f"marked late by the platform, and there is no {RULE}" if handing_in.marked else ""
-        return Lateness(handing_in.marked and not allowance.extends, undecided=why)
-    if handing_in.at is None:
-        if not handing_in.marked or allowance.extends:
+        why = f"marked late by the platform, and there is no {RULE}" if marked else ""
+        return Lateness(marked and not allowance.extends, undecided=why)
+    if handed_in is None:
+        if not marked or allowance.extends:
             return Lateness(False)
         return Lateness(True, undecided="marked late by the platform, which tells no time")
-    at, due = rule.local(handing_in.at), _due(rule, allowance)
+    at, due = rule.local(handed_in), _due(rule, allowance)
     if not _is_after(at, due + datetime.timedelta(minutes=rule.grace)):
         return Lateness(False)
     days = _started_days(due, at)
@@ -90,20 +86,15 @@ def lateness(
     spent = min(days, free)
     paid = days - spent
     cost, how = _cost(rule, paid, reached, possible)
-    return Lateness(True, cost, f"{when}: {_spending(spent, free, paid)}{how if paid else ''}")
+    free_days = [f"free days spent: {spent} of {free}"] if spent else []
+    rest = [f"for the rest {how}" if spent else how] if paid else []
+    return Lateness(True, cost, f"{when}: {'; '.join([*free_days, *rest])}")
 
 
 def more_time(rule: LateRule | None, allowance: LateAllowance) -> str:
     """Returns the sentence that a person has more time, and until when."""
     until = f", until {_written(_due(rule, allowance))}" if rule else ""
     return f"there was more time{until}"
-
-
-def _spending(spent: int, free: int, paid: int) -> str:
-    if not spent:
-        return ""
-    days = f"free days spent: {spent} of {free}"
-    return f"{days}; for the rest " if paid else days
 
 
 def _cost(rule: LateRule, days: int, reached: int, possible: int) -> tuple[int, str]:
@@ -280,7 +271,6 @@ class Settlement:
 
 
 def _together(changes: Sequence[PointsChange]) -> str:
-    """Returns the sentence for exercises that get points back for the same reason."""
     *names, last = [str(change.exercise) for change in changes]
     gained = gained_in_words(points_of(sum(change.hundredths for change in changes)), True)
     why = changes[0].sentence.replace("Its ", "Their ", 1)

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from grader.core.points import LateRule, points_of
 from grader.core.submission import Author
+from grader.core.text import quantity
 from grader.core.verdict import Grade
 from grader.results.decisions.decision import (
     Comment,
@@ -35,20 +36,13 @@ _Kind = TypeVar("_Kind", bound=Decision)
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionTarget:
-    """The target of a decision in the class: the people, the exercise and its tests."""
+class Aimed:
+    """A decision and its target in the class: the people, the exercise and its tests."""
 
+    decision: Decision
     whom: Whom
     exercise: str = ""
     tests: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Aimed:
-    """A decision and its target."""
-
-    decision: Decision
-    target: DecisionTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +70,7 @@ class Settling:
     def __post_init__(self) -> None:
         about: dict[Whom, list[int]] = {}
         for place, one in enumerate(self.aimed):
-            about.setdefault(one.target.whom, []).append(place)
+            about.setdefault(one.whom, []).append(place)
         object.__setattr__(self, "_about", about)
 
     @property
@@ -99,14 +93,14 @@ class Settling:
 
     def of(
         self, kind: type[_Kind], submission: str, person: Author
-    ) -> Iterator[tuple[_Kind, DecisionTarget]]:
+    ) -> Iterator[tuple[_Kind, Aimed]]:
         """Yields the decisions of a kind about a person, with their targets."""
         places: list[int] = []
         for whom in whoms(submission, person):
             places += self._about.get(whom, ())
         for one in (self.aimed[place] for place in sorted(places)):
             if isinstance(one.decision, kind):
-                yield one.decision, one.target
+                yield one.decision, one
 
     def allowance(self, submission: str, person: Author) -> LateAllowance:
         """Returns a person's late allowance; an extension of one member is the whole group's."""
@@ -169,15 +163,20 @@ class Effect:
     @property
     def words(self) -> str:
         """Returns the decision in a line: "points: alice, run_rope, to 2 (wrong docstring)"."""
-        return _words(self.decision)
+        decision = self.decision
+        keys = [key for key in FORMS[decision.kind].keys if key not in ("reason", "who", "when")]
+        said = [(key, getattr(decision, key)) for key in keys]
+        parts = [_value(key, value) for key, value in said if value is not None and value != ""]
+        by = f" ({decision.who})" if decision.who else ""
+        reason = f": {decision.reason}" if decision.reason else ""
+        return f"{decision.kind}: {', '.join(parts)}{reason}{by}"
 
     def in_short(self) -> list[str]:
         """Returns the first lines, and the number of further ones."""
         more = len(self.lines) - _LISTED
         short = [*self.lines[:_LISTED], *[f"and {more} more"] * (more > 0)]
         if self.lines and self.unchanged:
-            others = "1 other" if self.unchanged == 1 else f"{self.unchanged} others"
-            short.append(f"changes nothing for {others}")
+            short.append(f"changes nothing for {quantity(self.unchanged, 'other')}")
         return short or ["changes nobody's points"]
 
 
@@ -201,7 +200,6 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
 
 
 def _add(found: dict[str, Effect], own: Settlement) -> None:
-    """Adds the effects on some people to each decision."""
     who, final = ", ".join(map(_called, own.people)), _final(own)
     for change in own.changes:
         effect = found.get(change.source)
@@ -222,7 +220,7 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
 
 
 def _person(one: Aimed) -> str:
-    whose = one.target.whom.author
+    whose = one.whom.author
     return _called(whose) if whose else getattr(one.decision, "person", "")
 
 
@@ -238,16 +236,6 @@ def _final(own: Settlement) -> str:
 
 def _called(person: Author) -> str:
     return person.name or person.email or person.id
-
-
-def _words(decision: Decision) -> str:
-    """Returns the decision on one line, with the keys of its file."""
-    keys = [key for key in FORMS[decision.kind].keys if key not in ("reason", "who", "when")]
-    said = {key: getattr(decision, key) for key in keys}
-    parts = [_value(key, value) for key, value in said.items() if value is not None and value != ""]
-    by = f" ({decision.who})" if decision.who else ""
-    reason = f": {decision.reason}" if decision.reason else ""
-    return f"{decision.kind}: {', '.join(parts)}{reason}{by}"
 
 
 def _value(key: str, value: object) -> str:

@@ -67,9 +67,9 @@ def test_one_command_grades_a_canvas_download_with_a_roster(
     assert "by nobody on the roster: evil_8, guest_7" in said
     assert scores(out) == {"doejane_123": 5.0, "evil_8": 0.0, "guest_7": 1.0, "roejohn_124": 5.0}
     results = Store.read(out)
-    assert results.authors["doejane_123"] == (Author("Doe, Jane", "123"),)
-    assert results.late == {"roejohn_124"}
-    assert results.absentees == (Author("Poe, Ann", "125"),)
+    assert results.people.authors["doejane_123"] == (Author("Doe, Jane", "123"),)
+    assert results.people.late == {"roejohn_124"}
+    assert results.people.absentees == (Author("Poe, Ann", "125"),)
     again = grader(*command, cwd=tiny)
     assert "4 graded before and unchanged; 0 to grade" in again.stderr
 

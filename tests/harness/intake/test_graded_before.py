@@ -156,8 +156,8 @@ def test_the_store_keeps_authors_and_times_of_graded_submissions(
         "submission_1": 10,
         "submission_1-2": 0,
     }
-    assert results.authors["submission_1"] == (Author("Alice", "7"),)
-    assert results.authors["submission_1-2"] == (Author("Mallory", "8"),)
-    assert [*results.unsure] == ["submission_1-2"]
-    assert results.times.keys() == {"submission_1", "submission_1-2"}
+    assert results.people.authors["submission_1"] == (Author("Alice", "7"),)
+    assert results.people.authors["submission_1-2"] == (Author("Mallory", "8"),)
+    assert [*results.people.unsure] == ["submission_1-2"]
+    assert results.people.times.keys() == {"submission_1", "submission_1-2"}
     assert results.downloads().keys() == {"submission_1", "submission_1-2"}

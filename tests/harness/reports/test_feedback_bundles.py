@@ -24,6 +24,7 @@ from grader.core.submission import Author
 from grader.core.verdict import GradeStatus
 from grader.intake.discovery import discover
 from grader.results.decisions.opening import open_settling
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict
 from tests.harness.pages_fixtures import a_class
@@ -60,7 +61,7 @@ def store_download(folder: Path, names: Sequence[str], out: Path) -> Path:
         people = {
             e.name: [Author(a.name, a.id, f"{a.id}@x.edu") for a in e.authors] for e in entries
         }
-        store.set_people(people)
+        store.set_people(People(people))
         store.set_downloads({entry.name: entry.downloaded_as for entry in entries})
         store.set_paths([str(folder)])
     return out
@@ -185,7 +186,7 @@ def test_the_mail_merge_table_has_a_row_for_each_person(tmp_path: Path):
     results = store_download(tmp_path / "download", CANVAS, tmp_path / "results")
     with Store.open(results, "attention") as store:
         pair = [Author("Jane Doe", "1", "jane@x.edu"), Author("=cmd()", "2", "roe@x.edu")]
-        store.set_people({"doejane_123": pair, "roejohn_124": [Author("John Roe", "3")]})
+        store.set_people(People({"doejane_123": pair, "roejohn_124": [Author("John Roe", "3")]}))
     done = run_feedback(results, "--format", "mail")
     assert done.exit_code == 1
     assert "roejohn_124: an address is not known" in done.output
@@ -208,7 +209,7 @@ def test_feedback_reveals_no_other_person_and_no_hidden_test(tmp_path: Path, for
     hidden = {t.id for g in stored.grades() for t in g.tests if "/hidden/" in t.id}
     assert hidden
     for owner, text in texts_of(folder, form, stored):
-        for name, (author, *_) in stored.authors.items():
+        for name, (author, *_) in stored.people.authors.items():
             if name != owner:
                 assert not {word for word in (name, author.name, author.email) if word in text}
         assert not {test for test in hidden if test.partition("::")[2] in text}
@@ -226,7 +227,7 @@ def texts_of(folder: Path, form: str, stored) -> list[tuple[str, str]]:
     if form == "mail":
         with (folder / "mail.csv").open(encoding="utf-8", newline="") as file:
             rows = [*csv.DictReader(file)]
-        owners = {people[0].email: name for name, people in stored.authors.items()}
+        owners = {people[0].email: name for name, people in stored.people.authors.items()}
         return [(owners[row["email"]], row["body"] + row["subject"]) for row in rows]
     for name, content in members(folder / f"{form}.zip").items():
         downloads = stored.downloads().items()

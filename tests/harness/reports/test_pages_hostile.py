@@ -11,6 +11,7 @@ from grader.core.submission import Author
 from grader.core.verdict import Grade, Status, Verdict, Visibility, Where
 from grader.reports.pages.rendering import as_json
 from grader.reports.pages.report import write_report
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.ci_fixtures import CONTROLS, DIAGNOSIS, hostile_grade
 from tests.harness.export_fixtures import a_grade, a_verdict
@@ -76,7 +77,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with Store.open(folder / name, "attention") as store:
             for place, grade in enumerate(found):
                 add(store, grade, "key", place)
-            store.set_people({MARKUP: [Author(MARKUP, MARKUP, MARKUP)]}, [MARKUP], [Author(MARKUP)])
+            store.set_people(
+                People({MARKUP: [Author(MARKUP, MARKUP, MARKUP)]}, [MARKUP], [Author(MARKUP)])
+            )
     results = Store.read(folder / "after")
     return write_report(results, folder / "pages", Store.read(folder / "before")).index.parent
 

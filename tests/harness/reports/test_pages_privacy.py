@@ -10,6 +10,7 @@ from grader.core.submission import Author
 from grader.core.verdict import Grade, Status, Visibility, Where
 from grader.reports.pages.rendering import page_name
 from grader.reports.pages.report import write_report
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict
 from tests.harness.pages_fixtures import (
@@ -30,7 +31,9 @@ def report_of(folder: Path, *grades: Grade) -> dict[str, str]:
     with Store.open(folder / "results", "attention") as store:
         for place, grade in enumerate(grades):
             add(store, grade, "key", place)
-            store.set_people({grade.submission: [Author("Zoë Somebody", "77", "zoe@x.edu")]})
+            store.set_people(
+                People({grade.submission: [Author("Zoë Somebody", "77", "zoe@x.edu")]})
+            )
     index = write_report(Store.read(folder / "results"), folder / "pages").index
     pages = index.parent / "submissions"
     return {grade.submission: (pages / page_name(grade)).read_text() for grade in grades}

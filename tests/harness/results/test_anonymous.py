@@ -64,13 +64,16 @@ def store_talkative_class(folder: Path, count: int = 40) -> Path:
             add(store, grade, "key", place)
             people[grade.submission] = [author]
         absent = Author("Wanda Absent", "990001", "wanda@x.edu")
-        store.set_people(people, [*people][3::9], [absent])
+        store.set_people(People(people, [*people][3::9], [absent]))
     return folder
 
 
 def all_names(results: Results) -> set[str]:
     """Returns every name, id and address of submissions and people, in all spellings."""
-    people = [*(a for own in results.authors.values() for a in own), *results.absentees]
+    people = [
+        *(a for own in results.people.authors.values() for a in own),
+        *results.people.absentees,
+    ]
     names = {outline.submission for outline in results.outlines()}
     turned = {", ".join(reversed(person.name.split())) for person in people}
     return names | turned | {t for a in people for t in (a.name, a.id, a.email)}
@@ -80,10 +83,10 @@ def test_an_anonymous_report_contains_no_name(tmp_path: Path):
     """The test searches everything: texts, titles, data, file names, sources and comments."""
     folder = store_talkative_class(tmp_path / "results")
     results = Store.read(folder)
-    name = next(iter(results.authors))
+    name, (author, *_) = next(iter(results.people.authors.items()))
     (folder / "decisions.toml").write_text(
         f'[[points]]\nperson = "{name}"\nby = 1\nreason = "{name} was right"\n'
-        f'[[comment]]\nperson = "{name}"\ntext = "Well done, {results.authors[name][0].name}"\n'
+        f'[[comment]]\nperson = "{name}"\ntext = "Well done, {author.name}"\n'
     )
     done = run_grader("report", folder, "--anonymous")
     assert "stays as it is" in done.output
@@ -133,11 +136,11 @@ def test_no_anonymous_number_equals_a_persons_id(tmp_path: Path):
     results = Store.read(store_talkative_class(tmp_path / "results", 6))
     people = {
         name: [replace(author, id=str(100 + place)) for author in own]
-        for place, (name, own) in enumerate(results.authors.items())
+        for place, (name, own) in enumerate(results.people.authors.items())
     }
     absentees = [Author(f"Absent {place}", str(place)) for place in range(200, 1000)]
     with Store.open(tmp_path / "results", results.assignment) as store:
-        store.set_people(people, absentees=absentees)
+        store.set_people(People(people, absentees=absentees))
     numbers = set(numbered(Store.read(tmp_path / "results")).values())
     assert numbers.isdisjoint([*range(100, 106), *range(200, 1000)])
 
@@ -146,10 +149,10 @@ def test_an_anonymous_report_has_the_same_points(tmp_path: Path):
     """Decisions by name, by address or for everyone give the same points in an anonymous report."""
     folder = store_talkative_class(tmp_path / "results", 12)
     results = Store.read(folder)
-    name, other = [*results.authors][:2]
+    name, other = [*results.people.authors][:2]
     (folder / "decisions.toml").write_text(
         f'[[points]]\nperson = "{name}"\nby = 1\nreason = "right"\n'
-        f'[[excused]]\nperson = "{results.authors[other][0].email}"\n'
+        f'[[excused]]\nperson = "{results.people.authors[other][0].email}"\n'
         f'[[points]]\nperson = "everybody"\nby = 0.5\nreason = "a bad test"\n'
     )
     blind = AnonymousResults.of(results)
@@ -183,7 +186,7 @@ def test_a_decision_accepts_an_anonymous_number(tmp_path: Path, said: str):
     assert grade is not None
     (settled,) = open_settling(results).settle(grade)
     assert [change.hundredths for change in settled.changes] == [100]
-    assert settled.people == results.authors[name]
+    assert settled.people == results.people.authors[name]
     listed = run_grader("decide", folder, "list", "--anonymous").output
     assert f"Submission {number}" in listed
     assert not [word for word in all_names(results) if word in listed]
@@ -194,9 +197,9 @@ def test_a_number_that_is_also_an_id_is_refused(tmp_path: Path):
     folder = store_talkative_class(tmp_path / "results", 3)
     name, number = next(iter(numbered(Store.read(folder)).items()))
     with Store.open(folder, "attention") as store:
-        authors = dict(store.authors)
+        authors = dict(store.people.authors)
         other = next(own for own in authors if own != name)
-        store.set_people(authors | {other: (Author("Zoë Roe", str(number)),)})
+        store.set_people(People(authors | {other: (Author("Zoë Roe", str(number)),)}))
     arguments = ["decide", str(folder), "comment", str(number), "hello"]
     refused = CliRunner().invoke(cli, arguments)
     assert "somebody's id and a submission's number" in str(refused.exception)
@@ -232,7 +235,7 @@ def test_a_file_named_after_its_author_is_masked(tmp_path: Path):
     """The name of a notebook appears in every place that a report shows."""
     folder = store_talkative_class(tmp_path / "results", 3)
     with Store.open(folder, "attention") as store:
-        name = next(iter(store.authors))
+        name = next(iter(store.people.authors))
         store.set_downloads({name: (f"{name}_4567_jane-doe.ipynb", f"{name}_4568_adapters.py")})
     mask = AnonymousResults.of(Store.read(folder)).mask
     assert mask.text("jane-doe.ipynb/cell 3:4") == "handed-in.ipynb/cell 3:4"

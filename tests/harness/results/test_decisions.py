@@ -61,7 +61,7 @@ def a_class(folder: Path):
 
 def test_a_handwritten_decision_is_read_with_its_line(tmp_path: Path) -> None:
     """Reports name the line, so that a reader finds the decision at once."""
-    points, excused = read_decisions(write_decisions(tmp_path, HAND_WRITTEN)).all
+    points, excused = read_decisions(write_decisions(tmp_path, HAND_WRITTEN))
     assert isinstance(points, PointsChanged)
     assert (points.person, points.to, points.source) == ("alice", 250, "decisions.toml:3")
     assert isinstance(excused, Excused)
@@ -70,7 +70,7 @@ def test_a_handwritten_decision_is_read_with_its_line(tmp_path: Path) -> None:
 
 def test_a_missing_decisions_file_means_no_decisions(tmp_path: Path) -> None:
     """Most classes need no decisions."""
-    assert read_decisions(tmp_path / "decisions.toml").all == ()
+    assert read_decisions(tmp_path / "decisions.toml") == ()
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_comment_with_any_text_is_read_back_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "decisions.toml"
     texts = ['"', "a\nb", "\\u00e9 \\", "'''", '"""', "[[points]]", "é 名 😀", "\t\x7f", "# no"]
     lines = [append_decision(file, "comment", {"person": "a", "text": text}) for text in texts]
-    found = [one for one in read_decisions(file).all if isinstance(one, Comment)]
+    found = [one for one in read_decisions(file) if isinstance(one, Comment)]
     assert [(one.line, one.text) for one in found] == [*zip(lines, texts, strict=True)]
 
 
@@ -165,7 +165,7 @@ def test_adding_or_removing_a_decision_keeps_every_other_line(tmp_path: Path) ->
     assert file.read_text() == HAND_WRITTEN.rstrip() + "\n"
     remove_decision(file, 3)
     assert file.read_text().startswith("\n# a text that looks like")
-    assert [one.kind for one in read_decisions(file).all] == ["excused"]
+    assert [one.kind for one in read_decisions(file)] == ["excused"]
 
 
 @pytest.mark.process
@@ -185,9 +185,9 @@ def test_git_merges_decisions_of_two_people(tmp_path: Path, seed: int) -> None:
         for _ in range(rng.randint(1, 4)):
             append_decision(side, *a_decision(rng, who))
         sides.append(side)
-    wanted = [*read_decisions(sides[0]).all, *read_decisions(sides[1]).all]
+    wanted = [*read_decisions(sides[0]), *read_decisions(sides[1])]
     subprocess.run(["git", "merge-file", "--union", sides[0], base, sides[1]], check=True)
-    found = read_decisions(sides[0]).all
+    found = read_decisions(sides[0])
     assert {fields_of(one) for one in found} == {fields_of(one) for one in wanted}
 
 
@@ -198,7 +198,7 @@ def test_two_concatenated_decisions_files_are_a_valid_file(tmp_path: Path) -> No
     for file in (one, other, one, other):
         append_decision(file, *a_decision(rng, "Ada"))
     both = write_decisions(tmp_path, one.read_text() + other.read_text())
-    assert len(read_decisions(both).all) == 4
+    assert len(read_decisions(both)) == 4
 
 
 def a_decision(rng: random.Random, who: str) -> tuple[str, dict[str, object]]:
@@ -238,7 +238,7 @@ def test_every_decide_command_of_the_guide_runs(grader, tmp_path: Path) -> None:
     for command in commands:
         done = grader(*shlex.split(command), cwd=tmp_path)
         assert done.returncode == 0, (command, done.stderr)
-    kinds = [one.kind for one in read_decisions(tmp_path / "results" / "decisions.toml").all]
+    kinds = [one.kind for one in read_decisions(tmp_path / "results" / "decisions.toml")]
     wanted = ["points"] * 3 + ["comment", "excused", "extension", "taken_out", "times"]
     assert kinds == wanted  # the bonus was taken back
 

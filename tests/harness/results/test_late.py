@@ -17,13 +17,13 @@ from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settlement import (
     ChangeKind,
-    HandingIn,
     LateAllowance,
     Settlement,
     in_words,
     lateness,
 )
 from grader.results.results import Results
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict, exported
 from tests.harness.storing import add
@@ -36,13 +36,13 @@ RULE = LateRule(due=DUE, zone="Europe/Zurich", percent=10)
 JANE, BOB = Author("Jane Doe", "12"), Author("Bob Roe", "13")
 
 
-def handed_in_at(text: str) -> HandingIn:
-    return HandingIn(datetime.datetime.fromisoformat(text).replace(tzinfo=ZURICH), marked=False)
+def handed_in_at(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=ZURICH)
 
 
 def cost(rule: LateRule, text: str, allowance: LateAllowance = LateAllowance()) -> int:  # noqa: B008
     """Returns the hundredths of a point that a late submission with 80 of 100 points loses."""
-    return lateness(rule, handed_in_at(text), allowance, 8000, 10_000).cost
+    return lateness(rule, handed_in_at(text), False, allowance, 8000, 10_000).cost
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,15 @@ def test_a_late_day_follows_the_clock_across_a_time_change() -> None:
 
 def test_a_late_sentence_names_the_time_the_day_and_the_rule() -> None:
     """A student can check the deduction with a calendar."""
-    late = lateness(RULE, handed_in_at("2026-10-05T14:03"), LateAllowance(), 8000, 10_000)
+    late = lateness(RULE, handed_in_at("2026-10-05T14:03"), False, LateAllowance(), 8000, 10_000)
     assert late.sentence == (
         "handed in on 2026-10-05 14:03 CEST, day 2 after the due date (2026-10-03 23:59 CEST): "
         "10 % of the points reached a day"
     )
     spending = LateRule(due=DUE, zone="Europe/Zurich", percent=10, days=1)
-    late = lateness(spending, handed_in_at("2026-10-05T14:03"), LateAllowance(), 8000, 10_000)
+    late = lateness(
+        spending, handed_in_at("2026-10-05T14:03"), False, LateAllowance(), 8000, 10_000
+    )
     assert ": free days spent: 1 of 1; for the rest 10 % of the points" in late.sentence
 
 
@@ -115,19 +117,19 @@ def test_an_extension_to_an_earlier_date_costs_no_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "handing_in", "said"),
+    ("rule", "marked", "said"),
     [
-        (None, HandingIn(None, True), "there is no [tool.grader.late]"),
-        (RULE, HandingIn(None, True), "marked late by the platform, which tells no time"),
-        (RULE, HandingIn(None, False), ""),
-        (None, HandingIn(None, False), ""),
+        (None, True, "there is no [tool.grader.late]"),
+        (RULE, True, "marked late by the platform, which tells no time"),
+        (RULE, False, ""),
+        (None, False, ""),
     ],
 )
 def test_lateness_without_a_rule_or_a_time_stays_undecided(
-    rule: LateRule | None, handing_in: HandingIn, said: str
+    rule: LateRule | None, marked: bool, said: str
 ) -> None:
     """The grader never guesses a deduction: the instructor decides."""
-    late = lateness(rule, handing_in, LateAllowance(), 8000, 10_000)
+    late = lateness(rule, None, marked, LateAllowance(), 8000, 10_000)
     assert said in late.undecided
     assert bool(late.undecided) == bool(said)
     assert late.cost == 0
@@ -174,7 +176,7 @@ def a_late_class(
 ) -> Results:
     with Store.open(folder, "Attention") as store:
         authors = {"alice": [Author("Alice Apple", "11")], "g": [JANE, BOB]}
-        store.set_people(authors, late, (), times)
+        store.set_people(People(authors, late, (), times))
         store.set_late_rule(RULE)
         for place, name in enumerate(("alice", "g")):
             add(store, a_grade(name, a_verdict("run_rope", 80.0, 100.0)), "key", place)

@@ -9,6 +9,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.core.verdict import Grade, GradeStatus
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.storing import add
 
@@ -25,20 +26,24 @@ def a_grade(name: str, *notes: str) -> Grade:
 def test_stored_people_are_read_back_in_order(tmp_path: Path) -> None:
     """Exports credit every member of a group, and leave unknown people blank."""
     with Store.open(tmp_path, "attention") as store:
-        store.set_people({"g1": [JANE, JOHN], "g2": []}, ["g2", "g1"], [JANE])
-        assert store.authors["g1"][0] == JANE
+        store.set_people(People({"g1": [JANE, JOHN], "g2": []}, ["g2", "g1"], [JANE]))
+        assert store.people.authors["g1"][0] == JANE
     results = Store.read(tmp_path)
-    assert results.authors == {"g1": (JANE, Author("=John \\udcff"))}
-    assert results.late == {"g1", "g2"}
-    assert results.absentees == (JANE,)
+    assert results.people.authors == {"g1": (JANE, Author("=John \\udcff"))}
+    assert results.people.late == {"g1", "g2"}
+    assert results.people.absentees == (JANE,)
 
 
 def test_the_present_class_replaces_the_stored_people(tmp_path: Path) -> None:
     """A person who has handed in is no longer an absentee."""
     with Store.open(tmp_path, "attention") as store:
-        store.set_people({"alice": [JANE]}, ["alice"], [JOHN])
-        store.set_people({"alice": [JANE]})
-        assert (store.authors, store.late, store.absentees) == ({"alice": (JANE,)}, set(), ())
+        store.set_people(People({"alice": [JANE]}, ["alice"], [JOHN]))
+        store.set_people(People({"alice": [JANE]}))
+        assert (store.people.authors, store.people.late, store.people.absentees) == (
+            {"alice": (JANE,)},
+            set(),
+            (),
+        )
 
 
 def test_notes_are_stored_with_their_grade_but_not_in_results_jsonl(tmp_path: Path) -> None:

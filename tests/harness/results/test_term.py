@@ -180,7 +180,7 @@ KILLS = {
     "mistakes name": [(IN_PLACE, 1), ("grader.results.store:Store.set_names", 1)],
     "mistakes add": [(IN_PLACE, 1), (IN_PLACE, 2)],
     "decide": [(IN_PLACE, 1)],
-    "feedback": [("grader.reports.feedback:add_canvas_letter", 3), (FOLDER_IN_PLACE, 1)],
+    "feedback": [("grader.reports.feedback:wrapped", 3), (FOLDER_IN_PLACE, 1)],
     "export": [(IN_PLACE, 1)],
 }
 
@@ -319,7 +319,7 @@ def test_exported_changes_add_up_to_the_total(undisturbed: Path) -> None:
 
 def test_each_change_of_points_names_a_rule_or_a_decision(undisturbed: Path) -> None:
     """Every change of points has a source, and every decision has an effect."""
-    lines = {one.source for one in read_decisions(undisturbed / "out" / "decisions.toml").all}
+    lines = {one.source for one in read_decisions(undisturbed / "out" / "decisions.toml")}
     assert len(lines) == 3
     named = set()
     for own in settlements(undisturbed):

@@ -14,6 +14,7 @@ from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import effects
 from grader.results.results import Results
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.export_fixtures import exported, scored
 from tests.harness.storing import add
@@ -36,7 +37,7 @@ def a_class(folder: Path) -> Results:
     """Returns a class: Alice has 10 points, and a submission with 4 has no certain author."""
     with Store.open(folder, "Attention") as store:
         people = {"s_1": [ALICE], "s_1-2": [STRANGER]}
-        store.set_people(people, absentees=[WANDA], unsure={"s_1-2": WHY})
+        store.set_people(People(people, absentees=[WANDA], unsure={"s_1-2": WHY}))
         for place, grade in enumerate((scored("s_1", 4, 6), scored("s_1-2", 4, 0))):
             add(store, grade, "key", place)
     return Store.read(folder)
