@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from grader.core.names import CPU
 from grader.core.text import Refusal
@@ -32,6 +32,18 @@ _CREDENTIALS = struct.Struct("iII")  # `struct ucred` (unix(7))
 
 class ForkServerLost(Refusal):
     """The fork server did not start, or does not obey; the text says which."""
+
+
+class Spawned(NamedTuple):
+    """A worker that was forked: its process id, the channel to it, and the pipe it prints to.
+
+    `number` is the worker's process id as the fork server sees it.
+    """
+
+    pid: int
+    number: int
+    channel: socket.socket
+    printed: int
 
 
 class ForkServer:
@@ -106,11 +118,8 @@ class ForkServer:
             return True
         return hung_up(self._control)
 
-    def spawn(self) -> tuple[int, int, socket.socket, int]:
+    def spawn(self) -> Spawned:
         """Forks a worker.
-
-        Returns its process id, its id as the fork server sees it, the channel to it, and the pipe
-        that it prints to.
 
         Raises:
             ForkServerLost: if no worker starts.
@@ -131,7 +140,7 @@ class ForkServer:
                 pid = number
             elif pid == 0:  # its own number may be the id of another process here
                 raise OSError("its process cannot be seen from here")
-            return pid, number, ours, printed
+            return Spawned(pid, number, ours, printed)
         except (OSError, KeyError) as error:
             ours.close()
             os.close(printed)

@@ -136,9 +136,15 @@ class SubmissionPreparation:
             uses = Uses(self._assignment.forbidden, submission.root)
             environment = Environment(self._assignment, submission.root)
             session = Session(
-                self._servers.current, submission, limits, folder, uses, environment,
-                self._familiar, self._wording,
-            )  # fmt: skip
+                self._servers.current,
+                submission,
+                limits,
+                folder,
+                uses,
+                environment,
+                self._familiar,
+                self._wording,
+            )
             with turn_on(limits.device), contextlib.closing(session):
                 yield PreparedSubmission(submission, session, uses, environment)
 
