@@ -194,8 +194,5 @@ AUTOGRAD: tuple[ExceptionKind, ...] = (
         "{0} is a parameter, and only a parameter can take its place: wrap the tensor in "
         "torch.nn.Parameter(...), or copy its numbers with .copy_(...) under torch.no_grad().",
     ),
-    kind(
-        r"Module \[(\w+)\] is missing the required \"forward\" function",
-        _no_forward,
-    ),
+    kind(r"Module \[(\w+)\] is missing the required \"forward\" function", _no_forward),
 )

@@ -177,11 +177,7 @@ def _not_callable(match: re.Match[str], raised: Raised) -> str:
 
 NAMES: tuple[ExceptionKind, ...] = (
     kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
-    kind(
-        r"UnboundLocalError: cannot access local variable '(\w+)'",
-        _no_value,
-        settles=True,
-    ),
+    kind(r"UnboundLocalError: cannot access local variable '(\w+)'", _no_value, settles=True),
     kind(r"torch\.return_types\.(\w+)|'return_types\.(\w+)'", _pair),
     kind(
         r"TypeError: (?!cannot pickle).*"
@@ -206,14 +202,8 @@ NAMES: tuple[ExceptionKind, ...] = (
     kind(r"AttributeError: .*has no attribute", lambda _, raised: _meant(raised)),
     kind(r"TypeError: .*'NoneType'", _nothing),
     kind(r"TypeError: linear\(\).*not NoneType|must be Tensor, not NoneType", _nothing),
-    kind(
-        r"(?:Boolean|bool) value of Tensor with (?:more than one|no) value",
-        _truth,
-    ),
-    kind(
-        r"TypeError: '(\w+)' object is not callable",
-        _not_callable,
-    ),
+    kind(r"(?:Boolean|bool) value of Tensor with (?:more than one|no) value", _truth),
+    kind(r"TypeError: '(\w+)' object is not callable", _not_callable),
 )
 
 

@@ -302,10 +302,7 @@ SIZES: tuple[ExceptionKind, ...] = (
         r"seen size (\d+)",
         _subscript,
     ),
-    kind(
-        r"output subscript (\w) does not appear",
-        _of_result_alone,
-    ),
+    kind(r"output subscript (\w) does not appear", _of_result_alone),
     kind(
         r"Dimension out of range \(expected to be in range of \[-?\d+, (-?\d+)\], but got (-?\d+)",
         _no_such_axis,

@@ -87,10 +87,7 @@ def wrong_cases(catalogue: Catalogue, observations: Sequence[Observation]) -> in
 
 
 def _finding(
-    catalogue: Catalogue,
-    observations: Sequence[Observation],
-    named: Set[str],
-    deadline: Deadline,
+    catalogue: Catalogue, observations: Sequence[Observation], named: Set[str], deadline: Deadline
 ) -> Finding | None:
     """Returns the mistake that explains an exercise; among several, the one `named` elsewhere."""
     evidence = _evidence(catalogue, observations, TELLING_CASES)

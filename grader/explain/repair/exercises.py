@@ -257,9 +257,7 @@ def proved(
 
 
 def _mended(
-    mended: RepairedExercise,
-    failed: Collection[str],
-    passing: Callable[[Changes], Collection[str]],
+    mended: RepairedExercise, failed: Collection[str], passing: Callable[[Changes], Collection[str]]
 ) -> list[frozenset[str]]:
     """Returns the `failed` tests that pass with a repair, for each of its lines."""
     changes = (made.together_with(mended.besides) for made in mended.makes)

@@ -67,8 +67,6 @@ def _unused(node: Function) -> Iterator[tuple[str, str]]:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=name))):
                 if name in _NEW and of not in ("torch", "self"):
                     yield f"The result of `{name}`", name
-            case _:
-                pass
 
 
 def _parameters(node: Function) -> list[str]:

@@ -90,8 +90,7 @@ def _listed(node: ast.AST) -> Sequence[ast.expr | ast.arg]:
             return parts
         case ast.arguments(args=names):
             return names
-        case _:
-            return []
+    return []
 
 
 def _name(node: ast.AST) -> str:
@@ -105,8 +104,7 @@ def _name(node: ast.AST) -> str:
             return _name(value)
         case ast.Call(args=[value, *_]) | ast.Subscript(value=value):
             return _name(value)
-        case _:
-            return ""
+    return ""
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

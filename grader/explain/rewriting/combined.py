@@ -44,10 +44,7 @@ class Combination:
 
 
 def together(
-    setting: Setting,
-    finishing: Finishing,
-    given: Sequence[ast.stmt],
-    single: Sequence[Finished],
+    setting: Setting, finishing: Finishing, given: Sequence[ast.stmt], single: Sequence[Finished]
 ) -> Iterator[Combination]:
     """Yields changes that belong together, swapped fields, and statements moved between blocks."""
     yield from _at_like_places(setting, finishing, single)

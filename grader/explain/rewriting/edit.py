@@ -153,10 +153,7 @@ def keep(
 ) -> Draft:
     """Returns a draft that replaces a node by one of its parts and keeps the line ends."""
     whole, part = program.span(node), program.outer_span(kept)
-    pieces = (
-        Replacement(whole.start, part.start, ""),
-        Replacement(part.end, whole.end, ""),
-    )
+    pieces = (Replacement(whole.start, part.start, ""), Replacement(part.end, whole.end, ""))
     alike = None if likeness is None else (kind, likeness)
     dropped = part.end if part.start == whole.start else whole.start
     return Draft(kind, cost, subject, node, pieces, _first_word(program, dropped), alike)

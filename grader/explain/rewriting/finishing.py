@@ -255,8 +255,7 @@ def _binding(tree: ast.AST) -> int:
             return 2
         case _ if isinstance(tree, _ATOMS):
             return 12
-        case _:
-            return -2
+    return -2
 
 
 def _fits(tree: ast.AST, around: ast.BinOp, node: ast.expr) -> bool:

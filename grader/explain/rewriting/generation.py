@@ -12,11 +12,7 @@ from grader.core.assignment import BadAssignment
 from grader.explain.rewriting.combined import Combination, together
 from grader.explain.rewriting.edit import Draft, Edit, Replacement
 from grader.explain.rewriting.finishing import Finished, Finishing
-from grader.explain.rewriting.missing import (
-    forgotten,
-    handed_on,
-    transplants,
-)
+from grader.explain.rewriting.missing import forgotten, handed_on, transplants
 from grader.explain.rewriting.patterns import Table, rewritten
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
@@ -229,19 +225,12 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         forgotten.literals,
         constants.other_words,
     ),
-    ast.UnaryOp: (
-        constants.negatives,
-        operators.signs,
-        names.instead_of_constants,
-    ),
+    ast.UnaryOp: (constants.negatives, operators.signs, names.instead_of_constants),
     ast.BinOp: (operators.operations,),
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
-    ast.Name: (
-        names.variables,
-        names.targets,
-    ),
+    ast.Name: (names.variables, names.targets),
     ast.Attribute: (
         names.of_instances,
         constants.attributes,
@@ -263,27 +252,13 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         slices.mirrored,
         statements.elements_as_neighbours,
     ),
-    ast.Tuple: (
-        arguments.elements,
-        statements.elements_as_neighbours,
-    ),
-    ast.List: (
-        arguments.elements,
-        statements.elements_as_neighbours,
-    ),
+    ast.Tuple: (arguments.elements, statements.elements_as_neighbours),
+    ast.List: (arguments.elements, statements.elements_as_neighbours),
     ast.JoinedStr: (entries.patterns,),
     ast.Dict: (arguments.entries,),
     ast.Slice: (slices.slices,),
-    ast.Subscript: (
-        slices.indices,
-        names.entries,
-        forgotten.elements,
-    ),
-    ast.AugAssign: (
-        statements.statements,
-        statements.names_exchanged,
-        names.likes,
-    ),
+    ast.Subscript: (slices.indices, names.entries, forgotten.elements),
+    ast.AugAssign: (statements.statements, statements.names_exchanged, names.likes),
     ast.Assign: (
         forgotten.defaults,
         statements.statements,
@@ -294,10 +269,6 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         statements.as_neighbours,
         names.likes,
     ),
-    ast.Expr: (
-        statements.statements,
-        statements.results,
-        statements.as_neighbours,
-    ),
+    ast.Expr: (statements.statements, statements.results, statements.as_neighbours),
     ast.Return: (statements.names_exchanged, names.likes),
 }

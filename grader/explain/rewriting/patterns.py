@@ -153,8 +153,7 @@ def _hole(node: object) -> str | None:
     match node:
         case ast.Name(id=name) if name.startswith(_STANDS_FOR):
             return name.removeprefix(_STANDS_FOR)
-        case _:
-            return None
+    return None
 
 
 def _matches(pattern: ast.AST, node: ast.AST, bound: _Bound) -> bool:
@@ -183,8 +182,7 @@ def _without_rest(pattern: ast.Call, node: ast.Call, bound: _Bound) -> tuple[ast
             bound[name] = [*node.args[count:], *node.keywords]
             own = ast.Call(node.func, node.args[:count], [])
             return ast.Call(pattern.func, first, []), own
-        case _:
-            return pattern, node
+    return pattern, node
 
 
 def _alike(one: object, other: object, bound: _Bound) -> bool:

@@ -81,16 +81,14 @@ def _is_second(setting: Setting, node: ast.expr) -> bool:
             return right is node
         case ast.Call() as call:
             return node in call.args and callee(call) in _PRODUCTS
-        case _:
-            return False
+    return False
 
 
 def _is_first(setting: Setting, node: ast.expr) -> bool:
     match setting.parent(node):
         case ast.BinOp(left=left, op=ast.MatMult()):
             return left is node
-        case _:
-            return False
+    return False
 
 
 def _is_divisor(setting: Setting, node: ast.expr) -> bool:
@@ -101,16 +99,14 @@ def _is_divisor(setting: Setting, node: ast.expr) -> bool:
             return part is node
         case ast.Call(func=ast.Attribute(attr="div" | "mul" | "div_" | "mul_")):
             return True
-        case _:
-            return False
+    return False
 
 
 def _is_divided(setting: Setting, node: ast.expr) -> bool:
     match setting.parent(node):
         case ast.BinOp(left=left, op=ast.Div()):
             return left is node
-        case _:
-            return False
+    return False
 
 
 def _is_bound(setting: Setting, node: ast.expr) -> bool:
@@ -126,8 +122,7 @@ def _is_root(setting: Setting, node: ast.expr) -> bool:
             return left is node
         case ast.Call() as call:
             return callee(call) == "sqrt" and node in call.args
-        case _:
-            return False
+    return False
 
 
 def _is_handed_on(setting: Setting, node: ast.expr) -> bool:

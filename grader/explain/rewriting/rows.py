@@ -125,9 +125,7 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     *rows(
-        "which axes are merged",
-        CHANGE,
-        ("$x.reshape(1, -1, $n)", "$x.reshape(-1, *$x.shape[-2:])"),
+        "which axes are merged", CHANGE, ("$x.reshape(1, -1, $n)", "$x.reshape(-1, *$x.shape[-2:])")
     ),
     *rows(
         "whether rows or columns are taken",

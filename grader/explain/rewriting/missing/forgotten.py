@@ -175,8 +175,7 @@ def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
     match getattr(home.parent, home.field)[: home.index][-1:] if home.index else []:
         case [ast.Assign(targets=[ast.Name(id=other)], value=ast.Name())]:
             return other == name
-        case _:
-            return False
+    return False
 
 
 def _other_values(setting: Setting, node: ast.expr) -> list[str]:

@@ -8,14 +8,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.explain.rewriting.edit import (
-    CHANGE,
-    SLIP,
-    WRAP,
-    Draft,
-    Replacement,
-    place_of_arguments,
-)
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, place_of_arguments
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.signatures import CallSignature, Parameter
@@ -55,8 +48,7 @@ def _of_parent(setting: Setting, node: ast.Call) -> CallSignature | None:
                 around = setting.program.scope(around)
             name = around.name if isinstance(around, ast.ClassDef) else ""
             return setting.signatures.of_parent(name, method)
-        case _:
-            return None
+    return None
 
 
 def callee_or_call(node: ast.Call) -> str:
@@ -190,8 +182,7 @@ def _is_ours(setting: Setting, node: ast.Call) -> bool:
             return holder == "self" or not setting.scopes.nature(node.func.value).is_tensor
         case ast.Call():
             return True
-        case _:
-            return False
+    return False
 
 
 def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:

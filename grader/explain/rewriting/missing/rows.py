@@ -196,10 +196,7 @@ MISSING: tuple[Row, ...] = (
         *(
             (f"torch.where($mask, {one})", f"torch.where($mask, {other})")
             for value in (_LOWEST, "0.0")
-            for one, other in (
-                ("$x, $value", f"$x, {value}"),
-                ("$value, $x", f"{value}, $x"),
-            )
+            for one, other in (("$x, $value", f"$x, {value}"), ("$value, $x", f"{value}, $x"))
         ),
     ),
     # --- Missing calls, axes and transpositions ---

@@ -9,11 +9,7 @@ from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put, wrap
 from grader.explain.rewriting.program.elsewhere import LIBRARIES, Around
-from grader.explain.rewriting.program.setting import (
-    Setting,
-    callee,
-    is_axis,
-)
+from grader.explain.rewriting.program.setting import Setting, callee, is_axis
 from grader.explain.rewriting.program.value_kinds import nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
@@ -126,8 +122,7 @@ def _is_target(setting: Setting, node: ast.expr) -> bool:
             return isinstance(node, (ast.Name, ast.Attribute))
         case ast.Attribute():
             return isinstance(setting.parent(home.parent), ast.Call)
-        case _:
-            return False
+    return False
 
 
 def _is_there(setting: Setting, node: ast.expr, one: Around) -> bool:
@@ -246,8 +241,7 @@ def _is_doubled(product: ast.AST) -> bool:
     match product:
         case ast.BinOp(left=ast.Constant(value=2), op=ast.Mult()):
             return True
-        case _:
-            return False
+    return False
 
 
 def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
@@ -267,13 +261,7 @@ def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
 
 
 def _with_factor(
-    setting: Setting,
-    node: ast.expr,
-    before: str,
-    after: str,
-    kind: str,
-    cost: float,
-    subject: str,
+    setting: Setting, node: ast.expr, before: str, after: str, kind: str, cost: float, subject: str
 ) -> Draft:
     alike = (type(node).__name__, callee(node), setting.program.text(node)[:12])
     loose = before.endswith("(")

@@ -136,8 +136,6 @@ class ProgramIndex:
                     value=ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)),
                 ) if called[:1].isupper():
                     found[self._program.scope(statement.node)][name] = called
-                case _:
-                    pass
         return found
 
     def slices(self, node: ast.AST) -> list[tuple[str, str]]:
@@ -153,8 +151,6 @@ class ProgramIndex:
                     case ast.Slice(lower=ast.expr() as lower, upper=ast.expr() as upper, step=None):
                         key = self._program.outer_text(lower), self._program.outer_text(upper)
                         found[self._program.scope(node)][key] = None
-                    case _:
-                        pass
         return {scope: list(keys) for scope, keys in found.items()}
 
     def surroundings(self, node: ast.AST) -> list[Around]:
@@ -211,8 +207,6 @@ class ProgramIndex:
                     found |= {(one.asname or one.name).partition(".")[0] for one in names}
                 case ast.Assign(targets=[ast.Name(id=name)]):
                     found.add(name)
-                case _:
-                    pass
         read: set[str] = set()
         bound: set[str] = set()
         for node in ast.walk(self._program.tree):
@@ -231,8 +225,6 @@ class ProgramIndex:
             match node:
                 case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                     found[name] += 1
-                case _:
-                    pass
         return found
 
     @functools.cached_property
@@ -253,8 +245,6 @@ class ProgramIndex:
                     found += _names_in(target)
                 case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
                     found += [name for part in parts for name in _names_in(part.target)]
-                case _:
-                    pass
             node = self._program.parent(node)
         return found
 
@@ -295,8 +285,6 @@ class ProgramIndex:
                     yield from self._put_around(node, left, "")
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 yield from self._put_around(node, operand, "")
-            case _:
-                pass
 
     def _is_holder(self, node: ast.expr) -> bool:
         """Returns whether a node is a module or `self`, which hold functions and are not values."""
@@ -305,8 +293,7 @@ class ProgramIndex:
                 return name == "self" or name in LIBRARIES or name in self._modules
             case ast.Attribute(value=ast.Name(id="torch" | "nn")):
                 return True
-            case _:
-                return False
+        return False
 
     @functools.cached_property
     def _modules(self) -> set[str]:

@@ -145,8 +145,6 @@ def _called_of_self(around: ast.ClassDef) -> Iterator[str]:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)):
                 yield f"self.{attr}"
-            case _:
-                pass
 
 
 def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
@@ -170,8 +168,7 @@ def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
             ):
                 found[f"self.{name}"] = _of_property(node)
             case ast.Call(
-                func=ast.Attribute(attr="register_buffer"),
-                args=[ast.Constant(value=str(attr)), *_],
+                func=ast.Attribute(attr="register_buffer"), args=[ast.Constant(value=str(attr)), *_]
             ):
                 found[f"self.{attr}"] = nature_of_name(attr) or Nature.TENSOR
     return dict(itertools.islice(found.items(), _MOST_FUNCTIONS))
@@ -182,8 +179,7 @@ def _of_attribute(attr: str, value: ast.expr) -> Nature:
     match value:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name[:1].isupper():
             return Nature.WEIGHT if name == "Parameter" else Nature.FUNCTION
-        case _:
-            return nature_of_name(attr) or nature_of(value, {})
+    return nature_of_name(attr) or nature_of(value, {})
 
 
 def _of_property(node: ast.FunctionDef) -> Nature:
@@ -192,8 +188,7 @@ def _of_property(node: ast.FunctionDef) -> Nature:
     match node.body[-1]:
         case ast.Return(value=ast.expr() as value):
             return told or nature_of(value, {})
-        case _:
-            return told or Nature.OTHER
+    return told or Nature.OTHER
 
 
 def _callee(function: ast.FunctionDef | ast.AsyncFunctionDef, bound: int) -> Callee:

@@ -44,8 +44,7 @@ class Setting:
                 made = self.seen.classes(self.program.scope(call)).get(name)
                 found = None if made is None else self.signatures.of_instance(made)
                 return found or self.signatures.of(call)
-            case _:
-                return self.signatures.of(call)
+        return self.signatures.of(call)
 
 
 def callee(node: ast.AST) -> str:
@@ -53,8 +52,7 @@ def callee(node: ast.AST) -> str:
     match node:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return name
-        case _:
-            return ""
+    return ""
 
 
 def is_second_name(setting: Setting, node: ast.expr) -> bool:
@@ -62,8 +60,7 @@ def is_second_name(setting: Setting, node: ast.expr) -> bool:
     match setting.parent(node):
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=own)):
             return name != own
-        case _:
-            return False
+    return False
 
 
 def with_axes(setting: Setting, node: ast.expr) -> ast.expr:
@@ -72,8 +69,7 @@ def with_axes(setting: Setting, node: ast.expr) -> ast.expr:
         case ast.Attribute(attr="unsqueeze" | "view" | "reshape" | "expand") as method:
             call = setting.parent(method)
             return with_axes(setting, call) if isinstance(call, ast.Call) else node
-        case _:
-            return node
+    return node
 
 
 def integer(node: ast.AST) -> int | None:
@@ -85,8 +81,7 @@ def integer(node: ast.AST) -> int | None:
             return value
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
             return -value
-        case _:
-            return None
+    return None
 
 
 def argument_of(setting: Setting, node: ast.AST) -> tuple[ast.Call, str] | None:
@@ -151,8 +146,7 @@ def is_product(setting: Setting, node: ast.expr) -> bool:
             return setting.scopes.nature(inner) is not Nature.WEIGHT
         case ast.Call():
             return callee(node) in _PRODUCTS
-        case _:
-            return False
+    return False
 
 
 def meets_softmax(setting: Setting, node: ast.expr) -> bool:

@@ -57,8 +57,7 @@ class Signatures:
                 return found or self._instance(name)
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 return self.of_instance(name)
-            case _:
-                return None
+        return None
 
     def bases(self, name: str) -> tuple[str, ...]:
         """Returns the names of a class's bases."""
@@ -241,17 +240,7 @@ def declarations(tree: ast.Module) -> Declared:
                     made.setdefault(name, called)
                 if len(recipes.get(name, ())) < MOST_RECIPES:
                     recipes[name] = (*recipes.get(name, ()), _recipe(node.value))
-            case _:
-                pass
-    return Declared(
-        functions,
-        methods,
-        attributes,
-        made,
-        recipes,
-        _top(tree),
-        _words(tree),
-    )
+    return Declared(functions, methods, attributes, made, recipes, _top(tree), _words(tree))
 
 
 def _top(tree: ast.Module) -> dict[str, tuple[str, ...]]:
@@ -296,8 +285,6 @@ def _words(tree: ast.Module) -> tuple[str, ...]:
                 mentioned |= dict.fromkeys(_texts(parts))
             case ast.Call(args=args, keywords=keywords):
                 mentioned |= dict.fromkeys(_texts([*args, *(one.value for one in keywords)]))
-            case _:
-                pass
     return tuple(choosing | known | mentioned)
 
 
@@ -342,8 +329,6 @@ def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
                 text = None if value is None else ast.unparse(value)
                 if text is None or "init=False" not in text:
                     yield Parameter(name, text)
-            case _:
-                pass
 
 
 def _attributes(node: ast.ClassDef) -> Iterator[str]:
@@ -351,8 +336,6 @@ def _attributes(node: ast.ClassDef) -> Iterator[str]:
         match one:
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
                 yield name
-            case _:
-                pass
     for part in ast.walk(node):
         match part:
             case ast.FunctionDef(
@@ -362,12 +345,9 @@ def _attributes(node: ast.ClassDef) -> Iterator[str]:
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Store()):
                 yield attr
             case ast.Call(
-                func=ast.Attribute(attr="register_buffer"),
-                args=[ast.Constant(value=str(attr)), *_],
+                func=ast.Attribute(attr="register_buffer"), args=[ast.Constant(value=str(attr)), *_]
             ):
                 yield attr
-            case _:
-                pass
 
 
 def _signature(given: ast.arguments, *, bound: bool = False) -> CallSignature:

@@ -262,8 +262,7 @@ def _is_edited(statement: ast.stmt, part: str) -> bool:
             return False
         case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
             return name not in _WORDS
-        case _:
-            return part not in _UNEDITED
+    return part not in _UNEDITED
 
 
 def _is_docstring(statement: ast.stmt, around: ast.stmt) -> bool:

@@ -66,8 +66,7 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
             if any(one.arg == "dtype" and _is_bool(one.value) for one in keywords):
                 return Nature.MASK
             return _of_call(function, names)
-        case _:
-            return Nature.OTHER
+    return Nature.OTHER
 
 
 def _is_bool(dtype: ast.expr) -> bool:
@@ -126,5 +125,4 @@ def _of_call(function: ast.expr, names: Mapping[str, Nature]) -> Nature:
             if isinstance(function, ast.Attribute) and ast.unparse(function.value) == "nn":
                 return Nature.OTHER
             return Nature.TENSOR
-        case _:
-            return Nature.TENSOR
+    return Nature.TENSOR

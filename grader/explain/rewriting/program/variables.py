@@ -35,8 +35,6 @@ def captured(
         case ast.MatchMapping(patterns=parts) | ast.MatchClass(kwd_patterns=parts):
             for part in parts:
                 yield from captured(part, None, names)
-        case _:
-            pass
 
 
 # Bounds the work: ordinary scopes have fewer names.
@@ -130,8 +128,6 @@ def _uses(node: ast.AST) -> Iterator[tuple[str, Nature]]:
             yield name, Nature.FUNCTION
         case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
             yield from _each([test], Nature.FLAG)
-        case _:
-            pass
 
 
 def _each(given: Sequence[ast.expr], nature: Nature) -> Iterator[tuple[str, Nature]]:
@@ -175,8 +171,6 @@ def learn(statement: ast.stmt, names: Names) -> None:
             for one in cases:
                 for name, told in captured(one.pattern, subject, names.natures):
                     _set(names, name, told, one.pattern.lineno)
-        case _:
-            pass
 
 
 def note_uses(statement: ast.stmt, names: Names) -> None:
@@ -215,8 +209,6 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
             ):
                 if names.natures.get(name) is Nature.TENSOR:
                     names.natures[name] = Nature.MASK
-            case _:
-                pass
 
 
 def asked_for_none(node: ast.AST) -> ast.Name | None:
@@ -228,8 +220,7 @@ def asked_for_none(node: ast.AST) -> ast.Name | None:
             comparators=[ast.Constant(value=None)],
         ):
             return asked
-        case _:
-            return None
+    return None
 
 
 def note_alike(one: ast.stmt, other: ast.stmt, names: Names) -> None:
@@ -248,8 +239,6 @@ def note_alike(one: ast.stmt, other: ast.stmt, names: Names) -> None:
             if ast.dump(given) == ast.dump(also):
                 names.siblings[first].add(second)
                 names.siblings[second].add(first)
-        case _:
-            pass
 
 
 def pass_on(statement: ast.stmt, names: Names) -> None:
@@ -258,8 +247,6 @@ def pass_on(statement: ast.stmt, names: Names) -> None:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
             if names.natures.get(name) is Nature.MASK and names.natures.get(other) is Nature.TENSOR:
                 names.natures[other] = Nature.MASK
-        case _:
-            pass
 
 
 def _only_target(statement: ast.stmt) -> str | None:
@@ -267,8 +254,7 @@ def _only_target(statement: ast.stmt) -> str | None:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
             return name
-        case _:
-            return None
+    return None
 
 
 def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature:

@@ -64,12 +64,7 @@ def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
 
 
 def _orders(
-    setting: Setting,
-    node: ast.AST,
-    parts: Sequence[ast.expr],
-    kind: str,
-    subject: str,
-    around: str,
+    setting: Setting, node: ast.AST, parts: Sequence[ast.expr], kind: str, subject: str, around: str
 ) -> Iterator[Draft]:
     fixed = [isinstance(part, ast.Starred) for part in parts]
     count = len(parts)
@@ -152,16 +147,14 @@ def _without_half(setting: Setting, node: ast.expr) -> str | None:
     match node:
         case ast.BinOp(left=whole, op=ast.FloorDiv(), right=ast.Constant(value=2)):
             return setting.program.outer_text(whole)
-        case _:
-            return None
+    return None
 
 
 def _without_one(setting: Setting, node: ast.expr) -> str | None:
     match node:
         case ast.BinOp(left=whole, op=ast.Sub() | ast.Add(), right=ast.Constant(value=1)):
             return setting.program.outer_text(whole)
-        case _:
-            return None
+    return None
 
 
 def _shifted(setting: Setting, node: ast.expr) -> tuple[str, int] | None:
@@ -171,5 +164,4 @@ def _shifted(setting: Setting, node: ast.expr) -> tuple[str, int] | None:
             left=bound, op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=int(by))
         ):
             return setting.program.outer_text(bound), by if isinstance(op, ast.Add) else -by
-        case _:
-            return None
+    return None

@@ -5,15 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import (
-    CHANGE,
-    SLIP,
-    WRAP,
-    Draft,
-    Replacement,
-    keep,
-    without,
-)
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, keep, without
 from grader.explain.rewriting.program.setting import Setting, callee
 from grader.explain.rewriting.program.vocabulary import kinship, words
 
@@ -297,5 +289,4 @@ def is_module(node: ast.expr) -> bool:
             return name in ("torch", "F", "math", "np", "nn", "einops", "functional")
         case ast.Attribute(value=ast.Name(id="torch" | "nn")):
             return True
-        case _:
-            return False
+    return False

@@ -136,8 +136,7 @@ def _cost_of_sign(setting: Setting, node: ast.expr) -> float:
     match setting.parent(node):
         case ast.BinOp(op=ast.Mult() | ast.Div() | ast.FloorDiv()):
             return CHANGE
-        case _:
-            return SLIP
+    return SLIP
 
 
 def _around(setting: Setting, node: ast.AST) -> str:

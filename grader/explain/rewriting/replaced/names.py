@@ -313,8 +313,7 @@ def _is_object(node: ast.expr) -> bool:
             return name not in LIBRARIES and attr not in _OF_TENSORS
         case ast.Call():
             return callee(node)[:1].isupper()
-        case _:
-            return False
+    return False
 
 
 def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
@@ -344,8 +343,6 @@ def likes(setting: Setting, node: ast.Assign | ast.Return | ast.AugAssign) -> It
         match one:
             case ast.Subscript(value=ast.Name() as base, slice=index, ctx=ast.Load()):
                 parts[base.id][program.text(index)].append(program.span(index))
-            case _:
-                pass
     for spans in parts.values():
         for own, other in itertools.islice(itertools.combinations(spans, 2), _MOST_PAIRS):
             places = [(span, other) for span in spans[own]] + [(span, own) for span in spans[other]]

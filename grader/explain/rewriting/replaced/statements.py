@@ -34,8 +34,7 @@ def _instead_of(setting: Setting, node: ast.stmt) -> str | None:
             return None if getattr(scope, "name", "") == "__init__" else "pass"
         case ast.Expr(value=ast.Call()) if "super()" not in setting.program.text(node):
             return "pass"
-        case _:
-            return None
+    return None
 
 
 _MOST = 3
@@ -61,8 +60,6 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
             name in own
         ):
             targets[setting.program.text(held)] = None
-        case _:
-            pass
     several: list[str] = []
     if isinstance(node.value, ast.Call) and all(isinstance(o, ast.Name) for o in node.value.args):
         given = [one.id for one in node.value.args if isinstance(one, ast.Name)]
