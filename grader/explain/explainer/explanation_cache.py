@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import os
 import re
 import warnings
 from collections import OrderedDict
@@ -16,6 +15,7 @@ from grader.core.evidence import Repair
 from grader.core.explanation import Told, Words
 from grader.core.text import plain, source_text
 from grader.core.verdict import Where
+from grader.explain.repair.sources import files_below, is_source
 from grader.intake.open_folder import read_bounded
 
 # In bytes; a syntax tree can take a thousand times as much memory as its source.
@@ -51,17 +51,17 @@ class SubmissionProgram:
         digest = hashlib.sha256()
         files: dict[str, CodeLines] = {}
         code_left, bytes_left = _MOST_CODE, _MOST_BYTES
-        for path in _files_below(root):
+        for path in files_below(root):
             try:
                 content = read_bounded(path, bytes_left + 1)
             except OSError:
                 return None
             bytes_left -= len(content)
-            code_left -= len(content) if _is_source(path) else 0
+            code_left -= len(content) if is_source(path) else 0
             if min(bytes_left, code_left) < 0:
                 return None
             name = path.relative_to(root).as_posix()
-            form = _form_and_code(content) if _is_source(path) else None
+            form = _form_and_code(content) if is_source(path) else None
             if form is not None:
                 content, files[name] = form
             title = f"{name}\0{form is None}\0{len(content)}\0"
@@ -79,16 +79,6 @@ class SubmissionProgram:
             return None
         place = here.numbers.index(line)
         return there.numbers[place] if here.texts[place] == there.texts[place] else None
-
-
-def _files_below(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
-        folders.sort()
-        yield from (Path(folder, name) for name in sorted(names))
-
-
-def _is_source(path: Path) -> bool:
-    return path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1])
 
 
 def _form_and_code(content: bytes) -> tuple[bytes, CodeLines] | None:

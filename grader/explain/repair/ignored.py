@@ -7,13 +7,16 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.sources import EditableSources, Function
+from grader.explain.repair.sources import EditableSources
+from grader.explain.rewriting.program.source import Function, names_in, parameters
 
 Lines = Collection[tuple[str, int]]
 # Parameters that methods have in any case.
 _NEVER_READ = frozenset({"self", "cls"})
 # Functions that can read any variable.
 _READ_ALL = frozenset({"locals", "vars", "eval", "exec"})
+# A function of these alone does nothing.
+_IDLE = ast.Expr | ast.Pass | ast.Raise
 # Tensor methods that return a new tensor and leave the old one unchanged.
 _NEW = frozenset({"masked_fill", "transpose", "permute", "reshape", "softmax", "clamp"})
 
@@ -45,7 +48,7 @@ def ignored(
     found: dict[tuple[str, int, str], Ignored] = {}
     for file, line in passed:
         node = sources.node(file, line)
-        if node is None or _is_empty(node):
+        if node is None or all(isinstance(one, _IDLE) for one in node.body):
             continue
         for what, name in _unused(node):
             is_given = file == adapters and name in _parameters(node)
@@ -57,9 +60,8 @@ def ignored(
 
 def _unused(node: Function) -> Iterator[tuple[str, str]]:
     """Yields the parameters that a function never reads, and the results that it discards."""
-    read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    parameters = () if read & _READ_ALL else _parameters(node)
-    for name in parameters:
+    read = {*names_in(node)}
+    for name in () if read & _READ_ALL else _parameters(node):
         if name not in read and name not in _NEVER_READ and not name.startswith("_"):
             yield f"`{name}`", name
     for one in ast.walk(node):
@@ -70,13 +72,7 @@ def _unused(node: Function) -> Iterator[tuple[str, str]]:
 
 
 def _parameters(node: Function) -> list[str]:
-    given = node.args
-    return [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-
-
-def _is_empty(node: Function) -> bool:
-    """Returns whether a function's body only raises, passes, or holds plain expressions."""
-    return all(isinstance(one, ast.Expr | ast.Pass | ast.Raise) for one in node.body)
+    return [one.arg for one in parameters(node.args)]
 
 
 def _is_decisive(name: str, asked: Sequence[CheckedCall]) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from grader.core.wire.trials import Passed
+from grader.explain.rewriting.program.source import Function, names_in
 from grader.explain.rewriting.program.vocabulary import Vocabulary, words
 from grader.explain.rewriting.slips import NO_SLIPS, Slips
 
@@ -107,8 +108,6 @@ def _name(node: ast.AST) -> str:
     return ""
 
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
 _MOST_FILES = 400
 _LONGEST = 200_000
 # In characters of other files, for the edits of one file.
@@ -138,7 +137,7 @@ class EditableSources:
     @classmethod
     def below(cls, root: Path, slips: Slips = NO_SLIPS) -> EditableSources:
         """Returns all sources below a root, except very large ones."""
-        return cls.of(root, filter(_is_source, _files_below(root)), slips)
+        return cls.of(root, filter(is_source, files_below(root)), slips)
 
     @classmethod
     def of(cls, root: Path, paths: Iterable[Path], slips: Slips = NO_SLIPS) -> EditableSources:
@@ -200,7 +199,7 @@ class EditableSources:
         found: Function | None = None
         nodes: Iterable[ast.AST] = self._files[file].body
         while (around := next((one for one in nodes if _is_around(one, number)), None)) is not None:
-            if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef):
+            if isinstance(around, Function):
                 found = around
             nodes = list(ast.iter_child_nodes(around))
         return found
@@ -236,13 +235,15 @@ def _as_many_as_are_read(texts: Iterable[str]) -> list[str]:
     return found
 
 
-def _files_below(root: Path) -> Iterator[Path]:
+def files_below(root: Path) -> Iterator[Path]:
+    """Yields all files below a folder, in order."""
     for folder, folders, files in os.walk(root):
         folders.sort()
         yield from (Path(folder, name) for name in sorted(files))
 
 
-def _is_source(path: Path) -> bool:
+def is_source(path: Path) -> bool:
+    """Returns whether a file holds Python: a module, or a cell of a notebook."""
     return path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1])
 
 
@@ -292,8 +293,9 @@ def _inheriting(node: ast.stmt, passed: set[int]) -> set[int]:
 
 def _used(node: ast.stmt) -> set[str]:
     """Returns the names and the attributes in a statement."""
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    return names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    return {*names_in(node)} | {
+        one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)
+    }
 
 
 def _bound(node: ast.stmt) -> set[str]:
@@ -303,4 +305,4 @@ def _bound(node: ast.stmt) -> set[str]:
         targets = node.targets
     elif isinstance(node, ast.AnnAssign | ast.AugAssign):
         targets = [node.target]
-    return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    return {name for target in targets for name in names_in(target)}

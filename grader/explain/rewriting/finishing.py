@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.explain.rewriting.edit import Draft, Replacement, replaced
-from grader.explain.rewriting.program.source import Program, Span
+from grader.explain.rewriting.edit import PRIMARY, Draft, Replacement, replaced
+from grader.explain.rewriting.program.source import Program
 
 _SKIPPED = {"ctx", "type_comment", "kind", "type_params"}
 
@@ -69,54 +69,24 @@ class Trees:
         return (type(value), value)
 
 
-_ATOMS = (
-    ast.Name,
-    ast.Attribute,
-    ast.Subscript,
-    ast.Call,
-    ast.Constant,
-    ast.List,
-    ast.Dict,
-    ast.Set,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.JoinedStr,
-)
+_ATOMS = (*PRIMARY, ast.Constant, ast.JoinedStr)
 _OPERATORS: dict[type[ast.AST], int] = {
     ast.Pow: 10,
-    ast.Mult: 8,
-    ast.Div: 8,
-    ast.FloorDiv: 8,
-    ast.Mod: 8,
-    ast.MatMult: 8,
-    ast.Add: 7,
-    ast.Sub: 7,
-    ast.LShift: 6,
-    ast.RShift: 6,
-    ast.BitAnd: 5,
-    ast.BitXor: 4,
-    ast.BitOr: 3,
-    ast.And: 0,
-    ast.Or: -1,
-    ast.Not: 1,
+    **dict.fromkeys((ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult), 8),
+    **dict.fromkeys((ast.Add, ast.Sub), 7),
+    **dict.fromkeys((ast.LShift, ast.RShift), 6),
+    **{ast.BitAnd: 5, ast.BitXor: 4, ast.BitOr: 3, ast.Not: 1, ast.And: 0, ast.Or: -1},
 }
 # Places at which an expression of any kind may stand without parentheses.
 _FREE: dict[type[ast.AST], tuple[str, ...]] = {
-    ast.Assign: ("value",),
-    ast.AugAssign: ("value",),
-    ast.AnnAssign: ("value",),
-    ast.Return: ("value",),
-    ast.Expr: ("value",),
-    ast.If: ("test",),
-    ast.While: ("test",),
+    **dict.fromkeys((ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr), ("value",)),
+    **dict.fromkeys((ast.If, ast.While), ("test",)),
+    **dict.fromkeys((ast.List, ast.Tuple), ("elts",)),
     ast.For: ("iter",),
     ast.Call: ("args",),
     ast.keyword: ("value",),
     ast.Subscript: ("slice",),
     ast.Slice: ("lower", "upper", "step"),
-    ast.List: ("elts",),
-    ast.Tuple: ("elts",),
     ast.arguments: ("defaults", "kw_defaults"),
 }
 _TUPLES = (ast.Assign, ast.Return, ast.Subscript)
@@ -147,16 +117,22 @@ class Finishing:
         program = self._program
         node = draft.node
         span = program.outer_span(node)
-        if any(self._added_lines(piece) > 0 for piece in draft.pieces):
+        added = [self._added_lines(piece) for piece in draft.pieces]
+        if any(count > 0 for count in added):
             return None
-        pieces = merged(self._with_line_ends(piece) for piece in draft.pieces)
+        pieces = merged(
+            # Line ends are added, so that a replacement keeps the number of lines.
+            Replacement(piece.start, piece.end, piece.text + "\n" * -count)
+            for piece, count in zip(draft.pieces, added, strict=True)
+        )
         text = replaced(program.source[span.start : span.end], pieces, span.start)
         parsed = self._parse(text, _kind_of(node), getattr(node, "col_offset", 0))
         if parsed is None or parsed[0] == self._trees.number(node):
             return None
         number, tree = parsed
         if isinstance(node, ast.expr) and self._needs_parentheses(node, tree, pieces, text):
-            pieces = _in_parentheses(pieces, span)
+            before = Replacement(span.start, span.start, "(")
+            pieces = merged((before, *pieces, Replacement(span.end, span.end, ")")))
         home = program.home(node)
         whole = self._trees.number_after(home.statement, {node: number})
         function = program.function(home.scope)
@@ -164,19 +140,12 @@ class Finishing:
 
     def tree_of_all(self, changes: Sequence[Finished]) -> int | None:
         """Returns a statement's tree number after several changes; None if they overlap."""
-        spans = sorted((s.start, s.end) for s in (self._span(one) for one in changes))
+        own = (self._program.outer_span(one.draft.node) for one in changes)
+        spans = sorted((span.start, span.end) for span in own)
         if any(end > start for (_, end), (start, _) in itertools.pairwise(spans)):
             return None
         became = {one.draft.node: one.own_tree for one in changes}
         return self._trees.number_after(changes[0].statement, became)
-
-    def _span(self, one: Finished) -> Span:
-        return self._program.outer_span(one.draft.node)
-
-    def _with_line_ends(self, piece: Replacement) -> Replacement:
-        """Returns a replacement with line ends added, so that it keeps the number of lines."""
-        missing = -self._added_lines(piece)
-        return Replacement(piece.start, piece.end, piece.text + "\n" * missing)
 
     def _added_lines(self, piece: Replacement) -> int:
         before = self._program.source.count("\n", piece.start, piece.end)
@@ -264,12 +233,6 @@ def _fits(tree: ast.AST, around: ast.BinOp, node: ast.expr) -> bool:
     if isinstance(around.op, ast.Pow):
         return node is around.right and own >= 9
     return own > other or (own == other and node is around.left)
-
-
-def _in_parentheses(pieces: Sequence[Replacement], span: Span) -> tuple[Replacement, ...]:
-    return merged(
-        (Replacement(span.start, span.start, "("), *pieces, Replacement(span.end, span.end, ")"))
-    )
 
 
 def merged(pieces: Iterable[Replacement]) -> tuple[Replacement, ...]:

@@ -17,7 +17,8 @@ from grader.explain.rewriting.edit import (
     wrap,
 )
 from grader.explain.rewriting.missing.handed_on import recipes
-from grader.explain.rewriting.program.setting import Setting, argument_of, callee, integer
+from grader.explain.rewriting.program.setting import Setting, argument_of, integer
+from grader.explain.rewriting.program.source import Function, callee, names_in
 from grader.explain.rewriting.program.value_kinds import nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
@@ -47,10 +48,10 @@ def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
             yield name, names.natures[name]
     for name, nature in names.natures.items():
         is_attribute = name.startswith("self.") and nature is not Nature.FUNCTION
-        if is_attribute and not setting.seen.uses(name.removeprefix("self.")):
+        if is_attribute and not setting.seen.uses[name.removeprefix("self.")]:
             yield name, nature
     around = setting.program.scope(setting.program.scope(node))
-    while isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    while isinstance(around, Function):
         outer = setting.scopes.of(around)
         for name in outer.own - names.own:
             if not outer.read.get(name):
@@ -82,7 +83,9 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                     setting, node, f" if {name} is None else {name}", name, CHANGE, loose=True
                 )
         is_part = nature is Nature.WEIGHT and isinstance(node, ast.Subscript)
-        is_choice = is_given and isinstance(node, ast.Attribute) and _is_of_class(node)
+        is_of_object = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        # A class's attribute may be a member of an enumeration.
+        is_choice = is_given and is_of_object and setting.program.text(node)[:1].isupper()
         same = nature is setting.scopes.nature(node) or is_part or is_choice
         if same or (is_value and nature is not Nature.FLAG):
             likely = isinstance(node, ast.Call) and nature is setting.scopes.nature(node)
@@ -103,11 +106,6 @@ def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield wrap(
             setting.program, node, f"{layer}(", ")", "forgotten", CHANGE, subject, loose=True
         )
-
-
-def _is_of_class(node: ast.Attribute) -> bool:
-    """Returns whether an attribute is read from a class, like a member of an enumeration."""
-    return isinstance(node.value, ast.Name) and node.value.id[:1].isupper()
 
 
 def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
@@ -160,7 +158,7 @@ def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         case _:
             return
     scope = setting.program.scope(node)
-    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
+    if isinstance(scope, Function) and (
         any(name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg))
         or _is_set_just_before(setting, node, name)
     ):
@@ -180,10 +178,8 @@ def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
 
 def _other_values(setting: Setting, node: ast.expr) -> list[str]:
     """Returns the first variable of an expression, and the function's first tensor."""
-    names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
-    own = [name for name in names if name not in ("torch", "F", "self", "math")][:1]
-    known = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
-    return list(dict.fromkeys((*own, *known[:1])))
+    own = [name for name in names_in(node) if name not in ("torch", "F", "self", "math")][:1]
+    return list(dict.fromkeys((*own, *setting.seen.tensors(node)[:1])))
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -252,10 +248,10 @@ def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     sizes = [one for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
     lengths = [one.name for one in sizes if setting.scopes.names(node).siblings.get(one.name)]
-    tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
+    tensors = setting.seen.tensors(node)[:_MOST]
     pairs = [
         *itertools.combinations(lengths[:_MOST], 2),
-        *itertools.combinations([f"{one}.shape[-2]" for one in tensors[:_MOST]], 2),
+        *itertools.combinations([f"{one}.shape[-2]" for one in tensors], 2),
     ]
     for one, other in pairs:
         after = f" and {one} == {other}"
@@ -292,8 +288,9 @@ def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
         if node.value is None:
             for text in _made(setting, node, parameter):
                 yield put(setting.program, node, text, "name", CHANGE, subject)
-    if node.value is None or _is_large(node):
-        for name in _unread_variables(setting, node):
+    if node.value is None or (isinstance(node.value, (int, float)) and abs(node.value) >= 100):
+        unread = [one.name for one in setting.seen.variables(node) if not one.is_read]
+        for name in unread[:_MOST_UNREAD]:
             yield put(setting.program, node, name, "name", CHANGE, subject, (own, name))
     if node.value is None:
         for one in setting.seen.variables(node):
@@ -308,9 +305,7 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     if not isinstance(node.value, (ast.Name, ast.Attribute)):
         return
     given = argument_of(setting, node)
-    taken = set()
-    if given is not None:
-        taken = {setting.program.text(one) for one in given[0].args}
+    taken = {setting.program.text(one) for one in given[0].args} if given is not None else set()
     for name in setting.seen.loops(node):
         text = setting.program.text(node.value)
         cost = CHANGE if kinship(name, text) or name not in taken else WRAP
@@ -349,26 +344,8 @@ def _parameter(setting: Setting, node: ast.expr) -> str | None:
 def _made(setting: Setting, node: ast.Constant, parameter: str) -> Iterator[str]:
     """Yields expressions that make a value of a parameter's name elsewhere."""
     if parameter in setting.scopes.methods(node):
-        for name in _tensors(setting, node)[:2]:
+        for name in setting.seen.tensors(node)[:2]:
             yield f"self.{parameter}({name})"
         yield f"self.{parameter}()"
     given = argument_of(setting, node)
     yield from recipes(setting, given[0] if given else node, parameter)
-
-
-def _tensors(setting: Setting, node: ast.AST) -> list[str]:
-    known = setting.seen.variables(node)
-    return [one.name for one in known if one.nature is Nature.TENSOR]
-
-
-def _unread_variables(setting: Setting, node: ast.AST) -> list[str]:
-    """Returns variables that are never read."""
-    return [one.name for one in setting.seen.variables(node) if not one.is_read][:_MOST_UNREAD]
-
-
-def _is_large(node: ast.Constant) -> bool:
-    return (
-        isinstance(node.value, (int, float))
-        and not isinstance(node.value, bool)
-        and abs(node.value) >= 100
-    )

@@ -6,12 +6,13 @@ import ast
 import builtins
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, place_of_arguments
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
-from grader.explain.rewriting.program.setting import Setting, callee
+from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.signatures import CallSignature, Parameter
+from grader.explain.rewriting.program.source import callee, names_in
 from grader.explain.rewriting.program.value_kinds import nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name
 
@@ -19,6 +20,8 @@ _MOST_PARAMETERS = 5
 _MOST_NAMES = 6
 _MOST_WORDS = 12
 _MOST_RECIPES = 3
+# Masks are missing most often, then flags.
+_RANKS = {Nature.MASK: 0, Nature.FLAG: 1, Nature.NUMBER: 2, Nature.OTHER: 3}
 _NOT_OURS = frozenset(
     {*dir(builtins), "append", "extend", "update", "items", "keys", "values", "register_buffer"}
 )
@@ -116,12 +119,11 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
     if f"self.{name}" in names.natures:
         yield SLIP, f"self.{name}"
     held = [one for one in names.natures if one.startswith("self.")]
-    idle = [one for one in held if not setting.seen.uses(one.removeprefix("self."))]
+    idle = [one for one in held if not setting.seen.uses[one.removeprefix("self.")]]
     for attribute in idle[:_MOST_RECIPES]:
         yield SLIP + 0.25, attribute
     if name in setting.scopes.methods(node):
-        tensors = [one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
-        for given in ("", *tensors[:_MOST_RECIPES]):
+        for given in ("", *setting.seen.tensors(node)[:_MOST_RECIPES]):
             yield CHANGE, f"self.{name}({given})"
     for recipe in recipes(setting, node, name):
         yield CHANGE, recipe
@@ -141,12 +143,11 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
     """
     visible = setting.seen.visible(node)
     given = node.args if isinstance(node, ast.Call) else ()
-    first = next((setting.program.text(one) for one in given if _is_plain(one)), None)
-    if first is None:
-        tensors = (one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR)
-        first = next(tensors, None)
+    plain = (one for one in given if isinstance(one, (ast.Name, ast.Attribute)))
+    tensors = (*map(setting.program.text, plain), *setting.seen.tensors(node))
+    first = next(iter(tensors), None)
     for recipe in setting.signatures.recipes(name)[:_MOST_RECIPES]:
-        absent = set(_names_in(recipe) - visible)
+        absent = set(_read_in(recipe) - visible)
         if not absent:
             yield recipe
         elif first is not None:
@@ -163,12 +164,8 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
 
 
 @functools.lru_cache(maxsize=512)
-def _names_in(text: str) -> frozenset[str]:
-    return frozenset(one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name))
-
-
-def _is_plain(node: ast.expr) -> bool:
-    return isinstance(node, (ast.Name, ast.Attribute))
+def _read_in(text: str) -> frozenset[str]:
+    return frozenset(names_in(ast.parse(text)))
 
 
 def _is_ours(setting: Setting, node: ast.Call) -> bool:
@@ -189,16 +186,10 @@ def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields any variable as the next argument, variables that are never read first."""
     given = {setting.program.text(one) for one in (*node.args, *(k.value for k in node.keywords))}
     known = [one for one in setting.seen.variables(node) if one.name not in given]
-    known.sort(key=lambda one: (one.is_read, _rank(one.nature), -one.first))
+    known.sort(key=lambda one: (one.is_read, _RANKS.get(one.nature, len(_RANKS)), -one.first))
     for one in known[:_MOST_NAMES]:
         text = f"{one.name}={one.name}" if node.keywords else one.name
         yield _appended(setting, node, text, WRAP if one.is_read else CHANGE)
-
-
-def _rank(nature: Nature) -> int:
-    """Returns how seldom arguments of a nature are missing: masks most often, then flags."""
-    order: Sequence[Nature] = (Nature.MASK, Nature.FLAG, Nature.NUMBER, Nature.OTHER)
-    return order.index(nature) if nature in order else len(order)
 
 
 def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:

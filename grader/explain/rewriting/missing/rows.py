@@ -16,6 +16,7 @@ _AXES = (".transpose(1, 2)", ".transpose(-3, -2)", ".transpose(-2, -1)")
 _PAIRS = ("max", "min", "sort", "topk", "median")
 _TENSOR, _WEIGHT, _MASK = Nature.TENSOR, Nature.WEIGHT, Nature.MASK
 _SIZE, _NUMBER, _FLAG = Nature.SIZE, Nature.NUMBER, Nature.FLAG
+_STORED = (Position.STORED,)
 _PASSED = (Position.GIVEN, Position.NAMED)
 
 MISSING: tuple[Row, ...] = (
@@ -29,18 +30,18 @@ MISSING: tuple[Row, ...] = (
         ("torch.where($m, $a, $b)", "torch.where($m, $a, -$b)"),
     ),
     *rows("a sign", CHANGE, ("$x", "-$x"), at=(Position.STORED, Position.ENTRY), x=_TENSOR),
-    *rows("a reciprocal that is missing", WRAP, ("$x", "1 / $x"), at=(Position.STORED,), x=_TENSOR),
+    *rows("a reciprocal that is missing", WRAP, ("$x", "1 / $x"), at=_STORED, x=_TENSOR),
     *rows(
         "a reciprocal that is missing",
         SLIP + 0.25,
         *((f"torch.{name}($*given)", f"1 / torch.{name}($*given)") for name in ("pow", "exp")),
-        at=(Position.STORED,),
+        at=_STORED,
     ),
     *rows(
         "a factor that is missing",
         CHANGE,
         ("$x", "$x / (1 - $p)"),
-        at=(Position.STORED,),
+        at=_STORED,
         x=_TENSOR,
         p=_NUMBER,
     ),
@@ -48,7 +49,7 @@ MISSING: tuple[Row, ...] = (
         "a factor that is missing",
         WRAP,
         *with_text("$x", " / $p", " * $p", " * (1 - $p)"),
-        at=(Position.STORED,),
+        at=_STORED,
         x=_TENSOR,
         p=_NUMBER,
     ),
@@ -60,7 +61,7 @@ MISSING: tuple[Row, ...] = (
         at=(Position.STORED, Position.HANDED_ON),
         d=_SIZE,
     ),
-    *rows("a factor that is missing", CHANGE, ("$d", "$d ** 2"), at=(Position.STORED,), d=_SIZE),
+    *rows("a factor that is missing", CHANGE, ("$d", "$d ** 2"), at=_STORED, d=_SIZE),
     *rows(
         "a factor or divisor that is missing",
         CHANGE,
@@ -105,7 +106,7 @@ MISSING: tuple[Row, ...] = (
         "the values of `torch.arange`",
         WRAP,
         *with_text("torch.arange($*given)", " + 1", " - 1", " // 2", " * 2"),
-        at=(Position.STORED,),
+        at=_STORED,
     ),
     *rows(
         "a term that is missing",
@@ -183,7 +184,7 @@ MISSING: tuple[Row, ...] = (
         ("1 - $x", "$x == 0"),
         *with_text("torch.tril($*given)", ".bool()"),
         *with_text("torch.triu($*given)", ".bool()"),
-        at=(Position.STORED,),
+        at=_STORED,
     ),
     *rows(
         "the fill value of a mask",
@@ -200,12 +201,12 @@ MISSING: tuple[Row, ...] = (
         ),
     ),
     # --- Missing calls, axes and transpositions ---
-    *rows("a call that is missing", CHANGE, ("$x", "$x.exp()"), at=(Position.STORED,), x=_TENSOR),
+    *rows("a call that is missing", CHANGE, ("$x", "$x.exp()"), at=_STORED, x=_TENSOR),
     *rows(
         "a call that is missing",
         WRAP,
         *with_text("$x", ".sqrt()", ".softmax(-1)"),
-        at=(Position.STORED,),
+        at=_STORED,
         x=_TENSOR,
     ),
     *rows(
@@ -222,7 +223,7 @@ MISSING: tuple[Row, ...] = (
         *(pair for turn in _TURNED for pair in with_text(f"$x.{turn}($*axes)", ".flatten(-2)")),
         *with_text("$x.mT", ".flatten(-2)"),
         *with_text("torch.stack($*given)", ".flatten(-2)"),
-        at=(Position.STORED,),
+        at=_STORED,
     ),
     *rows(
         "a call that is missing",
@@ -259,7 +260,7 @@ MISSING: tuple[Row, ...] = (
         "an axis that is missing",
         CHANGE,
         *with_text("torch.arange($*given)", ".unsqueeze(-1)", ".unsqueeze(-2)"),
-        at=(Position.STORED,),
+        at=_STORED,
     ),
     *rows(
         "an axis that may not belong there",
@@ -274,19 +275,13 @@ MISSING: tuple[Row, ...] = (
         at=(Position.OPERAND,),
         name=_TENSOR,
     ),
-    *rows(
-        "the type of a tensor",
-        WRAP,
-        ("$name", "$name.float()"),
-        at=(Position.STORED,),
-        name=_TENSOR,
-    ),
-    *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=(Position.STORED,)),
+    *rows("the type of a tensor", WRAP, ("$name", "$name.float()"), at=_STORED, name=_TENSOR),
+    *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=_STORED),
     *rows(
         "a tensor that is changed in place",
         WRAP,
         ("$name", "$name.clone()"),
-        at=(Position.STORED,),
+        at=_STORED,
         name=_TENSOR,
     ),
     *rows(
@@ -309,7 +304,7 @@ MISSING: tuple[Row, ...] = (
         "a transposition that is missing",
         SLIP + 0.25,
         ("$name", "$name.T"),
-        at=(Position.STORED,),
+        at=_STORED,
         name=_WEIGHT,
     ),
     *rows("a transposition that is missing", WRAP, ("$name", "$name.T"), at=_PASSED, name=_WEIGHT),
@@ -325,13 +320,7 @@ MISSING: tuple[Row, ...] = (
         ),
         *(("$x.view($*sizes)", f"$x{turn}.contiguous().view($*sizes)") for turn in _AXES),
     ),
-    *rows(
-        "a transposition that is missing",
-        WRAP,
-        *with_text("$x", *_AXES),
-        at=(Position.STORED,),
-        x=_TENSOR,
-    ),
+    *rows("a transposition that is missing", WRAP, *with_text("$x", *_AXES), at=_STORED, x=_TENSOR),
     *rows(
         "a transposition that is missing", CHANGE, *with_text("$x", *_AXES), at=(Position.RENAMED,)
     ),

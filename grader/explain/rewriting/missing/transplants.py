@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put, wrap
 from grader.explain.rewriting.program.elsewhere import LIBRARIES, Around
-from grader.explain.rewriting.program.setting import Setting, callee, is_axis
+from grader.explain.rewriting.program.setting import Setting, is_axis
+from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.value_kinds import nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
@@ -47,7 +48,8 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         else:
             maybe = nature in (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
             unread = maybe and name in visible and not names.read.get(name)
-            unread = unread and _may_be_called(setting, name)
+            is_named_so = name.startswith(("to_", "make_", "apply"))
+            unread = unread and (setting.seen.calls[name] > 0 or is_named_so)
         if unread:
             found.append((CHANGE, name))
         if attr != name and _is_gone_through(setting, name):
@@ -56,13 +58,12 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
     scope = setting.program.scope(node)
     own = "" if isinstance(scope, ast.Module) else scope.name
-    tensors = (one.name for one in setting.seen.variables(node) if one.nature is Nature.TENSOR)
-    first = next(tensors, None)
+    first = next(iter(setting.seen.tensors(node)), None)
     of_tensor = {one: f"{first}.{one}" for one in _OF_TENSORS} if first else {}
     unused = (
         (name, tuple(one if one in visible else of_tensor.get(one, one) for one in rest))
         for name, rest in setting.signatures.of_first
-        if setting.seen.calls(name) == 0
+        if setting.seen.calls[name] == 0
         and name != own
         and {name, *rest} <= visible | of_tensor.keys()
     )
@@ -166,11 +167,6 @@ def _is_gone_through(setting: Setting, name: str) -> bool:
     return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", setting.program.source))
 
 
-def _may_be_called(setting: Setting, name: str) -> bool:
-    """Returns whether a variable is called somewhere in the file, or is named like a function."""
-    return setting.seen.calls(name) > 0 or name.startswith(("to_", "make_", "apply"))
-
-
 def _around(
     setting: Setting, node: ast.expr, before: str, after: str, cost: float, subject: str
 ) -> Draft:
@@ -206,19 +202,20 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _with_factor(setting, node, "3 * ", "", "factor", WRAP, "a factor")
     if isinstance(parent, ast.UnaryOp) or not (nature.is_number or nature is Nature.TENSOR):
         return
-    scaled = isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mult, ast.Div))
+    scaled = _is_scaling(parent)
     is_operand = isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult)
     if isinstance(parent, ast.BinOp) and not is_operand:
         return
     if nature is Nature.TENSOR and not (is_operand or _in_arithmetic(setting, node)):
         return
-    if scaled and isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+    if scaled and _is_scaling(node):
         return
     is_exponent = (
         isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow) and node is parent.right
     )
     is_count = nature is Nature.SIZE and not is_operand
-    if not (is_count or (scaled and _is_scaled_above(setting, parent))):
+    # A product that is itself a factor has the sign of the whole product.
+    if not (is_count or (scaled and _is_scaling(setting.parent(parent)))):
         cost = SLIP if is_exponent else CHANGE
         yield _with_factor(setting, node, "-", "", "sign", cost, "a sign")
     subject = "a factor or a term"
@@ -233,21 +230,16 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             cost = likely_cost if likely else _RARE if (before, after) in _RARELY else WRAP
             yield _with_factor(setting, node, before, after, "factor", cost, subject)
     if is_operand and isinstance(node, ast.Name):
-        factor, cost = ("", CHANGE) if _is_doubled(parent) else ("2 * ", WRAP)
+        match parent:
+            case ast.BinOp(left=ast.Constant(value=2), op=ast.Mult()):
+                factor, cost = "", CHANGE
+            case _:
+                factor, cost = "2 * ", WRAP
         yield put(setting.program, node, f"{factor}({node.id} // 2)", "factor", cost, subject)
 
 
-def _is_doubled(product: ast.AST) -> bool:
-    match product:
-        case ast.BinOp(left=ast.Constant(value=2), op=ast.Mult()):
-            return True
-    return False
-
-
-def _is_scaled_above(setting: Setting, node: ast.AST) -> bool:
-    """Returns whether a product is itself a factor: then its sign is the whole product's."""
-    above = setting.parent(node)
-    return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
+def _is_scaling(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))
 
 
 def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:

@@ -6,15 +6,22 @@ import ast
 import bisect
 import builtins
 import functools
-from collections import defaultdict
+import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.explain.rewriting.program.scopes import Scopes
-from grader.explain.rewriting.program.source import Program, Scope
+from grader.explain.rewriting.program.source import (
+    Function,
+    Program,
+    Scope,
+    callee,
+    names_in,
+    parameters,
+)
 from grader.explain.rewriting.program.vocabulary import Nature
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BUILTIN = frozenset(dir(builtins))
 LIBRARIES = frozenset(
     {"torch", "F", "math", "np", "numpy", "nn", "einops", "functools", "itertools", "functional"}
@@ -65,69 +72,55 @@ class ProgramIndex:
     def __init__(self, program: Program, scopes: Scopes) -> None:
         self._program = program
         self._scopes = scopes
-        self._visible: dict[tuple[object, ...], set[str]] = {}
-        self._variables: dict[tuple[object, ...], list[Variable]] = {}
+        self._visible = functools.cache(self._visible_at)
+        self._variables = functools.cache(self._variables_at)
 
     def visible(self, node: ast.AST) -> set[str]:
         """Returns the names that can be read at a node's place."""
-        key = self._place(node)
-        if key not in self._visible:
-            self._visible[key] = self._seen_at(node)
-        return self._visible[key]
+        return self._visible(*self._place(node))
 
-    def _place(self, node: ast.AST) -> tuple[object, ...]:
+    def _place(self, node: ast.AST) -> tuple[Scope, int, tuple[ast.Lambda, ...]]:
         """Returns the scope, the line and the lambdas that decide which names a node sees."""
         line = getattr(node, "lineno", 0)
-        return (self._program.scope(node), line, *self._lambdas(node))
+        return self._program.scope(node), line, tuple(self._lambdas(node))
 
-    def _seen_at(self, node: ast.AST) -> set[str]:
-        names = self._scopes.names(node)
-        line = getattr(node, "lineno", 0)
-        scope = self._program.scope(node)
+    def _visible_at(self, scope: Scope, line: int, lambdas: tuple[ast.Lambda, ...]) -> set[str]:
+        names = self._scopes.of(scope)
         if isinstance(scope, ast.Module):
             own = {name for name, first in names.first.items() if first < line}
         else:
             own = {name for name in names.natures if names.first.get(name, 0) < line}
-            own |= self._parameters(scope)
-        inner = {one.arg for around in self._lambdas(node) for one in parameters(around)}
+        inner = {one.arg for around in lambdas for one in parameters(around.args)}
         return own | inner | self._of_file | self._defined_around(scope)
+
+    def tensors(self, node: ast.AST) -> list[str]:
+        """Returns the variables that a node can read and that are tensors."""
+        return [one.name for one in self.variables(node) if one.nature is Nature.TENSOR]
 
     def variables(self, node: ast.AST) -> list[Variable]:
         """Returns the variables of the surrounding function that a node can read, in order."""
-        key = self._place(node)
-        if key not in self._variables:
-            self._variables[key] = self._variables_at(node)
-        return self._variables[key]
+        return self._variables(*self._place(node))
 
-    def _variables_at(self, node: ast.AST) -> list[Variable]:
-        names = self._scopes.names(node)
-        visible = self.visible(node)
+    def _variables_at(
+        self, scope: Scope, line: int, lambdas: tuple[ast.Lambda, ...]
+    ) -> list[Variable]:
+        names = self._scopes.of(scope)
+        visible = self._visible(scope, line, lambdas)
         found = [
             Variable(name, nature, bool(names.read.get(name)), names.first.get(name, 0))
             for name, nature in names.natures.items()
             if name in names.own and name in visible
         ]
-        for around in self._lambdas(node):
-            read = {one.id for one in ast.walk(around.body) if isinstance(one, ast.Name)}
-            for one in parameters(around):
+        for around in lambdas:
+            read = names_in(around.body)
+            for one in parameters(around.args):
                 nature = names.natures.get(one.arg, Nature.TENSOR)
                 found.append(Variable(one.arg, nature, one.arg in read, around.lineno))
         return found
 
-    def uses(self, name: str) -> int:
-        """Returns how often the program reads an attribute of a name."""
-        return self._attribute_reads.get(name, 0)
-
-    def calls(self, name: str) -> int:
-        """Returns how often the program calls something of a name."""
-        return self._calls.get(name, 0)
-
-    def classes(self, scope: Scope) -> dict[str, str]:
-        """Returns the variables of a scope that are instances, and the class of each."""
-        return self._classes.get(scope, {})
-
     @functools.cached_property
-    def _classes(self) -> dict[Scope, dict[str, str]]:
+    def classes(self) -> dict[Scope, dict[str, str]]:
+        """Returns, by scope, the variables that are instances, and the class of each."""
         found: dict[Scope, dict[str, str]] = defaultdict(dict)
         for statement in self._program.statements:
             match statement.node:
@@ -145,12 +138,11 @@ class ProgramIndex:
     @functools.cached_property
     def _slices(self) -> dict[Scope, list[tuple[str, str]]]:
         found: dict[Scope, dict[tuple[str, str], None]] = defaultdict(dict)
-        for statement in self._program.statements:
-            for node in statement.nodes:
-                match node:
-                    case ast.Slice(lower=ast.expr() as lower, upper=ast.expr() as upper, step=None):
-                        key = self._program.outer_text(lower), self._program.outer_text(upper)
-                        found[self._program.scope(node)][key] = None
+        for node in self._program.nodes:
+            match node:
+                case ast.Slice(lower=ast.expr() as lower, upper=ast.expr() as upper, step=None):
+                    key = self._program.outer_text(lower), self._program.outer_text(upper)
+                    found[self._program.scope(node)][key] = None
         return {scope: list(keys) for scope, keys in found.items()}
 
     def surroundings(self, node: ast.AST) -> list[Around]:
@@ -173,23 +165,18 @@ class ProgramIndex:
     def _all_around(self) -> list[Around]:
         """Returns all operations on values, each once per function."""
         found: dict[tuple[Scope, str, str], Around] = {}
-        for statement in self._program.statements:
-            for node in statement.nodes:
-                for one in self._around(node):
-                    found.setdefault((one.scope, one.before, one.after), one)
+        for one in itertools.chain.from_iterable(map(self._around, self._program.nodes)):
+            found.setdefault((one.scope, one.before, one.after), one)
         return list(found.values())
 
     @functools.cached_property
     def attributes(self) -> dict[tuple[Scope, str], list[str]]:
         """Returns the attributes of each object, by the function and the object's text."""
         found: dict[tuple[Scope, str], dict[str, None]] = defaultdict(dict)
-        for statement in self._program.statements:
-            for node in statement.nodes:
-                if isinstance(node, ast.Attribute) and isinstance(
-                    node.value, (ast.Name, ast.Attribute)
-                ):
-                    around = self._program.scope(node)
-                    found[around, self._program.text(node.value)][node.attr] = None
+        for node in self._program.nodes:
+            match node:
+                case ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=attr):
+                    found[self._program.scope(node), self._program.text(value)][attr] = None
         return {key: list(names) for key, names in found.items()}
 
     @functools.cached_property
@@ -214,26 +201,23 @@ class ProgramIndex:
                 (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
             elif isinstance(node, ast.arg):
                 bound.add(node.arg)
-            elif isinstance(node, _FUNCTIONS):
+            elif isinstance(node, Function):
                 bound.add(node.name)
         return found | (read - bound)
 
     @functools.cached_property
-    def _calls(self) -> dict[str, int]:
-        found: dict[str, int] = defaultdict(int)
-        for node in ast.walk(self._program.tree):
-            match node:
-                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-                    found[name] += 1
-        return found
+    def calls(self) -> Counter[str]:
+        """Returns how often the program calls something of each name."""
+        return Counter(map(callee, ast.walk(self._program.tree)))
 
     @functools.cached_property
-    def _attribute_reads(self) -> dict[str, int]:
-        found: dict[str, int] = defaultdict(int)
-        for node in ast.walk(self._program.tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                found[node.attr] += 1
-        return found
+    def uses(self) -> Counter[str]:
+        """Returns how often the program reads an attribute of each name."""
+        return Counter(
+            node.attr
+            for node in ast.walk(self._program.tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+        )
 
     def loops(self, node: ast.AST) -> list[str]:
         """Returns the variables of loops and comprehensions around a node, innermost first."""
@@ -242,9 +226,9 @@ class ProgramIndex:
         while node is not scope and not isinstance(node, ast.Module):
             match node:
                 case ast.For(target=target):
-                    found += _names_in(target)
+                    found += names_in(target)
                 case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
-                    found += [name for part in parts for name in _names_in(part.target)]
+                    found += [name for part in parts for name in names_in(part.target)]
             node = self._program.parent(node)
         return found
 
@@ -255,18 +239,13 @@ class ProgramIndex:
                 yield node
             node = self._program.parent(node)
 
-    def _parameters(self, scope: Scope) -> set[str]:
-        if not isinstance(scope, _FUNCTIONS):
-            return set()
-        return {one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)}
-
     def _defined_around(self, scope: Scope) -> set[str]:
         """Returns the nested functions and the parameters of all functions around a scope."""
         found: set[str] = set()
         while not isinstance(scope, ast.Module):
-            if isinstance(scope, _FUNCTIONS):
-                found |= {one.name for one in scope.body if isinstance(one, _FUNCTIONS)}
-                found |= self._parameters(scope)
+            if isinstance(scope, Function):
+                found |= {one.name for one in scope.body if isinstance(one, Function)}
+                found |= {one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)}
             scope = self._program.scope(scope)
         return found
 
@@ -316,13 +295,3 @@ class ProgramIndex:
             one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in inner
         )
         yield Around(before, after, name, names, taken, self._program.scope(node))
-
-
-def _names_in(target: ast.expr) -> list[str]:
-    return [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
-
-
-def parameters(function: ast.Lambda) -> list[ast.arg]:
-    """Returns the parameters of a lambda."""
-    own = function.args
-    return [*own.posonlyargs, *own.args, *own.kwonlyargs]

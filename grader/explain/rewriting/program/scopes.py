@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.source import Program, Scope
+from grader.explain.rewriting.program.source import Function, Program, Scope, parameters
 from grader.explain.rewriting.program.value_kinds import (
     nature_of,
     nature_of_annotation,
@@ -28,7 +28,6 @@ from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 _MOST_FUNCTIONS = 100
 # The name of a variable that is never read.
 _NOBODY = "_"
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,6 @@ class Scopes:
         self._program = program
         self._names: dict[Scope, Names] = {}
         self._natures: dict[ast.expr, Nature] = {}
-        self._attributes: dict[ast.ClassDef, dict[str, Nature]] = {}
-        self._idle: dict[ast.ClassDef, Sequence[str]] = {}
 
     def names(self, node: ast.AST) -> Names:
         """Returns the variables of the scope around a node."""
@@ -65,7 +62,7 @@ class Scopes:
     @functools.cached_property
     def functions(self) -> dict[str, Callee]:
         """Returns the functions at the file's top level."""
-        defined = (one for one in self._program.tree.body if isinstance(one, _FUNCTIONS))
+        defined = (one for one in self._program.tree.body if isinstance(one, Function))
         return {one.name: _callee(one, 0) for one in itertools.islice(defined, _MOST_FUNCTIONS)}
 
     def methods(self, node: ast.AST) -> dict[str, Callee]:
@@ -73,21 +70,13 @@ class Scopes:
         around = self._class_around(self._program.scope(node))
         if around is None:
             return {}
-        defined = (one for one in around.body if isinstance(one, _FUNCTIONS))
+        defined = (one for one in around.body if isinstance(one, Function))
         return {one.name: _callee(one, 1) for one in itertools.islice(defined, _MOST_FUNCTIONS)}
 
     def idle_layers(self, node: ast.AST) -> Sequence[str]:
         """Returns the layers that the class around a node sets and never calls, as `self.out`."""
         around = self._class_around(self._program.scope(node))
-        if around is None:
-            return ()
-        if around not in self._idle:
-            called = set(_called_of_self(around))
-            made = _attributes_of(around).items()
-            self._idle[around] = [
-                name for name, nature in made if nature is Nature.FUNCTION and name not in called
-            ]
-        return self._idle[around]
+        return () if around is None else _idle_layers(around)
 
     def of(self, scope: Scope) -> Names:
         """Returns the variables that a scope's statements can name."""
@@ -102,18 +91,16 @@ class Scopes:
             around = self.of(outer)
             names.natures |= around.natures
             names.first |= dict.fromkeys(around.first, 0)
-        if isinstance(scope, _FUNCTIONS):
+        if isinstance(scope, Function):
             told = _of_parameters(scope)
-            for argument in _parameters(scope):
+            for argument in parameters(scope.args):
                 names.natures[argument.arg] = told[argument.arg]
                 names.first[argument.arg] = argument.lineno
                 if argument.arg not in ("self", "cls"):
                     names.own.add(argument.arg)
         around_class = self._class_around(scope)
-        if around_class is not None and isinstance(scope, _FUNCTIONS):
-            if around_class not in self._attributes:
-                self._attributes[around_class] = _attributes_of(around_class)
-            names.natures |= self._attributes[around_class]
+        if around_class is not None and isinstance(scope, Function):
+            names.natures |= _attributes_of(around_class)
         statements = _own_statements(scope)
         for statement in statements:
             learn(statement, names)
@@ -139,14 +126,14 @@ class Scopes:
         return None
 
 
-def _called_of_self(around: ast.ClassDef) -> Iterator[str]:
-    """Yields the attributes of `self` that a class calls, as `self.out`."""
-    for node in ast.walk(around):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)):
-                yield f"self.{attr}"
+@functools.lru_cache(maxsize=64)
+def _idle_layers(around: ast.ClassDef) -> Sequence[str]:
+    called = {ast.unparse(node.func) for node in ast.walk(around) if isinstance(node, ast.Call)}
+    made = _attributes_of(around).items()
+    return [name for name, nature in made if nature is Nature.FUNCTION and name not in called]
 
 
+@functools.lru_cache(maxsize=64)
 def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
     """Returns the natures of the `self` attributes that a class sets."""
     found: dict[str, Nature] = {}
@@ -191,7 +178,7 @@ def _of_property(node: ast.FunctionDef) -> Nature:
     return told or Nature.OTHER
 
 
-def _callee(function: ast.FunctionDef | ast.AsyncFunctionDef, bound: int) -> Callee:
+def _callee(function: Function, bound: int) -> Callee:
     given = [*function.args.posonlyargs, *function.args.args]
     static = any(
         isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
@@ -201,12 +188,7 @@ def _callee(function: ast.FunctionDef | ast.AsyncFunctionDef, bound: int) -> Cal
     return Callee(function.name, most - len(function.args.defaults), most, by_position)
 
 
-def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
-    own = function.args
-    return [*own.posonlyargs, *own.args, *own.kwonlyargs]
-
-
-def _natures_of_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Nature]:
+def _natures_of_defaults(function: Function) -> dict[str, Nature]:
     """Returns the natures of parameters whose defaults are numbers or booleans."""
     own = function.args
     positional = [*own.posonlyargs, *own.args]
@@ -216,13 +198,13 @@ def _natures_of_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> di
     return {name: one for name, one in found.items() if one is Nature.FLAG or one.is_number}
 
 
-def _of_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Nature]:
+def _of_parameters(function: Function) -> dict[str, Nature]:
     """Returns the natures of parameters from annotations, names, defaults and uses.
 
     A parameter without any of these is a tensor.
     """
     defaults = _natures_of_defaults(function)
-    annotated = {one.arg: nature_of_annotation(one.annotation) for one in _parameters(function)}
+    annotated = {one.arg: nature_of_annotation(one.annotation) for one in parameters(function.args)}
     told = {
         name: nature_of_parameter(name) or defaults.get(name)
         for name, one in annotated.items()
@@ -241,7 +223,7 @@ def _own_statements(scope: Scope) -> list[ast.stmt]:
     while waiting:
         one = waiting.pop()
         found.append(one)
-        if not isinstance(one, (*_FUNCTIONS, ast.ClassDef)):
+        if not isinstance(one, Function | ast.ClassDef):
             inner = [part for part in _parts(one) if isinstance(part, ast.stmt)]
             waiting += reversed(inner)
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.signatures import CallSignature, Signatures
-from grader.explain.rewriting.program.source import Program
+from grader.explain.rewriting.program.source import Program, callee
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature
 
@@ -41,18 +41,10 @@ class Setting:
         """Returns the signature of a called function or instance, or None."""
         match call.func:
             case ast.Name(id=name):
-                made = self.seen.classes(self.program.scope(call)).get(name)
+                made = self.seen.classes.get(self.program.scope(call), {}).get(name)
                 found = None if made is None else self.signatures.of_instance(made)
                 return found or self.signatures.of(call)
         return self.signatures.of(call)
-
-
-def callee(node: ast.AST) -> str:
-    """Returns the last name of the called function, or "" if the node is not such a call."""
-    match node:
-        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
-            return name
-    return ""
 
 
 def is_second_name(setting: Setting, node: ast.expr) -> bool:

@@ -9,9 +9,10 @@ import ast
 import functools
 import re
 from collections import ChainMap, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from grader.explain.rewriting.program.source import Function
 from grader.explain.rewriting.program.vocabulary import Nature, suits
 
 _MOST_ATTRIBUTES = 20
@@ -31,7 +32,9 @@ class Signatures:
         self._tree = tree
         others = [one for text in elsewhere if (one := declared_in(text)) is not None]
         known = (declarations(tree), *others)
-        self._recipes = _merged([one.recipes for one in known])
+        self._recipes: dict[str, tuple[str, ...]] = {}
+        for name, texts in (pair for one in known for pair in one.recipes.items()):
+            self._recipes[name] = (*self._recipes.get(name, ()), *texts)
         self.functions = dict(ChainMap(*(dict(one.functions) for one in known)))
         self.methods = dict(ChainMap(*(dict(one.methods) for one in known)))
         self._made = dict(ChainMap(*(dict(one.made) for one in known)))
@@ -48,44 +51,29 @@ class Signatures:
         """Returns the signature of the function, method or class that is called, or None."""
         match call.func:
             case ast.Name(id=name):
-                return self._function(name) or self._instance(name)
+                return self.functions.get(name) or self._instance(name)
             case ast.Attribute(value=value, attr=name):
                 holder = value.id if isinstance(value, ast.Name) else ""
-                is_self = holder == "self"
-                found = self._method(f"{holder}.{name}") or self._method(name)
-                found = found or (None if is_self else self._function(name))
+                found = self.methods.get(f"{holder}.{name}") or self.methods.get(name)
+                found = found or (None if holder == "self" else self.functions.get(name))
                 return found or self._instance(name)
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 return self.of_instance(name)
         return None
 
-    def bases(self, name: str) -> tuple[str, ...]:
-        """Returns the names of a class's bases."""
-        return self._top.get(name, ())
-
     def of_parent(self, name: str, method: str) -> CallSignature | None:
         """Returns the signature of a method that a class inherits from its bases, or None."""
-        if method == "__init__":
-            found = (self._inherited(base) for base in self.bases(name))
-            return next((one for one in found if one is not None), None)
-        return self._method_of(self.bases(name), method) or self._method(method)
+        found = self._inherited(name, method)
+        return found or (None if method == "__init__" else self.methods.get(method))
 
-    def _method_of(
-        self, bases: Iterable[str], method: str, depth: int = _DEEPEST
-    ) -> CallSignature | None:
-        for base in bases if depth else ():
-            own = self._method(f"{base}.{method}")
-            found = own or self._method_of(self.bases(base), method, depth - 1)
+    def _inherited(self, name: str, method: str, depth: int = _DEEPEST) -> CallSignature | None:
+        is_making = method == "__init__"
+        for base in self._top.get(name, ()) if depth else ():
+            own = self.functions.get(base) if is_making else self.methods.get(f"{base}.{method}")
+            found = own or self._inherited(base, method, depth - 1)
             if found is not None:
                 return found
         return None
-
-    def _inherited(self, name: str, depth: int = _DEEPEST) -> CallSignature | None:
-        own = self._function(name)
-        if own is not None or not depth:
-            return own
-        found = (self._inherited(base, depth - 1) for base in self._top.get(name, ()))
-        return next((one for one in found if one is not None), None)
 
     def attributes(self, name: str) -> tuple[str, ...]:
         """Returns the other attributes of a class that declares an attribute of this name."""
@@ -134,33 +122,16 @@ class Signatures:
                     found[name].append(ast.unparse(given))
         return found
 
-    def _function(self, name: str) -> CallSignature | None:
-        return self.functions.get(name)
-
-    def _method(self, name: str) -> CallSignature | None:
-        return self.methods.get(name)
-
     def _instance(self, name: str) -> CallSignature | None:
-        """Returns the signature of a variable or an attribute that holds an instance."""
         around = self._made.get(name)
         return None if around is None else self.of_instance(around)
 
     def of_instance(self, name: str) -> CallSignature | None:
         """Returns the signature of calling an instance of a class, or None."""
-        found = (self._method(f"{name}.{method}") for method in CALLED)
+        found = (self.methods.get(f"{name}.{method}") for method in CALLED)
         return next((one for one in found if one is not None), None)
 
 
-def _merged(parts: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
-    """Returns, by name, the values of all parts joined."""
-    found: dict[str, tuple[str, ...]] = {}
-    for part in parts:
-        for name, texts in part.items():
-            found[name] = (*found.get(name, ()), *texts)
-    return found
-
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 CALLED = ("__call__", "forward")
 MOST_RECIPES = 8
 _WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
@@ -239,14 +210,15 @@ def declarations(tree: ast.Module) -> Declared:
                 if called[:1].isupper():
                     made.setdefault(name, called)
                 if len(recipes.get(name, ())) < MOST_RECIPES:
-                    recipes[name] = (*recipes.get(name, ()), _recipe(node.value))
+                    value = node.value.body if isinstance(node.value, ast.IfExp) else node.value
+                    recipes[name] = (*recipes.get(name, ()), ast.unparse(value))
     return Declared(functions, methods, attributes, made, recipes, _top(tree), _words(tree))
 
 
 def _top(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for node in tree.body:
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, Function):
             found[node.name] = ()
         elif isinstance(node, ast.ClassDef):
             parts = [one.attr if isinstance(one, ast.Attribute) else one for one in node.bases]
@@ -293,15 +265,11 @@ def _texts(parts: Iterable[ast.AST | None]) -> Iterator[str]:
     yield from (one for one in known if isinstance(one, str) and _WORD.fullmatch(one))
 
 
-def _recipe(value: ast.expr) -> str:
-    return ast.unparse(value.body if isinstance(value, ast.IfExp) else value)
-
-
 def _note_class(
     node: ast.ClassDef, functions: dict[str, CallSignature], methods: dict[str, CallSignature]
 ) -> None:
     for one in node.body:
-        if not isinstance(one, _FUNCTIONS):
+        if not isinstance(one, Function):
             continue
         static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in one.decorator_list)
         signature = _signature(one.args, bound=not static)

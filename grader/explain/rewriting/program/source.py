@@ -66,6 +66,11 @@ class Program:
         for place, statement in enumerate(self.tree.body):
             self._settle(statement, self.tree, "body", place, self.tree)
 
+    @property
+    def nodes(self) -> Iterator[ast.AST]:
+        """Yields all nodes that may be edited."""
+        return (node for statement in self.statements for node in statement.nodes)
+
     def home(self, node: ast.AST) -> NodePlace:
         """Returns the place of a node in the tree."""
         return self._homes[node]
@@ -131,10 +136,6 @@ class Program:
         """Returns the line, from 1, of a character."""
         return bisect.bisect_right(self._starts, offset)
 
-    def between(self, left: ast.AST, right: ast.AST) -> Span:
-        """Returns the span between two nodes that follow each other."""
-        return Span(self.outer_span(left).end, self.outer_span(right).start)
-
     @staticmethod
     def parts(node: ast.AST) -> Iterator[ast.AST]:
         """Yields a node and all nodes in it, except those inside f-strings: they have no span."""
@@ -179,17 +180,15 @@ class Program:
         self._homes[statement] = NodePlace(parent, field, index, statement, scope)
         own = Statement(statement)
         self.statements.append(own)
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        inner = scope
+        if isinstance(statement, Function | ast.ClassDef):
             before = self.qualified[scope]
             self.qualified[statement] = f"{before}.{statement.name}" if before else statement.name
-            inner: Scope = statement
-        else:
-            inner = scope
-        if isinstance(statement, _WHOLE) and (field == "body"):
-            own.nodes.append(statement)
-        if isinstance(statement, ast.Match):
-            own.nodes.append(statement)
-        if isinstance(statement, _SIMPLE) and _is_edited(statement, "value"):
+            inner = statement
+        is_whole = isinstance(statement, ast.Match) or (
+            isinstance(statement, _WHOLE) and field == "body"
+        )
+        if is_whole or (isinstance(statement, _SIMPLE) and _is_edited(statement, "value")):
             own.nodes.append(statement)
         blocks: list[tuple[str, list[ast.stmt]]] = []
         for name, value in ast.iter_fields(statement):
@@ -201,7 +200,7 @@ class Program:
             own.nodes.clear()
         for name, block in blocks:
             for number, one in enumerate(block):
-                if not (number == 0 and name == "body" and _is_docstring(one, statement)):
+                if not (inner is statement and number == 0 and _is_text(one)):
                     self._settle(one, statement, name, number, inner)
 
     def _settle_part(
@@ -215,33 +214,24 @@ class Program:
     ) -> None:
         children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
         for index, child in children:
-            if isinstance(child, ast.JoinedStr):  # nodes inside have no span
-                self._homes[child] = NodePlace(parent, field, index, own.node, scope)
-                if editable:
-                    own.nodes.append(child)
-            elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
-                self._settle_block(child, parent, field, index, own, scope)
-            elif isinstance(child, ast.AST) and not isinstance(child, _UNPLACED):
-                self._homes[child] = NodePlace(parent, field, index, own.node, scope)
-                if editable:
-                    own.nodes.append(child)
-                for name, part in ast.iter_fields(child):
-                    if part is not None and not isinstance(part, (str, int)):
-                        inside = editable and name not in _UNEDITED
-                        self._settle_part(part, child, name, own, scope, inside)
+            if not isinstance(child, ast.AST) or isinstance(child, _UNPLACED):
+                continue
+            self._homes[child] = NodePlace(parent, field, index, own.node, scope)
+            if isinstance(child, (ast.ExceptHandler, ast.match_case)):
+                for number, one in enumerate(child.body):
+                    self._settle(one, child, "body", number, scope)
+                continue
+            if editable:
+                own.nodes.append(child)
+            # Nodes inside f-strings have no span.
+            for name, part in () if isinstance(child, ast.JoinedStr) else ast.iter_fields(child):
+                if part is not None and not isinstance(part, (str, int)):
+                    inside = editable and name not in _UNEDITED
+                    self._settle_part(part, child, name, own, scope, inside)
 
-    def _settle_block(
-        self,
-        block: ast.ExceptHandler | ast.match_case,
-        parent: ast.AST,
-        field: str,
-        index: int | None,
-        own: Statement,
-        scope: Scope,
-    ) -> None:
-        self._homes[block] = NodePlace(parent, field, index, own.node, scope)
-        for number, one in enumerate(block.body):
-            self._settle(one, block, "body", number, scope)
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 _UNPLACED = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
@@ -265,8 +255,19 @@ def _is_edited(statement: ast.stmt, part: str) -> bool:
     return part not in _UNEDITED
 
 
-def _is_docstring(statement: ast.stmt, around: ast.stmt) -> bool:
-    documented = isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-    return (
-        documented and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    )
+def callee(node: ast.AST) -> str:
+    """Returns the last name of the called function, or "" if the node is not such a call."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return name
+    return ""
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """Returns the variables in a node, each as often as it occurs."""
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+
+
+def parameters(given: ast.arguments) -> list[ast.arg]:
+    """Returns the named parameters of a function or a lambda."""
+    return [*given.posonlyargs, *given.args, *given.kwonlyargs]

@@ -63,14 +63,12 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
                 return Nature.SHAPE if isinstance(index, ast.Slice) else Nature.SIZE
             return inner
         case ast.Call(func=function, keywords=keywords):
-            if any(one.arg == "dtype" and _is_bool(one.value) for one in keywords):
-                return Nature.MASK
+            for one in keywords:
+                match one:
+                    case ast.keyword(arg="dtype", value=ast.Attribute(attr="bool")):
+                        return Nature.MASK
             return _of_call(function, names)
     return Nature.OTHER
-
-
-def _is_bool(dtype: ast.expr) -> bool:
-    return isinstance(dtype, ast.Attribute) and dtype.attr == "bool"
 
 
 def _of_constant(value: object) -> Nature:

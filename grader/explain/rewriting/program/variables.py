@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from grader.explain.rewriting.program.source import Function, names_in, parameters
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, nature_of
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, suits
 
@@ -80,9 +81,7 @@ class Names:
         self.own.discard(name)
 
 
-def by_use(
-    function: ast.FunctionDef | ast.AsyncFunctionDef, told: Mapping[str, Nature | None]
-) -> dict[str, Nature]:
+def by_use(function: Function, told: Mapping[str, Nature | None]) -> dict[str, Nature]:
     """Returns the natures of some parameters by their uses, which may overrule their names."""
     seen: dict[str, set[Nature]] = defaultdict(set)
     for node in ast.walk(function):
@@ -97,7 +96,7 @@ def by_use(
     return found
 
 
-def _is_input(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+def _is_input(function: Function, name: str) -> bool:
     is_layer = function.name == "__init__" or _OUTPUT in ast.unparse(function.args)
     return name == _INPUT and not is_layer
 
@@ -143,7 +142,7 @@ def learn(statement: ast.stmt, names: Names) -> None:
         ):
             told = nature_of(value, names.natures)
             by_name = nature_of_name(name)
-            names.made_of[name] = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+            names.made_of[name] = set(names_in(value))
             if told is Nature.OTHER or (by_name is Nature.MASK and told is Nature.TENSOR):
                 told = by_name or told
             elif told is Nature.TENSOR and suits(name, Nature.MASK):
@@ -191,7 +190,7 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
                 if names.natures.get(name) is Nature.SIZE:
                     names.natures[name] = Nature.TENSOR
             case ast.Lambda(args=given):
-                for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+                for one in parameters(given):
                     names.natures.setdefault(one.arg, nature_of_name(one.arg) or Nature.TENSOR)
             case ast.comprehension(target=ast.Name(id=name)):
                 names.natures.setdefault(name, Nature.TENSOR)

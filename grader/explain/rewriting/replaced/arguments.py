@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange, put
-from grader.explain.rewriting.program.setting import Setting, callee, integer
+from grader.explain.rewriting.program.setting import Setting, integer
+from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import kinship
 
 _MANY = 4
@@ -123,12 +124,16 @@ def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _B
             yield CHANGE, (first, f"{last} // 2")
         yield CHANGE, (first, last)
         return
-    whole = _without_half(setting, stop)
+    whole, bare = None, None
+    match stop:
+        case ast.BinOp(left=part, op=ast.FloorDiv(), right=ast.Constant(value=2)):
+            whole = program.outer_text(part)
+        case ast.BinOp(left=part, op=ast.Sub() | ast.Add(), right=ast.Constant(value=1)):
+            bare = program.outer_text(part)
     if whole is not None:
         yield SLIP, (first, whole, "2")
         yield CHANGE, (first, whole)
         yield CHANGE, (whole,) if first == "0" else (first, last, "2")
-    bare = _without_one(setting, stop)
     if bare is not None:
         yield CHANGE, (first, bare, "2")
     yield WRAP, (first, last, "2")
@@ -141,20 +146,6 @@ def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _B
             rest = by + move
             new = f"{bound} + {rest}" if rest > 0 else f"{bound} - {-rest}" if rest else bound
             yield SLIP, (str(begin + move), new)
-
-
-def _without_half(setting: Setting, node: ast.expr) -> str | None:
-    match node:
-        case ast.BinOp(left=whole, op=ast.FloorDiv(), right=ast.Constant(value=2)):
-            return setting.program.outer_text(whole)
-    return None
-
-
-def _without_one(setting: Setting, node: ast.expr) -> str | None:
-    match node:
-        case ast.BinOp(left=whole, op=ast.Sub() | ast.Add(), right=ast.Constant(value=1)):
-            return setting.program.outer_text(whole)
-    return None
 
 
 def _shifted(setting: Setting, node: ast.expr) -> tuple[str, int] | None:

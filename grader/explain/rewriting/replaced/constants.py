@@ -7,14 +7,8 @@ import difflib
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
-from grader.explain.rewriting.program.setting import (
-    Setting,
-    argument_of,
-    callee,
-    integer,
-    is_axis,
-    named,
-)
+from grader.explain.rewriting.program.setting import Setting, argument_of, integer, is_axis, named
+from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import kin_of, words
 
 _AXES = (-1, -2, -3, 0, 1, 2, 3)

@@ -8,8 +8,8 @@ import re
 from collections.abc import Hashable, Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
-from grader.explain.rewriting.program.setting import Setting, argument_of, callee
-from grader.explain.rewriting.program.source import Program
+from grader.explain.rewriting.program.setting import Setting, argument_of
+from grader.explain.rewriting.program.source import Program, callee
 
 
 def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:

@@ -20,8 +20,8 @@ from grader.explain.rewriting.edit import (
     put,
 )
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
-from grader.explain.rewriting.program.setting import Setting, callee, is_axis, with_axes
-from grader.explain.rewriting.program.source import Scope, Span
+from grader.explain.rewriting.program.setting import Setting, is_axis, with_axes
+from grader.explain.rewriting.program.source import Function, Scope, Span, callee, names_in
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, words
 
@@ -87,7 +87,7 @@ def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
             for other in known
             if other in names.own and names.first.get(other, node.lineno) < node.lineno
         ]
-        held = {one.id for one in ast.walk(parent.value) if isinstance(one, ast.Name)}
+        held = names_in(parent.value)
         kin += [other for other in set_before if other in held or names.read.get(other)]
     for other in dict.fromkeys(kin):
         subject = f"whether `{node.id}` is the right name to assign to"
@@ -109,11 +109,13 @@ def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bo
 def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[float, str]]:
     """Returns the likeliest other variables, each with its cost."""
     names = setting.scopes.names(node)
-    nature = names.natures.get(own) or _of_constant(own)
+    nature = names.natures.get(own)
+    if nature is None and own.isupper() and len(own) > 1:
+        nature = Nature.NUMBER  # may be set in another file
     if nature is None:
         return []
     like = _LIKE.get(nature, set())
-    in_function = isinstance(setting.program.scope(node), (ast.FunctionDef, ast.AsyncFunctionDef))
+    in_function = isinstance(setting.program.scope(node), Function)
     tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
     latest = max(tensors, key=lambda one: one.first).name if tensors else None
     beside = _subscripted_beside(setting, node)
@@ -159,11 +161,6 @@ def _axes(scope: Scope) -> frozenset[str]:
     )
 
 
-def _of_constant(name: str) -> Nature | None:
-    """Returns NUMBER for a name in capitals, which may be set in another file, or None."""
-    return Nature.NUMBER if name.isupper() and len(name) > 1 else None
-
-
 def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:
     """Returns the indexed variables of the statement, if the node is indexed too."""
     parent = setting.parent(node)
@@ -183,9 +180,7 @@ _MOST_KIN = 3
 def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """Yields a related name throughout a statement: `k = turn(k)` for `v = turn(v)`."""
     program = setting.program
-    targets = {
-        one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)
-    }
+    targets = {name for target in node.targets for name in names_in(target)}
     text = program.text(node)
     span = program.span(node)
     if "\n" in text:
@@ -218,7 +213,8 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     if not isinstance(node.ctx, ast.Load) or not _is_object(node.value):
         return
     parent = setting.parent(node)
-    if isinstance(parent, ast.Call) and node is parent.func and not _is_self(node.value):
+    is_called = isinstance(parent, ast.Call) and node is parent.func
+    if is_called and setting.program.text(node.value) != "self":
         return
     end = setting.program.span(node).end
     own = setting.program.text(node)
@@ -244,7 +240,7 @@ def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
         if not kin and nature is not None and nature is not nature_of_name(other):
             cost = WRAP + 0.5
         is_like = other in here and nature is not None and nature is nature_of_name(other)
-        if is_like or not setting.seen.uses(other):
+        if is_like or not setting.seen.uses[other]:
             cost = min(cost, SLIP + 0.25)
         found.setdefault(other, cost)
     return sorted((cost, other) for other, cost in found.items())[:_MOST_MEMBERS]
@@ -258,7 +254,7 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         return
     program = setting.program
     subject = f"an index of `{program.text(node.value)}`"
-    own = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+    own = names_in(node.value)
     wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
     found = [
         one for one in setting.seen.variables(node) if one.name not in own and one.nature in wanted
@@ -298,10 +294,6 @@ def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 def _is_position(name: str) -> bool:
     return any(word in name for word in ("pos", "index", "idx", "ids"))
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _is_object(node: ast.expr) -> bool:

@@ -20,28 +20,6 @@ from grader.explain.rewriting.edit import (
 from grader.explain.rewriting.program.setting import Setting, integer
 from grader.explain.rewriting.program.vocabulary import Nature
 
-_SYMBOLS: dict[type[ast.AST], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
 _OTHERS: dict[str, dict[str, float]] = {
     "+": {"-": SLIP, "*": CHANGE, "/": WRAP},
     "-": {"+": SLIP, "*": CHANGE, "/": WRAP},
@@ -64,6 +42,14 @@ _OTHERS: dict[str, dict[str, float]] = {
     "in": {"not in": SLIP},
     "not in": {"in": SLIP},
 }
+
+
+def _operator_of(symbol: str) -> type[ast.AST]:
+    tree = ast.parse(f"x {symbol} y", mode="eval").body
+    return type(tree.ops[0] if isinstance(tree, ast.Compare) else vars(tree)["op"])
+
+
+_SYMBOLS = {_operator_of(symbol): symbol for symbol in _OTHERS}
 _ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 _TERMS = (ast.Add, ast.Sub)
 
@@ -80,7 +66,8 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
     for other, cost in _OTHERS.get(symbol, {}).items():
         yield _operator(setting, node, node.left, node.right, other, symbol, cost, subject)
-    is_union = isinstance(node.op, ast.BitOr) and not is_boolean(setting, node)
+    is_mask = setting.scopes.nature(node) is Nature.MASK
+    is_union = isinstance(node.op, ast.BitOr) and not is_mask
     if isinstance(node.op, _ORDERED) or is_union:
         parts = (node.left, node.right)
         subject = f"the order of the operands of `{symbol}`"
@@ -169,11 +156,11 @@ def _operator(
     subject: str,
 ) -> Draft:
     program = setting.program
-    gap = program.between(left, right)
-    start = program.source.find(symbol, gap.start, gap.end)
+    first, end = program.outer_span(left).end, program.outer_span(right).start
+    start = program.source.find(symbol, first, end)
     pieces = (Replacement(start, start + len(symbol), other),) if start >= 0 else ()
     alike = ("operator", symbol, other, program.text(right))
-    return Draft("operator", cost, subject, node, pieces, max(start, gap.start), alike)
+    return Draft("operator", cost, subject, node, pieces, max(start, first), alike)
 
 
 def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
@@ -196,8 +183,3 @@ def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
             end = max(program.outer_span(near).end, program.outer_span(leaf).end)
             pieces = (Replacement(start, start, "("), Replacement(end, end, ")"))
         yield Draft("groups", CHANGE, subject, node, pieces, pieces[0].start, alike)
-
-
-def is_boolean(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether an expression is a boolean mask."""
-    return setting.scopes.nature(node) is Nature.MASK

@@ -12,10 +12,12 @@ from grader.explain.rewriting.edit import (
     Draft,
     Replacement,
     exchange,
+    instead,
     keep,
     put,
 )
-from grader.explain.rewriting.program.setting import Setting, argument_of, callee, integer
+from grader.explain.rewriting.program.setting import Setting, argument_of, integer
+from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import Nature
 
 
@@ -31,7 +33,7 @@ def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
     for (start, stop, stride), cost in _others(setting, subscript, node, lower, upper, step):
         text = f"{start or ''}:{stop or ''}" + (f":{stride}" if stride else "")
         own = setting.program.text(node)
-        piece = Replacement(*_bounds(setting, node), text)
+        piece = instead(setting.program, node, text)
         alike = _style((lower, upper, step), (start, stop, stride)) or (own.replace(" ", ""), text)
         subject = f"which part of `{setting.program.text(subscript.value)}` is taken"
         yield Draft("slice", cost, subject, subscript, (piece,), piece.start, alike)
@@ -68,7 +70,7 @@ def _others(
         yield (f"{size} // 2", None, None), CHANGE
         return
     if lower is None and upper is None:
-        if _is_last(subscript):
+        if not isinstance(subscript.slice, ast.Tuple):
             yield (None, "-1", None), WRAP
             yield ("1", None, None), WRAP
         return
@@ -147,8 +149,7 @@ def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Dr
         rest = [text for other, text in enumerate(texts) if other != place]
         if not (isinstance(one, ast.Constant) and one.value is None):
             if len(rest) > 0 and texts[place] != "...":
-                cost = WRAP
-                yield put(program, index, ", ".join(rest), "index-dropped", cost, subject)
+                yield put(program, index, ", ".join(rest), "index-dropped", WRAP, subject)
             if texts[place] == ":" and place == 0:
                 yield put(program, index, ", ".join(["...", *rest]), "index", WRAP, subject)
             continue
@@ -169,21 +170,12 @@ def _subscript(setting: Setting, node: ast.AST) -> ast.Subscript | None:
     return parent if isinstance(parent, ast.Subscript) else None
 
 
-def _bounds(setting: Setting, node: ast.Slice) -> tuple[int, int]:
-    span = setting.program.span(node)
-    return span.start, span.end
-
-
 def _axis(subscript: ast.Subscript, node: ast.Slice) -> int:
     """Returns the axis of a slice, counted from the end, or 0 for the only index."""
     if isinstance(subscript.slice, ast.Tuple):
         elements = subscript.slice.elts
         return elements.index(node) - len(elements)
     return 0
-
-
-def _is_last(subscript: ast.Subscript) -> bool:
-    return not isinstance(subscript.slice, ast.Tuple)
 
 
 # The other function, and the number to add to its argument; 0 negates the argument instead.
@@ -247,15 +239,11 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             span = (program.outer_span(first).start, program.outer_span(second).end)
             piece = Replacement(*span, ", ".join(pair))
             subject = "the axes that a transposition swaps"
-            if _from_the_other_end(own, pair):
+            is_from_front = all(axis is not None and axis >= 0 for axis in own)
+            if is_from_front and pair[0].startswith("-"):
                 subject += ", and from which end they are counted"
             alike = ("turned", *sorted(map(str, own)), pair)
             yield Draft("transposed-axes", SLIP, subject, node, (piece,), span[0], alike)
-
-
-def _from_the_other_end(own: tuple[int | None, ...], pair: tuple[str, ...]) -> bool:
-    """Returns whether axes counted from the front become axes counted from the end."""
-    return all(axis is not None and axis >= 0 for axis in own) and pair[0].startswith("-")
 
 
 def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
@@ -279,7 +267,8 @@ def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields an axis split in another order, with or without a transposition after it."""
     name, sizes = callee(node), _sizes(node)
     count = len(sizes)
-    is_whole = _is_listed_whole(node)
+    # The written sizes may be added to another shape.
+    is_whole = not (node.args and isinstance(node.args[-1], ast.BinOp))
     if name not in ("view", "reshape") or count < (3 if is_whole else 2):
         return
     program = setting.program
@@ -314,11 +303,6 @@ def _sizes(node: ast.Call) -> list[ast.expr]:
     if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
         return given[0].elts
     return given
-
-
-def _is_listed_whole(node: ast.Call) -> bool:
-    """Returns whether the written sizes are the whole shape, not added to another one."""
-    return not (node.args and isinstance(node.args[-1], ast.BinOp))
 
 
 def _turn_after(setting: Setting, node: ast.Call) -> ast.Call | None:

@@ -13,28 +13,22 @@ from grader.explain.rewriting.program.vocabulary import Nature, comes_first, kin
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     """Yields `pass` for a statement whose variables are still set without it."""
-    text = _instead_of(setting, node)
-    if text is None:
-        return
-    span = setting.program.span(node)
-    subject = "a statement that may not belong there"
-    piece = Replacement(span.start, span.end, text)
-    yield Draft("statement-dropped", CHANGE, subject, node, (piece,), span.start)
+    if _can_go(setting, node):
+        subject = "a statement that may not belong there"
+        yield put(setting.program, node, "pass", "statement-dropped", CHANGE, subject)
 
 
-def _instead_of(setting: Setting, node: ast.stmt) -> str | None:
+def _can_go(setting: Setting, node: ast.stmt) -> bool:
     match node:
         case ast.Assign(targets=[ast.Name(id=name)]):
-            first = setting.scopes.names(node).first.get(name, node.lineno)
-            return "pass" if first < node.lineno else None
+            return setting.scopes.names(node).first.get(name, node.lineno) < node.lineno
         case ast.Assign(targets=[ast.Subscript()]) | ast.AugAssign():
-            return "pass"
+            return True
         case ast.Assign(targets=[ast.Attribute()], value=ast.Call()):
-            scope = setting.program.scope(node)
-            return None if getattr(scope, "name", "") == "__init__" else "pass"
-        case ast.Expr(value=ast.Call()) if "super()" not in setting.program.text(node):
-            return "pass"
-    return None
+            return getattr(setting.program.scope(node), "name", "") != "__init__"
+        case ast.Expr(value=ast.Call()):
+            return "super()" not in setting.program.text(node)
+    return False
 
 
 _MOST = 3
@@ -148,7 +142,9 @@ def as_neighbours(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Dra
     whole = setting.program.text(node)
     for model in _near(setting, node):
         if isinstance(model, (ast.Assign, ast.Expr)) and type(model) is type(node):
-            yield from _after(setting, node, node.value, whole, model.value, _text(setting, model))
+            yield from _after(
+                setting, node, node.value, whole, model.value, setting.program.text(model)
+            )
 
 
 def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
@@ -176,7 +172,7 @@ def elements_as_neighbours(
 def _of_each(setting: Setting, parts: Sequence[tuple[str, ast.expr]]) -> Iterator[Draft]:
     if not 2 <= len(parts) <= _MOST_PARTS:
         return
-    texts = [f"{name} {_text(setting, part)}" for name, part in parts]
+    texts = [f"{name} {setting.program.text(part)}" for name, part in parts]
     for (_, own), whole in zip(parts, texts, strict=True):
         for (_, model), its_whole in zip(parts, texts, strict=True):
             if model is not own and not isinstance(model, (ast.Name, ast.Constant)):
@@ -187,7 +183,7 @@ def _after(
     setting: Setting, node: ast.AST, own: ast.expr, whole: str, model: ast.expr, its_whole: str
 ) -> Iterator[Draft]:
     """Yields the model's expression, with the model's names replaced by the related own names."""
-    text, held = _text(setting, model), _text(setting, own)
+    text, held = setting.program.text(model), setting.program.text(own)
     if "\n" in text or "\n" in held or isinstance(own, ast.Starred | ast.Constant):
         return
     became = _translated(setting, node, whole, its_whole)
@@ -210,7 +206,3 @@ def _translated(setting: Setting, node: ast.AST, whole: str, its_whole: str) -> 
             return {}
         became |= dict.fromkeys([word], fitting[0]) if fitting else {}
     return became
-
-
-def _text(setting: Setting, node: ast.AST) -> str:
-    return setting.program.text(node)
