@@ -170,13 +170,10 @@ def _doubtful(steps: Steps) -> Iterator[str]:
     earlier: list[torch.Tensor] = []
     for name, forms in steps.items():
         own = [_comparable(form) for form in forms]
-        if name != RESULT and any(_is_same(one, other) for one in own for other in earlier):
+        pairs = ((one, other) for one in own for other in earlier if one.shape == other.shape)
+        if name != RESULT and any(bool(_close(*pair).all()) for pair in pairs):
             yield name
         earlier += own
-
-
-def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return one.shape == other.shape and bool(_close(one, other).all())
 
 
 class KeptSteps(dict[str, Sequence[torch.Tensor]]):

@@ -12,7 +12,7 @@ from grader.core.wire.calls import Call, Raised
 from grader.core.wire.scripts import Doing
 from grader.core.wire.values import Value, in_words
 from grader.explain.exceptions.calls import ANNOTATIONS, ARGUMENTS, AUTOGRAD
-from grader.explain.exceptions.kinds import ExceptionKind, Explanation
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, source_of
 from grader.explain.exceptions.names import IMPORTS, NAMES, PROGRAM
 from grader.explain.exceptions.python_versions import wanted_python
 from grader.explain.exceptions.sizes import SIZES
@@ -77,7 +77,8 @@ def _where_accepted(raised: Raised) -> Where | None:
 def _account(raised: Raised, explanation: Explanation | None, call: Call | None) -> Iterator[str]:
     culprit = raised.culprit
     text = explanation.message if explanation and explanation.message is not None else None
-    place = _place(raised)
+    last = raised.frames[-1] if raised.frames else None
+    place = f"{plain(last.file)}:{last.line}" if last else ""
     if raised.headline:
         yield plain(raised.headline)
         yield f"It showed as {_headline(raised, text)}"
@@ -89,7 +90,8 @@ def _account(raised: Raised, explanation: Explanation | None, call: Call | None)
     sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:
         yield plain(sentence)
-    yield from _not_run(raised)
+    if raised.not_run:
+        yield plain(raised.not_run)
     if call is not None:
         yield f"The test called {call_in_words(call)}."
         if in_two_processes(call) is not None:
@@ -109,19 +111,9 @@ def _headline(raised: Raised, text: str | None) -> str:
     return f"this is code for {needed}, and this is {this}: {said}"
 
 
-def _not_run(raised: Raised) -> Iterator[str]:
-    if raised.not_run:
-        yield plain(raised.not_run)
-
-
-def _place(raised: Raised) -> str:
-    last = raised.frames[-1] if raised.frames else None
-    return f"{plain(last.file)}:{last.line}" if last else ""
-
-
 def _source(raised: Raised) -> Iterator[str]:
     """Yields the source line, a caret below a syntax error, and the line's operands."""
-    source = plain(raised.frames[-1].source) if raised.frames else ""
+    source = plain(source_of(raised))
     if not source:
         return
     yield f"    {source}"

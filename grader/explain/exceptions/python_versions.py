@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 
 from grader.core.wire.calls import Raised
+from grader.explain.exceptions.kinds import source_of
 
 Version = tuple[int, int]
 
@@ -39,16 +40,16 @@ _IMPORT = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 
 def wanted_python(raised: Raised) -> str:
     """Returns the Python version that the code needs, or "" if this one may suffice."""
-    if raised.kind == "SyntaxError" and _is_of_python_2(raised):
+    if raised.kind != "SyntaxError":
+        match = _IMPORT.search(raised.message)
+        needed = _NAMES.get((match[2], match[1])) if match else None
+    elif _PYTHON_2.search(source_of(raised).strip()):
         return "Python 2"
-    needed = _by_syntax(raised) if raised.kind == "SyntaxError" else _by_import(raised)
+    else:
+        needed = _by_syntax(raised)
     if needed is None or needed <= sys.version_info[:2]:
         return ""
     return f"Python {needed[0]}.{needed[1]} or newer"
-
-
-def _is_of_python_2(raised: Raised) -> bool:
-    return bool(_PYTHON_2.search(_source(raised)))
 
 
 def _by_syntax(raised: Raised) -> Version | None:
@@ -56,7 +57,7 @@ def _by_syntax(raised: Raised) -> Version | None:
 
     This Python must accept the line once its new syntax is replaced.
     """
-    source = _source(raised)
+    source = source_of(raised).strip()
     if "f-string expression part cannot include a backslash" in raised.message:
         return 3, 12
     strings = list(_strings(source))
@@ -68,10 +69,6 @@ def _by_syntax(raised: Raised) -> Version | None:
     if any("t" in prefix and _parses(f"f{text}") for prefix, text in strings):
         return 3, 14
     return (3, 12) if _has_type_parameters(source) else None
-
-
-def _source(raised: Raised) -> str:
-    return raised.frames[-1].source.strip() if raised.frames else ""
 
 
 def _are_exceptions(names: str) -> bool:
@@ -189,8 +186,3 @@ def _parses(source: str) -> bool:
             ast.parse(source)
             return True
     return False
-
-
-def _by_import(raised: Raised) -> Version | None:
-    match = _IMPORT.search(raised.message)
-    return _NAMES.get((match[2], match[1])) if match else None

@@ -108,7 +108,7 @@ class Explainer:
                 ask, dependence, statuses, seen, first, deadline, workshop
             ):
                 yield words
-        for of_lost in losses.told(self._lost(statuses, lost), self._repeated, deadline):
+        for of_lost in losses.told(self._lost(statuses, lost), self._rerun.raised, deadline):
             yield replace(words, tests={**words.tests, **of_lost})
 
     def _with_reasons(
@@ -346,10 +346,6 @@ class Explainer:
             for test in said
             if test in tests
         ]
-
-    def _repeated(self, test: str, ask: Ask) -> BaseException | None:
-        """Returns the exception that a test raises now, or None."""
-        return self._rerun.raised(test, ask)
 
     def names(
         self, ask: Ask, statuses: Mapping[str, Status]

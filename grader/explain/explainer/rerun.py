@@ -183,7 +183,8 @@ class LostTests:
     def line(self) -> Line | None:
         """Returns the innermost submission line in the last stack dump, or None."""
         for file, number in _FRAME.findall(self._session.stack_dump):
-            name = _ESCAPED.sub(_unescaped, file).removeprefix(f"{self._root}/")
+            text = _ESCAPED.sub(lambda found: chr(int(found[found.lastindex or 1], 16)), file)
+            name = text.removeprefix(f"{self._root}/")
             lines = lines_of(self._root, name)
             if 1 <= int(number) <= len(lines):
                 return Line(name, int(number), lines[int(number) - 1].strip()[:_LONGEST_LINE])
@@ -228,7 +229,3 @@ def hang_told(said: str, line: Line, printed: Sequence[str] = (), is_known: bool
         headline = f"{still_running(float(took['seconds']), line, is_known)}{took['why']}"
     message = plain("\n".join([headline, *what_runs(line), *printed]))
     return Told(message, where=Where(plain(line.file), line.line))
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return chr(int(found[1] or found[2] or found[3], 16))

@@ -8,7 +8,6 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import TypeVar
 
 from grader.core.evidence import Repair
@@ -62,19 +61,11 @@ class RestartingBench:
         self._new = new
         self._losses = losses
         self._opened = ExitStack()
-        self._bench: Workbench | None = None
+        self._bench: Workbench | None = self._opened.enter_context(new())
         self._before = 0.0
 
-    def __enter__(self) -> RestartingBench:
-        self._bench = self._opened.enter_context(self._new())
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Ends the worker."""
         self._opened.close()
 
     @property
@@ -249,9 +240,9 @@ class RepairWorkshop:
     def _bench(self) -> Iterator[Workbench]:
         bench = RestartingBench(self._session.bench, self._losses)
         try:
-            with bench:
-                yield bench
+            yield bench
         finally:
+            bench.close()
             self._seconds += bench.seconds
 
 

@@ -184,15 +184,14 @@ def read_file(file: Path) -> list[NamedMistake]:
     if not isinstance(tables, list):
         raise BadNames(f"{file}: write [[mistake]] for each mistake, in two brackets")
     lines = _lines_of(text)
-    found: list[NamedMistake] = []
+    found: dict[tuple[str, str], NamedMistake] = {}
     for table, line in zip(tables, lines, strict=False):
         named = _named(table, f"{file}:{line}")
-        if any(_are_twins(one, named) for one in found):
-            raise BadNames(
-                f"{file}:{line}: {named.diagnosis.mistake!r} is there twice for {named.exercise}"
-            )
-        found.append(named)
-    return found
+        key = named.diagnosis.mistake, named.exercise
+        if key in found:
+            raise BadNames(f"{file}:{line}: {key[0]!r} is there twice for {key[1]}")
+        found[key] = named
+    return list(found.values())
 
 
 def write_names(folder: Path, names: Iterable[NamedMistake]) -> None:
@@ -276,10 +275,6 @@ def _named(table: Mapping[str, Any], place: str) -> NamedMistake:
         raise BadNames(f"{place}: this mistake has no answers by which it could be known")
     diagnosis = Diagnosis(table["id"], table["sentence"], table["hint"])
     return NamedMistake(diagnosis, WrongAnswers(table["exercise"], answers))
-
-
-def _are_twins(one: NamedMistake, other: NamedMistake) -> bool:
-    return (one.diagnosis.mistake, one.exercise) == (other.diagnosis.mistake, other.exercise)
 
 
 def _lines_of(text: str) -> list[int]:

@@ -197,8 +197,9 @@ def _fitting_variants(
             told.update(
                 number
                 for number in fitting
-                if _tells(predictions[number])
-                and _errs(catalogue, observation, predictions[number])
+                if (own := predictions[number]) is not None
+                and own.tells
+                and _errs(catalogue, observation, own)
             )
     return {number for number in fitting or () if told[number] >= enough}
 
@@ -220,7 +221,11 @@ def _indifferent(
             continue
         if not _errs(catalogue, one, catalogue.right(other)):
             continue
-        changed = {name for name in arguments if _differ(name, one, other)}
+        changed = {
+            name
+            for name, value in arguments.items()
+            if not _is_same(as_tensor(value), as_tensor(other.call.arguments.get(name)))
+        }
         for name, ignored in catalogue.ignored(one).items():
             if changed and changed == {argument for argument in arguments if argument in ignored}:
                 return name
@@ -233,12 +238,6 @@ def _is_same(value: torch.Tensor, given: torch.Tensor) -> bool:
 
 def _is_constant(value: torch.Tensor) -> bool:
     return value.numel() > 1 and bool((value == value.flatten()[0]).all())
-
-
-def _differ(argument: str, one: Observation, other: Observation) -> bool:
-    first = as_tensor(one.call.arguments[argument])
-    second = as_tensor(other.call.arguments.get(argument))
-    return first.dtype != second.dtype or not torch.equal(first, second)
 
 
 def _explaining(
@@ -277,10 +276,6 @@ def _errs(catalogue: Catalogue, observation: Observation, prediction: Prediction
     if prediction is None or right is None:
         return False
     return not right.is_like(prediction, observation, _APART)
-
-
-def _tells(prediction: Prediction | None) -> bool:
-    return prediction is not None and prediction.tells
 
 
 def _at_the_root(found: Mapping[str, Finding]) -> dict[str, Finding]:

@@ -106,7 +106,7 @@ def dependence(
         return Dependence()
     with bench() as workbench:
         right = _right_alone(catalogue, workbench, wrong)
-        first = frozenset(map(_asking, right))
+        first = frozenset((one.question.test, one.question.number) for one in right)
         for _ in range(AGAIN if right else 0):
             if len(_right_alone(catalogue, workbench, right)) < len(right):
                 return Dependence(first)
@@ -204,10 +204,6 @@ def _sequence(
 def _form(call: Call) -> bytes:
     """Returns the encoding of a call without its frame; equal calls have equal encodings."""
     return encode_call(replace(call, frame=None))
-
-
-def _asking(one: CheckedCall) -> Asking:
-    return one.question.test, one.question.number
 
 
 def _size(value: object) -> int:

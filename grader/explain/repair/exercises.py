@@ -82,7 +82,8 @@ class ExerciseRepair:
             attempt = RepairAttempt(exercise, None, frozenset(), Cost(), is_whole=True)
             if all(one.provable for one in own):
                 attempt = self._attempt(exercise, found)
-            if attempt.choice is None and attempt.is_whole and _some_raise(own):
+            only_some_raise = {one.answered for one in own if not one.right} == {False, True}
+            if attempt.choice is None and attempt.is_whole and only_some_raise:
                 attempt = self._of_answers(attempt, found)
             if attempt.choice is None and exercise not in self._held:
                 for other in self._sharing(exercise):
@@ -177,11 +178,6 @@ class ExerciseRepair:
         """Returns the wrong exercises that share lines with this one, outside the adapters."""
         own = {one for one in search.passed[exercise] if one[0] != self._adapters}
         return {name for name, lines in search.passed.items() if lines & own}
-
-
-def _some_raise(asked: Sequence[CheckedCall]) -> bool:
-    """Returns whether some of an exercise's wrong calls raise, and others have an answer."""
-    return {one.answered for one in asked if not one.right} == {False, True}
 
 
 def _anew(

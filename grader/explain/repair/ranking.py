@@ -98,7 +98,8 @@ class EditRanking:
             gone, come = words_before - words_after, words_after - words_before
             towards = _by_target(before, gone, come)
             weight += towards
-        function = self._function(made.file, edit.line)
+        node = self._sources.node(made.file, edit.line)
+        function = None if node is None else _Function(node)
         if function is not None:
             used = function.used_beside(edit.lines) | {"self", "cls"}
             called, added = function.called_beside(edit.lines), others - names
@@ -112,7 +113,8 @@ class EditRanking:
                     weight += _USES_WHAT_IS_UNUSED
                 if (names - others) & (function.bound - used) and not function.is_adapter:
                     weight += _LEAVES_UNUSED
-            if edit.kind == _FORGOTTEN and any(map(self._is_flag, added)):
+            natures = map(self._vocabulary.nature_of, added)
+            if edit.kind == _FORGOTTEN and Nature.FLAG in natures:
                 weight += 0.0 if _ASKED.match(before) else _CHOOSES_BY_FLAG
             elif edit.kind == _FORGOTTEN and _PRODUCT.search(before):
                 weight += _SCALES_A_PRODUCT
@@ -140,13 +142,6 @@ class EditRanking:
         if is_now > was and _names_in(before) == _names_in(after):
             return _OUT_OF_ORDER
         return _MORE_ORDERLY if is_now < was else _LESS_ORDERLY if is_now > was else 0.0
-
-    def _is_flag(self, name: str) -> bool:
-        return self._vocabulary.nature_of(name) is Nature.FLAG
-
-    def _function(self, file: str, line: int) -> _Function | None:
-        found = self._sources.node(file, line)
-        return None if found is None else _Function(found)
 
 
 class _Function:
@@ -177,12 +172,12 @@ class _Function:
     @cached_property
     def bound(self) -> set[str]:
         """Returns the parameters and variables of the function."""
-        names = {one.arg for one in ast.walk(self._node) if isinstance(one, ast.arg)}
-        return names | {
-            one.id
-            for one in ast.walk(self._node)
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-        }
+        found: set[str] = set()
+        for one in ast.walk(self._node):
+            match one:
+                case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                    found.add(name)
+        return found
 
     def used_beside(self, lines: Collection[int]) -> set[str]:
         """Returns the names that other lines than these read, except in comparisons with None."""

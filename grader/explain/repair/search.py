@@ -70,7 +70,9 @@ class FileEdit:
         for made in (self, other) if other is not None else (self,):
             own = [TextChange(one.start, one.end, one.text) for one in made.edit.replacements]
             changes.setdefault(made.file, []).extend(own)
-        return {file: sorted(own, key=_place_of) for file, own in changes.items()}
+        for own in changes.values():
+            own.sort(key=lambda one: (one.start, one.end))
+        return changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,11 @@ def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdi
             break
         elsewhere, users = sources.elsewhere(file), sources.users(file)
         edits = edits_of(sources.text(file), lines, elsewhere, users, sources.slips)
-        found += (FileEdit(file, edit) for edit in edits if _size(edit) <= _LONGEST)
+        found += (
+            FileEdit(file, edit)
+            for edit in edits
+            if sum(len(one.text) for one in edit.replacements) <= _LONGEST
+        )
     found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
     return found
 
@@ -226,7 +232,7 @@ class Search:
 
     def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[RepairEdit]:
         """Returns the outcomes of the edits in `left` for more calls, tried in another worker."""
-        if not left or _is_luck(edits, left):
+        if not left or len(left) > max(_FEW, _MOST_SHARE * len(edits)):
             return []
         together = _with_others(len(edits), left)
         proof = list(self._proof())
@@ -252,7 +258,7 @@ class Search:
         asked = [one.question.call for one in calls]
         changes = [one.together_with(self._besides) for one in edits]
         outcomes = bench.try_edits(Trials(asked, must_change, changes, seconds))
-        self.cost = Cost(self.cost.edits + outcomes.tried, self.cost.calls + outcomes.calls)
+        self.cost = self.cost.plus(Cost(outcomes.tried, outcomes.calls))
         return outcomes
 
     def _left(self, calls: Sequence[CheckedCall], count: int, outcomes: Outcomes) -> Iterator[int]:
@@ -307,19 +313,6 @@ class Search:
 
 def _lines(passed: Iterable[Passed]) -> Lines:
     return frozenset((one.file, line) for one in passed for line in one.lines)
-
-
-def _size(edit: Edit) -> int:
-    return sum(len(one.text) for one in edit.replacements)
-
-
-def _place_of(change: TextChange) -> tuple[int, int]:
-    return change.start, change.end
-
-
-def _is_luck(edits: Sequence[FileEdit], left: Sequence[int]) -> bool:
-    """Returns whether too many edits pass: then almost any change passes."""
-    return len(left) > max(_FEW, _MOST_SHARE * len(edits))
 
 
 def _with_others(count: int, left: Sequence[int]) -> list[int]:

@@ -165,7 +165,8 @@ def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Com
             instead(program, second, program.text(first)),
         )
         trees = ((first, _FIELDS), (second, _FIELDS))
-        yield _of_statements("fields", CHANGE, "the order of fields", pieces, None, trees)
+        at, subject = pieces[0].end, "the order of fields"
+        yield Combination("fields", CHANGE, subject, pieces, at, None, trees)
 
 
 def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
@@ -195,18 +196,7 @@ def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> Comb
     pieces = (Replacement(start - len(_indent(program, node)), start, indent),)
     function = program.function(program.scope(node))
     subject = "in which block a statement stands"
-    return _of_statements("block", SLIP, subject, pieces, function, ((node, place),))
-
-
-def _of_statements(
-    kind: str,
-    cost: float,
-    subject: str,
-    pieces: tuple[Replacement, ...],
-    function: str | None,
-    trees: tuple[tuple[ast.stmt, int], ...],
-) -> Combination:
-    return Combination(kind, cost, subject, pieces, pieces[0].end, function, trees)
+    return Combination("block", SLIP, subject, pieces, start, function, ((node, place),))
 
 
 def _indent(program: Program, node: ast.stmt) -> str:

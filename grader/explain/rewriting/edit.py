@@ -155,8 +155,10 @@ def keep(
     whole, part = program.span(node), program.outer_span(kept)
     pieces = (Replacement(whole.start, part.start, ""), Replacement(part.end, whole.end, ""))
     alike = None if likeness is None else (kind, likeness)
-    dropped = part.end if part.start == whole.start else whole.start
-    return Draft(kind, cost, subject, node, pieces, _first_word(program, dropped), alike)
+    at = whole.start
+    if part.start == whole.start:
+        at = len(program.source) - len(program.source[part.end :].lstrip())
+    return Draft(kind, cost, subject, node, pieces, at, alike)
 
 
 def exchange(
@@ -183,16 +185,25 @@ def exchange(
     return Draft(kind, cost, subject, with_indices(program, node), pieces, pieces[0].start, alike)
 
 
-def without(program: Program, node: ast.Call, part: ast.AST) -> Replacement:
-    """Returns the replacement that drops an argument of a call, with its comma."""
-    parts = sorted((*node.args, *node.keywords), key=lambda one: program.span(one).start)
+def without(program: Program, among: Sequence[ast.AST], part: ast.AST) -> Replacement:
+    """Returns the replacement that drops an argument or an element, with its comma."""
+    parts = sorted(among, key=lambda one: program.span(one).start)
     place = parts.index(part)
     own = _argument_span(program, part)
     if place > 0:
         return Replacement(_argument_span(program, parts[place - 1]).end, own.end, "")
-    if len(parts) > 1:
-        return Replacement(own.start, _argument_span(program, parts[1]).start, "")
-    return Replacement(own.start, own.end, "")
+    end = _argument_span(program, parts[1]).start if len(parts) > 1 else own.end
+    return Replacement(own.start, end, "")
+
+
+def appended(program: Program, node: ast.Call, text: str) -> Replacement:
+    """Returns the replacement that adds an argument at the end of a call."""
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if not given:
+        end = program.span(node).end - 1
+        return Replacement(end, end, text)
+    end = max(program.outer_span(one).end for one in given)
+    return Replacement(end, end, f", {text}")
 
 
 def _argument_span(program: Program, part: ast.AST) -> Span:
@@ -222,10 +233,3 @@ def place_of_arguments(program: Program, node: ast.Call) -> int:
     if not given or len({one.lineno for one in given}) > 1:
         return place_of(program, node)
     return program.outer_span(given[-1]).start
-
-
-def _first_word(program: Program, offset: int) -> int:
-    source = program.source
-    while offset < len(source) and source[offset].isspace():
-        offset += 1
-    return offset

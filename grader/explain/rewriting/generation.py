@@ -136,7 +136,9 @@ class _Generation:
         for one in sorted((*singles, *combined), key=lambda one: one.cost):
             trees = frozenset((places[node], tree) for node, tree in one.trees)
             if trees not in found:
-                found[trees] = _edit(program, one)
+                lines = tuple(sorted(_lines(program, one.pieces)))
+                place = one.kind, program.line(one.at), lines
+                found[trees] = Edit(*place, one.cost, one.pieces, one.subject, one.function)
         edits = list(found.values())
         edits.sort(key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))
         return edits
@@ -174,18 +176,6 @@ def _head_lines(node: ast.stmt) -> int:
     if isinstance(body, list) and body:
         end = max(node.lineno, min(end, body[0].lineno - 1))
     return end - node.lineno + 1
-
-
-def _edit(program: Program, one: Combination) -> Edit:
-    return Edit(
-        one.kind,
-        program.line(one.at),
-        tuple(sorted(_lines(program, one.pieces))),
-        one.cost,
-        one.pieces,
-        one.subject,
-        one.function,
-    )
 
 
 def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:

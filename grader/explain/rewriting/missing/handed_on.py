@@ -8,7 +8,15 @@ import functools
 import re
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, place_of_arguments
+from grader.explain.rewriting.edit import (
+    CHANGE,
+    SLIP,
+    WRAP,
+    Draft,
+    Replacement,
+    appended,
+    place_of_arguments,
+)
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.signatures import CallSignature, Parameter
@@ -195,12 +203,6 @@ def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:
     """Returns the draft that adds an argument at the end of a call."""
     program, name = setting.program, callee_or_call(node)
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    if given:
-        place = max(program.outer_span(one).end for one in given)
-        piece = Replacement(place, place, f", {text}")
-    else:
-        place = program.span(node).end - 1
-        piece = Replacement(place, place, text)
+    piece = appended(program, node, text)
     subject, at = f"what `{name}` is given", place_of_arguments(program, node)
     return Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))

@@ -18,6 +18,19 @@ _TENSOR, _WEIGHT, _MASK = Nature.TENSOR, Nature.WEIGHT, Nature.MASK
 _SIZE, _NUMBER, _FLAG = Nature.SIZE, Nature.NUMBER, Nature.FLAG
 _STORED = (Position.STORED,)
 _PASSED = (Position.GIVEN, Position.NAMED)
+_TRANSPOSED = "a transposition that is missing"
+_FORGOTTEN = "a call that is missing"
+_FACTOR = "a factor that is missing"
+_TRUE = "which part of a mask is True"
+_AXIS = "an axis that is missing"
+_OFF = "a number that may be off by one"
+_SCALED = "a factor or divisor that is missing"
+_SECOND = (Position.SECOND,)
+_FIRST = (Position.FIRST,)
+_RENAMED = (Position.RENAMED,)
+_RETURNED = (Position.RETURNED,)
+_DIVIDED = (Position.DIVIDED,)
+_COUNT = (Position.COUNT,)
 
 MISSING: tuple[Row, ...] = (
     *rows(
@@ -37,16 +50,9 @@ MISSING: tuple[Row, ...] = (
         *((f"torch.{name}($*given)", f"1 / torch.{name}($*given)") for name in ("pow", "exp")),
         at=_STORED,
     ),
+    *rows(_FACTOR, CHANGE, ("$x", "$x / (1 - $p)"), at=_STORED, x=_TENSOR, p=_NUMBER),
     *rows(
-        "a factor that is missing",
-        CHANGE,
-        ("$x", "$x / (1 - $p)"),
-        at=_STORED,
-        x=_TENSOR,
-        p=_NUMBER,
-    ),
-    *rows(
-        "a factor that is missing",
+        _FACTOR,
         WRAP,
         *with_text("$x", " / $p", " * $p", " * (1 - $p)"),
         at=_STORED,
@@ -61,9 +67,9 @@ MISSING: tuple[Row, ...] = (
         at=(Position.STORED, Position.HANDED_ON),
         d=_SIZE,
     ),
-    *rows("a factor that is missing", CHANGE, ("$d", "$d ** 2"), at=_STORED, d=_SIZE),
+    *rows(_FACTOR, CHANGE, ("$d", "$d ** 2"), at=_STORED, d=_SIZE),
     *rows(
-        "a factor or divisor that is missing",
+        _SCALED,
         CHANGE,
         ("$d", "$d // $n"),
         at=(Position.STORED, Position.NAMED, Position.DIVISOR),
@@ -71,7 +77,7 @@ MISSING: tuple[Row, ...] = (
         n=_SIZE,
     ),
     *rows(
-        "a factor or divisor that is missing",
+        _SCALED,
         WRAP,
         ("$d", "$d * $n"),
         ("$d", "$n // $d"),
@@ -79,27 +85,15 @@ MISSING: tuple[Row, ...] = (
         d=_SIZE,
         n=_SIZE,
     ),
-    *rows("a factor", SLIP, ("$x", "2 * $x"), ("-$x / $d", "-2 * $x / $d"), at=(Position.DIVIDED,)),
-    *rows("a factor", CHANGE, ("$x", "$x / 2"), ("$x", "-$x"), at=(Position.DIVIDED,)),
-    *rows(
-        "a number that may be off by one",
-        SLIP,
-        *with_text("$n", " + 1", " - 1"),
-        at=(Position.BOUND,),
-        n=_SIZE,
-    ),
-    *rows(
-        "a number that may be off by one",
-        CHANGE,
-        *with_text("$n", " + 1", " - 1"),
-        at=(Position.COUNT,),
-        n=_SIZE,
-    ),
+    *rows("a factor", SLIP, ("$x", "2 * $x"), ("-$x / $d", "-2 * $x / $d"), at=_DIVIDED),
+    *rows("a factor", CHANGE, ("$x", "$x / 2"), ("$x", "-$x"), at=_DIVIDED),
+    *rows(_OFF, SLIP, *with_text("$n", " + 1", " - 1"), at=(Position.BOUND,), n=_SIZE),
+    *rows(_OFF, CHANGE, *with_text("$n", " + 1", " - 1"), at=_COUNT, n=_SIZE),
     *rows(
         "a number that may be too large or small",
         WRAP,
         *with_text("$n", " // 2", " * 2"),
-        at=(Position.COUNT,),
+        at=_COUNT,
         n=_SIZE,
     ),
     *rows(
@@ -149,7 +143,7 @@ MISSING: tuple[Row, ...] = (
         mask=_MASK,
     ),
     *rows(
-        "which part of a mask is True",
+        _TRUE,
         SLIP + 0.1,  # dropping a superfluous negation is a little likelier
         ("$mask", "~$mask"),
         at=(Position.STORED, Position.OPERAND, *_PASSED),
@@ -163,14 +157,14 @@ MISSING: tuple[Row, ...] = (
         mask=_MASK,
     ),
     *rows(
-        "which part of a mask is True",
+        _TRUE,
         WRAP,
         *with_text("$mask", ".tril()", ".triu()"),
         at=(Position.STORED, Position.GIVEN),
         mask=_MASK,
     ),
     *rows(
-        "which part of a mask is True",
+        _TRUE,
         CHANGE,
         *(
             pair
@@ -201,38 +195,19 @@ MISSING: tuple[Row, ...] = (
         ),
     ),
     # --- Missing calls, axes and transpositions ---
-    *rows("a call that is missing", CHANGE, ("$x", "$x.exp()"), at=_STORED, x=_TENSOR),
+    *rows(_FORGOTTEN, CHANGE, ("$x", "$x.exp()"), at=_STORED, x=_TENSOR),
+    *rows(_FORGOTTEN, WRAP, *with_text("$x", ".sqrt()", ".softmax(-1)"), at=_STORED, x=_TENSOR),
+    *rows(_FORGOTTEN, WRAP, ("$x", "$x.to($of.dtype)"), at=_RETURNED, x=_TENSOR, of=_TENSOR),
     *rows(
-        "a call that is missing",
-        WRAP,
-        *with_text("$x", ".sqrt()", ".softmax(-1)"),
-        at=_STORED,
-        x=_TENSOR,
-    ),
-    *rows(
-        "a call that is missing",
-        WRAP,
-        ("$x", "$x.to($of.dtype)"),
-        at=(Position.RETURNED,),
-        x=_TENSOR,
-        of=_TENSOR,
-    ),
-    *rows(
-        "a call that is missing",
+        _FORGOTTEN,
         CHANGE,
         *(pair for turn in _TURNED for pair in with_text(f"$x.{turn}($*axes)", ".flatten(-2)")),
         *with_text("$x.mT", ".flatten(-2)"),
         *with_text("torch.stack($*given)", ".flatten(-2)"),
         at=_STORED,
     ),
-    *rows(
-        "a call that is missing",
-        WRAP,
-        ("$name", "torch.softmax($name, dim=-1)"),
-        at=(Position.FIRST,),
-        name=_TENSOR,
-    ),
-    *rows("a call that is missing", CHANGE, ("$x", "$x.flatten(-2)"), at=(Position.RENAMED,)),
+    *rows(_FORGOTTEN, WRAP, ("$name", "torch.softmax($name, dim=-1)"), at=_FIRST, name=_TENSOR),
+    *rows(_FORGOTTEN, CHANGE, ("$x", "$x.flatten(-2)"), at=_RENAMED),
     *rows(
         "`.values` that is missing",
         SLIP,
@@ -243,7 +218,7 @@ MISSING: tuple[Row, ...] = (
         row
         for nature in (_TENSOR, _MASK)
         for row in rows(
-            "an axis that is missing",
+            _AXIS,
             CHANGE if nature is _MASK else WRAP,
             *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3, 0, 1))),
             at=(Position.STORED, *_PASSED),
@@ -251,22 +226,19 @@ MISSING: tuple[Row, ...] = (
         )
     ),
     *rows(
-        "an axis that is missing",
+        _AXIS,
         CHANGE,
         *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3))),
         at=(Position.OPERAND, Position.RENAMED),
     ),
     *rows(
-        "an axis that is missing",
+        _AXIS,
         CHANGE,
         *with_text("torch.arange($*given)", ".unsqueeze(-1)", ".unsqueeze(-2)"),
         at=_STORED,
     ),
     *rows(
-        "an axis that may not belong there",
-        CHANGE,
-        (_CALL, f"{_CALL}.squeeze(0)"),
-        at=(Position.RETURNED,),
+        "an axis that may not belong there", CHANGE, (_CALL, f"{_CALL}.squeeze(0)"), at=_RETURNED
     ),
     *rows(
         "the order of features",
@@ -284,32 +256,14 @@ MISSING: tuple[Row, ...] = (
         at=_STORED,
         name=_TENSOR,
     ),
+    *rows(_TRANSPOSED, SLIP, ("$x", "$x.mT"), at=_SECOND, x=Nature.OTHER),
+    *rows(_TRANSPOSED, SLIP, ("$x", "$x.mT"), at=_SECOND, x=_TENSOR),
+    *rows(_TRANSPOSED, SLIP, ("$w", "$w.T"), at=_SECOND, w=_WEIGHT),
+    *rows(_TRANSPOSED, CHANGE, ("$x", "$x.mT"), at=_FIRST, x=_TENSOR),
+    *rows(_TRANSPOSED, SLIP + 0.25, ("$name", "$name.T"), at=_STORED, name=_WEIGHT),
+    *rows(_TRANSPOSED, WRAP, ("$name", "$name.T"), at=_PASSED, name=_WEIGHT),
     *rows(
-        "a transposition that is missing",
-        SLIP,
-        ("$x", "$x.mT"),
-        at=(Position.SECOND,),
-        x=Nature.OTHER,
-    ),
-    *rows(
-        "a transposition that is missing", SLIP, ("$x", "$x.mT"), at=(Position.SECOND,), x=_TENSOR
-    ),
-    *rows(
-        "a transposition that is missing", SLIP, ("$w", "$w.T"), at=(Position.SECOND,), w=_WEIGHT
-    ),
-    *rows(
-        "a transposition that is missing", CHANGE, ("$x", "$x.mT"), at=(Position.FIRST,), x=_TENSOR
-    ),
-    *rows(
-        "a transposition that is missing",
-        SLIP + 0.25,
-        ("$name", "$name.T"),
-        at=_STORED,
-        name=_WEIGHT,
-    ),
-    *rows("a transposition that is missing", WRAP, ("$name", "$name.T"), at=_PASSED, name=_WEIGHT),
-    *rows(
-        "a transposition that is missing",
+        _TRANSPOSED,
         CHANGE,
         *(pair for name in _SHAPED for pair in with_text(f"$x.{name}($*sizes)", *_AXES)),
         *with_text("rearrange($*given)", *_AXES),
@@ -320,10 +274,8 @@ MISSING: tuple[Row, ...] = (
         ),
         *(("$x.view($*sizes)", f"$x{turn}.contiguous().view($*sizes)") for turn in _AXES),
     ),
-    *rows("a transposition that is missing", WRAP, *with_text("$x", *_AXES), at=_STORED, x=_TENSOR),
-    *rows(
-        "a transposition that is missing", CHANGE, *with_text("$x", *_AXES), at=(Position.RENAMED,)
-    ),
+    *rows(_TRANSPOSED, WRAP, *with_text("$x", *_AXES), at=_STORED, x=_TENSOR),
+    *rows(_TRANSPOSED, CHANGE, *with_text("$x", *_AXES), at=_RENAMED),
     # --- Names of torch ---
     *rows(
         "the name of an attribute",

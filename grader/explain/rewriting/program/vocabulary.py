@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -118,17 +118,12 @@ class Vocabulary:
         ]
 
     @functools.cached_property
-    def _kinships(self) -> dict[tuple[str, str], int]:
-        return {}
+    def kinship(self) -> Callable[[str, str], int]:
+        """Gives 2 for names that differ in one word of a group, 1 for a shared word, else 0."""
+        return functools.cache(self._kinship)
 
-    def kinship(self, one: str, other: str) -> int:
-        """Returns 2 for names that differ in one word of a group, 1 for a shared word, else 0."""
-        found = self._kinships.get((one, other))
-        if found is None:
-            found = self._kinships[one, other] = self._kinship(words(one), words(other))
-        return found
-
-    def _kinship(self, ours: Group, theirs: Group) -> int:
+    def _kinship(self, one: str, other: str) -> int:
+        ours, theirs = words(one), words(other)
         if len(ours) == len(theirs):
             different = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
             if len(different) <= 1 and all(self._are_kin(*pair) for pair in different):

@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, keep, without
+from grader.explain.rewriting.edit import (
+    CHANGE,
+    SLIP,
+    WRAP,
+    Draft,
+    Replacement,
+    appended,
+    keep,
+    without,
+)
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import kinship, words
@@ -88,7 +97,7 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
     if name not in known:
         return {}
     given = len(node.args) + len(node.keywords)
-    around = program_function(setting, node)
+    around = getattr(setting.program.scope(node), "name", None)
     fitting = [
         one.name
         for one in known.values()
@@ -106,12 +115,6 @@ def _attributes_like(setting: Setting, node: ast.Call, name: str) -> dict[str, f
     names = setting.scopes.names(node).natures
     attributes = [one.removeprefix("self.") for one in names if one.startswith("self.")]
     return {one: SLIP for one in attributes if one != name and kinship(one, name) == 2}
-
-
-def program_function(setting: Setting, node: ast.AST) -> str | None:
-    """Returns the name of the function around a node."""
-    scope = setting.program.scope(node)
-    return None if isinstance(scope, ast.Module) else scope.name
 
 
 def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -143,7 +146,7 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     program = setting.program
     for keyword in node.keywords:
         if keyword.arg:
-            piece = without(program, node, keyword)
+            piece = without(program, [*node.args, *node.keywords], keyword)
             subject = f"an option of `{name}`"
             at = program.span(keyword).start
             alike = (name, keyword.arg)
@@ -152,7 +155,7 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     takes_fewer = known is not None and known.least < len(node.args) <= known.most
     if len(node.args) > 1 and (takes_fewer or name in (*_WITH_AXIS, "tril", "triu")):
         last = node.args[-1]
-        piece = without(program, node, last)
+        piece = without(program, [*node.args, *node.keywords], last)
         at = program.span(last).start
         yield Draft(
             "option-dropped", CHANGE, f"an option of `{name}`", node, (piece,), at, (name, "last")
@@ -203,22 +206,13 @@ def _with_argument(
     setting: Setting, node: ast.Call, text: str, cost: float, renamed: str | None = None
 ) -> Draft:
     program = setting.program
-    arguments = [*node.args, *node.keywords]
-    if arguments:
-        last = max(arguments, key=lambda one: program.span(one).end)
-        value = last.value if isinstance(last, ast.keyword) else last
-        place = program.outer_span(value).end
-        piece = Replacement(place, place, f", {text}")
-    else:
-        place = program.span(node).end - 1
-        piece = Replacement(place, place, text)
-    name = callee(node)
+    piece, name = appended(program, node, text), callee(node)
     is_of_axis = name in _ALONG_THE_FIRST and text.startswith("dim=")
     subject = f"the axis along which `{name}` goes" if is_of_axis else f"an option of `{name}`"
     end = program.span(node.func).end
     pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
     alike = ("option", text, name in ("max", "min") and renamed is None)
-    return Draft("option-added", cost, subject, node, pieces, place, alike)
+    return Draft("option-added", cost, subject, node, pieces, piece.start, alike)
 
 
 def is_module(node: ast.expr) -> bool:

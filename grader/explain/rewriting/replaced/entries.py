@@ -7,9 +7,9 @@ import itertools
 import re
 from collections.abc import Hashable, Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, without
 from grader.explain.rewriting.program.setting import Setting, argument_of
-from grader.explain.rewriting.program.source import Program, callee
+from grader.explain.rewriting.program.source import callee
 
 
 def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
@@ -30,19 +30,11 @@ def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     if len(target.elts) != len(source.elts) or len(target.elts) < 3:
         return
     program = setting.program
-    for place, one in enumerate(target.elts):
-        pieces = (_without(program, target, place), _without(program, source, place))
+    for one, other in zip(target.elts, source.elts, strict=True):
+        pieces = (without(program, target.elts, one), without(program, source.elts, other))
         subject = f"what is done to `{program.text(one)}`"
         at = program.span(one).start
         yield Draft("entry-dropped", CHANGE, subject, node, pieces, at)
-
-
-def _without(program: Program, node: ast.List | ast.Tuple, place: int) -> Replacement:
-    """Returns the replacement that drops an entry with its comma."""
-    own = program.outer_span(node.elts[place])
-    if place > 0:
-        return Replacement(program.outer_span(node.elts[place - 1]).end, own.end, "")
-    return Replacement(own.start, program.outer_span(node.elts[1]).start, "")
 
 
 # The cost, the new pattern, and the key that the same change in another pattern shares.
