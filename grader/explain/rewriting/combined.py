@@ -69,7 +69,7 @@ def _same_texts(setting: Setting, group: Sequence[Finished]) -> list[list[Finish
     """Returns changes grouped by the text that they change; nothing if all change the same."""
     found: dict[str, list[Finished]] = defaultdict(list)
     for one in group:
-        found[setting.program.text(one.draft.node)].append(one)
+        found[setting.text(one.draft.node)].append(one)
     return [] if len(found) == 1 else list(found.values())
 
 
@@ -107,7 +107,7 @@ def _contrary(
             own = by_statement.setdefault(one.statement, defaultdict(list))
             own[_became(setting, one)].append(one)
     for statement, changes in by_statement.items():
-        following = setting.program.following(statement)
+        following = setting.following(statement)
         for other in (statement, *([following] if following in by_statement else ())):
             cost = _PAIR if other is statement else _APART
             for (kind, old, new), ones in changes.items():
@@ -122,7 +122,7 @@ def _contrary(
 
 def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
     piece = one.pieces[0]
-    old = setting.program.source[piece.start : piece.end]
+    old = setting.source[piece.start : piece.end]
     if one.draft.kind in _SIGNS:
         return "sign", old.strip("("), piece.text.strip("(")
     return one.draft.kind, old.removeprefix("0"), piece.text.removeprefix("0")
@@ -137,32 +137,31 @@ def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]
     """Yields swapped fields of a class, and statements moved into or out of a block."""
     within = set(given)
     for node in given:
-        if not isinstance(node, _SIMPLE) or not _is_alone(setting.program, node):
+        if not isinstance(node, _SIMPLE) or not _is_alone(setting, node):
             continue
-        following = setting.program.following(node)
+        following = setting.following(node)
         if following is not None and following in within:
             yield from _fields(setting, node, following)
-        if "\n" not in setting.program.text(node):
+        if "\n" not in setting.text(node):
             yield from _out_of_block(setting, node)
             yield from _into_block(setting, node)
 
 
 def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
     """Yields two consecutive fields of a class in the other order."""
-    program = setting.program
     match first, second:
         case (
             ast.AnnAssign(target=ast.Name(), value=value),
             ast.AnnAssign(target=ast.Name(), value=other),
-        ) if isinstance(program.scope(first), ast.ClassDef):
+        ) if isinstance(setting.scope(first), ast.ClassDef):
             pass
         case _:
             return
     is_on_two_lines = second.lineno == second.end_lineno != first.lineno == first.end_lineno
     if is_on_two_lines and (value is None) is (other is None):
         pieces = (
-            instead(program, first, program.text(second)),
-            instead(program, second, program.text(first)),
+            instead(setting, first, setting.text(second)),
+            instead(setting, second, setting.text(first)),
         )
         trees = ((first, _FIELDS), (second, _FIELDS))
         at, subject = pieces[0].end, "the order of fields"
@@ -171,30 +170,29 @@ def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Com
 
 def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
     """Yields the last statement of a block, moved behind the block."""
-    block = setting.program.home(node).parent
+    block = setting.home(node).parent
     if not isinstance(block, _BLOCKS) or block.orelse or len(block.body) < 2:
         return
     if node is block.body[-1]:
-        yield _indented(setting, node, _indent(setting.program, block), _OUT)
+        yield _indented(setting, node, _indent(setting, block), _OUT)
 
 
 def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
     """Yields the statement after a block, moved to the end of the block."""
-    home = setting.program.home(node)
+    home = setting.home(node)
     beside = getattr(home.parent, home.field)
     if not home.index or not isinstance(beside, list):
         return
     block = beside[home.index - 1]
     if isinstance(block, _BLOCKS) and not block.orelse and block.body[0].lineno > block.lineno:
-        yield _indented(setting, node, _indent(setting.program, block.body[-1]), _IN)
+        yield _indented(setting, node, _indent(setting, block.body[-1]), _IN)
 
 
 def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> Combination:
     """Returns the combination that changes a statement's indentation."""
-    program = setting.program
-    start = program.span(node).start
-    pieces = (Replacement(start - len(_indent(program, node)), start, indent),)
-    function = program.function(program.scope(node))
+    start = setting.span(node).start
+    pieces = (Replacement(start - len(_indent(setting, node)), start, indent),)
+    function = setting.function(setting.scope(node))
     subject = "in which block a statement stands"
     return Combination("block", SLIP, subject, pieces, start, function, ((node, place),))
 

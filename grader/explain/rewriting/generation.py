@@ -14,10 +14,7 @@ from grader.explain.rewriting.edit import Draft, Edit, Replacement
 from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.missing import forgotten, handed_on, transplants
 from grader.explain.rewriting.patterns import Table, rewritten
-from grader.explain.rewriting.program.elsewhere import ProgramIndex
-from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.setting import Setting
-from grader.explain.rewriting.program.signatures import Signatures
 from grader.explain.rewriting.program.source import Program, Statement
 from grader.explain.rewriting.program.vocabulary import speaking
 from grader.explain.rewriting.replaced import (
@@ -57,8 +54,7 @@ def edits_of(
     with warnings.catch_warnings(), speaking(slips.vocabulary):
         warnings.simplefilter("ignore")  # invalid escapes in the program warn; not a concern here
         try:
-            program = Program(source)
-            made = _Generation(program, Signatures(program.tree, elsewhere, users), slips)
+            made = _Generation(Setting(source, elsewhere, users), slips)
             return made.edits(None if lines is None else set(lines))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
@@ -85,16 +81,14 @@ def check_examples(slips: Slips) -> None:
 class _Generation:
     """A generator of one program's edits."""
 
-    def __init__(self, program: Program, signatures: Signatures, slips: Slips) -> None:
-        self._program = program
+    def __init__(self, setting: Setting, slips: Slips) -> None:
         self._tables = (_ROWS, slips.table)
-        scopes = Scopes(program)
-        self._setting = Setting(program, scopes, signatures, ProgramIndex(program, scopes))
-        self._finishing = Finishing(program)
+        self._setting = setting
+        self._finishing = Finishing(setting)
 
     def edits(self, lines: set[int] | None) -> list[Edit]:
         """Returns the edits of all statements on the given lines; of all statements for None."""
-        given = [one for one in self._program.statements if _is_given(one, lines)]
+        given = [one for one in self._setting.statements if _is_given(one, lines)]
         finished: list[Finished] = []
         for statement in given:
             if len(finished) > _MOST:
@@ -131,13 +125,12 @@ class _Generation:
         """Returns the edits in order, and the cheapest of those that make the same program."""
         found: dict[frozenset[tuple[int, int]], Edit] = {}
         singles = (Combination.of(one) for one in single)
-        program = self._program
-        places = {one.node: place for place, one in enumerate(program.statements)}
+        places = {one.node: place for place, one in enumerate(self._setting.statements)}
         for one in sorted((*singles, *combined), key=lambda one: one.cost):
             trees = frozenset((places[node], tree) for node, tree in one.trees)
             if trees not in found:
-                lines = tuple(sorted(_lines(program, one.pieces)))
-                place = one.kind, program.line(one.at), lines
+                lines = tuple(sorted(_lines(self._setting, one.pieces)))
+                place = one.kind, self._setting.line(one.at), lines
                 found[trees] = Edit(*place, one.cost, one.pieces, one.subject, one.function)
         edits = list(found.values())
         edits.sort(key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))

@@ -122,10 +122,10 @@ def _draft(
         loose = before.endswith("(") and rest.startswith((")", ","))
         alike = (type(node).__name__, row.before)
         kind = "sign" if (before, rest) == ("-", "") else "rewritten"
-        made = setting.program, node, before, rest, kind, row.cost, row.subject, alike
+        made = setting, node, before, rest, kind, row.cost, row.subject, alike
         return wrap(*made, loose=loose)
-    text = _filled(setting.program, after, bound)
-    return put(setting.program, node, text, "rewritten", row.cost, row.subject, row.before)
+    text = _filled(setting, after, bound)
+    return put(setting, node, text, "rewritten", row.cost, row.subject, row.before)
 
 
 def _holes(text: str) -> list[str]:

@@ -50,7 +50,7 @@ class Position(Enum):
         """Returns whether a node stands at a place of this kind."""
         if not isinstance(node, ast.expr):
             return False
-        home = setting.program.home(node)
+        home = setting.home(node)
         match self, home.parent, home.field:
             case (
                 (Position.STORED, ast.Lambda(), "body")
@@ -124,7 +124,7 @@ def nearest(
 
 def _tensors(setting: Setting, node: ast.expr | ast.stmt) -> Iterator[str]:
     names = setting.scopes.names(node)
-    for part in (node, setting.program.home(node).statement):
+    for part in (node, setting.home(node).statement):
         names_there = (one for one in ast.walk(part) if isinstance(one, ast.Name))
         read = [one for one in names_there if isinstance(one.ctx, ast.Load)]
         read.sort(key=lambda one: (one.lineno, one.col_offset), reverse=True)

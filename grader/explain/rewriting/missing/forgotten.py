@@ -50,13 +50,13 @@ def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
         is_attribute = name.startswith("self.") and nature is not Nature.FUNCTION
         if is_attribute and not setting.seen.uses[name.removeprefix("self.")]:
             yield name, nature
-    around = setting.program.scope(setting.program.scope(node))
+    around = setting.scope(setting.scope(node))
     while isinstance(around, Function):
         outer = setting.scopes.of(around)
         for name in outer.own - names.own:
             if not outer.read.get(name):
                 yield name, outer.natures[name]
-        around = setting.program.scope(around)
+        around = setting.scope(around)
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -85,15 +85,13 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         is_part = nature is Nature.WEIGHT and isinstance(node, ast.Subscript)
         is_of_object = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         # A class's attribute may be a member of an enumeration.
-        is_choice = is_given and is_of_object and setting.program.text(node)[:1].isupper()
+        is_choice = is_given and is_of_object and setting.text(node)[:1].isupper()
         same = nature is setting.scopes.nature(node) or is_part or is_choice
         if same or (is_value and nature is not Nature.FLAG):
             likely = isinstance(node, ast.Call) and nature is setting.scopes.nature(node)
-            alike = setting.program.text(node) if isinstance(node, ast.Constant) else None
+            alike = setting.text(node) if isinstance(node, ast.Constant) else None
             cost = SLIP if likely else CHANGE
-            yield put(
-                setting.program, node, name, "forgotten", cost, _NEVER_USED.format(name), alike
-            )
+            yield put(setting, node, name, "forgotten", cost, _NEVER_USED.format(name), alike)
 
 
 def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -103,9 +101,7 @@ def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     for layer in setting.scopes.idle_layers(node)[:_MOST]:
         subject = _NEVER_USED.format(layer)
-        yield wrap(
-            setting.program, node, f"{layer}(", ")", "forgotten", CHANGE, subject, loose=True
-        )
+        yield wrap(setting, node, f"{layer}(", ")", "forgotten", CHANGE, subject, loose=True)
 
 
 def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
@@ -116,7 +112,7 @@ def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
         if nature is Nature.WEIGHT:
             for after in (f" @ {name}.T)", f" @ {name})"):
                 subject = _NEVER_USED.format(name)
-                yield wrap(setting.program, node, "(", after, "forgotten", CHANGE, subject)
+                yield wrap(setting, node, "(", after, "forgotten", CHANGE, subject)
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
@@ -126,7 +122,7 @@ def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> It
         return
     if nature is setting.scopes.nature(node) is Nature.TENSOR:
         subject = _NEVER_USED.format(name)
-        yield wrap(setting.program, node, f"{name} @ ", "", "forgotten", CHANGE, subject)
+        yield wrap(setting, node, f"{name} @ ", "", "forgotten", CHANGE, subject)
     for before, after in _TERMS:
         cost = WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE
         yield _around(setting, node, f"{before}{name}{after}", name, cost)
@@ -144,7 +140,7 @@ def _around(
     setting: Setting, node: ast.expr, after: str, name: str, cost: float, *, loose: bool = False
 ) -> Draft:
     subject = _NEVER_USED.format(name)
-    return wrap(setting.program, node, "", after, "forgotten", cost, subject, loose=loose)
+    return wrap(setting, node, "", after, "forgotten", cost, subject, loose=loose)
 
 
 def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
@@ -157,7 +153,7 @@ def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             pass
         case _:
             return
-    scope = setting.program.scope(node)
+    scope = setting.scope(node)
     if isinstance(scope, Function) and (
         any(name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg))
         or _is_set_just_before(setting, node, name)
@@ -165,11 +161,11 @@ def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         subject = f"when `{name}` is set"
         for turned in ("", ".unsqueeze(-2)"):
             after = f" if {name} is None else {name}{turned}"
-            yield wrap(setting.program, value, "", after, "forgotten", CHANGE, subject, loose=True)
+            yield wrap(setting, value, "", after, "forgotten", CHANGE, subject, loose=True)
 
 
 def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
-    home = setting.program.home(node)
+    home = setting.home(node)
     match getattr(home.parent, home.field)[: home.index][-1:] if home.index else []:
         case [ast.Assign(targets=[ast.Name(id=other)], value=ast.Name())]:
             return other == name
@@ -184,7 +180,7 @@ def _other_values(setting: Setting, node: ast.expr) -> list[str]:
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields unused variables, and variables named like parameters, as further arguments."""
-    program, name = setting.program, callee(node)
+    name = callee(node)
     if not name:
         return
     subject = f"what `{name}` is given"
@@ -203,12 +199,12 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     for text in _sized(setting, node) if known is not None and len(node.args) < known.most else ():
         candidates[text] = WRAP
     for text, cost in candidates.items():
-        end = program.span(node).end - 1
-        before = program.source[program.span(node.func).end + 1 : end].rstrip()
-        start = program.span(node.func).end + 1 + len(before)
+        end = setting.span(node).end - 1
+        before = setting.source[setting.span(node.func).end + 1 : end].rstrip()
+        start = setting.span(node.func).end + 1 + len(before)
         lead = ", " if before and not before.endswith(",") else " " if before else ""
         piece = Replacement(start, start, f"{lead}{text}")
-        at = place_of_arguments(program, node)
+        at = place_of_arguments(setting, node)
         yield Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
 
 
@@ -230,16 +226,16 @@ _SUBJECT = "the condition of a branch"
 
 def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields a condition that also checks an unused flag."""
-    home = setting.program.home(node)
+    home = setting.home(node)
     if home.field != "test" or not isinstance(home.parent, (ast.If, ast.IfExp)):
         return
     yield from _of_lengths(setting, node)
     for name, nature in unused(setting, node):
         if nature is Nature.FLAG:
             for before in (f"not {name} or ", f"{name} and "):
-                yield wrap(setting.program, node, before, "", "condition", CHANGE, _SUBJECT)
-            yield put(setting.program, node, name, "condition", CHANGE, _SUBJECT)
-            yield put(setting.program, node, f"not {name}", "condition", WRAP, _SUBJECT)
+                yield wrap(setting, node, before, "", "condition", CHANGE, _SUBJECT)
+            yield put(setting, node, name, "condition", CHANGE, _SUBJECT)
+            yield put(setting, node, f"not {name}", "condition", WRAP, _SUBJECT)
 
 
 def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -255,7 +251,7 @@ def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     ]
     for one, other in pairs:
         after = f" and {one} == {other}"
-        yield wrap(setting.program, node, "", after, "condition", CHANGE, _SUBJECT, loose=True)
+        yield wrap(setting, node, "", after, "condition", CHANGE, _SUBJECT, loose=True)
 
 
 _MOST_UNREAD = 5
@@ -269,33 +265,33 @@ def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     """
     if isinstance(node.value, str) or node.value is Ellipsis:
         return
-    home = setting.program.home(node)
+    home = setting.home(node)
     if isinstance(home.parent, ast.arguments):
         if node.value is not None:
-            yield put(setting.program, node, "None", "default", WRAP, "a default value")
+            yield put(setting, node, "None", "default", WRAP, "a default value")
         return
     parameter = _parameter(setting, node)
     visible = setting.seen.visible(node)
     names = setting.scopes.names(node)
-    own = setting.program.text(node)
+    own = setting.text(node)
     subject = "a hard-coded value"
     if parameter is not None:
         for name in (parameter, f"self.{parameter}"):
             if name in visible or name in names.natures:
-                yield put(setting.program, node, name, "name", SLIP, subject, (own, parameter))
+                yield put(setting, node, name, "name", SLIP, subject, (own, parameter))
         for text in _held(setting, node, parameter):
-            yield put(setting.program, node, text, "name", CHANGE, subject, (own, parameter))
+            yield put(setting, node, text, "name", CHANGE, subject, (own, parameter))
         if node.value is None:
             for text in _made(setting, node, parameter):
-                yield put(setting.program, node, text, "name", CHANGE, subject)
+                yield put(setting, node, text, "name", CHANGE, subject)
     if node.value is None or (isinstance(node.value, (int, float)) and abs(node.value) >= 100):
         unread = [one.name for one in setting.seen.variables(node) if not one.is_read]
         for name in unread[:_MOST_UNREAD]:
-            yield put(setting.program, node, name, "name", CHANGE, subject, (own, name))
+            yield put(setting, node, name, "name", CHANGE, subject, (own, name))
     if node.value is None:
         for one in setting.seen.variables(node):
             if one.nature is Nature.MASK:
-                yield put(setting.program, node, one.name, "name", CHANGE, subject)
+                yield put(setting, node, one.name, "name", CHANGE, subject)
 
 
 def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
@@ -305,19 +301,19 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     if not isinstance(node.value, (ast.Name, ast.Attribute)):
         return
     given = argument_of(setting, node)
-    taken = {setting.program.text(one) for one in given[0].args} if given is not None else set()
+    taken = {setting.text(one) for one in given[0].args} if given is not None else set()
     for name in setting.seen.loops(node):
-        text = setting.program.text(node.value)
+        text = setting.text(node.value)
         cost = CHANGE if kinship(name, text) or name not in taken else WRAP
         subject = "a hard-coded element"
-        yield put(setting.program, node, name, "name", cost, subject)
-        yield put(setting.program, node.slice, name, "index", cost, subject)
+        yield put(setting, node, name, "name", cost, subject)
+        yield put(setting, node.slice, name, "index", cost, subject)
 
 
 def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
     """Returns attributes named like a parameter, of objects in the function: `config.theta`."""
     beside = set(setting.signatures.attributes(parameter))
-    scope = setting.program.scope(node)
+    scope = setting.scope(node)
     return [
         f"{holder}.{parameter}"
         for (around, holder), known in setting.seen.attributes.items()

@@ -54,9 +54,9 @@ def _of_parent(setting: Setting, node: ast.Call) -> CallSignature | None:
     """Returns the signature of a method called on `super()`, or None."""
     match node.func:
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
-            around = setting.program.scope(node)
+            around = setting.scope(node)
             while not isinstance(around, (ast.ClassDef, ast.Module)):
-                around = setting.program.scope(around)
+                around = setting.scope(around)
             name = around.name if isinstance(around, ast.ClassDef) else ""
             return setting.signatures.of_parent(name, method)
     return None
@@ -96,13 +96,12 @@ def _inserted(
     setting: Setting, node: ast.Call, signature: CallSignature, given: set[str | None]
 ) -> Iterator[Draft]:
     """Yields a variable named like a parameter, inserted before the argument at its place."""
-    program = setting.program
-    texts = [program.text(one) for one in node.args]
+    texts = [setting.text(one) for one in node.args]
     visible = setting.seen.visible(node)
     for place, parameter in enumerate(signature.positional[: len(node.args)]):
         name = parameter.name
         if name in visible and name not in texts and name not in given:
-            start = program.outer_span(node.args[place]).start
+            start = setting.outer_span(node.args[place]).start
             piece = Replacement(start, start, f"{name}, ")
             subject = f"what `{callee_or_call(node)}` is given"
             yield Draft("argument-added", CHANGE, subject, node, (piece,), start)
@@ -152,7 +151,7 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
     visible = setting.seen.visible(node)
     given = node.args if isinstance(node, ast.Call) else ()
     plain = (one for one in given if isinstance(one, (ast.Name, ast.Attribute)))
-    tensors = (*map(setting.program.text, plain), *setting.seen.tensors(node))
+    tensors = (*map(setting.text, plain), *setting.seen.tensors(node))
     first = next(iter(tensors), None)
     for recipe in setting.signatures.recipes(name)[:_MOST_RECIPES]:
         absent = set(_read_in(recipe) - visible)
@@ -192,7 +191,7 @@ def _is_ours(setting: Setting, node: ast.Call) -> bool:
 
 def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields any variable as the next argument, variables that are never read first."""
-    given = {setting.program.text(one) for one in (*node.args, *(k.value for k in node.keywords))}
+    given = {setting.text(one) for one in (*node.args, *(k.value for k in node.keywords))}
     known = [one for one in setting.seen.variables(node) if one.name not in given]
     known.sort(key=lambda one: (one.is_read, _RANKS.get(one.nature, len(_RANKS)), -one.first))
     for one in known[:_MOST_NAMES]:
@@ -202,7 +201,7 @@ def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:
     """Returns the draft that adds an argument at the end of a call."""
-    program, name = setting.program, callee_or_call(node)
-    piece = appended(program, node, text)
-    subject, at = f"what `{name}` is given", place_of_arguments(program, node)
+    name = callee_or_call(node)
+    piece = appended(setting, node, text)
+    subject, at = f"what `{name}` is given", place_of_arguments(setting, node)
     return Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))

@@ -56,7 +56,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             found.append((CHANGE, f"{name}[-1]"))
     for cost, name in found[:_MOST_CALLABLES]:
         yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
-    scope = setting.program.scope(node)
+    scope = setting.scope(node)
     own = "" if isinstance(scope, ast.Module) else scope.name
     first = next(iter(setting.seen.tensors(node)), None)
     of_tensor = {one: f"{first}.{one}" for one in _OF_TENSORS} if first else {}
@@ -78,7 +78,7 @@ def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     unread = [one for one in setting.seen.variables(node) if not one.is_read]
     if not unread or not _is_target(setting, node):
         return
-    scope, visible = setting.program.scope(node), setting.seen.visible(node)
+    scope, visible = setting.scope(node), setting.seen.visible(node)
     own = {callee(node), callee(setting.parent(node)), getattr(scope, "name", "")}
     found = [
         (name, one.name)
@@ -105,7 +105,7 @@ def _is_target(setting: Setting, node: ast.expr) -> bool:
         return False
     if setting.scopes.nature(node) in _NOT_VALUES:
         return False
-    home = setting.program.home(node)
+    home = setting.home(node)
     match home.parent:
         case ast.Assign() | ast.Return() | ast.AugAssign():
             return home.field == "value"
@@ -136,12 +136,12 @@ def _is_there(setting: Setting, node: ast.expr, one: Around) -> bool:
         own.add(parent.attr)
     if one.name:
         return one.name in own
-    text = setting.program.text(node)
+    text = setting.text(node)
     return bool(one.after) and text.endswith(one.after)
 
 
 def _cost(setting: Setting, node: ast.expr, one: Around) -> float:
-    is_here = one.scope is setting.program.scope(node)
+    is_here = one.scope is setting.scope(node)
     if _are_alike(node, one.taken):
         cost = SLIP + 0.25 if is_here else CHANGE
     else:
@@ -164,16 +164,14 @@ def _are_alike(node: ast.expr, other: ast.expr) -> bool:
 def _is_gone_through(setting: Setting, name: str) -> bool:
     """Returns whether code loops over or indexes an attribute: the last layer may be missing."""
     own = re.escape(name)
-    return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", setting.program.source))
+    return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", setting.source))
 
 
 def _around(
     setting: Setting, node: ast.expr, before: str, after: str, cost: float, subject: str
 ) -> Draft:
     loose = before.endswith("(") and after.startswith((")", ","))
-    return wrap(
-        setting.program, node, before, after, "transplanted", cost, subject, None, loose=loose
-    )
+    return wrap(setting, node, before, after, "transplanted", cost, subject, None, loose=loose)
 
 
 # The text before, the text after, and whether it is a constant factor.
@@ -235,7 +233,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
                 factor, cost = "", CHANGE
             case _:
                 factor, cost = "2 * ", WRAP
-        yield put(setting.program, node, f"{factor}({node.id} // 2)", "factor", cost, subject)
+        yield put(setting, node, f"{factor}({node.id} // 2)", "factor", cost, subject)
 
 
 def _is_scaling(node: ast.AST) -> bool:
@@ -255,9 +253,9 @@ def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
 def _with_factor(
     setting: Setting, node: ast.expr, before: str, after: str, kind: str, cost: float, subject: str
 ) -> Draft:
-    alike = (type(node).__name__, callee(node), setting.program.text(node)[:12])
+    alike = (type(node).__name__, callee(node), setting.text(node)[:12])
     loose = before.endswith("(")
-    return wrap(setting.program, node, before, after, kind, cost, subject, alike, loose=loose)
+    return wrap(setting, node, before, after, kind, cost, subject, alike, loose=loose)
 
 
 def _is_value(setting: Setting, node: ast.expr) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from grader.explain.rewriting.program.elsewhere import ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
@@ -24,24 +24,25 @@ AXES = frozenset(
 _PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A program, its names, its signatures, and an index of it."""
+class Setting(Program):
+    """A program with its names, its signatures, and an index of it.
 
-    program: Program
-    scopes: Scopes
-    signatures: Signatures
-    seen: ProgramIndex
+    `elsewhere` holds the texts of files that it may import, `users` those that may import it.
+    """
 
-    def parent(self, node: ast.AST) -> ast.AST:
-        """Returns the node around a node."""
-        return self.program.parent(node)
+    def __init__(
+        self, source: str, elsewhere: Sequence[str] = (), users: Sequence[str] = ()
+    ) -> None:
+        super().__init__(source)
+        self.scopes = Scopes(self)
+        self.signatures = Signatures(self.tree, elsewhere, users)
+        self.seen = ProgramIndex(self, self.scopes)
 
     def signature(self, call: ast.Call) -> CallSignature | None:
         """Returns the signature of a called function or instance, or None."""
         match call.func:
             case ast.Name(id=name):
-                made = self.seen.classes.get(self.program.scope(call), {}).get(name)
+                made = self.seen.classes.get(self.scope(call), {}).get(name)
                 found = None if made is None else self.signatures.of_instance(made)
                 return found or self.signatures.of(call)
         return self.signatures.of(call)

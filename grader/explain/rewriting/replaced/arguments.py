@@ -29,7 +29,7 @@ def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
     """Yields swapped elements of a tuple or a list."""
     parent = setting.parent(node)
     if isinstance(parent, ast.Return):
-        around = setting.program.scope(node)
+        around = setting.scope(node)
         name = "" if isinstance(around, ast.Module) else around.name
         subject = f"the order of the values that `{name}` returns"
     elif isinstance(node.ctx, ast.Store):
@@ -48,11 +48,10 @@ def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
     if None not in node.keys:
         yield from _orders(setting, node, node.values, "elements", "the order of values", "dict")
         return
-    program = setting.program
     texts = [
-        f"**{program.outer_text(value)}"
+        f"**{setting.outer_text(value)}"
         if key is None
-        else f"{program.text(key)}: {program.outer_text(value)}"
+        else f"{setting.text(key)}: {setting.outer_text(value)}"
         for key, value in zip(node.keys, node.values, strict=True)
     ]
     subject = "which of two entries with the same key wins"
@@ -61,7 +60,7 @@ def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
         for moved in ([texts[place], *rest], [*rest, texts[place]]):
             if key is None and moved != texts:
                 text = "{" + ", ".join(moved) + "}"
-                yield put(program, node, text, "elements", SLIP, subject)
+                yield put(setting, node, text, "elements", SLIP, subject)
 
 
 def _orders(
@@ -69,7 +68,7 @@ def _orders(
 ) -> Iterator[Draft]:
     fixed = [isinstance(part, ast.Starred) for part in parts]
     count = len(parts)
-    texts = [setting.program.text(part) for part in parts]
+    texts = [setting.text(part) for part in parts]
     for one, other in itertools.combinations(range(count), 2):
         near = other == one + 1
         kin = kinship(texts[one], texts[other]) == 2 if count > _MANY else True
@@ -79,14 +78,14 @@ def _orders(
         order[one], order[other] = other, one
         cost = SLIP if near else CHANGE
         alike = (around, count)
-        yield exchange(setting.program, node, parts, order, kind, cost, subject, alike)
+        yield exchange(setting, node, parts, order, kind, cost, subject, alike)
     for first in range(count - 2) if count <= _MANY else ():
         places = range(first, first + 3)
         if len({texts[place] for place in places}) == 3 and not any(fixed[p] for p in places):
             for one, second, third in ((1, 2, 0), (2, 0, 1)):
                 turned = list(range(count))
                 turned[first : first + 3] = first + one, first + second, first + third
-                yield exchange(setting.program, node, parts, turned, kind, WRAP, subject, around)
+                yield exchange(setting, node, parts, turned, kind, WRAP, subject, around)
 
 
 _Bounds = tuple[str, ...]
@@ -99,9 +98,8 @@ def strides(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         return
     if any(isinstance(one, ast.Starred) for one in node.args):
         return
-    program = setting.program
-    start = program.outer_span(node.args[0]).start
-    end = program.outer_span(node.args[-1]).end
+    start = setting.outer_span(node.args[0]).start
+    end = setting.outer_span(node.args[-1]).end
     subject = f"where `{name}` begins and ends"
     for cost, bounds in _others(setting, node.args):
         piece = Replacement(start, end, ", ".join(bounds))
@@ -109,11 +107,10 @@ def strides(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _Bounds]]:
-    program = setting.program
-    texts = [program.outer_text(one) for one in given]
+    texts = [setting.outer_text(one) for one in given]
     first = texts[0] if len(given) > 1 else "0"
     stop = given[1] if len(given) > 1 else given[0]
-    last = program.outer_text(stop)
+    last = setting.outer_text(stop)
     if len(given) == 3:
         if integer(given[2]) == -1:
             for bound in dict.fromkeys((first, first.removesuffix(" - 1"), f"{first} + 1")):
@@ -127,9 +124,9 @@ def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _B
     whole, bare = None, None
     match stop:
         case ast.BinOp(left=part, op=ast.FloorDiv(), right=ast.Constant(value=2)):
-            whole = program.outer_text(part)
+            whole = setting.outer_text(part)
         case ast.BinOp(left=part, op=ast.Sub() | ast.Add(), right=ast.Constant(value=1)):
-            bare = program.outer_text(part)
+            bare = setting.outer_text(part)
     if whole is not None:
         yield SLIP, (first, whole, "2")
         yield CHANGE, (first, whole)
@@ -154,5 +151,5 @@ def _shifted(setting: Setting, node: ast.expr) -> tuple[str, int] | None:
         case ast.BinOp(
             left=bound, op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=int(by))
         ):
-            return setting.program.outer_text(bound), by if isinstance(op, ast.Add) else -by
+            return setting.outer_text(bound), by if isinstance(op, ast.Add) else -by
     return None

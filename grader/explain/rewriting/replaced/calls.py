@@ -69,8 +69,7 @@ def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     name = callee(node)
     if not name:
         return
-    program = setting.program
-    end = program.span(node.func).end
+    end = setting.span(node.func).end
     place = Replacement(end - len(name), end, "")
     subject = f"whether `{name}` is the right function"
     others = {other: SLIP for other in siblings(name)}
@@ -97,7 +96,7 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
     if name not in known:
         return {}
     given = len(node.args) + len(node.keywords)
-    around = getattr(setting.program.scope(node), "name", None)
+    around = getattr(setting.scope(node), "name", None)
     fitting = [
         one.name
         for one in known.values()
@@ -133,30 +132,29 @@ def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             options = node.args[:1]
         match node.func.value:
             case ast.Call(func=ast.Attribute(value=kept, attr=twice)) if twice == name:
-                yield keep(setting.program, node, kept, "call-dropped", CHANGE, subject)
+                yield keep(setting, node, kept, "call-dropped", CHANGE, subject)
     for place, kept in enumerate(options):
         if not isinstance(kept, ast.Starred):
             cost = CHANGE if place == 0 else WRAP
-            yield keep(setting.program, node, kept, "call-dropped", cost, subject, name)
+            yield keep(setting, node, kept, "call-dropped", cost, subject, name)
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields a call with an option dropped or added."""
     name = callee(node)
-    program = setting.program
     for keyword in node.keywords:
         if keyword.arg:
-            piece = without(program, [*node.args, *node.keywords], keyword)
+            piece = without(setting, [*node.args, *node.keywords], keyword)
             subject = f"an option of `{name}`"
-            at = program.span(keyword).start
+            at = setting.span(keyword).start
             alike = (name, keyword.arg)
             yield Draft("option-dropped", CHANGE, subject, node, (piece,), at, alike)
     known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
     takes_fewer = known is not None and known.least < len(node.args) <= known.most
     if len(node.args) > 1 and (takes_fewer or name in (*_WITH_AXIS, "tril", "triu")):
         last = node.args[-1]
-        piece = without(program, [*node.args, *node.keywords], last)
-        at = program.span(last).start
+        piece = without(setting, [*node.args, *node.keywords], last)
+        at = setting.span(last).start
         yield Draft(
             "option-dropped", CHANGE, f"an option of `{name}`", node, (piece,), at, (name, "last")
         )
@@ -205,11 +203,10 @@ def _missing_options(
 def _with_argument(
     setting: Setting, node: ast.Call, text: str, cost: float, renamed: str | None = None
 ) -> Draft:
-    program = setting.program
-    piece, name = appended(program, node, text), callee(node)
+    piece, name = appended(setting, node, text), callee(node)
     is_of_axis = name in _ALONG_THE_FIRST and text.startswith("dim=")
     subject = f"the axis along which `{name}` goes" if is_of_axis else f"an option of `{name}`"
-    end = program.span(node.func).end
+    end = setting.span(node.func).end
     pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
     alike = ("option", text, name in ("max", "min") and renamed is None)
     return Draft("option-added", cost, subject, node, pieces, piece.start, alike)

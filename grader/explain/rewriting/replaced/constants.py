@@ -53,7 +53,7 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     """Yields other dtypes, and the other infinity."""
     if not isinstance(node.ctx, ast.Load):
         return
-    base = setting.program.text(node.value)
+    base = setting.text(node.value)
     if node.attr in _DTYPES and base == "torch":
         for dtype in _DTYPES:
             if dtype != node.attr:
@@ -70,23 +70,23 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 def _other(
     setting: Setting, node: ast.expr, text: str, kind: str, cost: float, subject: str
 ) -> Draft:
-    return put(setting.program, node, text, kind, cost, subject, _role(setting, node))
+    return put(setting, node, text, kind, cost, subject, _role(setting, node))
 
 
 def _role(setting: Setting, node: ast.expr) -> tuple[str, str, str]:
     """Returns the role of a constant in its surroundings; constants of one role are alike."""
     given = argument_of(setting, node)
     around = callee(given[0]) if given else type(setting.parent(node)).__name__
-    return setting.program.text(node), around, given[1] if given else ""
+    return setting.text(node), around, given[1] if given else ""
 
 
 def _of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     parent = setting.parent(node)
     if isinstance(parent, ast.Return):
-        scope = setting.program.scope(node)
+        scope = setting.scope(node)
         given = scope.args.args if isinstance(scope, ast.FunctionDef) else []
         for one in [one.arg for one in given if one.arg not in ("self", "cls")][:_MOST_GIVEN]:
-            yield put(setting.program, node, one, "name", CHANGE, "what is returned")
+            yield put(setting, node, one, "name", CHANGE, "what is returned")
     if isinstance(parent, (ast.Compare, ast.Return, ast.Subscript, ast.Tuple)):
         return
     for text in ("True", "False"):
@@ -139,7 +139,7 @@ def _around(setting: Setting, node: ast.AST) -> str:
         if isinstance(node, ast.Call):
             return named(node)
         if isinstance(node, ast.Subscript):
-            return f"`{setting.program.text(node.value)}`"
+            return f"`{setting.text(node.value)}`"
         node = setting.parent(node)
     return "a call"
 
@@ -168,7 +168,7 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
 
 def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft]:
     if value in ("True", "False", "None"):
-        yield put(setting.program, node, value, "word", SLIP, "a string")
+        yield put(setting, node, value, "word", SLIP, "a string")
     subject = "an infinite value"
     if value.lstrip("-+") in ("inf", "infinity", "Infinity"):
         other = value.removeprefix("-") if value.startswith("-") else f"-{value.lstrip('+')}"
@@ -176,7 +176,7 @@ def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft
         call = setting.parent(node)
         if isinstance(call, ast.Call) and callee(call) == "float":
             for text in ("0.0", "-1e9"):
-                yield put(setting.program, call, text, "infinity", WRAP, subject)
+                yield put(setting, call, text, "infinity", WRAP, subject)
 
 
 _MOST_OTHERS = 6
@@ -199,14 +199,14 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     others = sorted(dict.fromkeys(found), key=lambda one: (one not in near, -likeness[one]))
     if own in _LIBRARY:
         others.insert(0, _LIBRARY[own])
-    quote = setting.program.text(node)[-1]
+    quote = setting.text(node)[-1]
     subject = "a string"
     for other in others[:MOST_WORDS]:
         is_near = likeness.get(other, 1.0) >= _ALIKE
         if is_known or is_near or other in likely:
             text = f"{quote}{other}{quote}"
             cost = SLIP if is_near or other in likely else CHANGE
-            yield put(setting.program, node, text, "word", cost, subject, own)
+            yield put(setting, node, text, "word", cost, subject, own)
 
 
 def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:

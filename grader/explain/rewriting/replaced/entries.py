@@ -29,11 +29,10 @@ def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             return
     if len(target.elts) != len(source.elts) or len(target.elts) < 3:
         return
-    program = setting.program
     for one, other in zip(target.elts, source.elts, strict=True):
-        pieces = (without(program, target.elts, one), without(program, source.elts, other))
-        subject = f"what is done to `{program.text(one)}`"
-        at = program.span(one).start
+        pieces = (without(setting, target.elts, one), without(setting, source.elts, other))
+        subject = f"what is done to `{setting.text(one)}`"
+        at = setting.span(one).start
         yield Draft("entry-dropped", CHANGE, subject, node, pieces, at)
 
 
@@ -55,12 +54,11 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
     is_kept = isinstance(setting.parent(node), (ast.Assign, ast.AnnAssign, ast.Dict, ast.Tuple))
     if not is_kept and (given is None or callee(given[0]) not in _CALLS):
         return
-    program = setting.program
-    source = program.text(node)
+    source = setting.text(node)
     start = source.find(value)
     if start < 0:
         return
-    start += program.span(node).start
+    start += setting.span(node).start
     subject = f"the pattern of `{callee(given[0])}`" if given is not None else "a pattern"
     spaced = " " in value.replace("->", "").replace(",", "").strip()
     tokens = list((_EINOPS if spaced else _EINSUM).finditer(value))
@@ -82,7 +80,7 @@ def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:
     """Returns a string's value, or an f-string's inside as written."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
-    written = _FORMATTED.fullmatch(setting.program.text(node))
+    written = _FORMATTED.fullmatch(setting.text(node))
     return "" if written is None else written[2]
 
 

@@ -42,10 +42,10 @@ def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draf
     """Yields another variable or attribute in the place of one."""
     if _is_called_or_stored(setting, node):
         return
-    own = setting.program.text(node)
+    own = setting.text(node)
     subject = f"where `{own}` is used"
     for cost, name in _alternatives(setting, node, own):
-        yield put(setting.program, node, name, "name", cost, subject, own)
+        yield put(setting, node, name, "name", cost, subject, own)
 
 
 def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -57,7 +57,7 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if isinstance(parent, (ast.UnaryOp, ast.Slice, ast.Assign)):
         return
-    axis, axes = is_axis(setting, node), _axes(setting.program.scope(node))
+    axis, axes = is_axis(setting, node), _axes(setting.scope(node))
     wanted = {nature} if nature is Nature.FLAG else {Nature.SIZE, Nature.NUMBER}
     found = []
     for name, other in names.natures.items():
@@ -67,10 +67,10 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             continue
         cost = CHANGE if named_axis or not names.read.get(name) or other is nature else WRAP
         found.append((cost, -first, name))
-    own = setting.program.text(node)
+    own = setting.text(node)
     for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
         subject = "a hard-coded value"
-        yield put(setting.program, node, name, "name", cost, subject, ("constant", own))
+        yield put(setting, node, name, "name", cost, subject, ("constant", own))
 
 
 def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
@@ -91,7 +91,7 @@ def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
         kin += [other for other in set_before if other in held or names.read.get(other)]
     for other in dict.fromkeys(kin):
         subject = f"whether `{node.id}` is the right name to assign to"
-        yield put(setting.program, node, other, "target", CHANGE, subject)
+        yield put(setting, node, other, "target", CHANGE, subject)
 
 
 def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bool:
@@ -115,7 +115,7 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
     if nature is None:
         return []
     like = _LIKE.get(nature, set())
-    in_function = isinstance(setting.program.scope(node), Function)
+    in_function = isinstance(setting.scope(node), Function)
     tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
     latest = max(tensors, key=lambda one: one.first).name if tensors else None
     beside = _subscripted_beside(setting, node)
@@ -166,7 +166,7 @@ def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:
     parent = setting.parent(node)
     if not (isinstance(parent, ast.Subscript) and node is parent.value):
         return set()
-    statement = setting.program.home(node).statement
+    statement = setting.home(node).statement
     return {
         one.value.id
         for one in ast.walk(statement)
@@ -179,10 +179,9 @@ _MOST_KIN = 3
 
 def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """Yields a related name throughout a statement: `k = turn(k)` for `v = turn(v)`."""
-    program = setting.program
     targets = {name for target in node.targets for name in names_in(target)}
-    text = program.text(node)
-    span = program.span(node)
+    text = setting.text(node)
+    span = setting.span(node)
     if "\n" in text:
         return
     names = setting.scopes.names(node)
@@ -214,10 +213,10 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
         return
     parent = setting.parent(node)
     is_called = isinstance(parent, ast.Call) and node is parent.func
-    if is_called and setting.program.text(node.value) != "self":
+    if is_called and setting.text(node.value) != "self":
         return
-    end = setting.program.span(node).end
-    own = setting.program.text(node)
+    end = setting.span(node).end
+    own = setting.text(node)
     for cost, other in _others(setting, node):
         piece = Replacement(end - len(node.attr), end, other)
         subject = f"where `{own}` is used"
@@ -225,8 +224,8 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 
 
 def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
-    holder = setting.program.text(node.value)
-    here = setting.seen.attributes.get((setting.program.scope(node), holder), [])
+    holder = setting.text(node.value)
+    here = setting.seen.attributes.get((setting.scope(node), holder), [])
     found: dict[str, float] = {}
     if node.attr in _PARTS:
         found[_PARTS[node.attr]] = SLIP
@@ -252,8 +251,7 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         return
     if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
         return
-    program = setting.program
-    subject = f"an index of `{program.text(node.value)}`"
+    subject = f"an index of `{setting.text(node.value)}`"
     own = names_in(node.value)
     wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
     found = [
@@ -262,23 +260,22 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
     for one in found[:_MOST_INDICES]:
         cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
-        piece = instead(program, node.slice, one.name)
-        alike = ("index", program.text(node.slice), one.name)
+        piece = instead(setting, node.slice, one.name)
+        alike = ("index", setting.text(node.slice), one.name)
         yield Draft("index", cost, subject, node, (piece,), piece.start, alike)
         whole = with_axes(setting, node)
         if whole is not node and _is_position(one.name):
-            text = f"{program.text(node.value)}[{one.name}]"
-            yield put(program, whole, text, "index", cost, subject)
+            text = f"{setting.text(node.value)}[{one.name}]"
+            yield put(setting, whole, text, "index", cost, subject)
 
 
 def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields other bounds of a `slice`: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
     if callee(node) != "slice" or not node.args or node.keywords:
         return
-    program = setting.program
-    start, end = program.outer_span(node.args[0]).start, program.outer_span(node.args[-1]).end
+    start, end = setting.outer_span(node.args[0]).start, setting.outer_span(node.args[-1]).end
     widths = [
-        program.text(one)
+        setting.text(one)
         for one in node.args
         if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.SIZE
     ]
@@ -318,9 +315,9 @@ def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     for one in setting.seen.variables(node):
         own = re.compile(rf"\b{one.name}\.(?!size|shape|dtype|device)")
         is_like = kinship(name, one.name) or set(words(name)) & set(words(one.name))
-        if is_like or own.search(setting.program.source):
+        if is_like or own.search(setting.source):
             subject = f"which object `{node.attr}` is read from"
-            yield put(setting.program, node.value, one.name, "instance", SLIP, subject)
+            yield put(setting, node.value, one.name, "instance", SLIP, subject)
 
 
 _MOST_PAIRS = 6
@@ -329,12 +326,11 @@ _MOST_PLACES = 8
 
 def likes(setting: Setting, node: ast.Assign | ast.Return | ast.AugAssign) -> Iterator[Draft]:
     """Yields two swapped indices of the same variable: `x[1::2]` and `x[0::2]`."""
-    program = setting.program
     parts: dict[str, dict[str, list[Span]]] = defaultdict(lambda: defaultdict(list))
-    for one in program.parts(node.value) if node.value is not None else ():
+    for one in setting.parts(node.value) if node.value is not None else ():
         match one:
             case ast.Subscript(value=ast.Name() as base, slice=index, ctx=ast.Load()):
-                parts[base.id][program.text(index)].append(program.span(index))
+                parts[base.id][setting.text(index)].append(setting.span(index))
     for spans in parts.values():
         for own, other in itertools.islice(itertools.combinations(spans, 2), _MOST_PAIRS):
             places = [(span, other) for span in spans[own]] + [(span, own) for span in spans[other]]

@@ -62,7 +62,6 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
         and isinstance(getattr(node.left, "value", ""), str)
     ):
         return
-    program = setting.program
     subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
     for other, cost in _OTHERS.get(symbol, {}).items():
         yield _operator(setting, node, node.left, node.right, other, symbol, cost, subject)
@@ -74,15 +73,15 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
         # Swapping `n // 2` gives `2 // n`, which is hardly ever meant.
         is_share = isinstance(node.op, (ast.FloorDiv, ast.Mod)) and integer(node.right) is not None
         cost = WRAP if is_share else SLIP
-        yield exchange(program, node, parts, (1, 0), "operands", cost, subject)
+        yield exchange(setting, node, parts, (1, 0), "operands", cost, subject)
     part = "term" if isinstance(node.op, _TERMS) else "factor"
     for kept, dropped in ((node.left, node.right), (node.right, node.left)):
-        alike = (symbol, program.text(dropped), kept is node.left)
+        alike = (symbol, setting.text(dropped), kept is node.left)
         subject = f"a {part} that may not belong there"
-        yield keep(program, node, kept, f"{part}-dropped", CHANGE, subject, alike)
+        yield keep(setting, node, kept, f"{part}-dropped", CHANGE, subject, alike)
     if isinstance(node.left, ast.BinOp) and type(node.left.op) in (ast.Mult, ast.Div):
         subject = "factors that may not belong there"
-        yield keep(program, node, node.left.left, "factor-dropped", WRAP, subject)
+        yield keep(setting, node, node.left.left, "factor-dropped", WRAP, subject)
     yield from _regrouped(setting, node)
 
 
@@ -105,7 +104,7 @@ def logic(setting: Setting, node: ast.BoolOp) -> Iterator[Draft]:
     if len(node.values) == 2:
         for kept in node.values:
             subject = "a condition that may not belong there"
-            yield keep(setting.program, node, kept, "condition-dropped", CHANGE, subject)
+            yield keep(setting, node, kept, "condition-dropped", CHANGE, subject)
 
 
 def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
@@ -114,35 +113,35 @@ def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
         return
     subject = "a sign" if isinstance(node.op, ast.USub) else "a negation"
     kind = "sign-dropped" if isinstance(node.op, ast.USub) else "negation-dropped"
-    alike = setting.program.text(node.operand)
-    yield keep(setting.program, node, node.operand, kind, SLIP, subject, alike)
+    alike = setting.text(node.operand)
+    yield keep(setting, node, node.operand, kind, SLIP, subject, alike)
 
 
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
     """Yields swapped branches of a conditional expression, only one of them, or a negated test."""
-    program, subject = setting.program, "which value is used when the condition holds"
-    yield exchange(program, node, (node.body, node.orelse), (1, 0), "branches", SLIP, subject)
+    subject = "which value is used when the condition holds"
+    yield exchange(setting, node, (node.body, node.orelse), (1, 0), "branches", SLIP, subject)
     for kept in (node.body, node.orelse):
-        yield keep(program, node, kept, "condition-dropped", CHANGE, "a condition")
-    yield wrap(program, node.test, "not ", "", "condition", SLIP, "a condition", loose=False)
+        yield keep(setting, node, kept, "condition-dropped", CHANGE, "a condition")
+    yield wrap(setting, node.test, "not ", "", "condition", SLIP, "a condition", loose=False)
 
 
 def tests(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields a negated or constant condition of an `if` or a `while`, or a check for None."""
-    home = setting.program.home(node)
+    home = setting.home(node)
     if home.field != "test" or not isinstance(home.parent, (ast.If, ast.While)):
         return
     subject = "the condition of a branch"
     if not isinstance(node, ast.Compare) and not (
         isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     ):
-        yield wrap(setting.program, node, "not ", "", "condition", SLIP, subject)
+        yield wrap(setting, node, "not ", "", "condition", SLIP, subject)
     if isinstance(home.parent, ast.If):
         for text in ("True", "False"):
-            yield put(setting.program, node, text, "condition-dropped", CHANGE, subject)
+            yield put(setting, node, text, "condition-dropped", CHANGE, subject)
     if isinstance(node, ast.Name):
         for text in (f"{node.id} is not None", f"{node.id} is None"):
-            yield put(setting.program, node, text, "condition", CHANGE, subject)
+            yield put(setting, node, text, "condition", CHANGE, subject)
 
 
 def _operator(
@@ -155,22 +154,20 @@ def _operator(
     cost: float,
     subject: str,
 ) -> Draft:
-    program = setting.program
-    first, end = program.outer_span(left).end, program.outer_span(right).start
-    start = program.source.find(symbol, first, end)
+    first, end = setting.outer_span(left).end, setting.outer_span(right).start
+    start = setting.source.find(symbol, first, end)
     pieces = (Replacement(start, start + len(symbol), other),) if start >= 0 else ()
-    alike = ("operator", symbol, other, program.text(right))
+    alike = ("operator", symbol, other, setting.text(right))
     return Draft("operator", cost, subject, node, pieces, max(start, first), alike)
 
 
 def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     """Yields moved parentheses: `(a / b) * c` and `a / (b * c)`."""
-    program = setting.program
     for inner, leaf in ((node.left, node.right), (node.right, node.left)):
         if not isinstance(inner, ast.BinOp):
             continue
-        outer_span, inner_span = program.outer_span(inner), program.span(inner)
-        alike = ("group", program.text(leaf), inner is node.left)
+        outer_span, inner_span = setting.outer_span(inner), setting.span(inner)
+        alike = ("group", setting.text(leaf), inner is node.left)
         subject = "whether parentheses are missing"
         if outer_span != inner_span:
             pieces = (
@@ -179,7 +176,7 @@ def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
             )
         else:
             near = inner.right if inner is node.left else inner.left
-            start = min(program.outer_span(near).start, program.outer_span(leaf).start)
-            end = max(program.outer_span(near).end, program.outer_span(leaf).end)
+            start = min(setting.outer_span(near).start, setting.outer_span(leaf).start)
+            end = max(setting.outer_span(near).end, setting.outer_span(leaf).end)
             pieces = (Replacement(start, start, "("), Replacement(end, end, ")"))
         yield Draft("groups", CHANGE, subject, node, pieces, pieces[0].start, alike)

@@ -27,15 +27,15 @@ def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
     if subscript is None:
         return
     lower, upper, step = (
-        None if part is None else setting.program.outer_text(part)
+        None if part is None else setting.outer_text(part)
         for part in (node.lower, node.upper, node.step)
     )
     for (start, stop, stride), cost in _others(setting, subscript, node, lower, upper, step):
         text = f"{start or ''}:{stop or ''}" + (f":{stride}" if stride else "")
-        own = setting.program.text(node)
-        piece = instead(setting.program, node, text)
+        own = setting.text(node)
+        piece = instead(setting, node, text)
         alike = _style((lower, upper, step), (start, stop, stride)) or (own.replace(" ", ""), text)
-        subject = f"which part of `{setting.program.text(subscript.value)}` is taken"
+        subject = f"which part of `{setting.text(subscript.value)}` is taken"
         yield Draft("slice", cost, subject, subscript, (piece,), piece.start, alike)
 
 
@@ -61,7 +61,7 @@ def _others(
     step: str | None,
 ) -> Iterator[tuple[_Parts, float]]:
     last = _axis(subscript, node)
-    size = f"{setting.program.text(subscript.value)}.shape[{last}]"
+    size = f"{setting.text(subscript.value)}.shape[{last}]"
     if step == "2":
         other = "0" if lower == "1" else "1"
         yield (other, upper, step), SLIP
@@ -107,27 +107,26 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     """Yields an index dropped or moved by one, a slice up to it, or axes added elsewhere."""
     if not isinstance(node.ctx, ast.Load):
         return
-    program = setting.program
-    subject = f"an index of `{program.text(node.value)}`"
+    subject = f"an index of `{setting.text(node.value)}`"
     is_shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
     given = argument_of(setting, node)
     is_size = given is not None and callee(given[0]).startswith(("rand", "zeros", "ones", "empty"))
     if not is_shape or is_size:
-        alike = ("index", program.text(node.slice))
+        alike = ("index", setting.text(node.slice))
         # Dropping a reversal keeps the shape, and is therefore likelier.
-        cost = SLIP if program.text(node.slice) == "::-1" else CHANGE
-        yield keep(program, node, node.value, "index-dropped", cost, subject, alike)
+        cost = SLIP if setting.text(node.slice) == "::-1" else CHANGE
+        yield keep(setting, node, node.value, "index-dropped", cost, subject, alike)
     if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:
         for text in (f"{node.slice.id} + 1", f"{node.slice.id} - 1"):
-            yield put(program, node.slice, text, "index", SLIP, subject)
-        yield put(program, node.slice, f":{node.slice.id}", "index", CHANGE, subject)
+            yield put(setting, node.slice, text, "index", SLIP, subject)
+        yield put(setting, node.slice, f":{node.slice.id}", "index", CHANGE, subject)
     if _is_of_first_axis(setting, node):
-        at = program.outer_span(node.slice).start
-        alike = ("last axis", program.text(node.value))
+        at = setting.outer_span(node.slice).start
+        alike = ("last axis", setting.text(node.value))
         yield Draft("index", CHANGE, subject, node, (Replacement(at, at, "..., "),), at, alike)
     if isinstance(node.slice, ast.Constant) and node.slice.value is None:
         for text in ("..., None", ":, None", "..., None, :"):
-            yield put(program, node.slice, text, "added-axis", SLIP, subject)
+            yield put(setting, node.slice, text, "added-axis", SLIP, subject)
     if isinstance(node.slice, ast.Tuple):
         yield from _added_axes(setting, node.slice, subject)
 
@@ -143,24 +142,23 @@ def _is_of_first_axis(setting: Setting, node: ast.Subscript) -> bool:
 
 def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Draft]:
     """Yields an index with its None at another place or dropped, or with another part dropped."""
-    program = setting.program
-    texts = [program.text(one) for one in index.elts]
+    texts = [setting.text(one) for one in index.elts]
     for place, one in enumerate(index.elts):
         rest = [text for other, text in enumerate(texts) if other != place]
         if not (isinstance(one, ast.Constant) and one.value is None):
             if len(rest) > 0 and texts[place] != "...":
-                yield put(program, index, ", ".join(rest), "index-dropped", WRAP, subject)
+                yield put(setting, index, ", ".join(rest), "index-dropped", WRAP, subject)
             if texts[place] == ":" and place == 0:
-                yield put(program, index, ", ".join(["...", *rest]), "index", WRAP, subject)
+                yield put(setting, index, ", ".join(["...", *rest]), "index", WRAP, subject)
             continue
-        yield put(program, index, ", ".join(rest), "added-axis", CHANGE, subject)
+        yield put(setting, index, ", ".join(rest), "added-axis", CHANGE, subject)
         for target in range(len(texts)):
             moved = [*rest[:target], "None", *rest[target:]]
-            yield put(program, index, ", ".join(moved), "added-axis", SLIP, subject)
+            yield put(setting, index, ", ".join(moved), "added-axis", SLIP, subject)
     if texts[:1] == ["..."] and "None" in texts:
         for tail in (["None"], ["None", ":"], ["None", ":", ":"]):
             text = ", ".join(["...", *tail])
-            yield put(program, index, text, "added-axis", CHANGE, subject)
+            yield put(setting, index, text, "added-axis", CHANGE, subject)
 
 
 def _subscript(setting: Setting, node: ast.AST) -> ast.Subscript | None:
@@ -197,18 +195,17 @@ def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     other, change = _MIRRORED[name]
     axes = [one.value for one in node.keywords if one.arg in ("dim", "axis", "diagonal")]
     given = [*axes, *(one for one in node.args if integer(one) is not None)][:1]
-    program = setting.program
-    end = program.span(node.func).end
+    end = setting.span(node.func).end
     renamed = Replacement(end - len(name), end, other)
     if not given and not change and node.args:
-        place = program.outer_span(node.args[-1]).end
+        place = setting.outer_span(node.args[-1]).end
         beside = "-1" if other.startswith("tril") else "1"
         pieces = (renamed, Replacement(place, place, f", {beside}"))
         if callee(node.args[-1]) or isinstance(node.func, ast.Attribute):
             subject = f"whether `{name}` is the right function"
             yield Draft("mirrored", CHANGE, subject, node, pieces, renamed.start)
     for one in given:
-        number, span = integer(one), program.span(one)
+        number, span = integer(one), setting.span(one)
         if number is None or (change and number < 0):
             continue
         became = number + change if change else -number
@@ -227,7 +224,6 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         return
     first, second = node.args[-2:]
     own = (integer(first), integer(second))
-    program = setting.program
     pairs: list[tuple[str, str]] = list(_PAIRS)
     if callee(node) in ("movedim", "moveaxis"):  # the order of their axes matters
         pairs += [(after, before) for before, after in _PAIRS]
@@ -236,7 +232,7 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         kept = {own, own[::-1]}
     for pair in pairs:
         if (int(pair[0]), int(pair[1])) not in kept:
-            span = (program.outer_span(first).start, program.outer_span(second).end)
+            span = (setting.outer_span(first).start, setting.outer_span(second).end)
             piece = Replacement(*span, ", ".join(pair))
             subject = "the axes that a transposition swaps"
             is_from_front = all(axis is not None and axis >= 0 for axis in own)
@@ -250,9 +246,8 @@ def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     """Yields `.T` and `.mT` dropped, or one in the other's place."""
     if node.attr not in ("T", "mT", "mH", "H") or not isinstance(node.ctx, ast.Load):
         return
-    program = setting.program
-    end = program.span(node).end
-    start = program.outer_span(node.value).end
+    end = setting.span(node).end
+    start = setting.outer_span(node.value).end
     subject = "a transposition that may not belong there"
     piece = Replacement(start, end, "")
     alike = ("untransposed", node.attr)
@@ -271,10 +266,9 @@ def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     is_whole = not (node.args and isinstance(node.args[-1], ast.BinOp))
     if name not in ("view", "reshape") or count < (3 if is_whole else 2):
         return
-    program = setting.program
-    end = program.span(node).end
+    end = setting.span(node).end
     subject = f"how `{name}` splits an axis"
-    texts = [program.text(size) for size in sizes]
+    texts = [setting.text(size) for size in sizes]
     from_end = not is_whole or any(isinstance(size, ast.Starred) for size in sizes)
     turned = _turn_after(setting, node)
     for place in range(max(0, count - 3), count - 1):
@@ -282,13 +276,13 @@ def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             continue
         order = list(range(count))
         order[place], order[place + 1] = place + 1, place
-        swap = exchange(program, node, sizes, order, "split", CHANGE, subject)
+        swap = exchange(setting, node, sizes, order, "split", CHANGE, subject)
         axes = (place - count, place + 1 - count) if from_end or place > 1 else (place, place + 1)
         turn = Replacement(end, end, f".transpose({axes[0]}, {axes[1]})")
         pieces = (*swap.pieces, turn)
         yield Draft("split", CHANGE, subject, node, pieces, swap.at, ("split", name, place))
         if turned is not None:
-            pieces = (*swap.pieces, Replacement(end, program.span(turned).end, ""))
+            pieces = (*swap.pieces, Replacement(end, setting.span(turned).end, ""))
             yield Draft("split", CHANGE, subject, turned, pieces, swap.at)
 
 

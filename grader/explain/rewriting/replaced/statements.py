@@ -15,7 +15,7 @@ def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     """Yields `pass` for a statement whose variables are still set without it."""
     if _can_go(setting, node):
         subject = "a statement that may not belong there"
-        yield put(setting.program, node, "pass", "statement-dropped", CHANGE, subject)
+        yield put(setting, node, "pass", "statement-dropped", CHANGE, subject)
 
 
 def _can_go(setting: Setting, node: ast.stmt) -> bool:
@@ -25,9 +25,9 @@ def _can_go(setting: Setting, node: ast.stmt) -> bool:
         case ast.Assign(targets=[ast.Subscript()]) | ast.AugAssign():
             return True
         case ast.Assign(targets=[ast.Attribute()], value=ast.Call()):
-            return getattr(setting.program.scope(node), "name", "") != "__init__"
+            return getattr(setting.scope(node), "name", "") != "__init__"
         case ast.Expr(value=ast.Call()):
-            return "super()" not in setting.program.text(node)
+            return "super()" not in setting.text(node)
     return False
 
 
@@ -38,7 +38,7 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
     """Yields a discarded value, assigned to a variable that it is computed from."""
     if isinstance(node.value, (ast.Constant, ast.Await, ast.Yield)):
         return
-    span = setting.program.span(node)
+    span = setting.span(node)
     natures = setting.scopes.names(node).natures
     subject = "a result that is never used"
     targets: dict[str, None] = {}
@@ -53,7 +53,7 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
         case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=name)) as held)) if (
             name in own
         ):
-            targets[setting.program.text(held)] = None
+            targets[setting.text(held)] = None
     several: list[str] = []
     if isinstance(node.value, ast.Call) and all(isinstance(o, ast.Name) for o in node.value.args):
         given = [one.id for one in node.value.args if isinstance(one, ast.Name)]
@@ -76,9 +76,8 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             pass
         case _:
             return
-    program = setting.program
     word = re.compile(rf"\b{re.escape(name)}\b")
-    value = program.text(node.value)
+    value = setting.text(node.value)
     if not word.search(value) or isinstance(node.value, ast.Name):
         return
     names = setting.scopes.names(node)
@@ -90,9 +89,9 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         and names.first.get(other, 0) > 0
         and names.first[other] < node.lineno
     ]
-    following = program.following(node)
-    next_text = "" if following is None else program.text(following)
-    span = program.span(node)
+    following = setting.following(node)
+    next_text = "" if following is None else setting.text(following)
+    span = setting.span(node)
     for other in kin[:_MOST]:
         again = f"{other} = {word.sub(other, value)}"
         if again != next_text:
@@ -107,11 +106,10 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     """Yields two related names swapped in a whole statement."""
     if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) or node.value is None:
         return
-    program = setting.program
     names = setting.scopes.names(node)
     loops = set(setting.seen.loops(node))
     places: dict[str, list[ast.Name]] = {}
-    for one in program.parts(node.value):
+    for one in setting.parts(node.value):
         if isinstance(one, ast.Name):
             places.setdefault(one.id, []).append(one)
     known = list(places)
@@ -123,7 +121,7 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
             pieces = sorted(
                 Replacement(span.start, span.end, new)
                 for old, new in ((first, second), (second, first))
-                for span in map(program.span, places[old])
+                for span in map(setting.span, places[old])
             )
             if len(pieces) > 1:
                 subject = f"where `{first}` and `{second}` are used"
@@ -139,17 +137,15 @@ _MOST_PARTS = 8
 
 def as_neighbours(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
     """Yields drafts that model a statement on a nearby statement about a related variable."""
-    whole = setting.program.text(node)
+    whole = setting.text(node)
     for model in _near(setting, node):
         if isinstance(model, (ast.Assign, ast.Expr)) and type(model) is type(node):
-            yield from _after(
-                setting, node, node.value, whole, model.value, setting.program.text(model)
-            )
+            yield from _after(setting, node, node.value, whole, model.value, setting.text(model))
 
 
 def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
     """Yields the statements around one in its block, and those in the branches of an `if`."""
-    home = setting.program.home(node)
+    home = setting.home(node)
     block = getattr(home.parent, home.field)
     if home.index is None or not isinstance(block, list):
         return
@@ -172,7 +168,7 @@ def elements_as_neighbours(
 def _of_each(setting: Setting, parts: Sequence[tuple[str, ast.expr]]) -> Iterator[Draft]:
     if not 2 <= len(parts) <= _MOST_PARTS:
         return
-    texts = [f"{name} {setting.program.text(part)}" for name, part in parts]
+    texts = [f"{name} {setting.text(part)}" for name, part in parts]
     for (_, own), whole in zip(parts, texts, strict=True):
         for (_, model), its_whole in zip(parts, texts, strict=True):
             if model is not own and not isinstance(model, (ast.Name, ast.Constant)):
@@ -183,7 +179,7 @@ def _after(
     setting: Setting, node: ast.AST, own: ast.expr, whole: str, model: ast.expr, its_whole: str
 ) -> Iterator[Draft]:
     """Yields the model's expression, with the model's names replaced by the related own names."""
-    text, held = setting.program.text(model), setting.program.text(own)
+    text, held = setting.text(model), setting.text(own)
     if "\n" in text or "\n" in held or isinstance(own, ast.Starred | ast.Constant):
         return
     became = _translated(setting, node, whole, its_whole)
@@ -192,7 +188,7 @@ def _after(
     new = _WORD.sub(lambda found: became.get(found[0], found[0]), text)
     if new != held and (new != text or isinstance(node, ast.Assign)):
         subject = "the step that differs from the lines beside it"
-        yield put(setting.program, own, f"({new})", "modelled", CHANGE, subject)
+        yield put(setting, own, f"({new})", "modelled", CHANGE, subject)
 
 
 def _translated(setting: Setting, node: ast.AST, whole: str, its_whole: str) -> dict[str, str]:
