@@ -186,7 +186,6 @@ class KeptSteps(dict[str, Sequence[torch.Tensor]]):
 
 
 def _digest(tensor: torch.Tensor) -> bytes:
-    """Returns a digest of a tensor's dtype, shape and bits."""
     laid_out = tensor.detach().clone(memory_format=torch.contiguous_format)
     numbers = laid_out.flatten().view(torch.uint8).numpy().tobytes()
     head = f"{tensor.dtype} {tuple(tensor.shape)} ".encode()

@@ -285,7 +285,6 @@ def _followed(
 
 
 def _recorded(ask: Ask, observation: Observation) -> Answer:
-    """Runs a call again and returns its answer with the records of its steps."""
     try:
         return ask(dataclasses.replace(observation.call, record=True, frame=None))
     except StudentFault:

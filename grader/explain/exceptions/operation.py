@@ -93,9 +93,9 @@ class Operation:
             if operand is None or not operand.made:
                 yield Side(node)
                 continue
-            value = _value_in(operand.made)
-            if value is not None:
-                yield Side(value, shape_of(operand) or (), f" {self._set_at(operand)}")
+            made = _parsed(operand.made)
+            if isinstance(made, ast.Assign | ast.AnnAssign) and made.value is not None:
+                yield Side(made.value, shape_of(operand) or (), f" {self._set_at(operand)}")
 
     def _operand(self, node: ast.expr) -> Operand | None:
         name = ast.unparse(node)
@@ -105,12 +105,6 @@ class Operation:
         frames = self.raised.frames
         file = f"{frames[-1].file}:" if frames else "line "
         return f"{operand.name} is made at {file}{operand.line}: {operand.made}."
-
-
-def _value_in(statement: str) -> ast.expr | None:
-    """Returns the expression that a statement assigns, or None."""
-    node = _parsed(statement)
-    return node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
 
 
 def _parsed(text: str) -> ast.stmt | None:

@@ -61,20 +61,18 @@ def _by_syntax(raised: Raised) -> Version | None:
     if "f-string expression part cannot include a backslash" in raised.message:
         return 3, 12
     strings = list(_strings(source))
-    if any("f" in prefix and _is_nested(text) for prefix, text in strings):
+    formatted = [text for prefix, text in strings if "f" in prefix and not _parses(f"f{text}")]
+    # An f-string may parse only without inner strings that have its quotes.
+    if any(_parses(f"f{_rewritten(text, 0)[1]}") for text in formatted):
         return 3, 12
-    exceptions = _EXCEPT.match(source)
-    if exceptions and _are_exceptions(exceptions[1]):
+    caught = _EXCEPT.match(source)
+    # In Python 2, the second name is a variable, and not the name of a class.
+    names = caught[1].split(",") if caught else []
+    if names and all(one.strip().rpartition(".")[2][:1].isupper() for one in names):
         return 3, 14
     if any("t" in prefix and _parses(f"f{text}") for prefix, text in strings):
         return 3, 14
     return (3, 12) if _has_type_parameters(source) else None
-
-
-def _are_exceptions(names: str) -> bool:
-    """Returns whether all names are names of classes: in Python 2, the second is a variable."""
-    last = [one.strip().rpartition(".")[2] for one in names.split(",")]
-    return all(one[:1].isupper() for one in last)
 
 
 def _has_type_parameters(source: str) -> bool:
@@ -115,11 +113,6 @@ def _strings(source: str) -> Iterator[tuple[str, str]]:
                 return
             yield prefix, source[place : place + length]
         place += length
-
-
-def _is_nested(text: str) -> bool:
-    """Returns whether an f-string parses only once inner strings with its quotes are removed."""
-    return not _parses(f"f{text}") and _parses(f"f{_rewritten(text, 0)[1]}")
 
 
 def _rewritten(text: str, depth: int) -> tuple[int, str]:

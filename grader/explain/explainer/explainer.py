@@ -413,7 +413,6 @@ class Explainer:
     def _answers(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
     ) -> dict[str, list[Observation]]:
-        """Returns the answers of failed exercises, in the order of the assignment."""
         failed = self._failed(statuses)
         answers: dict[str, list[Observation]] = {
             name: [] for name in self._suite.assignment.points if name in failed

@@ -92,7 +92,9 @@ def _form_and_code(content: bytes) -> tuple[bytes, CodeLines] | None:
             warnings.simplefilter("ignore")  # invalid escapes warn: the import reports them
             tree = ast.parse(content)
         lines = source_text(content).split("\n")
-        _take_docstrings_out(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, _Documented) and ast.get_docstring(node, clean=False) is not None:
+                del node.body[0]
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt)]
         numbers = sorted({number for node in nodes for number in _ends(node)})
         if numbers and numbers[-1] > len(lines):
@@ -104,12 +106,6 @@ def _form_and_code(content: bytes) -> tuple[bytes, CodeLines] | None:
         return None
     texts = tuple(lines[number - 1].strip() for number in numbers)
     return form, CodeLines(tuple(numbers), texts)
-
-
-def _take_docstrings_out(tree: ast.Module) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, _Documented) and ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
 
 
 def _ends(node: ast.expr | ast.stmt) -> tuple[int, int]:

@@ -11,7 +11,6 @@ from grader.core.evidence import StepWalk
 from grader.core.explanation import WrongAnswer, WrongAnswers, spread_over
 from grader.core.text import plain
 from grader.core.verdict import Aspect
-from grader.core.wire.calls import Call
 from grader.core.wire.values import in_words
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
 from grader.explain.mistakes.prediction import Catalogue
@@ -54,6 +53,9 @@ def suspicion(
 
 def _kept(seen: Observation) -> WrongAnswer:
     tolerance = tolerance_for(seen.value.dtype)
+    given = seen.call.arguments
+    inputs = ", ".join(f"{name}: {in_words(value)}" for name, value in given.items())
+    shapes = (getattr(value, "shape", ()) for value in given.values())
     numbers = seen.value.detach().to(torch.float64).reshape(-1).tolist()
     return WrongAnswer(
         seen.test,
@@ -62,17 +64,6 @@ def _kept(seen: Observation) -> WrongAnswer:
         tuple(seen.value.shape),
         spread_over(numbers),
         (tolerance.rtol, tolerance.atol),
-        _inputs(seen.call),
-        _size(seen.call),
+        plain(inputs)[:_LONGEST_INPUTS],
+        sum(math.prod(shape) for shape in shapes),
     )
-
-
-def _inputs(call: Call) -> str:
-    said = ", ".join(f"{name}: {in_words(value)}" for name, value in call.arguments.items())
-    return plain(said)[:_LONGEST_INPUTS]
-
-
-def _size(call: Call) -> int:
-    """Returns how many tensor values a call passes."""
-    shapes = (getattr(value, "shape", ()) for value in call.arguments.values())
-    return sum(math.prod(shape) for shape in shapes)

@@ -182,10 +182,9 @@ class KnownMistakes:
                 self.ignored_by[mistake.id] = mistake.ignores
             if getattr(mistake, "echoes", ()):
                 self.echoed_in[mistake.id] = mistake.echoes
-        combined = getattr(module, "combined", _nothing)
-        for one, other in itertools.combinations(module.MISTAKES, 2):
-            both = combined(one, other)
-            if both:
+        combined: Any = getattr(module, "combined", None)
+        for one, other in itertools.combinations(module.MISTAKES, 2) if combined else ():
+            if both := combined(one, other):
                 name = f"{one.id} + {other.id}"
                 self._variants[name] = both
                 self._diagnoses[name] = Diagnosis(
@@ -224,11 +223,6 @@ def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> K
         return KnownMistakes(references, module, named_steps)
 
 
-def _nothing(_one: object, _other: object) -> Mapping[str, Variants]:
-    """Returns no variants, for assignments without a `combined`."""
-    return {}
-
-
 def _in_own_dtype(
     answer: Callable[[Call], torch.Tensor | None], call: Call, exact: torch.Tensor
 ) -> Prediction | None:
@@ -263,7 +257,6 @@ def _nudge(value: Value, generator: torch.Generator) -> Value:
 
 
 def _differing(taken: Steps, right: Steps) -> Iterator[str]:
-    """Yields the steps whose values or shape differ from the right ones."""
     for name in taken.keys() & right.keys():
         own, other = (one[name][0].to(torch.float64) for one in (taken, right))
         if own.shape != other.shape or not torch.allclose(own, other, equal_nan=True):
@@ -271,6 +264,5 @@ def _differing(taken: Steps, right: Steps) -> Iterator[str]:
 
 
 def _distance(rounded: torch.Tensor, exact: torch.Tensor) -> float:
-    """Returns the largest finite difference between two answers."""
     apart = (rounded.double() - exact).abs()
     return float(apart[apart.isfinite()].amax()) if apart.isfinite().any() else 0.0

@@ -148,16 +148,12 @@ def _line(mend: RepairEdit) -> Line:
 
 def _place(mend: RepairEdit, sources: EditableSources) -> Place:
     file, edit = mend.made.file, mend.made.edit
+    lines = edit.applied(sources.text(file)).split("\n")
     return Place(
         file,
         edit.line,
         sources.line(file, edit.line),
         edit.subject,
-        _line_of(edit.applied(sources.text(file)), edit.line),
+        lines[edit.line - 1].strip() if edit.line <= len(lines) else "",
         tuple(sorted({*edit.lines} - {edit.line})),
     )
-
-
-def _line_of(text: str, number: int) -> str:
-    lines = text.split("\n")
-    return lines[number - 1].strip() if number <= len(lines) else ""

@@ -207,7 +207,6 @@ def _form(call: Call) -> bytes:
 
 
 def _size(value: object) -> int:
-    """Returns how many numbers a value holds."""
     if isinstance(value, torch.Tensor):
         return value.numel()
     if isinstance(value, Mapping):

@@ -292,14 +292,12 @@ def _inheriting(node: ast.stmt, passed: set[int]) -> set[int]:
 
 
 def _used(node: ast.stmt) -> set[str]:
-    """Returns the names and the attributes in a statement."""
     return {*names_in(node)} | {
         one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)
     }
 
 
 def _bound(node: ast.stmt) -> set[str]:
-    """Returns the names that a top-level assignment binds."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = node.targets

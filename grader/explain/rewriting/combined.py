@@ -148,7 +148,6 @@ def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]
 
 
 def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
-    """Yields two consecutive fields of a class in the other order."""
     match first, second:
         case (
             ast.AnnAssign(target=ast.Name(), value=value),
@@ -189,7 +188,6 @@ def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
 
 
 def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> Combination:
-    """Returns the combination that changes a statement's indentation."""
     start = setting.span(node).start
     pieces = (Replacement(start - len(_indent(setting, node)), start, indent),)
     function = setting.function(setting.scope(node))
@@ -205,7 +203,6 @@ def _indent(program: Program, node: ast.stmt) -> str:
 
 
 def _is_alone(program: Program, node: ast.stmt) -> bool:
-    """Returns whether a statement begins its first line and ends its last."""
     span = program.span(node)
     before = program.source[: span.start].rpartition("\n")[2]
     after = program.source[span.end :].partition("\n")[0].strip()

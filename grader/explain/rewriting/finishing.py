@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ class Finishing:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._trees = Trees(program)
-        self._parsed: dict[tuple[str, str], tuple[int, ast.AST] | None] = {}
+        self._parse = functools.cache(self._parsed)
 
     def finish(self, draft: Draft) -> Finished | None:
         """Returns a draft with the parentheses that it needs; None if invalid or without effect."""
@@ -126,7 +127,9 @@ class Finishing:
             for piece, count in zip(draft.pieces, added, strict=True)
         )
         text = replaced(program.source[span.start : span.end], pieces, span.start)
-        parsed = self._parse(text, _kind_of(node), getattr(node, "col_offset", 0))
+        kind = _kind_of(node)
+        column = getattr(node, "col_offset", 0) if kind == "loop" else 0
+        parsed = self._parse(text, kind, column)
         if parsed is None or parsed[0] == self._trees.number(node):
             return None
         number, tree = parsed
@@ -151,12 +154,7 @@ class Finishing:
         before = self._program.source.count("\n", piece.start, piece.end)
         return piece.text.count("\n") - before
 
-    def _parse(self, text: str, kind: str, column: int) -> tuple[int, ast.AST] | None:
-        if (kind, text) not in self._parsed:
-            self._parsed[kind, text] = self._parse_anew(text, kind, column)
-        return self._parsed[kind, text]
-
-    def _parse_anew(self, text: str, kind: str, column: int) -> tuple[int, ast.AST] | None:
+    def _parsed(self, text: str, kind: str, column: int) -> tuple[int, ast.AST] | None:
         flags = ast.PyCF_ONLY_AST
         try:
             if kind == "expression":
@@ -176,7 +174,7 @@ class Finishing:
     def _needs_parentheses(
         self, node: ast.expr, tree: ast.AST, pieces: Sequence[Replacement], text: str
     ) -> bool:
-        if "\n" in text and not _stands_alone(text):
+        if "\n" in text and self._parse(f"_ = {text}", "statement", 0) is None:
             return True
         if isinstance(tree, _ATOMS):
             return False
@@ -194,21 +192,11 @@ class Finishing:
 
 
 def _kind_of(node: ast.AST) -> str:
-    """Returns how to parse a node's text."""
     if isinstance(node, (ast.For, ast.While)):
         return "loop"
     if isinstance(node, ast.stmt):
         return "statement"
     return "parameters" if isinstance(node, ast.arguments) else "expression"
-
-
-def _stands_alone(text: str) -> bool:
-    """Returns whether a text of several lines parses without brackets around it."""
-    try:
-        compile(f"_ = {text}", "<edit>", "exec", ast.PyCF_ONLY_AST)
-    except (SyntaxError, ValueError):
-        return False
-    return True
 
 
 def _binding(tree: ast.AST) -> int:
@@ -228,7 +216,6 @@ def _binding(tree: ast.AST) -> int:
 
 
 def _fits(tree: ast.AST, around: ast.BinOp, node: ast.expr) -> bool:
-    """Returns whether an operand needs no parentheses."""
     own, other = _binding(tree), _OPERATORS[type(around.op)]
     if isinstance(around.op, ast.Pow):
         return node is around.right and own >= 9

@@ -104,7 +104,13 @@ def rewritten(table: Table, setting: Setting, node: ast.AST) -> Iterator[Draft]:
         return
     for pattern, one in table.of(node):
         bound = _Bound()
-        if not _matches(pattern, node, bound) or not _are_such(setting, bound, one.where):
+        if not _matches(pattern, node, bound):
+            continue
+        if not all(
+            _is_such(setting, part, wanted)
+            for name, wanted in one.where.items()
+            for part in bound.get(name, ())
+        ):
             continue
         if one.at and not any(place.holds(setting, node) for place in one.at):
             continue
@@ -115,7 +121,6 @@ def rewritten(table: Table, setting: Setting, node: ast.AST) -> Iterator[Draft]:
 def _draft(
     setting: Setting, node: ast.expr | ast.stmt, row: Row, bound: _Bound, given: Mapping[str, str]
 ) -> Draft:
-    """Returns the draft of a row, with the `given` variables as ingredients."""
     after = _HOLE.sub(lambda found: given.get(found[2], found[0]), row.after)
     if isinstance(node, ast.expr) and after.count(row.before) == 1 and row.before in _holes(after):
         before, _, rest = after.partition(row.before)
@@ -194,18 +199,10 @@ def _alike(one: object, other: object, bound: _Bound) -> bool:
     return type(one) is type(other) and one == other
 
 
-def _are_such(setting: Setting, bound: _Bound, where: Mapping[str, Wanted]) -> bool:
-    return all(
-        isinstance(one, ast.expr) and _is_such(setting, one, wanted)
-        for name, wanted in where.items()
-        for one in bound.get(name, ())
-    )
-
-
-def _is_such(setting: Setting, node: ast.expr, wanted: Wanted) -> bool:
+def _is_such(setting: Setting, node: ast.AST, wanted: Wanted) -> bool:
     if isinstance(wanted, tuple):
         return isinstance(node, ast.Name) and node.id in wanted
-    return setting.scopes.nature(node) is wanted
+    return isinstance(node, ast.expr) and setting.scopes.nature(node) is wanted
 
 
 def _filled(program: Program, after: str, bound: _Bound) -> str:

@@ -206,7 +206,6 @@ def _are(values: object, kind: type) -> bool:
 
 
 def _names(line: str) -> Iterator[str]:
-    """Yields the variables that a line reads."""
     known = {*dir(builtins), *LIBRARIES}
     for node in ast.walk(ast.parse(line)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in known:

@@ -129,7 +129,6 @@ def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> It
 
 
 def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) -> Iterator[Draft]:
-    """Yields a value that depends on an unused flag."""
     for other in ("None", *_other_values(setting, node)) if can_be_none else ():
         yield _around(setting, node, f" if {name} else {other}", name, CHANGE)
     if setting.scopes.nature(node).is_number:
@@ -322,7 +321,6 @@ def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
 
 
 def _parameter(setting: Setting, node: ast.expr) -> str | None:
-    """Returns the parameter that an argument belongs to, or None."""
     given = argument_of(setting, node)
     if given is None:
         return None

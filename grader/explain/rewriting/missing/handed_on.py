@@ -51,7 +51,6 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _of_parent(setting: Setting, node: ast.Call) -> CallSignature | None:
-    """Returns the signature of a method called on `super()`, or None."""
     match node.func:
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
             around = setting.scope(node)
@@ -190,7 +189,6 @@ def _is_ours(setting: Setting, node: ast.Call) -> bool:
 
 
 def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields any variable as the next argument, variables that are never read first."""
     given = {setting.text(one) for one in (*node.args, *(k.value for k in node.keywords))}
     known = [one for one in setting.seen.variables(node) if one.name not in given]
     known.sort(key=lambda one: (one.is_read, _RANKS.get(one.nature, len(_RANKS)), -one.first))
@@ -200,7 +198,6 @@ def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:
-    """Returns the draft that adds an argument at the end of a call."""
     name = callee_or_call(node)
     piece = appended(setting, node, text)
     subject, at = f"what `{name}` is given", place_of_arguments(setting, node)

@@ -254,8 +254,7 @@ def _with_factor(
     setting: Setting, node: ast.expr, before: str, after: str, kind: str, cost: float, subject: str
 ) -> Draft:
     alike = (type(node).__name__, callee(node), setting.text(node)[:12])
-    loose = before.endswith("(")
-    return wrap(setting, node, before, after, kind, cost, subject, alike, loose=loose)
+    return wrap(setting, node, before, after, kind, cost, subject, alike)
 
 
 def _is_value(setting: Setting, node: ast.expr) -> bool:

@@ -233,7 +233,6 @@ class ProgramIndex:
         return found
 
     def _lambdas(self, node: ast.AST) -> Iterator[ast.Lambda]:
-        """Yields the lambdas around a node, the innermost first."""
         while not isinstance(node, (ast.stmt, ast.Module)):
             if isinstance(node, ast.Lambda):
                 yield node
@@ -276,7 +275,6 @@ class ProgramIndex:
 
     @functools.cached_property
     def _modules(self) -> set[str]:
-        """Returns the names of modules that the file imports."""
         return {
             one.asname or one.name.partition(".")[0]
             for node in ast.walk(self._program.tree)

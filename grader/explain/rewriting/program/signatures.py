@@ -106,7 +106,6 @@ class Signatures:
 
     @functools.cached_property
     def _given(self) -> dict[str, list[str]]:
-        """Returns the calls that are passed as arguments, by the name of the parameter."""
         found: dict[str, list[str]] = defaultdict(list)
         for node in ast.walk(self._tree):
             signature = self.of(node) if isinstance(node, ast.Call) else None

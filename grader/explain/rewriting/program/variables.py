@@ -88,17 +88,14 @@ def by_use(function: Function, told: Mapping[str, Nature | None]) -> dict[str, N
         for name, nature in _uses(node):
             seen[name].add(nature)
     found: dict[str, Nature] = {}
+    is_layer = function.name == "__init__" or _OUTPUT in ast.unparse(function.args)
     for name, known in told.items():
-        if known is Nature.SIZE and (Nature.TENSOR in seen[name] or _is_input(function, name)):
+        is_input = name == _INPUT and not is_layer
+        if known is Nature.SIZE and (Nature.TENSOR in seen[name] or is_input):
             found[name] = Nature.TENSOR
         elif known is None and len(seen[name]) == 1:
             found[name] = min(seen[name], key=lambda one: one.value)
     return found
-
-
-def _is_input(function: Function, name: str) -> bool:
-    is_layer = function.name == "__init__" or _OUTPUT in ast.unparse(function.args)
-    return name == _INPUT and not is_layer
 
 
 def _uses(node: ast.AST) -> Iterator[tuple[str, Nature]]:

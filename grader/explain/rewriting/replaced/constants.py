@@ -228,7 +228,5 @@ def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:
 
 
 def _likeness(one: str, other: str) -> float:
-    """Returns how similar two words are, from 0 to 1."""
-    if len(one) == 1 or len(other) == 1:
-        return 0.0
-    return difflib.SequenceMatcher(None, one, other).ratio()
+    are_words = len(one) != 1 != len(other)
+    return difflib.SequenceMatcher(None, one, other).ratio() if are_words else 0.0

@@ -85,7 +85,6 @@ def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:
 
 
 def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:
-    """Returns the names of each operand and of the output."""
     found: list[list[re.Match[str]]] = [[]]
     for token in tokens:
         if token[0] in ("->", ","):
@@ -167,7 +166,6 @@ def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
 
 
 def _lengthened(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """Yields a name added to the output."""
     *inputs, output = _parts(tokens)
     own = {token[0] for token in output}
     if not output:

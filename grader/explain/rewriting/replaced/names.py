@@ -9,16 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import (
-    CHANGE,
-    SLIP,
-    UNLIKELY,
-    WRAP,
-    Draft,
-    Replacement,
-    instead,
-    put,
-)
+from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.setting import Setting, is_axis, with_axes
 from grader.explain.rewriting.program.source import Function, Scope, Span, callee, names_in
@@ -151,7 +142,6 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
 
 @functools.lru_cache(maxsize=8)
 def _axes(scope: Scope) -> frozenset[str]:
-    """Returns the variables that a scope's calls get as an axis, by keyword."""
     return frozenset(
         node.value.id
         for node in ast.walk(scope)
@@ -181,7 +171,6 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """Yields a related name throughout a statement: `k = turn(k)` for `v = turn(v)`."""
     targets = {name for target in node.targets for name in names_in(target)}
     text = setting.text(node)
-    span = setting.span(node)
     if "\n" in text:
         return
     names = setting.scopes.names(node)
@@ -194,9 +183,7 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         ]
         for other in others[:_MOST_KIN] if uses > 1 else ():
             new = re.sub(rf"(?<!\.)\b{name}\b", other, text)
-            piece = Replacement(span.start, span.end, new)
-            subject = f"where `{name}` is used"
-            yield Draft("name", CHANGE, subject, node, (piece,), span.start)
+            yield put(setting, node, new, "name", CHANGE, f"where `{name}` is used")
 
 
 _MOST_MEMBERS = 8
@@ -260,9 +247,8 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
     for one in found[:_MOST_INDICES]:
         cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
-        piece = instead(setting, node.slice, one.name)
-        alike = ("index", setting.text(node.slice), one.name)
-        yield Draft("index", cost, subject, node, (piece,), piece.start, alike)
+        own_index = setting.text(node.slice)
+        yield put(setting, node.slice, one.name, "index", cost, subject, own_index)
         whole = with_axes(setting, node)
         if whole is not node and _is_position(one.name):
             text = f"{setting.text(node.value)}[{one.name}]"

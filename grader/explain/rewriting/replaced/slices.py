@@ -23,8 +23,10 @@ from grader.explain.rewriting.program.vocabulary import Nature
 
 def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
     """Yields another start, end or stride of a slice."""
-    subscript = _subscript(setting, node)
-    if subscript is None:
+    subscript = setting.parent(node)
+    if isinstance(subscript, ast.Tuple):
+        subscript = setting.parent(subscript)
+    if not isinstance(subscript, ast.Subscript):
         return
     lower, upper, step = (
         None if part is None else setting.outer_text(part)
@@ -60,8 +62,9 @@ def _others(
     upper: str | None,
     step: str | None,
 ) -> Iterator[tuple[_Parts, float]]:
-    last = _axis(subscript, node)
-    size = f"{setting.text(subscript.value)}.shape[{last}]"
+    row = subscript.slice.elts if isinstance(subscript.slice, ast.Tuple) else []
+    axis = row.index(node) - len(row) if row else 0
+    size = f"{setting.text(subscript.value)}.shape[{axis}]"
     if step == "2":
         other = "0" if lower == "1" else "1"
         yield (other, upper, step), SLIP
@@ -70,7 +73,7 @@ def _others(
         yield (f"{size} // 2", None, None), CHANGE
         return
     if lower is None and upper is None:
-        if not isinstance(subscript.slice, ast.Tuple):
+        if not row:
             yield (None, "-1", None), WRAP
             yield ("1", None, None), WRAP
         return
@@ -120,7 +123,12 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         for text in (f"{node.slice.id} + 1", f"{node.slice.id} - 1"):
             yield put(setting, node.slice, text, "index", SLIP, subject)
         yield put(setting, node.slice, f":{node.slice.id}", "index", CHANGE, subject)
-    if _is_of_first_axis(setting, node):
+    match node.slice:
+        case ast.Name() | ast.BinOp() | ast.UnaryOp() | ast.Slice() | ast.Constant(value=int()):
+            may_be_last = setting.scopes.nature(node.value) is Nature.TENSOR
+        case _:
+            may_be_last = False
+    if may_be_last:
         at = setting.outer_span(node.slice).start
         alike = ("last axis", setting.text(node.value))
         yield Draft("index", CHANGE, subject, node, (Replacement(at, at, "..., "),), at, alike)
@@ -129,15 +137,6 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
             yield put(setting, node.slice, text, "added-axis", SLIP, subject)
     if isinstance(node.slice, ast.Tuple):
         yield from _added_axes(setting, node.slice, subject)
-
-
-def _is_of_first_axis(setting: Setting, node: ast.Subscript) -> bool:
-    """Returns whether a tensor's index along the first axis may be meant for the last axis."""
-    if setting.scopes.nature(node.value) is not Nature.TENSOR:
-        return False
-    return isinstance(node.slice, (ast.Name, ast.BinOp, ast.UnaryOp, ast.Slice)) or (
-        isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int)
-    )
 
 
 def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Draft]:
@@ -159,21 +158,6 @@ def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Dr
         for tail in (["None"], ["None", ":"], ["None", ":", ":"]):
             text = ", ".join(["...", *tail])
             yield put(setting, index, text, "added-axis", CHANGE, subject)
-
-
-def _subscript(setting: Setting, node: ast.AST) -> ast.Subscript | None:
-    parent = setting.parent(node)
-    if isinstance(parent, ast.Tuple):
-        parent = setting.parent(parent)
-    return parent if isinstance(parent, ast.Subscript) else None
-
-
-def _axis(subscript: ast.Subscript, node: ast.Slice) -> int:
-    """Returns the axis of a slice, counted from the end, or 0 for the only index."""
-    if isinstance(subscript.slice, ast.Tuple):
-        elements = subscript.slice.elts
-        return elements.index(node) - len(elements)
-    return 0
 
 
 # The other function, and the number to add to its argument; 0 negates the argument instead.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.program.setting import Setting
@@ -161,18 +162,12 @@ def elements_as_neighbours(
 ) -> Iterator[Draft]:
     """Yields drafts that model an argument or an element on a related one beside it."""
     row = node.args if isinstance(node, ast.Call) else node.elts
-    if isinstance(node, ast.Call) or isinstance(node.ctx, ast.Load):
-        yield from _of_each(setting, [("", one) for one in row])
-
-
-def _of_each(setting: Setting, parts: Sequence[tuple[str, ast.expr]]) -> Iterator[Draft]:
-    if not 2 <= len(parts) <= _MOST_PARTS:
+    is_read = isinstance(node, ast.Call) or isinstance(node.ctx, ast.Load)
+    if not is_read or not 2 <= len(row) <= _MOST_PARTS:
         return
-    texts = [f"{name} {setting.text(part)}" for name, part in parts]
-    for (_, own), whole in zip(parts, texts, strict=True):
-        for (_, model), its_whole in zip(parts, texts, strict=True):
-            if model is not own and not isinstance(model, (ast.Name, ast.Constant)):
-                yield from _after(setting, own, own, whole, model, its_whole)
+    for own, model in itertools.permutations(row, 2):
+        if not isinstance(model, (ast.Name, ast.Constant)):
+            yield from _after(setting, own, own, setting.text(own), model, setting.text(model))
 
 
 def _after(
