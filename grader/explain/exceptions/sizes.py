@@ -240,18 +240,6 @@ def _is_of_an_equation(letter: str, raised: Raised) -> bool:
     return any(letter in equation for equation in equations)
 
 
-def _joined(match: re.Match[str], _: Raised) -> str:
-    axis, expected, got = match.groups()
-    return (
-        f"Tensors that are joined along axis {axis} must be equally long along every other axis: "
-        f"here one is {expected}, another {got}."
-    )
-
-
-def _axes_named(match: re.Match[str], _: Raised) -> str:
-    return f"The tensor has {match[1]} axes here, and {match[2]} are put into order; name each one."
-
-
 def _sizes_to_split(match: re.Match[str], _: Raised) -> str:
     sizes = re.findall(r"\d+", match[2])
     return (
@@ -334,14 +322,18 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size "
         r"(\d+)",
-        _joined,
+        "Tensors that are joined along axis {0} must be equally long along every other axis: here "
+        "one is {1}, another {2}.",
     ),
     kind(
         r"stack expects each tensor to be equal size, but got (\[.*?\]) at entry 0 and (\[.*?\]) "
         r"at",
         "Tensors that are stacked must have one shape: here there are {0} and {1}.",
     ),
-    kind(r"input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)", _axes_named),
+    kind(
+        r"input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)",
+        "The tensor has {0} axes here, and {1} are put into order; name each one.",
+    ),
     kind(
         r"shape of the mask (\[.*?\]) at index (\d+) does not match the shape of the indexed "
         r"tensor (\[.*?\])",

@@ -54,10 +54,22 @@ def edits_of(
     with warnings.catch_warnings(), speaking(slips.vocabulary):
         warnings.simplefilter("ignore")  # invalid escapes in the program warn; not a concern here
         try:
-            made = _Generation(Setting(source, elsewhere, users), slips)
-            return made.edits(None if lines is None else set(lines))
+            return _edits(Setting(source, elsewhere, users), slips, lines)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
+
+
+def _edits(setting: Setting, slips: Slips, lines: Collection[int] | None) -> list[Edit]:
+    own = None if lines is None else set(lines)
+    given = [one for one in setting.statements if _is_given(one, own)]
+    finishing = Finishing(setting)
+    finished: list[Finished] = []
+    for statement in given:
+        if len(finished) > _MOST:
+            break
+        finished += _of_statement(setting, finishing, slips, statement)
+    nodes = [one.node for one in given]
+    return _distinct(setting, finished, together(setting, finishing, nodes, finished))
 
 
 def check_examples(slips: Slips) -> None:
@@ -78,63 +90,49 @@ def check_examples(slips: Slips) -> None:
             )
 
 
-class _Generation:
-    """A generator of one program's edits."""
+def _of_statement(
+    setting: Setting, finishing: Finishing, slips: Slips, statement: Statement
+) -> list[Finished]:
+    """Returns the cheapest edits of one statement, no two of them equal."""
+    found: dict[int, Finished] = {}
+    most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
+    most *= _head_lines(statement.node)
+    for draft in _likeliest_first(_drafts(setting, slips, statement)):
+        if len(found) >= most:
+            break
+        finished = finishing.finish(draft)
+        if finished is not None:
+            found.setdefault(finished.tree, finished)
+    return list(found.values())
 
-    def __init__(self, setting: Setting, slips: Slips) -> None:
-        self._tables = (_ROWS, slips.table)
-        self._setting = setting
-        self._finishing = Finishing(setting)
 
-    def edits(self, lines: set[int] | None) -> list[Edit]:
-        """Returns the edits of all statements on the given lines; of all statements for None."""
-        given = [one for one in self._setting.statements if _is_given(one, lines)]
-        finished: list[Finished] = []
-        for statement in given:
-            if len(finished) > _MOST:
-                break
-            finished += self._of_statement(statement)
-        nodes = [one.node for one in given]
-        return self._distinct(finished, together(self._setting, self._finishing, nodes, finished))
+def _drafts(setting: Setting, slips: Slips, statement: Statement) -> Iterator[Draft]:
+    for node in statement.nodes:
+        for family in FAMILIES.get(type(node), ()):
+            yield from family(setting, node)
+        for table in (_ROWS, slips.table):
+            yield from rewritten(table, setting, node)
+        if isinstance(node, ast.expr) and _is_read(node):
+            for family in OF_VALUES:
+                yield from family(setting, node)
 
-    def _of_statement(self, statement: Statement) -> list[Finished]:
-        """Returns the cheapest edits of one statement, no two of them equal."""
-        drafts = _likeliest_first(self._drafts(statement))
-        found: dict[int, Finished] = {}
-        most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
-        most *= _head_lines(statement.node)
-        for draft in drafts:
-            if len(found) >= most:
-                break
-            finished = self._finishing.finish(draft)
-            if finished is not None:
-                found.setdefault(finished.tree, finished)
-        return list(found.values())
 
-    def _drafts(self, statement: Statement) -> Iterator[Draft]:
-        for node in statement.nodes:
-            for family in FAMILIES.get(type(node), ()):
-                yield from family(self._setting, node)
-            for table in self._tables:
-                yield from rewritten(table, self._setting, node)
-            if isinstance(node, ast.expr) and _is_read(node):
-                for family in OF_VALUES:
-                    yield from family(self._setting, node)
-
-    def _distinct(self, single: Iterable[Finished], combined: Iterable[Combination]) -> list[Edit]:
-        """Returns the edits in order, and the cheapest of those that make the same program."""
-        found: dict[frozenset[tuple[int, int]], Edit] = {}
-        singles = (Combination.of(one) for one in single)
-        places = {one.node: place for place, one in enumerate(self._setting.statements)}
-        for one in sorted((*singles, *combined), key=lambda one: one.cost):
-            trees = frozenset((places[node], tree) for node, tree in one.trees)
-            if trees not in found:
-                lines = tuple(sorted(_lines(self._setting, one.pieces)))
-                place = one.kind, self._setting.line(one.at), lines
-                found[trees] = Edit(*place, one.cost, one.pieces, one.subject, one.function)
-        edits = list(found.values())
-        edits.sort(key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))
-        return edits
+def _distinct(
+    setting: Setting, single: Iterable[Finished], combined: Iterable[Combination]
+) -> list[Edit]:
+    """Returns the edits in order, and the cheapest of those that make the same program."""
+    found: dict[frozenset[tuple[int, int]], Edit] = {}
+    places = {one.node: place for place, one in enumerate(setting.statements)}
+    singles = map(Combination.of, single)
+    for one in sorted((*singles, *combined), key=lambda one: one.cost):
+        trees = frozenset((places[node], tree) for node, tree in one.trees)
+        if trees not in found:
+            lines = tuple(sorted(_lines(setting, one.pieces)))
+            place = one.kind, setting.line(one.at), lines
+            found[trees] = Edit(*place, one.cost, one.pieces, one.subject, one.function)
+    return sorted(
+        found.values(), key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements)
+    )
 
 
 def _likeliest_first(drafts: Iterable[Draft]) -> list[Draft]:

@@ -111,8 +111,7 @@ def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     for name, nature in unused(setting, node):
         if nature is Nature.WEIGHT:
             for after in (f" @ {name}.T)", f" @ {name})"):
-                subject = _NEVER_USED.format(name)
-                yield wrap(setting, node, "(", after, "forgotten", CHANGE, subject)
+                yield wrap(setting, node, "(", after, "forgotten", CHANGE, _NEVER_USED.format(name))
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
@@ -121,8 +120,7 @@ def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> It
     if isinstance(node, ast.Constant) or not all(n.is_tensor or n.is_number for n in both):
         return
     if nature is setting.scopes.nature(node) is Nature.TENSOR:
-        subject = _NEVER_USED.format(name)
-        yield wrap(setting, node, f"{name} @ ", "", "forgotten", CHANGE, subject)
+        yield wrap(setting, node, f"{name} @ ", "", "forgotten", CHANGE, _NEVER_USED.format(name))
     for before, after in _TERMS:
         cost = WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE
         yield _around(setting, node, f"{before}{name}{after}", name, cost)
@@ -138,8 +136,7 @@ def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) ->
 def _around(
     setting: Setting, node: ast.expr, after: str, name: str, cost: float, *, loose: bool = False
 ) -> Draft:
-    subject = _NEVER_USED.format(name)
-    return wrap(setting, node, "", after, "forgotten", cost, subject, loose=loose)
+    return wrap(setting, node, "", after, "forgotten", cost, _NEVER_USED.format(name), loose=loose)
 
 
 def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
@@ -302,8 +299,7 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     given = argument_of(setting, node)
     taken = {setting.text(one) for one in given[0].args} if given is not None else set()
     for name in setting.seen.loops(node):
-        text = setting.text(node.value)
-        cost = CHANGE if kinship(name, text) or name not in taken else WRAP
+        cost = CHANGE if kinship(name, setting.text(node.value)) or name not in taken else WRAP
         subject = "a hard-coded element"
         yield put(setting, node, name, "name", cost, subject)
         yield put(setting, node.slice, name, "index", cost, subject)

@@ -136,8 +136,7 @@ def _is_there(setting: Setting, node: ast.expr, one: Around) -> bool:
         own.add(parent.attr)
     if one.name:
         return one.name in own
-    text = setting.text(node)
-    return bool(one.after) and text.endswith(one.after)
+    return bool(one.after) and setting.text(node).endswith(one.after)
 
 
 def _cost(setting: Setting, node: ast.expr, one: Around) -> float:

@@ -77,8 +77,7 @@ def _orders(
         order = list(range(count))
         order[one], order[other] = other, one
         cost = SLIP if near else CHANGE
-        alike = (around, count)
-        yield exchange(setting, node, parts, order, kind, cost, subject, alike)
+        yield exchange(setting, node, parts, order, kind, cost, subject, (around, count))
     for first in range(count - 2) if count <= _MANY else ():
         places = range(first, first + 3)
         if len({texts[place] for place in places}) == 3 and not any(fixed[p] for p in places):

@@ -147,8 +147,7 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             piece = without(setting, [*node.args, *node.keywords], keyword)
             subject = f"an option of `{name}`"
             at = setting.span(keyword).start
-            alike = (name, keyword.arg)
-            yield Draft("option-dropped", CHANGE, subject, node, (piece,), at, alike)
+            yield Draft("option-dropped", CHANGE, subject, node, (piece,), at, (name, keyword.arg))
     known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
     takes_fewer = known is not None and known.least < len(node.args) <= known.most
     if len(node.args) > 1 and (takes_fewer or name in (*_WITH_AXIS, "tril", "triu")):

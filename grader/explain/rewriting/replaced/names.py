@@ -60,8 +60,7 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         found.append((cost, -first, name))
     own = setting.text(node)
     for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
-        subject = "a hard-coded value"
-        yield put(setting, node, name, "name", cost, subject, ("constant", own))
+        yield put(setting, node, name, "name", cost, "a hard-coded value", ("constant", own))
 
 
 def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:

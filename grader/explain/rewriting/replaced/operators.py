@@ -113,8 +113,7 @@ def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
         return
     subject = "a sign" if isinstance(node.op, ast.USub) else "a negation"
     kind = "sign-dropped" if isinstance(node.op, ast.USub) else "negation-dropped"
-    alike = setting.text(node.operand)
-    yield keep(setting, node, node.operand, kind, SLIP, subject, alike)
+    yield keep(setting, node, node.operand, kind, SLIP, subject, setting.text(node.operand))
 
 
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:

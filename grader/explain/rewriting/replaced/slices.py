@@ -156,8 +156,7 @@ def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Dr
             yield put(setting, index, ", ".join(moved), "added-axis", SLIP, subject)
     if texts[:1] == ["..."] and "None" in texts:
         for tail in (["None"], ["None", ":"], ["None", ":", ":"]):
-            text = ", ".join(["...", *tail])
-            yield put(setting, index, text, "added-axis", CHANGE, subject)
+            yield put(setting, index, ", ".join(["...", *tail]), "added-axis", CHANGE, subject)
 
 
 # The other function, and the number to add to its argument; 0 negates the argument instead.
