@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from grader.explain.rewriting.program.source import Function
-from grader.explain.rewriting.program.vocabulary import Nature, suits
+from grader.explain.rewriting.program.vocabulary import Nature, in_use
 
 _MOST_ATTRIBUTES = 20
 _DEEPEST = 8
@@ -90,7 +90,7 @@ class Signatures:
             name
             for name, signature in self.functions.items()
             if sum(one.default is None for one in signature.positional) == 1
-            and suits(name.lower(), Nature.MASK)
+            and in_use().suits(name.lower(), Nature.MASK)
             and not name[:1].isupper()
         ]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from grader.explain.rewriting.program.source import Function, names_in, parameters
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, nature_of
-from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, suits
+from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship, nature_of_name
 
 
 def captured(
@@ -142,7 +142,7 @@ def learn(statement: ast.stmt, names: Names) -> None:
             names.made_of[name] = set(names_in(value))
             if told is Nature.OTHER or (by_name is Nature.MASK and told is Nature.TENSOR):
                 told = by_name or told
-            elif told is Nature.TENSOR and suits(name, Nature.MASK):
+            elif told is Nature.TENSOR and in_use().suits(name, Nature.MASK):
                 told = Nature.MASK
             _set(names, name, told, statement.lineno)
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):

@@ -191,26 +191,16 @@ def speaking(vocabulary: Vocabulary) -> Iterator[None]:
         _IN_USE.reset(token)
 
 
+def in_use() -> Vocabulary:
+    """Returns the vocabulary in use."""
+    return _IN_USE.get()
+
+
 def kinship(one: str, other: str) -> int:
     """Returns the kinship of two names in the vocabulary in use: 2, 1 or 0."""
     return _IN_USE.get().kinship(one, other)
 
 
-def comes_first(one: str, other: str) -> bool:
-    """Returns whether the first of two names usually comes first in the vocabulary in use."""
-    return _IN_USE.get().comes_first(one, other)
-
-
-def kin_of(word: str) -> list[str]:
-    """Returns the words that are easily confused with a word, in the vocabulary in use."""
-    return _IN_USE.get().kin_of(word)
-
-
 def nature_of_name(name: str) -> Nature | None:
     """Returns the nature that a name suggests in the vocabulary in use, or None."""
     return _IN_USE.get().nature_of(name)
-
-
-def suits(name: str, nature: Nature) -> bool:
-    """Returns whether a name fits a nature in the vocabulary in use."""
-    return _IN_USE.get().suits(name, nature)

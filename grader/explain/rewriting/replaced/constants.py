@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
 from grader.explain.rewriting.program.setting import Setting, argument_of, integer, is_axis, named
 from grader.explain.rewriting.program.source import callee
-from grader.explain.rewriting.program.vocabulary import kin_of, words
+from grader.explain.rewriting.program.vocabulary import in_use, words
 
 _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
@@ -213,7 +213,7 @@ def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:
     """Returns keys that may be meant: words confused with it, and words of its parameter."""
     given = argument_of(setting, setting.parent(node))
     called = given[1] if given is not None else ""
-    return [*kin_of(own), *([called, *words(called)] if called else [])]
+    return [*in_use().kin_of(own), *([called, *words(called)] if called else [])]
 
 
 def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.program.setting import Setting
-from grader.explain.rewriting.program.vocabulary import Nature, comes_first, kinship
+from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship
 
 
 def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
@@ -96,7 +96,7 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     for other in kin[:_MOST]:
         again = f"{other} = {word.sub(other, value)}"
         if again != next_text:
-            first = comes_first(other, name)
+            first = in_use().comes_first(other, name)
             place, text = (span.start, f"{again}; ") if first else (span.end, f"; {again}")
             piece = Replacement(place, place, text)
             subject = f"whether `{other}` needs the same as `{name}`"
