@@ -73,6 +73,7 @@ class Trees:
 _ATOMS = (*PRIMARY, ast.Constant, ast.JoinedStr)
 _OPERATORS: dict[type[ast.AST], int] = {
     ast.Pow: 10,
+    **dict.fromkeys((ast.USub, ast.UAdd, ast.Invert), 9),
     **dict.fromkeys((ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult), 8),
     **dict.fromkeys((ast.Add, ast.Sub), 7),
     **dict.fromkeys((ast.LShift, ast.RShift), 6),
@@ -202,12 +203,8 @@ def _kind_of(node: ast.AST) -> str:
 def _binding(tree: ast.AST) -> int:
     """Returns the precedence of an expression; higher numbers bind more tightly."""
     match tree:
-        case ast.BinOp(op=op) | ast.BoolOp(op=op):
+        case ast.BinOp(op=op) | ast.BoolOp(op=op) | ast.UnaryOp(op=op):
             return _OPERATORS[type(op)]
-        case ast.UnaryOp(op=ast.Not()):
-            return 1
-        case ast.UnaryOp():
-            return 9
         case ast.Compare():
             return 2
         case _ if isinstance(tree, _ATOMS):

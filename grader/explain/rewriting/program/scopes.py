@@ -110,7 +110,9 @@ class Scopes:
             note_alike(*pair, names)
         for statement in statements:
             pass_on(statement, names)
-        names.forget(_NOBODY)
+        names.natures.pop(_NOBODY, None)
+        names.first.pop(_NOBODY, None)
+        names.own.discard(_NOBODY)
         return names
 
     def _outer(self, scope: ast.AST) -> Scope:

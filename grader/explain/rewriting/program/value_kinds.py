@@ -11,6 +11,7 @@ from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 AXIS_KEYWORDS = frozenset({"dim", "axis", "dims", "start_dim", "end_dim", "dim0", "dim1", "axes"})
 # Parameters that usually count something.
 _COUNTS = ("n", "h", "d", "b", "t")
+_OF_CONSTANTS: Mapping[type, Nature] = {bool: Nature.FLAG, int: Nature.SIZE, float: Nature.NUMBER}
 _SIZES = {"size", "numel", "dim", "ndim", "len", "int", "floor", "ceil", "sum_int"}
 _NUMBERS = {"float", "sqrt", "log", "exp", "pow", "item"}
 _MASKS = {"tril", "triu", "logical_not", "bool", "isinf", "logical_and", "logical_or"}
@@ -38,7 +39,7 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
         case ast.Name(id=name):
             return names.get(name) or nature_of_name(name) or Nature.OTHER
         case ast.Constant(value=value):
-            return _of_constant(value)
+            return _OF_CONSTANTS.get(type(value), Nature.OTHER)
         case ast.Compare(left=left, comparators=[right, *_]):
             both = (nature_of(left, names), nature_of(right, names))
             return Nature.MASK if any(one.is_tensor for one in both) else Nature.FLAG
@@ -69,14 +70,6 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
                         return Nature.MASK
             return _of_call(function, names)
     return Nature.OTHER
-
-
-def _of_constant(value: object) -> Nature:
-    if isinstance(value, bool):
-        return Nature.FLAG
-    if isinstance(value, int):
-        return Nature.SIZE
-    return Nature.NUMBER if isinstance(value, float) else Nature.OTHER
 
 
 def _of_operation(left: Nature, op: ast.operator, right: Nature) -> Nature:

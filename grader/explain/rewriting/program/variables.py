@@ -74,12 +74,6 @@ class Names:
         made_of = self.made_of.get(name, set())
         return made_of.union(*(self.made_of.get(one, set()) for one in made_of)) - {name}
 
-    def forget(self, name: str) -> None:
-        """Removes a variable."""
-        self.natures.pop(name, None)
-        self.first.pop(name, None)
-        self.own.discard(name)
-
 
 def by_use(function: Function, told: Mapping[str, Nature | None]) -> dict[str, Nature]:
     """Returns the natures of some parameters by their uses, which may overrule their names."""
