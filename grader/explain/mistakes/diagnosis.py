@@ -26,7 +26,7 @@ TELLING_CASES = 2
 _TELLING_CASES_OF_A_FOUND_ONE = 1
 # Large scores and low precision blur the difference between mistakes.
 TELLING_ASPECTS = (Aspect.VALUES, Aspect.GENERALITY)
-# In tests of numerics, only NaN and infinity tell a mistake.
+# In tests of numerics, only NaN and infinity tell a mistake, and right answers exclude one.
 WATCHED_ASPECTS = (*TELLING_ASPECTS, Aspect.NUMERICS)
 
 
@@ -138,7 +138,8 @@ def _evidence(
     """Returns the first of three sets of answers that contains enough wrong ones, or None.
 
     The first set holds answers whose values were compared. The second adds answers of a wrong
-    shape, and the third adds NaN and infinity in tests of numerics.
+    shape. The third adds NaN and infinity in tests of numerics, and right answers there, which
+    speak against a mistake that gives NaN.
     """
     plain = [one for one in observations if one.aspect in TELLING_ASPECTS and catalogue.right(one)]
     shaped = [one for one in plain if not one.refused]
@@ -146,8 +147,8 @@ def _evidence(
         one
         for one in observations
         if one.aspect is Aspect.NUMERICS
-        and catalogue.right(one)
-        and not bool(one.value.isfinite().all())
+        and (right := catalogue.right(one))
+        and (not bool(one.value.isfinite().all()) or _agrees(one, right, 1))
     ]
     for telling in (shaped, plain, plain + strange):
         wrong = [one for one in telling if not _agrees(one, catalogue.right(one), 1)]

@@ -174,6 +174,21 @@ def test_transposed_output_and_input_projections_are_different_mistakes(diagnose
     assert not found[WITH_ROPE].explanation.startswith("The same mistake")
 
 
+UNDERFLOWS = """
+def run_softmax(in_features, dim):
+    shifted = in_features - in_features.amax(dim, keepdim=True).clamp(min=0)
+    return shifted.exp() / shifted.exp().sum(dim, keepdim=True)
+"""
+
+
+def test_a_softmax_that_stands_large_numbers_does_not_overflow(tmp_path):
+    """Numbers far below 0 alone give NaN; the known mistake also gives it for those far above."""
+    (tmp_path / "adapters.py").write_text(UNDERFLOWS)
+    tests = grade_once(tmp_path, assignment=ROOT, exercises=("run_softmax",), seed=5).tests
+    assert [one.id for one in tests if "NaN" in (one.message or "")]
+    assert [one.diagnosis for one in tests if one.diagnosis is not None] == []
+
+
 TWO_PARTS = """
 import math
 import torch
