@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 
@@ -182,13 +184,22 @@ def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
 
 def _without_a_return(line: Line | None) -> str:
     source = "" if line is None else line.source
-    if source.startswith("print("):
+    if _prints_one_value(source):
         return "A printed value is not returned: write return in the place of print."
     if source and not source.startswith(("return", "raise")):
         return "The function ends there without a return, and so gives None: return the result."
     if source.startswith("return"):
         return f"This line returns None: {source}"
     return "Is there a return at its end, on every way through it?"
+
+
+def _prints_one_value(source: str) -> bool:
+    """Returns whether a line prints a single value that is no text."""
+    with contextlib.suppress(SyntaxError):
+        match ast.parse(source.strip()).body:
+            case [ast.Expr(ast.Call(ast.Name("print"), [value], []))]:
+                return not isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred)
+    return False
 
 
 def _of_several(values: list[Value] | tuple[Value, ...], line: Line | None) -> str:

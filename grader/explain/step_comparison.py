@@ -28,18 +28,18 @@ from grader.testing.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
 
 
-def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
-    """Returns the record and the line at which the first NaN or positive infinity appears.
+def first_strange(records: Iterable[Record]) -> Line | None:
+    """Returns the line at which the first NaN or positive infinity appears.
 
     Returns None for a NaN after a negative infinity, because a mask may cause it.
     """
     masked = False
-    for place, record in enumerate(records):
+    for record in records:
         value = record.value
         if value.is_floating_point() and record.stack:
             overflow = bool((value == torch.inf).any())
             if overflow or bool(value.isnan().any()):
-                return (place, record.stack[-1]) if overflow or not masked else None
+                return record.stack[-1] if overflow or not masked else None
             masked = masked or bool((value == -torch.inf).any())
     return None
 
@@ -48,8 +48,8 @@ def first_strange(records: Iterable[Record]) -> tuple[int, Line] | None:
 _MOST_FOLLOWED = 6
 # The most calls to look at for one with known steps.
 _MOST_LOOKED_AT = 6
-# Several calls, because one may overflow where another divides by zero.
-_MOST_STRANGE = 3
+# One may overflow where another divides by zero: a line is told for the tests of these calls.
+_MOST_STRANGE = 6
 _NAMED = 6
 # Mistakes that are made together.
 _PAIR = 2
@@ -67,15 +67,14 @@ class StepComparison:
     """The findings from one call of a failed exercise, step by step.
 
     `walk` is present if a step was right. It belongs to its own test alone, because another call
-    may go wrong at another step. `strange` is the line of `first_strange`, for tests whose own
-    answer holds a NaN or an infinity. `unloaded` names weights that loading did not change, for
-    all tests with a wrong answer. `observed` is the answer of the call.
+    may go wrong at another step. `strange` holds the line of `first_strange`, by test, for calls
+    whose own answer holds a NaN or an infinity. `unloaded` names weights that loading did not
+    change, for all tests with a wrong answer. `observed` is the answer of the call.
     """
 
     walk: StepWalk | None
-    strange: Line | None
+    strange: Mapping[str, Line]
     wrong: frozenset[str]
-    not_finite: frozenset[str]
     unloaded: tuple[Unloaded, ...] = ()
     observed: Observation | None = None
 
@@ -90,7 +89,7 @@ class StepComparison:
 
     def line_of(self, test: str) -> Line | None:
         """Returns the line of the first NaN or infinity for a test whose answer holds one."""
-        return self.strange if test in self.not_finite else None
+        return self.strange.get(test)
 
     def in_words(self, test: str) -> str:
         """Returns the words for a test: a sentence or two, or ""."""
@@ -249,17 +248,18 @@ def _chosen(
 ) -> tuple[Sequence[Observation], Steps]:
     """Returns the wrong answers to compare step by step, and the steps of the first.
 
-    Prefers one plain answer with known steps. Otherwise takes a few answers with NaN or infinity,
-    or one plain answer; both come without steps.
+    Prefers a plain answer with known steps as the first. A few answers with NaN or infinity
+    follow, one of each test. Without any of these, takes one plain answer.
     """
     plain = [one for one in wrong if one.aspect in TELLING_ASPECTS]
+    strange = {one.test: one for one in sorted(filterfalse(_is_finite, wrong), key=_order)}
+    few = [*strange.values()][:_MOST_STRANGE]
     for one in sorted(plain, key=_order)[:_MOST_LOOKED_AT]:
         steps = catalogue.steps(one) or {}
         # In a nearly right answer, the wrong steps are nearly right too, and not recognisable.
         if len(steps) > 1 and not any(is_near(one.value, form) for form in steps.get(RESULT, ())):
-            return [one], steps
-    strange = sorted(filterfalse(_is_finite, wrong), key=_order)[:_MOST_STRANGE]
-    return strange or sorted(plain, key=_order)[:1], {}
+            return [one, *(other for other in few if other.test != one.test)], steps
+    return few or sorted(plain, key=_order)[:1], {}
 
 
 def _followed(
@@ -272,13 +272,15 @@ def _followed(
 ) -> StepComparison:
     recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
     taken = steps_seen(recorded[0][1].records, steps, deadline)
-    found = [first_strange(own.records) for one, own in recorded if not _is_finite(one)]
-    places = [place for place in found if place is not None]
+    strange: dict[str, Line] = {}
+    for one, own in recorded:
+        line = None if _is_finite(one) else first_strange(own.records)
+        if line is not None:
+            strange.setdefault(one.test, line)
     return StepComparison(
         StepWalk(exercise, chosen[0].test, taken) if taken else None,
-        min(places, key=lambda place: place[0])[1] if places else None,
+        strange,
         frozenset(one.test for one in wrong),
-        frozenset(one.test for one in filterfalse(_is_finite, wrong)),
         tuple(dict.fromkeys(one for _, own in recorded for one in own.unloaded)),
         chosen[0],
     )

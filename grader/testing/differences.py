@@ -264,7 +264,10 @@ def precision_in_words(
         )
     elif dtype in _DIGITS and not is_converted:
         name = str(dtype).removeprefix("torch.")
-        yield f"{name} holds {_DIGITS[dtype]} digits: does a step on the way need x.float()?"
+        yield (
+            f"{name} holds {_DIGITS[dtype]} digits: if the same is right in float32, a step on the "
+            "way needs x.float()."
+        )
 
 
 def dropout_in_words(comparison: Comparison) -> Iterator[str]:
@@ -306,12 +309,16 @@ def _untrue(comparison: Comparison) -> str:
     if comparison.measurement.wrong == comparison.measurement.total:
         return "each is the opposite of what it must be"
     told = _opposites(comparison).items()
-    return ", ".join(f"{count} are {got} and must be {wanted}" for (got, wanted), count in told)
+    return ", ".join(f"{_are(count)} {got} and must be {wanted}" for (got, wanted), count in told)
+
+
+def _are(count: int) -> str:
+    return "1 is" if count == 1 else f"{count} are"
 
 
 def _strange(comparison: Comparison) -> str:
     first = place_of_largest(comparison.strange.int())
-    told = " and ".join(f"{count} are {kind}" for kind, count in _kinds(comparison).items())
+    told = " and ".join(f"{_are(count)} {kind}" for kind, count in _kinds(comparison).items())
     return f"{told}, the first at index {list(first)}" if first else told
 
 

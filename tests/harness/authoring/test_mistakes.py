@@ -345,9 +345,8 @@ def test_a_pair_of_mistakes_is_ruled_out_by_a_right_step(asked):
     seen = Observation(test, 0, Aspect.VALUES, asked[exercise][0], torch.empty(0))
     assert {*known.wrong_steps("no-scale", seen)} == {"scaled", "weights"}
     steps = (StepSeen("scaled", (), (), right=True), StepSeen("weights", (), None, right=False))
-    nothing: frozenset[str] = frozenset()
     walk = StepWalk(exercise, test, steps)
-    way = StepComparison(walk, None, nothing, nothing, observed=seen)
+    way = StepComparison(walk, {}, frozenset(), observed=seen)
     assert way.contradicts(known, "no-scale + kv-swapped")
     assert not way.contradicts(known, "softmax-over-queries + mask-ignored")
     # A single mistake that gives every answer stays: no other explanation is left.

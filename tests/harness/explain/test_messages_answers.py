@@ -183,6 +183,8 @@ def test_a_shape_with_two_possible_reasons_gets_none():
         ),
         ("return 2 * x,", ["A comma at the end of a line makes a tuple of one"]),
         ("print(2 * x)", ["not None (adapters.py:3)", "A printed value is not returned"]),
+        ("print('doubled', x.shape)", ["(adapters.py:3)", "The function ends there without a"]),
+        ("print(f'{2 * x}')", ["(adapters.py:3)", "The function ends there without a return"]),
         ("return x.tolist()", ["Leave .tolist() out", "(adapters.py:3)"]),
         (
             "return (2 * x + x * 1e-4).half()",
@@ -205,6 +207,27 @@ def test_an_answer_of_the_wrong_type_or_shape_is_described(grade, body, said):
     ].message
     for text in said:
         assert text in message, message
+
+
+@pytest.mark.process
+def test_the_first_nan_is_told_for_the_test_whose_call_has_it(grade):
+    """Two tests become NaN at two lines; either line is wrong for the other test."""
+    graded = grade(
+        """
+def run_double(x):
+    nothing = x - x
+    if x.ndim == 1:
+        return 2 * x + nothing / nothing
+    return 2 * x * (nothing / nothing)
+
+def run_count(x):
+    return x.numel()
+"""
+    )
+    for test, line in (("test_doubles", 6), ("test_doubles_any_shape[(4,)]", 5)):
+        assert f"The first NaN or positive infinity appears in adapters.py:{line}:" in (
+            graded[test].message
+        )
 
 
 AXES = ("the leading axis", "queries", "d_v")
@@ -301,7 +324,7 @@ def test_infinite_values_are_distinguished_from_nan():
     """Infinite values have other causes."""
     answer = RIGHT.clone()
     answer[0, 0, 0] = float("inf")
-    assert "1 are infinite, the first at index [0, 0, 0]" in message_of(answer)[1]
+    assert "1 is infinite, the first at index [0, 0, 0]" in message_of(answer)[1]
     assert "a division by 0" in message_of(answer)[2]
 
 

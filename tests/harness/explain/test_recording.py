@@ -155,7 +155,7 @@ def test_parameters_left_unloaded_are_reported_with_the_line(tmp_path):
     )
     (one,) = answer_of(tmp_path, {"w": torch.ones(2, 2)}, mine=source).unloaded
     assert (one.line.file, one.line.line, one.names, one.of) == ("mine.py", 6, ("bias",), 2)
-    said = StepComparison(None, None, frozenset({"a"}), frozenset(), (one,)).in_words("a")
+    said = StepComparison(None, {}, frozenset({"a"}), (one,)).in_words("a")
     assert said == ("With strict=False, mine.py:6 leaves 1 of 2 parameters as they were: bias.")
 
 
