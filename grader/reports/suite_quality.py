@@ -92,7 +92,8 @@ def complaints(one: ExerciseTests) -> Iterator[str]:
     is_passed = {test: any(own) for test, own in one.passed.items()}
     for test in one.passed if any(is_passed.values()) and one.tried >= _SEVERAL else ():
         if not is_passed[test] and test not in one.only:
-            yield f"everyone fails {_short(test)}: is it right, and do students know what it asks?"
+            who = f"all {one.tried} who tried the exercise fail {_short(test)}"
+            yield f"{who}: is it right, and do students know what it asks?"
 
 
 def _short(test: str) -> str:

@@ -42,7 +42,9 @@ def test_a_test_that_fails_otherwise_right_submissions_is_named():
 def test_a_test_that_nobody_passes_is_named():
     """The students do pass other tests of the exercise."""
     found = remarks(grade("x", P, F, F), grade("y", F, F, P), grade("z", P, F, F))
-    assert found == ["everyone fails b: is it right, and do students know what it asks?"]
+    assert found == [
+        "all 3 who tried the exercise fail b: is it right, and do students know what it asks?"
+    ]
 
 
 def test_missing_and_unreadable_submissions_do_not_count_for_weak_tests():

@@ -169,6 +169,7 @@ def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
         alike = ("group", setting.text(leaf), inner is node.left)
         subject = "whether parentheses are missing"
         if outer_span != inner_span:
+            subject = "whether parentheses stand in the wrong place"
             pieces = (
                 Replacement(outer_span.start, inner_span.start, ""),
                 Replacement(inner_span.end, outer_span.end, ""),
