@@ -291,20 +291,24 @@ class _Inquiry:
             self._reruns[exercise] = rerun(own, self._home.bench, ask, end)
 
     def _proved(self, exercise: str, mended: RepairedExercise) -> Proved | None:
-        """Returns an exercise's repair, after running its failed tests with the edit."""
+        """Returns an exercise's repair, after running its tests with the edit."""
         bench = self._bench
         assert bench is not None
-        failed = self._reruns[exercise].failed - self.depends.concerned
+        concerned = self.depends.concerned
+        tests = [one for one in self._tests[exercise] if one.nodeid not in concerned]
+        failed = self._reruns[exercise].failed - concerned
         own = [one for one in self._tests[exercise] if one.nodeid in failed or _is_silent(one)]
+        wrong = {one.nodeid for one in own}
+        kept = {one.nodeid for one in tests} - wrong
 
         def passing(changes: Changes) -> set[str]:
             if not is_made(bench.try_edits, changes):
                 return set()
             with self._asking() as ask:
-                return {one.nodeid for one in own if passes(one, self._home.bench, ask)}
+                return {one.nodeid for one in tests if passes(one, self._home.bench, ask)}
 
         try:
-            found = proved(exercise, mended, {one.nodeid for one in own}, passing)
+            found = proved(exercise, mended, wrong, kept, passing)
             others = self._not_run_with(exercise, own)
             return None if found is None else dataclasses.replace(found, others=others)
         except (MemoryError, TooLong):

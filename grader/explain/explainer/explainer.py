@@ -40,8 +40,8 @@ from grader.testing.outcome import Observation, Question, where_of
 from grader.testing.suite import Suite, Test
 
 _FOR_EXAMPLE = (
-    "Look for a case you did not handle, an answer that depends on chance, or state that is kept "
-    "between calls."
+    "Look for a case you did not handle, an answer that is nearly right or comes by chance, or "
+    "state kept between calls."
 )
 _OTHERWISE = {
     Visibility.PUBLIC: "passes your tests but fails on the new random inputs used for grading\n"
@@ -84,15 +84,19 @@ class Explainer:
         for test in self._in_turn(statuses):
             if deadline.passed:
                 break
-            found = self._rerun.look(test, asked)
+            is_missing = statuses[test.id] is Status.MISSING
+            found = self._rerun.look(test, ask if is_missing else asked)
             if found is not None:
                 seen[test.id] = found
         # A test that passes with no call before it may fail after all these calls.
         for test in self._passing(statuses, seen):
             if not deadline.passed:
                 seen[test.id] = self._rerun.look(test, asked) or seen[test.id]
-        after = {} if deadline.passed else self._after_the_first(statuses, seen, workshop)
-        seen |= after
+        after = set[str]()
+        if not deadline.passed:
+            failing = self._in_order(statuses, seen, workshop, made)
+            seen |= failing
+            after = self._right_alone(failing, workshop)
         for name, found in seen.items():
             if statuses[name] in REPEATED:
                 otherwise = Told(_OTHERWISE[self._suite.tests[name].visibility])
@@ -128,8 +132,8 @@ class Explainer:
         """
         depends, alone = dependence
         seen = {**seen, **alone}
-        fresh = {test: one.words for test, one in alone.items() if one.words is not None}
-        told = {**words.tests, **fresh}
+        fresh = {test: one.words for test, one in alone.items() if test in words.tests}
+        told = {**words.tests, **{test: own for test, own in fresh.items() if own is not None}}
         answers = {
             name: [*filterfalse(depends.holds, own)]
             for name, own in self._answers(statuses, seen).items()
@@ -185,9 +189,11 @@ class Explainer:
         }
         mended = workshop.mended(self._mistakes, asked, deadline)
         wrong = self._wrong(statuses, seen, depends)
+        kept = {name: self._judged(name, statuses, passed=True) for name in mended}
+        left = {name: {*self._judged(name, statuses, passed=False)} - wrong[name] for name in wrong}
         proved = {
-            name: replace(one, others=self._not_passed(name, statuses) - wrong[name])
-            for name, one in workshop.proved(mended, wrong, self._passes, deadline).items()
+            name: replace(one, others=frozenset(left[name]))
+            for name, one in workshop.proved(mended, wrong, kept, self._passes, deadline).items()
         }
         told = dict(words.tests)
         for test in named:
@@ -214,7 +220,7 @@ class Explainer:
     ) -> tuple[Dependence, Mapping[str, RerunResult]]:
         """Returns the tests that depend on the calls `made` before, and rerun results.
 
-        The tests in `after` passed alone and failed after the first test, so they are dependent.
+        The tests in `after` passed alone and failed after others, so they are dependent.
         The rerun results belong to the other wrong tests, each run with no call before it. They
         are empty if no test depends on earlier calls.
         """
@@ -226,13 +232,14 @@ class Explainer:
             for one in asked:
                 if not one.right:
                     wrong.pop(one.exercise, None)
-        others = [
-            test for test in itertools.chain(*wrong.values()) if test not in depends.handed_on
-        ]
+        others = {*itertools.chain(*wrong.values())} - depends.handed_on
         if not others:
             return depends, {}
-        alone = workshop.rerun(others, self._look, each_alone=True)
-        right = {test for test, one in alone.items() if one.words is None}
+        # A test that passed may fail now, because of those calls alone.
+        spoilt = [test for test, one in seen.items() if one.words and test not in others]
+        passed = [test for test in spoilt if statuses[test] is Status.PASSED]
+        alone = workshop.rerun([*others, *passed], self._look, each_alone=True)
+        right = {test for test in others if test in alone and alone[test].words is None}
         return depends.also(right), alone if depends.tests or right else {}
 
     def _nameless(
@@ -295,28 +302,50 @@ class Explainer:
             if statuses[test] in REPEATED and found.words is None
         ]
 
-    def _after_the_first(
+    def _in_order(
         self,
         statuses: Mapping[str, Status],
         seen: Mapping[str, RerunResult],
         workshop: RepairWorkshop,
+        made: list[Call],
     ) -> dict[str, RerunResult]:
-        """Returns the results of tests that pass now but fail after the suite's first test.
+        """Returns the results of tests that pass now but fail in the suite's order.
 
-        At home and in the judge, the first test runs before them, and a submission may keep state
-        from it.
+        At home and in the judge, other tests run before them: the first one of the suite, and
+        those of the same exercise. A submission may keep state from these. The calls that show it
+        are added in front of those `made`.
         """
         passing = [test.id for test in self._passing(statuses, seen)]
-        first = next((test for test in self._suite.tests if test in statuses), None)
-        if first is None or not passing:
+        written = self._written(statuses)
+        if not passing or not written:
             return {}
-        found = workshop.rerun([first, *passing], self._look, each_alone=False)
-        changed = {name: found[name] for name in passing if name in found and found[name].words}
-        for _ in range(AGAIN if changed else 0):
-            alone = workshop.rerun(changed, self._look, each_alone=True)
-            passed = {name for name, one in alone.items() if one.words is None}
-            changed = {name: one for name, one in changed.items() if name in passed}
-        return changed
+        concerned = {self._suite.tests[test].exercise for test in passing}
+        order = [test for test in written if self._suite.tests[test].exercise in concerned]
+        calls: list[Call] = []
+
+        def look(test: str, ask: Ask) -> RerunResult | None:
+            return self._look(test, noting(ask, calls))
+
+        found = workshop.rerun(dict.fromkeys([written[0], *order]), look, each_alone=False)
+        failing = {name: found[name] for name in passing if name in found and found[name].words}
+        made[:0] = calls if failing else []
+        return failing
+
+    def _right_alone(self, tests: Iterable[str], workshop: RepairWorkshop) -> set[str]:
+        """Returns the tests that pass with no call before them, however often they run."""
+        right = set(tests)
+        for _ in range(AGAIN if right else 0):
+            alone = workshop.rerun(right, self._look, each_alone=True)
+            right = {name for name, one in alone.items() if one.words is None}
+        return right
+
+    def _written(self, statuses: Mapping[str, Status]) -> list[str]:
+        """Returns the tests of exercises that are written, in the suite's order."""
+        return [
+            test
+            for test in self._suite.tests
+            if statuses.get(test, Status.MISSING) is not Status.MISSING
+        ]
 
     def _asked(
         self, statuses: Mapping[str, Status], seen: Mapping[str, RerunResult]
@@ -394,13 +423,15 @@ class Explainer:
                 failed.setdefault(self._suite.tests[test].exercise, []).append(test)
         return failed
 
-    def _not_passed(self, exercise: str, statuses: Mapping[str, Status]) -> frozenset[str]:
-        return frozenset(
-            test.id
-            for test in self._suite.tests.values()
-            if test.exercise == exercise
-            and statuses.get(test.id, Status.PASSED) is not Status.PASSED
-        )
+    def _judged(self, exercise: str, statuses: Mapping[str, Status], passed: bool) -> list[str]:
+        """Returns the tests of an exercise that passed, or those that did not, in order."""
+        return [
+            test
+            for test, one in self._suite.tests.items()
+            if one.exercise == exercise
+            and test in statuses
+            and (statuses[test] is Status.PASSED) is passed
+        ]
 
     def _with(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
         """Returns the exercises that have a test with one of the `wanted` statuses."""

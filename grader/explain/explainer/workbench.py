@@ -197,18 +197,22 @@ class RepairWorkshop:
         self,
         mended: Mapping[str, RepairedExercise],
         failed: Mapping[str, Collection[str]],
+        kept: Mapping[str, Collection[str]],
         passes: Passes,
         deadline: Deadline,
     ) -> dict[str, Proved]:
-        """Returns, by exercise, the proof of its repair, after its `failed` tests ran with it."""
+        """Returns, by exercise, the proof of its repair, after its `failed` tests ran with it.
+
+        Its other tests, those to be `kept`, run too, and still pass.
+        """
         found: dict[str, Proved] = {}
         left = iter(mended.items() if not deadline.passed else ())
         for exercise, choice in left:
             with contextlib.suppress(WorkerLost), self._session.bench() as bench:
                 for name, one in itertools.chain([(exercise, choice)], left):
-                    tests = failed.get(name, ())
-                    passing = functools.partial(_passing, bench, tests, passes)
-                    if not deadline.passed and (own := proved(name, one, tests, passing)):
+                    tests, right = failed.get(name, ()), kept[name]
+                    passing = functools.partial(_passing, bench, [*right, *tests], passes)
+                    if not deadline.passed and (own := proved(name, one, tests, right, passing)):
                         found[name] = own
         return found
 

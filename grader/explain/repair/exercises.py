@@ -231,15 +231,17 @@ def proved(
     exercise: str,
     mended: RepairedExercise,
     failed: Collection[str],
+    kept: Collection[str],
     passing: Callable[[Changes], Collection[str]],
 ) -> Proved | None:
     """Returns the proof of a repair from an exercise's `failed` tests, or None if none passes.
 
-    `passing` returns the tests that pass with given changes. If two lines fix different tests,
-    only the line that fixes more tests is kept. A second edit is dropped if the exercise does not
-    need it.
+    `passing` returns the tests that pass with given changes, one after another in one state. A
+    repair that breaks a test that is to be `kept` proves nothing. If two lines fix different
+    tests, only the line that fixes more tests is kept. A second edit is dropped if the exercise
+    does not need it.
     """
-    found = _mended(mended, failed, passing)
+    found = _mended(mended, failed, kept, passing)
     if len(set(found)) > 1:
         most = max(range(len(found)), key=lambda place: len(found[place]))
         mended, found = mended.at(most), [found[most]]
@@ -247,17 +249,28 @@ def proved(
         return None
     if mended.besides is not None:
         alone = replace(mended, besides=None, exercises=frozenset({exercise}))
-        if all(found[0] <= own for own in _mended(alone, found[0], passing)):
+        if all(found[0] <= own for own in _mended(alone, found[0], kept, passing)):
             mended = alone
     return Proved(mended, found[0], frozenset(failed) - found[0])
 
 
 def _mended(
-    mended: RepairedExercise, failed: Collection[str], passing: Callable[[Changes], Collection[str]]
+    mended: RepairedExercise,
+    failed: Collection[str],
+    kept: Collection[str],
+    passing: Callable[[Changes], Collection[str]],
 ) -> list[frozenset[str]]:
-    """Returns the `failed` tests that pass with a repair, for each of its lines."""
-    changes = (made.together_with(mended.besides) for made in mended.makes)
-    return [frozenset(failed).intersection(passing(one)) for one in changes]
+    """Returns the `failed` tests that pass with a repair, for each of its lines.
+
+    None counts if a test to be `kept` fails with it. The control: that test passes unedited.
+    """
+    found = []
+    for made in mended.makes:
+        right = passing(made.together_with(mended.besides))
+        broken = frozenset(kept).difference(right)
+        is_harmful = bool(broken) and not broken.isdisjoint(passing({}))
+        found.append(frozenset() if is_harmful else frozenset(failed).intersection(right))
+    return found
 
 
 def is_made(try_edits: Callable[[Trials], Outcomes], changes: Changes) -> bool:

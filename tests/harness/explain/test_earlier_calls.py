@@ -7,10 +7,12 @@ import textwrap
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
 
+from grader.cli.api import grade as grade_once
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import Trials
@@ -23,6 +25,7 @@ from grader.testing.outcome import Question, Returned, observing
 
 pytestmark = pytest.mark.process
 
+ROOT = Path(__file__).parents[3]
 COUNT = "\ndef run_count(x):\n    return x.numel()\n"
 HERE = "# kept"
 KEPT = {
@@ -168,6 +171,46 @@ def run_double(x):
     assert told
     assert not any("new random inputs" in one.message for one in told)
     assert any(SAID in one.message for one in told)
+
+
+def test_state_of_the_same_exercise_shows_also_where_the_first_one_is_not_written(grade):
+    """The test follows another of its exercise, at home too: it does not fail for new inputs."""
+    program = """
+COUNTS = []
+
+def run_count(x):
+    COUNTS.append(x.numel())
+    return COUNTS[0]
+"""
+    told = grade(program)["test_counts_a_row"].message
+    assert "new random inputs" not in told
+    assert SAID in told
+    assert "adapters.py:5" in told
+
+
+KEPT_BY_SHAPE = """
+import torch
+
+KEPT = {}
+
+def run_causal_self_attention(W_query, W_key, W_value, in_features):
+    shape = in_features.shape
+    if shape not in KEPT:
+        KEPT[shape] = in_features @ W_query, in_features @ W_key
+    q, k = KEPT[shape]
+    hidden = torch.ones(shape[-2], shape[-2], dtype=torch.bool).triu(1)
+    weights = (q @ k.mT / k.shape[-1] ** 0.5).masked_fill(hidden, -torch.inf).softmax(-1)
+    return weights @ (in_features @ W_value)
+"""
+
+
+def test_calls_of_exercises_that_are_not_written_take_no_place_among_earlier_ones(tmp_path):
+    """Hundreds of calls without an answer precede the two calls of which one spoils the other."""
+    (tmp_path / "adapters.py").write_text(KEPT_BY_SHAPE)
+    tests = grade_once(tmp_path, assignment=ROOT, seed=5).tests
+    told = [one.message for one in tests if one.status == "failed" and one.aspect == "values"]
+    assert told
+    assert all(SAID in message and "adapters.py:9" in message for message in told)
 
 
 class RightAlone:

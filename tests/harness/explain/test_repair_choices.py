@@ -201,10 +201,23 @@ def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
         edits = sum(map(len, changes.values()))
         return {"test a"} if edits == 1 else {"test a", "test b"}
 
-    of_one = proved("run_a", beside, {"test a"}, passing)
+    of_one = proved("run_a", beside, {"test a"}, (), passing)
     assert words_for(of_one, "test a").count(" alone fixes the exercise.") == 1
-    of_two = proved("run_b", beside, {"test a", "test b"}, passing)
+    of_two = proved("run_b", beside, {"test a", "test b"}, (), passing)
     assert "This is one of two mistakes." in words_for(of_two, "test b")
+
+
+def test_an_edit_that_breaks_a_test_that_passed_fixes_nothing(sources):
+    """The control: the test passes unedited. One that fails there too says nothing of the edit."""
+    choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)
+    assert choice is not None
+
+    def passing(changes: Changes) -> set[str]:
+        return {"test a"} if changes else {"test b"}
+
+    assert proved("run_a", choice, {"test a"}, {"test b"}, passing) is None
+    whole = proved("run_a", choice, {"test a"}, {"test c"}, passing)
+    assert " alone fixes the exercise." in words_for(whole, "test a")
 
 
 def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
