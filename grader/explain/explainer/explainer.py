@@ -10,7 +10,6 @@ import functools
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import filterfalse
 
 from grader.core.evidence import Evidence, StepWalk
 from grader.core.explanation import Told, Words, WrongAnswers
@@ -135,7 +134,7 @@ class Explainer:
         fresh = {test: one.words for test, one in alone.items() if test in words.tests}
         told = {**words.tests, **{test: own for test, own in fresh.items() if own is not None}}
         answers = {
-            name: [*filterfalse(depends.holds, own)]
+            name: [one for one in own if one.test in alone or not depends.holds(one)]
             for name, own in self._answers(statuses, seen).items()
         }
 
