@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from grader.core.plain import PlainData
+from grader.core.text import PlainData
 
 LARGEST_PICTURE = 1024
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from grader.core.evidence import Evidence, Excerpt
-from grader.core.plain import PlainData
+from grader.core.text import PlainData
 from grader.core.verdict import Diagnosis, Grade, GradeStatus, Measurement, Status, Where
 
 # The number of values that are kept of an answer.

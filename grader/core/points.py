@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from grader.core.plain import PlainData
+from grader.core.text import PlainData
 
 OF_THE_VALUES = "of the points for this exercise's values are earned"
 _IN_WORDS = {0: "none", 50: "half"}  # by percent

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.core.plain import PlainData
+from grader.core.text import PlainData
 
 
 @dataclass(frozen=True, slots=True)
