@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import importlib
 import importlib.util
+import inspect
 import io
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import jaxtyping
 
@@ -73,12 +76,21 @@ class Home:
     shows_edits: bool
 
     def absent(self) -> Mapping[str, str]:
-        """Returns the missing adapters, each with the nearest unused name of `adapters.py`."""
-        defined = [name for name in vars(self.calls.adapters) if is_adapter(name)]
-        spare = [name for name in defined if name not in self.exercises]
+        """Returns missing adapters, each with the nearest name of `adapters.py` that may mean it.
+
+        The function of that name takes the adapter's parameters, and the program never uses it.
+        """
+        defined = {name: one for name, one in vars(self.calls.adapters).items() if is_adapter(name)}
+        spare = {name: one for name, one in defined.items() if name not in self.exercises}
         lacking = (name for name in self.exercises if name not in defined)
         found = {name: nearest(name, spare) for name in lacking if spare}
-        return {name: near for name, near in found.items() if near}
+        return {
+            name: near
+            for name, near in found.items()
+            if near
+            and _takes(spare[near], self.bench.contract.get(name))
+            and not _is_used(near, spare[near])
+        }
 
     def worth(self) -> CourseWorth:
         """Returns the points of all public tests, and those of the assignment."""
@@ -216,6 +228,28 @@ class _HandedOn:
     content: Value
     copy: Reimport
     living: Living
+
+
+def _takes(function: Callable[..., object], adapter: Adapter | None) -> bool:
+    """Returns whether a function accepts the parameters of an adapter, by name."""
+    if adapter is None or not isinstance(function, FunctionType):
+        return False
+    try:
+        inspect.signature(function).bind(**dict.fromkeys(adapter.parameters))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_used(name: str, function: object) -> bool:
+    """Returns whether a module that holds a function reads its name."""
+    modules = [one for one in sys.modules.values() if isinstance(one, ModuleType)]
+    for module in [one for one in modules if vars(one).get(name) is function]:
+        with contextlib.suppress(OSError, TypeError, SyntaxError):  # it has no source
+            nodes = ast.walk(ast.parse(inspect.getsource(module)))
+            if any(name in (getattr(it, "id", ""), getattr(it, "attr", "")) for it in nodes):
+                return True
+    return False
 
 
 def _give_way(raised: Raised) -> None:

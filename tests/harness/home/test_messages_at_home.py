@@ -194,6 +194,23 @@ def test_a_misnamed_adapter_is_reported_with_its_right_name(at_home):
     assert "\nadapters.py has no run_count; it has run_counts: rename it.\n" in printed
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("def run_count(x", "count = lambda x: run_counts(x)\n\n\ndef run_counts(x"),
+        ("def run_count(x", "def run_counts(y"),
+    ],
+)
+def test_no_rename_is_advised_for_a_function_that_cannot_be_meant(at_home, old, new):
+    """The program calls the function as a helper, or its parameters are not the adapter's."""
+    adapters = at_home.folder / "adapters.py"
+    text = adapters.read_text().replace("@jaxtyped(typechecker=beartype)\n", "")
+    adapters.write_text(text.replace(old, new))
+    printed = at_home("return 2 * x").stdout
+    assert "not implemented yet" in printed
+    assert "rename it" not in printed
+
+
 def test_lines_are_wrapped_between_words_at_the_terminal_width(at_home):
     """Lines end at the terminal's width, or at 80 columns if it is unknown."""
     for columns, width in (("60", 60), ("", 80)):
