@@ -20,10 +20,11 @@ _OPERATORS = {ast.MatMult: "@", ast.Mult: "*"}
 class Side:
     """An operand of an operation, or the expression that its variable was set to.
 
-    `said` names the line that set the variable; it is empty for code in the operation itself.
-    `shape` is the shape of a variable that is a tensor.
+    `place` counts the operands. `said` names the line that set the variable; it is empty for code
+    in the operation itself. `shape` is the shape of a variable that is a tensor.
     """
 
+    place: int
     node: ast.expr
     shape: Sequence[int] = ()
     said: str = ""
@@ -88,14 +89,14 @@ class Operation:
 
     def sides(self) -> Iterator[Side]:
         """Yields each operand, or for a known variable the expression that it was set to."""
-        for node in self.operands:
+        for place, node in enumerate(self.operands):
             operand = self._operand(node)
             if operand is None or not operand.made:
-                yield Side(node)
+                yield Side(place, node)
                 continue
-            made = _parsed(operand.made)
-            if isinstance(made, ast.Assign | ast.AnnAssign) and made.value is not None:
-                yield Side(made.value, shape_of(operand) or (), f" {self._set_at(operand)}")
+            value = _value_in(operand.made)
+            if value is not None:
+                yield Side(place, value, shape_of(operand) or (), f" {self._set_at(operand)}")
 
     def _operand(self, node: ast.expr) -> Operand | None:
         name = ast.unparse(node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Sequence
 
 from grader.core.wire.calls import Raised
 from grader.explain.exceptions.kinds import ExceptionKind, kind, names_in_words, shape_of, source_of
@@ -108,29 +109,69 @@ def _the_other_way_round(operation: Operation) -> str:
 
 def _advice(operation: Operation) -> str:
     """Returns advice on unequal shapes, from the code that makes the operation's operands."""
-    for number, side in enumerate(operation.sides()):
-        is_turned = operation.is_product and number == 1
-        for said in (_on_reduction(side.node), _on_exchange(operation, side, is_turned)):
+    for side in operation.sides():
+        is_turned = operation.is_product and side.place == 1
+        for said in (_on_reduction(operation, side), _on_exchange(operation, side, is_turned)):
             if said:
                 return f"{side.said} {said}"
     return ""
 
 
-def _on_reduction(node: ast.expr) -> str:
-    """Returns advice on a reduction that drops its axis."""
-    for call in ast.walk(node):
+def _on_reduction(operation: Operation, side: Side) -> str:
+    """Returns advice on a reduction that drops its axis, if the shapes fit with that axis."""
+    for call in ast.walk(side.node):
         match call:
             case ast.Call(
                 func=ast.Attribute(value=owner, attr=name), args=arguments, keywords=keywords
             ) if name in (*_ALONG, *_PERHAPS_ALONG) and ast.unparse(owner) != "self":
-                along = arguments[1:2] if ast.unparse(owner) == "torch" else arguments[:1]
-                given = {keyword.arg for keyword in keywords}
-                is_along = given & {"dim", "axis"} or (
-                    along and (name in _ALONG or _number(along[0]) is not None)
-                )
-                if is_along and "keepdim" not in given and len(arguments) - len(along) < 2:
+                is_function = ast.unparse(owner) == "torch"
+                along = arguments[1:2] if is_function else arguments[:1]
+                given = {keyword.arg: keyword.value for keyword in keywords}
+                axis = given.get("dim") or given.get("axis")
+                if along and (name in _ALONG or _number(along[0]) is not None):
+                    axis = along[0]
+                is_dropped = "keepdim" not in given and len(arguments) - len(along) < 2
+                whole = arguments[0] if is_function and arguments else owner
+                if axis and is_dropped and _fits_if_kept(operation, side, whole, _number(axis)):
                     return f"{ast.unparse(call)} drops its axis, unless you pass keepdim=True."
     return ""
+
+
+def _fits_if_kept(operation: Operation, side: Side, whole: ast.expr, axis: int | None) -> bool:
+    """Returns whether shapes fit if a reduction keeps its axis, or one if `axis` is None.
+
+    The reduction is of the tensor `whole`. Functions around a tensor mostly keep its shape.
+    """
+    if len(operation.operands) != 2:
+        return False
+    other = operation.operands[1 - side.place]
+    facing = operation.shape(other) if operation.is_product else _shape_within(operation, other)
+    before = [*side.shape] if side.said else _shape_within(operation, whole)
+    if facing is None or before is None:
+        return False
+    # A variable's shape lacks the axis already.
+    kept = [
+        [*before[:place], 1, *before[place + (not side.said) :]]
+        for place in range(len(before) + bool(side.said))
+    ]
+    return any(
+        _fit((one, facing)[side.place], (facing, one)[side.place], operation.is_product)
+        for one in (kept if axis is None else kept[axis:][:1])
+    )
+
+
+def _shape_within(operation: Operation, node: ast.expr) -> list[int] | None:
+    shapes = (operation.shape(one) for one in ast.walk(node) if isinstance(one, ast.expr))
+    return next((shape for shape in shapes if shape is not None), None)
+
+
+def _fit(left: Sequence[int], right: Sequence[int], is_product: bool) -> bool:
+    if is_product:
+        if min(len(left), len(right)) < 2 or left[-1] != right[-2]:
+            return False
+        left, right = left[:-2], right[:-2]
+    pairs = zip(left[::-1], right[::-1], strict=False)
+    return all(one == other or 1 in (one, other) for one, other in pairs)
 
 
 def _number(node: ast.expr) -> int | None:

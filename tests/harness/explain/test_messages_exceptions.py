@@ -84,6 +84,7 @@ RAISED = [
         "[2, 2, 3] would be 12 values, and the tensor holds 6.",
     ),
     ("return x / x.sum(-1)", "with x = float32[2, 3]", "unless you pass keepdim=True."),
+    ("d = 1\nreturn torch.exp(x) / torch.exp(x).sum(dim=d)", "unless you pass keepdim=True."),
     (
         "q = x[None, None]\nreturn q @ q.transpose(1, 2)",
         "transpose(-2, -1) swaps the last two axes",
@@ -265,6 +266,21 @@ def test_an_exception_is_explained_in_its_message(grade, body, said):
     message = message_of(grade, body)
     for text in said:
         assert text in message, message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "w = torch.ones(7, 2)\ny = x.sum(-1)\nreturn y @ w",
+        "w = torch.ones(7, 2)\nreturn x.sum(0) @ w.mT",
+        "w = torch.ones(4, 5)\ny = x.sum(-1)\nreturn y + w",
+    ],
+)
+def test_an_axis_that_helps_nothing_is_not_to_be_kept(grade, body):
+    """With keepdim=True the shapes would still not fit."""
+    message = message_of(grade, body)
+    assert "RuntimeError" in message
+    assert "keepdim" not in message
 
 
 def test_a_slice_of_a_shape_is_not_taken_for_the_whole_shape(grade):
