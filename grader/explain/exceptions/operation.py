@@ -108,6 +108,12 @@ class Operation:
         return f"{operand.name} is made at {file}{operand.line}: {operand.made}."
 
 
+def _value_in(statement: str) -> ast.expr | None:
+    """Returns the expression that a statement assigns, or None."""
+    node = _parsed(statement)
+    return node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+
+
 def _parsed(text: str) -> ast.stmt | None:
     """Returns the single statement of a text, or None; a worker may invent the text.
 

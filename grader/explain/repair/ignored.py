@@ -48,7 +48,7 @@ def ignored(
     found: dict[tuple[str, int, str], Ignored] = {}
     for file, line in passed:
         node = sources.node(file, line)
-        if node is None or all(isinstance(one, _IDLE) for one in node.body):
+        if node is None or _is_empty(node) or _is_overridden(node, sources.classes):
             continue
         for what, name in _unused(node):
             is_given = file == adapters and name in _parameters(node)
@@ -73,6 +73,30 @@ def _unused(node: Function) -> Iterator[tuple[str, str]]:
 
 def _parameters(node: Function) -> list[str]:
     return [one.arg for one in parameters(node.args)]
+
+
+def _is_empty(node: Function) -> bool:
+    """Returns whether a function's body only raises, passes, sets or returns constants."""
+    return all(
+        isinstance(one, ast.Expr | ast.Pass | ast.Raise)
+        or (isinstance(one, ast.Assign | ast.Return) and not _is_computed(one.value))
+        for one in node.body
+    )
+
+
+def _is_computed(value: ast.expr | None) -> bool:
+    return any(isinstance(one, ast.Name | ast.Call) for one in ast.walk(value or ast.Pass()))
+
+
+def _is_overridden(node: Function, classes: Sequence[ast.ClassDef]) -> bool:
+    """Returns whether a function is a method that a later class overrides."""
+    family = {one.name for one in classes if node in one.body}
+    for one in classes if family else ():
+        if family & {getattr(base, "attr", getattr(base, "id", "")) for base in one.bases}:
+            family.add(one.name)
+            if any(isinstance(own, Function) and own.name == node.name for own in one.body):
+                return True
+    return False
 
 
 def _is_decisive(name: str, asked: Sequence[CheckedCall]) -> bool:

@@ -160,6 +160,12 @@ class EditableSources:
         return [one.text for one in self._files.values()]
 
     @functools.cached_property
+    def classes(self) -> list[ast.ClassDef]:
+        """Returns the classes of all files."""
+        nodes = (node for one in self._files.values() for top in one.body for node in ast.walk(top))
+        return [node for node in nodes if isinstance(node, ast.ClassDef)]
+
+    @functools.cached_property
     def orders(self) -> Orders:
         """Returns the orders in which the sources usually list related names."""
         return Orders(self.texts, self.slips.vocabulary)

@@ -67,9 +67,26 @@ def test_two_unused_parameters_are_not_named(tmp_path):
     assert unused_in_words(tmp_path, IN_A_FUNCTION.replace("mask=None", "mask, scale")) is None
 
 
-def test_parameters_of_an_empty_function_are_not_named(tmp_path):
+@pytest.mark.parametrize(
+    "body",
+    ["pass", "self.built = True", "return {}", "return None", "self.built, self.size = True, 0"],
+)
+def test_parameters_of_an_empty_function_are_not_named(tmp_path, body):
     """Such a function is a hook that others override."""
-    assert unused_in_words(tmp_path, "def hook(x, mask):\n    pass\n") is None
+    assert unused_in_words(tmp_path, f"def hook(self, mask):\n    {body}\n") is None
+
+
+def test_a_parameter_of_an_overridden_method_is_not_named(tmp_path):
+    """The subclass's method may use the parameter."""
+    derived = (
+        "\nclass Masked(Attention):\n    def forward(self, x, mask):\n        return x * mask\n"
+    )
+    assert unused_in_words(tmp_path, IN_A_METHOD + derived) is None
+    other = derived.replace("(Attention)", "(Module)")
+    assert (
+        unused_in_words(tmp_path, IN_A_METHOD + other)
+        == "`mask` is never used in `forward` (model.py:3)."
+    )
 
 
 def checked_call(is_right: bool, **arguments: object) -> CheckedCall:
