@@ -16,7 +16,6 @@ _NEVER_READ = frozenset({"self", "cls"})
 # Functions that can read any variable.
 _READ_ALL = frozenset({"locals", "vars", "eval", "exec"})
 # A function of these alone does nothing.
-_IDLE = ast.Expr | ast.Pass | ast.Raise
 # Tensor methods that return a new tensor and leave the old one unchanged.
 _NEW = frozenset({"masked_fill", "transpose", "permute", "reshape", "softmax", "clamp"})
 

@@ -478,6 +478,13 @@ def test_the_subject_of_an_edit_gives_no_solution_away(program):
         assert not new & named or edit.subject.endswith("which is never used"), edit
 
 
+def test_a_sign_that_an_edit_adds_is_told_as_missing():
+    """Nobody finds a sign to check in lines that have none."""
+    source = "def f(n):\n    k = torch.arange(n // 2)\n    return torch.exp(2.0 * k / n)\n"
+    subjects = {edit.line: edit.subject for edit in edits_of(source) if "sign" in edit.subject}
+    assert subjects == {2: "a sign that is missing", 3: "a sign that is missing"}
+
+
 @pytest.mark.parametrize("source", ["def f(:\n", "x = '\0'\n", "(" * 5000, ""])
 def test_a_source_that_does_not_parse_has_no_edits(source):
     """Another message tells the student about the syntax error."""

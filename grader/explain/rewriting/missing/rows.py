@@ -34,7 +34,7 @@ _COUNT = (Position.COUNT,)
 
 MISSING: tuple[Row, ...] = (
     *rows(
-        "a sign",
+        "a sign that is missing",
         SLIP,
         ("torch.exp($x)", "torch.exp(-$x)"),
         ("$x.exp()", "(-$x).exp()"),
@@ -42,7 +42,13 @@ MISSING: tuple[Row, ...] = (
         ("torch.where($m, $a, $b)", "torch.where($m, -$a, $b)"),
         ("torch.where($m, $a, $b)", "torch.where($m, $a, -$b)"),
     ),
-    *rows("a sign", CHANGE, ("$x", "-$x"), at=(Position.STORED, Position.ENTRY), x=_TENSOR),
+    *rows(
+        "a sign that is missing",
+        CHANGE,
+        ("$x", "-$x"),
+        at=(Position.STORED, Position.ENTRY),
+        x=_TENSOR,
+    ),
     *rows("a reciprocal that is missing", WRAP, ("$x", "1 / $x"), at=_STORED, x=_TENSOR),
     *rows(
         "a reciprocal that is missing",

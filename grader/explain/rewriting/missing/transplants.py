@@ -214,7 +214,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     # A product that is itself a factor has the sign of the whole product.
     if not (is_count or (scaled and _is_scaling(setting.parent(parent)))):
         cost = SLIP if is_exponent else CHANGE
-        yield _with_factor(setting, node, "-", "", "sign", cost, "a sign")
+        yield _with_factor(setting, node, "-", "", "sign", cost, "a sign that is missing")
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
         if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
