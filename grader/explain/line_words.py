@@ -51,26 +51,32 @@ def subject_in_words(subject: str, before: str, after: str) -> str:
 
 
 def proof(
-    places: Sequence[str], sources: Sequence[str], on: Sequence[int], is_second: bool, is_all: bool
+    places: Sequence[str],
+    sources: Sequence[str],
+    on: Sequence[tuple[int, str]],
+    is_second: bool,
+    is_all: bool,
 ) -> str:
     """Returns the sentence that says which change was seen to fix tests, and the source below.
 
-    `places` are alternatives, each with its source. The change includes the lines in `on`. With
-    `is_second`, it fixes tests only if another mistake is fixed too. Without `is_all`, some tests
-    of the exercise stay wrong or did not run; another change of the line may fix them.
+    `places` are alternatives, each with its source. The change includes the lines in `on`, each
+    with its source. With `is_second`, it fixes tests only if another mistake is fixed too. Without
+    `is_all`, some tests of the exercise stay wrong or did not run; another change of the line may
+    fix them.
     """
     is_one = len(places) == 1
     which = places[0] if is_one else "one of these lines"
     if on:
-        which += f" together with {_lines(on)}"
+        which += f" together with {_lines([line for line, _ in on])}"
     if is_all:
         alone = "" if on or is_second or not is_one else " alone"
         said = f"changing {which}{alone} fixes the exercise."
     else:
         said = f"changing {which} fixes this test."
     second = f"{ONE_OF_TWO} With the other fixed, {said}"
-    named = sources if is_one else map(": ".join, zip(places, sources, strict=True))
-    return "\n    ".join([second if is_second else _begun(said), *named])
+    told = sources if is_one else map(": ".join, zip(places, sources, strict=True))
+    more = (source for _, source in on)
+    return "\n    ".join([second if is_second else _begun(said), *told, *more])
 
 
 def _to_check(subject: str) -> str:

@@ -32,7 +32,7 @@ Line = tuple[str, int]
 class Place:
     """A line whose edit fixes an exercise: the part to change (`subject`), and the new text.
 
-    The lines in `on` change as well.
+    The lines in `on`, each with its source, change as well.
     """
 
     file: str
@@ -40,7 +40,7 @@ class Place:
     source: str
     subject: str
     mended: str
-    on: tuple[int, ...] = ()
+    on: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,5 +155,5 @@ def _place(mend: RepairEdit, sources: EditableSources) -> Place:
         sources.line(file, edit.line),
         edit.subject,
         lines[edit.line - 1].strip() if edit.line <= len(lines) else "",
-        tuple(sorted({*edit.lines} - {edit.line})),
+        tuple((on, sources.line(file, on)) for on in sorted({*edit.lines} - {edit.line})),
     )

@@ -15,7 +15,6 @@ Lines = Collection[tuple[str, int]]
 _NEVER_READ = frozenset({"self", "cls"})
 # Functions that can read any variable.
 _READ_ALL = frozenset({"locals", "vars", "eval", "exec"})
-# A function of these alone does nothing.
 # Tensor methods that return a new tensor and leave the old one unchanged.
 _NEW = frozenset({"masked_fill", "transpose", "permute", "reshape", "softmax", "clamp"})
 

@@ -9,7 +9,7 @@ import pytest
 
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
-from grader.explain.line_words import subject_in_words, suspicion
+from grader.explain.line_words import proof, subject_in_words, suspicion
 from grader.explain.repair.choice import chosen
 from grader.explain.repair.exercises import Changes, ExerciseRepair, Proved, proved
 from grader.explain.repair.questions import CheckedCall
@@ -366,3 +366,13 @@ def test_two_suspected_lines_each_get_their_own_subject():
     """The two places make one sentence, also if something is missing at one of them."""
     said = "Check a constant at a.py:3, or whether a factor is missing at b.py:4."
     assert suspicion(["a number", "a factor that is missing"], ["a.py:3", "b.py:4"]) == said
+
+
+def test_lines_that_change_together_are_shown_each_with_its_source():
+    """A reader sees from both lines that their order is wrong."""
+    said = proof(["model.py:11"], ["key: Tensor"], [(12, "query: Tensor")], False, True)
+    assert said.splitlines() == [
+        "Changing model.py:11 together with line 12 fixes the exercise.",
+        "    key: Tensor",
+        "    query: Tensor",
+    ]
