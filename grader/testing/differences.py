@@ -36,7 +36,7 @@ def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
     """Returns the headline of a wrong answer: "wrong from index 1 of seq on"."""
     of = "" if what == RESULT else f" of {what}"
     if bool(comparison.strange.any()):
-        return f"{_some(comparison.strange, of)} {' or '.join(_kinds(comparison))}"
+        return f"{_some(comparison.strange, of)} {' or '.join(_kinds(comparison.got, comparison.strange))}"
     wrong = comparison.ratio > 1
     if comparison.boolean:
         return _opposite(of, wrong, comparison)
@@ -49,7 +49,7 @@ def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
         return f"the values{of} are right but in the wrong places"
     where = next(_where_in_short(wrong, axes), "") if _is_apart(comparison) else ""
     if where:
-        return f"wrong {where}" if not of else f"{what} is wrong {where}"
+        return f"wrong {where}" if not of else f"{_some(wrong, of)} wrong {where}"
     return f"{_some(wrong, of)} wrong"
 
 
@@ -90,11 +90,10 @@ def _some(wrong: torch.Tensor, of: str) -> str:
     return f"some values{of} are" if int(wrong.sum()) > 1 else f"one value{of} is"
 
 
-def _kinds(comparison: Comparison) -> dict[str, int]:
-    """Returns how many numbers are NaN, and how many infinite, without a kind that has none."""
-    strange, got = comparison.strange, comparison.got
+def _kinds(got: torch.Tensor, wrong: torch.Tensor) -> dict[str, int]:
+    """Returns how many `wrong` numbers are NaN, and how many infinite, without a kind of none."""
     kinds = {"NaN": got.isnan(), "infinite": got.isinf()}
-    counts = {kind: int((strange & which).sum()) for kind, which in kinds.items()}
+    counts = {kind: int((wrong & which).sum()) for kind, which in kinds.items()}
     return {kind: count for kind, count in counts.items() if count}
 
 
@@ -216,15 +215,19 @@ class Conversion:
 def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:
     """Returns a sentence each on the fault, how many values are wrong, by how much, and where."""
     lines = [headline(what, comparison, axes)]
+    is_measured = math.isfinite(comparison.measurement.error_over_tolerance)
     if bool(comparison.got.isnan().all()) and bool(comparison.strange.all()):
         lines.append(_NAN)
     elif bool(comparison.strange.any()):
-        lines.append(f"{_amount(what, comparison)}: {_strange(comparison)}")
+        lines.append(f"{_amount(what, comparison)}{_strange(comparison, comparison.strange)}")
         lines += _rows_without_a_number(comparison, axes)
     elif comparison.boolean:
         lines.append(f"{_amount(what, comparison)}: {_untrue(comparison)}")
     elif not comparison.got.ndim:
-        lines.append(f"{what} is {_number(float(comparison.got))}; it{_farthest(comparison)}")
+        off = f"; it{_farthest(comparison)}" if is_measured else ""
+        lines.append(f"{what} is {_number(float(comparison.got))}{off}")
+    elif not is_measured:
+        lines.append(f"{_amount(what, comparison)}{_strange(comparison, comparison.ratio > 1)}")
     else:
         lines.append(f"{_amount(what, comparison)}; the worst{_farthest(comparison)}")
     return [*lines, *(_where(comparison.ratio > 1, axes) if _is_apart(comparison) else ())]
@@ -316,10 +319,15 @@ def _are(count: int) -> str:
     return "1 is" if count == 1 else f"{count} are"
 
 
-def _strange(comparison: Comparison) -> str:
-    first = place_of_largest(comparison.strange.int())
-    told = " and ".join(f"{_are(count)} {kind}" for kind, count in _kinds(comparison).items())
-    return f"{told}, the first at index {list(first)}" if first else told
+def _strange(comparison: Comparison, wrong: torch.Tensor) -> str:
+    """Returns how many of the `wrong` numbers are NaN, how many infinite, and where the first is.
+
+    Returns "" if there are none.
+    """
+    got = comparison.got
+    first = place_of_largest((wrong & ~got.isfinite()).int())
+    told = " and ".join(f"{_are(count)} {kind}" for kind, count in _kinds(got, wrong).items())
+    return told and f": {told}" + (f", the first at index {list(first)}" if first else "")
 
 
 def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
@@ -365,15 +373,16 @@ def worst_in_a_table(comparison: Comparison, shows_expected: bool) -> Iterator[s
     """Yields a table of the worst numbers: index, expected value (if shown), got, off by."""
     if comparison.boolean or bool(comparison.strange.any()):
         return
-    header = ["index", *(["expected"] if shows_expected else []), "got", "off by"]
+    is_measured = math.isfinite(comparison.measurement.error_over_tolerance)
+    header = ["index", *["expected"] * shows_expected, "got", *["off by"] * is_measured]
     rows = [header]
     order = comparison.ratio.reshape(-1).argsort(descending=True, stable=True)
     for number in order[: min(_ROWS, comparison.measurement.wrong)]:
         place = place_of(number, comparison.ratio.shape)
         want, got = float(comparison.want[place]), float(comparison.got[place])
-        off = abs(got - want)
         shown = [_number(want)] if shows_expected else []
-        rows.append([str(list(place)), *shown, _number(got), _number(off, 3)])
+        off = [_number(abs(got - want), 3)] if is_measured else []
+        rows.append([str(list(place)), *shown, _number(got), *off])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for index, *numbers in rows:
         aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]

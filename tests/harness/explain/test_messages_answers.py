@@ -309,6 +309,33 @@ def test_an_all_nan_result_gets_a_short_headline():
     assert message_of(RIGHT * float("nan"))[0] == "every value is NaN"
 
 
+@pytest.mark.parametrize(
+    ("got", "want", "said"),
+    [
+        (float("nan"), float("inf"), ": 1 is NaN, the first at index [0, 1]"),
+        (float("-inf"), float("inf"), ": 1 is infinite, the first at index [0, 1]"),
+        (-10.0, float("-inf"), ""),
+    ],
+)
+def test_no_error_is_measured_where_no_number_is_expected(got, want, said):
+    """A difference of infinities is no size, but the values themselves tell something."""
+    numbers = torch.tensor([[1.0, got], [2.0, 3.0]]), torch.tensor([[1.0, want], [2.0, 3.0]])
+    comparison = compare(*numbers, FLOAT32)
+    words = difference_in_words("the result", comparison, ("seq", "d"))
+    assert words[1] == f"1 of 4 values in the result are wrong{said}"
+    header, row = worst_in_a_table(comparison, shows_expected=True)
+    assert header.split() == ["index", "expected", "got"]
+    assert row.split() == ["[0,", "1]", str(want), f"{got:g}"]
+
+
+def test_the_part_of_a_named_answer_that_is_wrong_makes_a_sentence():
+    """A test's author may name several things: "the outputs before the changed token"."""
+    answer = RIGHT.clone()
+    answer[:, 3] += 1
+    said = headline("the outputs", compare(answer, RIGHT, FLOAT32), AXES)
+    assert said == "some values of the outputs are wrong at the end of queries"
+
+
 def test_wrong_booleans_are_reported_without_an_error_size():
     """A mask's value cannot be off by 1."""
     want = torch.ones(3, 3).tril().bool()
