@@ -18,6 +18,7 @@ from typing import Any
 from grader.core.text import PlainData
 
 OF_THE_VALUES = "of the points for this exercise's values are earned"
+WITH_VALUES = "The other tests of an exercise count only as far as its values are right."
 _IN_WORDS = {0: "none", 50: "half"}  # by percent
 
 

@@ -12,7 +12,7 @@ import pytest
 from grader.core.assignment import nearest
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, causes, counted
-from grader.core.points import CourseWorth, Gate, points_of
+from grader.core.points import WITH_VALUES, CourseWorth, Gate, points_of
 from grader.core.text import quantity
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
@@ -20,7 +20,6 @@ from grader.home.screen import PrintedCause, Screen
 from grader.testing.outcome import TAKEN_OFF
 
 PASSED, MISSING = "passed", "missing"
-_LESS_POINTS = "Where an exercise's values are not all right, its other tests count less."
 
 
 @dataclass(slots=True)
@@ -107,7 +106,7 @@ def in_all(exercise_counts: Mapping[str, ExerciseCounts], worth: CourseWorth) ->
         return
     reached = sum(counts.points for counts in exercise_counts.values())
     if any(counts.counts_less for counts in exercise_counts.values()):
-        yield _LESS_POINTS
+        yield WITH_VALUES
     said = f"{in_words(reached)} of {in_words(carried)} points"
     rest = worth.in_all - worth.public
     if carried < worth.public:
@@ -136,7 +135,7 @@ _FEWEST_ROWS = 3
 # Exercises that a note names.
 _MOST_NOTED = 3
 _COSTLY = "Every public test passes, but the notes above cost points: change that first."
-_CUT_SHORT = "The search for lines to change stopped early: `pytest --locate` finishes it."
+_CUT_SHORT = "The search for a line to change stopped early: `pytest --locate` finishes it."
 
 Failures = dict[str, Failure]
 
@@ -219,7 +218,7 @@ class Summary:
         noted = [*self._noted()]
         if found and not verbose and len(noted) > 1:
             noted = [noted[0], f"and {len(noted) - 1} more to note: `pytest -v` shows all"]
-        for remark in (*noted, *self._remarks(found, failures, terminalreporter.config.rootpath)):
+        for remark in (*noted, *self._remarks(terminalreporter.config.rootpath)):
             below += ["", remark]
         screen = Screen(terminalreporter)
         if found:
@@ -248,11 +247,8 @@ class Summary:
             more = f" and {others} more" if others > 0 else ""
             yield f"Note on {', '.join([*exercises][:_MOST_NOTED])}{more}: {text}."
 
-    def _remarks(self, found: Sequence[Cause], failures: Failures, root: Path) -> Iterator[str]:
-        """Yields remarks on the whole run: an early stop, the points, the next step."""
-        unplaced = (cause.shown.id for cause in found if not cause.places)
-        if any(failures[test].was_hurried for test in unplaced):
-            yield _CUT_SHORT
+    def _remarks(self, root: Path) -> Iterator[str]:
+        """Yields remarks on the whole run: the points, the next step."""
         worth = self.worth()
         points = "\n".join(in_all(self.exercise_counts, worth))
         if points:
@@ -268,12 +264,18 @@ class Summary:
 def _told(
     found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
 ) -> Iterator[PrintedCause]:
-    """Yields the causes with their hints, the first few with an example failure."""
+    """Yields the causes with their hints, the first few with an example failure.
+
+    The first cause without a line says so if the search for lines stopped early.
+    """
+    hurried = (one for one in found if not one.places and failures[one.shown.id].was_hurried)
+    unfinished = next(hurried, None)
     for number, cause in enumerate(found, 1):
         first = f"{number}. " if len(found) > 1 else ""
         head = [(f"{first}{cause.headline}", "red")]
+        more = [_CUT_SHORT] if cause is unfinished else []
         if not in_full:
-            yield PrintedCause(head)
+            yield PrintedCause([*head, *((line, "") for line in more)])
             continue
         if cause.hint:
             hint = f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint
@@ -281,7 +283,7 @@ def _told(
         details: list[str] = []
         if number <= _MOST_IN_FULL:
             details = [*_example(cause, failures, printed), *remarks(cause)]
-        yield PrintedCause(head, details, [*_extent(cause)])
+        yield PrintedCause(head, details, [*_extent(cause), *more])
 
 
 def _example(

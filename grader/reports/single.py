@@ -14,11 +14,10 @@ from rich.text import Text
 
 from grader.core.causes import Cause, counted
 from grader.core.explanation import lack_in_words
-from grader.core.points import OF_THE_VALUES, hundredths, points_of, shared_out
+from grader.core.points import OF_THE_VALUES, WITH_VALUES, hundredths, points_of, shared_out
 from grader.core.text import gained_in_words, one_line, plain, points
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 from grader.reports.standing import (
-    WRONG_VALUES,
     ExerciseStanding,
     Standing,
     causes_of,
@@ -160,7 +159,7 @@ def _print_carried(grade: Grade, verdicts: Sequence[Verdict], console: Console) 
 def _print_notes(verdicts: Sequence[Verdict], console: Console) -> None:
     remarks = notes_in_short(verdicts)
     remarked = [verdict for verdicts in remarks.values() for verdict in verdicts]
-    free = WRONG_VALUES not in remarks and all(v.score == v.max_score for v in remarked)
+    free = WITH_VALUES not in remarks and all(v.score == v.max_score for v in remarked)
     if remarks:
         console.print(Text("notes, which cost nothing" if free else "notes", style="bold"))
     for note, verdicts in remarks.items():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, titled
-from grader.core.points import OF_THE_VALUES, hundredths, points_of, total
+from grader.core.points import OF_THE_VALUES, WITH_VALUES, hundredths, points_of, total
 from grader.core.text import first_line, one_line, plain, points, quantity
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, by_exercise
 
@@ -177,9 +177,6 @@ def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
     return f"{said}{place}{name}" + (" (values passed)" if right else "")
 
 
-WRONG_VALUES = "Where an exercise's values are not all right, its other tests count less."
-
-
 def notes(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
     """Returns each line of the remarks on passed tests, with the verdicts that have the line."""
     remarked: dict[str, list[Verdict]] = {}
@@ -194,7 +191,7 @@ def notes_in_short(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
     """Returns the notes, with one note on wrong values in place of one for each test."""
     found = notes(verdicts)
     told = {note: noted for note, noted in found.items() if not note.endswith(OF_THE_VALUES)}
-    return told if len(told) == len(found) else {**told, WRONG_VALUES: []}
+    return told if len(told) == len(found) else {**told, WITH_VALUES: []}
 
 
 class Standing(enum.StrEnum):
@@ -323,7 +320,8 @@ def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
         if not note.endswith(OF_THE_VALUES):
             parts.append(f"note: {said}")
         elif not is_told:
-            parts.append(f"note: each other test that passed {said}. Fix the values first.")
+            share = note.removesuffix(OF_THE_VALUES).split()[-1]
+            parts.append(f"note: {WITH_VALUES.removesuffix('.')}: here {share}.")
     return "\n\n".join(parts)
 
 

@@ -36,7 +36,8 @@ def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
     """Returns the headline of a wrong answer: "wrong from index 1 of seq on"."""
     of = "" if what == RESULT else f" of {what}"
     if bool(comparison.strange.any()):
-        return f"{_some(comparison.strange, of)} {' or '.join(_kinds(comparison.got, comparison.strange))}"
+        kinds = _kinds(comparison.got, comparison.strange)
+        return f"{_some(comparison.strange, of)} {' or '.join(kinds)}"
     wrong = comparison.ratio > 1
     if comparison.boolean:
         return _opposite(of, wrong, comparison)

@@ -6,8 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from grader.core.causes import FailedTest
+from grader.core.points import CourseWorth
+from grader.core.verdict import Status
+from grader.home.failure import Failure
 from grader.home.screen import PrintedCause, Screen
-from grader.home.summary import folded
+from grader.home.summary import Folding, Summary, folded
 
 pytestmark = pytest.mark.unit
 
@@ -78,3 +82,28 @@ def test_a_folded_table_counts_the_rows_that_it_leaves_out():
     rows = [f"run_{number}  1 of 2 passed" for number in range(5)]
     assert folded(rows, 5) == rows
     assert folded(rows, 3) == [*rows[:2], "and 3 more exercises with failed tests"]
+
+
+@pytest.mark.parametrize("shown", ["auto", "line"])
+def test_a_search_that_stopped_early_is_told_once_at_the_first_cause_without_a_line(
+    tmp_path, shown
+):
+    """The student learns there that more is to be found."""
+    folding = Folding(verbose=False)
+    for name, place in {"run_a": (("a.py", 3),), "run_b": (), "run_c": ()}.items():
+        said = FailedTest(f"t.py::{name}", name, Status.FAILED, f"{name} is off", places=place)
+        folding.failures[said.id] = Failure("", said, ("t.py", 1), was_hurried=True)
+        folding.printed[said.id] = []
+    written: list[str] = []
+    config = SimpleNamespace(getoption=lambda _: shown, rootpath=tmp_path)
+    terminal = SimpleNamespace(
+        write_line=lambda line, **_: written.append(line),
+        section=lambda _: None,
+        config=config,
+        stats={},
+    )
+    summary = Summary(folding, ["run_a", "run_b", "run_c"], {}, {}, lambda: CourseWorth(9, 9), {})
+    summary.pytest_terminal_summary(terminal)
+    text = "\n".join(written)
+    assert text.count("`pytest --locate` finishes it") == 1
+    assert text.index("run_b is off") < text.index("stopped early") < text.index("run_c is off")

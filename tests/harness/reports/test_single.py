@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
-from grader.core.points import OF_THE_VALUES
+from grader.core.points import OF_THE_VALUES, WITH_VALUES
 from grader.core.verdict import Aspect, Diagnosis, Grade, GradeStatus, Status, Verdict, Visibility
 from grader.reports.single import print_grade
+from grader.reports.standing import causes_of, feedback
 
 pytestmark = pytest.mark.unit
 
@@ -73,7 +74,19 @@ def test_points_withheld_from_other_tests_are_charged_to_wrong_values():
     )
     text = printed([failed("run_one", Aspect.VALUES), passed])
     assert "3 of 4 values are wrong (-2 points)" in text
-    assert "notes\n  Where an exercise's values are not all right, its other tests" in text
+    assert "notes\n  The other tests of an exercise count only as far as its values" in text
+
+
+@pytest.mark.parametrize("share", ["none", "60%"])
+def test_feedback_says_which_share_of_other_tests_counts(share):
+    """The sentence is the one of other reports, with the share."""
+    passed = failed("run_one", Aspect.GENERALITY)._replace(
+        status=Status.PASSED,
+        message=f"earns {share} of its points, because {share} {OF_THE_VALUES}",
+    )
+    verdicts = [failed("run_one", Aspect.VALUES), passed]
+    said = f"note: {WITH_VALUES.removesuffix('.')}: here {share}."
+    assert feedback(verdicts, causes_of(verdicts)).endswith(said)
 
 
 def test_wrong_gradients_of_right_values_are_shown_in_full():
