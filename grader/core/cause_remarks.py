@@ -9,7 +9,7 @@ from grader.core.verdict import Diagnosis
 
 # The most other failures that are listed.
 _MOST_WAYS = 3
-_STEPS_ELSEWHERE = "Right so far in another of these tests: "
+_STEPS_ELSEWHERE = "Steps that are right in another test: "
 
 
 def remarks(cause: Cause) -> Iterator[str]:
@@ -39,7 +39,8 @@ def _other_failures(cause: Cause) -> Iterator[str]:
         return
     ways: dict[str, FailedTest] = {cause.shown.way: cause.shown}
     for test in cause.tests:
-        ways.setdefault(test.way, test)
+        if not test.is_on_new_inputs:
+            ways.setdefault(test.way, test)
     _, *others = ways.values()
     for test in others[:_MOST_WAYS]:
         yield f"Another failure of this cause: {titled(test.exercise, test.outcome)}"

@@ -25,6 +25,8 @@ USED_UP = " seconds were used up before this test"
 STAYS_WRONG = "Still fails after changing "
 # Marks a line whose change fixes a test only if another mistake is fixed too.
 ONE_OF_TWO = "This is one of two mistakes."
+# Ends the headline of a test that fails only on inputs that the explainer does not have.
+ON_NEW_INPUTS = "fails on the new random inputs used for grading"
 # Begins the line that lists the right steps of a test's call.
 STEPS_TOLD = "Right so far: "
 # Begins the line below the headline that counts wrong values; the headline differs by case.
@@ -137,6 +139,11 @@ class FailedTest:
     def is_apart(self) -> bool:
         """Returns whether the test still failed after a change that fixes others."""
         return self.line(STAYS_WRONG) is not None
+
+    @property
+    def is_on_new_inputs(self) -> bool:
+        """Returns whether the test fails only on inputs that the explainer does not have."""
+        return self.headline.endswith(ON_NEW_INPUTS)
 
     @property
     def sentence(self) -> str:
@@ -272,7 +279,7 @@ def causes(
     Tests share a cause if they share the mistake or the line, or, in one exercise, the message or a
     timeout. Wrong gradients of an exercise follow from its wrong values. A wrong answer without an
     explanation follows from the explained wrong values of its exercise, or from failures of an
-    exercise that it `builds_on`.
+    exercise that it `builds_on`. A failure only on new inputs follows from any other one.
     """
     ranked = _ranked(failed, order)
     place = {id(test): number for number, test in enumerate(ranked)}
@@ -363,7 +370,7 @@ def _followed(
     """Returns the groups, after merging each group that only follows from another one."""
     roots: dict[tuple[str, Aspect], list[FailedTest]] = {}
     known: dict[str, list[FailedTest]] = {}
-    for group in groups:
+    for group in sorted(groups, key=_is_on_new_inputs):
         is_known = any(test.mistake is not None or test.places for test in group)
         for test in group:
             if not test.is_apart and test.status is not Status.MISSING:
@@ -384,6 +391,11 @@ def _followed(
             root = known.get(exercise, group)
         if root is group:
             root = next((roots[one] for one in earlier if one in roots), group)
+        if root is group and _is_on_new_inputs(group):
+            told = (own for (name, _), own in roots.items() if name == exercise)
+            root = next(
+                (own for own in told if own[0].status in (Status.FAILED, Status.ERROR)), group
+            )
         if root is group:
             left.append(group)
         else:
@@ -404,6 +416,10 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
     )
 
 
+def _is_on_new_inputs(group: Sequence[FailedTest]) -> bool:
+    return all(test.is_on_new_inputs for test in group)
+
+
 def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
     """Returns the causes, after merging those with the same status and headline."""
     told: dict[tuple[object, str], Cause] = {}
@@ -418,8 +434,10 @@ def _telling(group: Sequence[FailedTest]) -> FailedTest:
     """Returns the root's most informative test: one with a mistake, else a line, else values."""
     own = [test for test in group if test.exercise == group[0].exercise]
 
-    def facts(test: FailedTest) -> tuple[bool, bool, bool]:
-        return test.mistake is not None, bool(test.places), test.aspect is Aspect.VALUES
+    def facts(test: FailedTest) -> tuple[bool, bool, bool, bool]:
+        is_fixed = not test.is_on_new_inputs
+        has_values = test.aspect is Aspect.VALUES
+        return is_fixed, test.mistake is not None, bool(test.places), has_values
 
     return max(own, key=facts)
 

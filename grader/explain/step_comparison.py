@@ -137,8 +137,8 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     """
     right = [step.name for step in steps if step.right]
     wrong = next(step.name for step in steps if step.right is False)
-    said = "Wrong: the result" if wrong == RESULT else f'Not found with the right values: "{wrong}"'
-    return f"{STEPS_TOLD}{_listed(right)}. {said}."
+    named = "The result is" if wrong == RESULT else f'The next step, "{wrong}", is missing or'
+    return f"{STEPS_TOLD}{_listed(right)}. {named} wrong."
 
 
 def _unloaded_in_words(one: Unloaded) -> str:

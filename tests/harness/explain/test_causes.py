@@ -8,6 +8,7 @@ import pytest
 
 from grader.core.cause_remarks import remarks
 from grader.core.causes import (
+    ON_NEW_INPUTS,
     ONE_OF_TWO,
     STAYS_WRONG,
     STEPS_TOLD,
@@ -141,11 +142,11 @@ def test_wrong_numbers_are_one_failure_with_or_without_the_expected_value():
 
 def test_steps_seen_in_another_test_are_attributed_to_it():
     """The steps belong to one large call, while a smaller test is easier to read."""
-    steps = "Right so far: scores. Wrong: the result."
+    steps = "Right so far: scores. The result is wrong."
     walked = failed("run_mask", "test_large", message=f"{WRONG}\n{steps}")
     cause = one_cause(failed("run_mask"), walked)
     assert cause.shown is not walked
-    said = "Right so far in another of these tests: scores. Wrong: the result."
+    said = "Steps that are right in another test: scores. The result is wrong."
     assert [*remarks(cause)] == [said]
     assert [*remarks(one_cause(walked, failed("run_mask")))] == []
 
@@ -286,6 +287,26 @@ def test_wrong_answers_join_the_known_cause_of_the_same_exercise():
     assert cause.shown.places == (LINE,)
     deeper = raised | {"aspect": Aspect.GENERALITY}
     assert len(causes([failed("run_mask"), failed("run_mask", "test_deep", **deeper)])) == 2
+
+
+NEW = f"passes on some inputs but {ON_NEW_INPUTS}\nLook for a case you did not handle."
+
+
+@pytest.mark.parametrize(
+    "known", [{}, {"aspect": Aspect.GENERALITY, "mistake": INVERTED, "places": (LINE,)}]
+)
+def test_a_failure_on_new_inputs_follows_from_one_on_fixed_inputs(known):
+    """The student first fixes the failure that `pytest` shows."""
+    cause = one_cause(failed("run_mask", "b", message=NEW), failed("run_mask", **known))
+    assert cause.shown.message == WRONG
+    assert [*remarks(cause)] == []
+
+
+def test_a_failure_on_new_inputs_alone_is_a_cause():
+    """Nor does it follow from a test without a verdict."""
+    new = failed("run_mask", message=NEW)
+    lost = failed("run_mask", "b", status=Status.NOT_GRADED, message="the machine is full")
+    assert len(causes((new, lost, failed("run_weights")), ORDER)) == 3
 
 
 def test_tests_skipped_after_repeated_crashes_have_no_cause_of_their_own():

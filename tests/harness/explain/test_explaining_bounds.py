@@ -109,7 +109,7 @@ def test_one_call_is_repeated_for_each_failed_exercise(catalogue):
     (followed,) = compare_steps(catalogue, submission.ask, seen, failed_tests(seen)).values()
     assert submission.asked == ["run_0"]
     said = [followed.in_words(one.test) for one in seen["run_0"]]
-    assert said == ["Right so far: doubled. Wrong: the result.", ""]
+    assert said == ["Right so far: doubled. The result is wrong.", ""]
 
 
 def test_only_the_first_failed_exercises_are_compared_step_by_step(catalogue):

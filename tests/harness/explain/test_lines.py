@@ -320,7 +320,7 @@ def test_two_mistakes_at_once_are_reported_by_the_first_wrong_step(judged):
     assert [v.where for v in told if v.where is not None] == []
     right = "Right so far: …, mask, scores, scaled, masked, weights and outputs."
     (message,) = (v.message for v in told if "Right so far" in v.message)
-    assert f'{right} Not found with the right values: "merged".' in message
+    assert f'{right} The next step, "merged", is missing or wrong.' in message
 
 
 @pytest.mark.process
@@ -418,7 +418,8 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     )
     assert [v.where for v in verdicts if v.where is not None] == []
     (told,) = (v.message for v in verdicts if "Right so far" in v.message)
-    assert 'Right so far: scores and scaled. Not found with the right values: "weights".' in told
+    said = 'Right so far: scores and scaled. The next step, "weights", is missing or wrong.'
+    assert said in told
 
 
 @pytest.mark.process
