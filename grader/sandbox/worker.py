@@ -258,7 +258,12 @@ class Worker:
             WorkerLost: if no valid answer comes.
         """
         bounds = RECORDED if call.record else ANSWER
-        frame = self._answer(self._calls.frame(call), patience, f"{call.adapter}(...)", bounds)
+        try:
+            sent = self._calls.frame(call)
+        except BadFrame as error:  # the author's own values are small: earlier answers are in it
+            said = f"{call.adapter}(...) cannot be called with your earlier results: {error}"
+            raise WorkerLost(Status.CRASHED, said) from error
+        frame = self._answer(sent, patience, f"{call.adapter}(...)", bounds)
         before = time.thread_time()
         try:
             if (digest := frame.digest) is not None and digest in familiar:
@@ -277,8 +282,8 @@ class Worker:
         Raises:
             WorkerLost: if no valid outcomes come.
         """
-        frame = self._answer(encode_trials(trials), patience, "trying edits")
         try:
+            frame = self._answer(encode_trials(trials), patience, "trying edits")
             return decode_outcomes(frame, trials)
         except BadFrame as error:
             raise WorkerLost(

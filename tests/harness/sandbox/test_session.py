@@ -50,6 +50,29 @@ def test_a_hanging_helper_leaves_time_for_other_exercises(tiny, tmp_path, monkey
         assert answer.value == 6
 
 
+DEEP = """
+def run_deep():
+    value = []
+    for _ in range(30):
+        value = [value]
+    return value
+
+
+def run_double(x):
+    return x
+"""
+
+
+def test_a_result_too_deep_to_be_passed_on_is_the_submissions_fault(tiny, tmp_path):
+    """A test may put it into values of its own, which then have too many levels to cross."""
+    folder = write_files(tmp_path / "alice", {"adapters.py": DEEP})
+    with prepared(find_assignment(tiny), folder, SessionLimits(60.0, 30.0, 600.0, 1 << 30)) as one:
+        deep = one.session.ask(Call("run_deep", {})).value
+        with pytest.raises(StudentFault, match="too many parts or levels") as fault:
+            one.session.ask(Call("run_double", {"x": [[[[deep]]]]}))
+        assert fault.value.status is Status.CRASHED
+
+
 JUNK = """
 import json, os, stat, struct
 
