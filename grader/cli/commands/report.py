@@ -129,9 +129,9 @@ def _changes_in_words(changes: Changes) -> str:
         f"{len(changes.alike) + changes.same} with the same score"
     )
     for found, said in (
-        (changes.regraded, "graded in one of the two only"),
+        (changes.regraded, "graded in one batch only"),
         (changes.new, "new"),
-        (changes.gone, "gone"),
+        (changes.gone, "only in the earlier batch"),
     ):
         words += f", {len(found)} {said}" if found else ""
     return words
