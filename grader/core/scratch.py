@@ -230,7 +230,7 @@ def _claimed(base: Path) -> Scratch:
 
     Raises:
         FileNotFoundError: if the base was removed meanwhile.
-        BlockingIOError: if another process is removing it as abandoned.
+        BlockingIOError: if another process just looks whether it is abandoned.
     """
     entry = Path(tempfile.mkdtemp(dir=base))
     lock = os.open(entry / _LOCK, _FILE | os.O_CREAT | os.O_EXCL, 0o600)
@@ -247,6 +247,7 @@ def _claimed(base: Path) -> Scratch:
         entry.chmod(PASSABLE)
     except BaseException:
         os.close(lock)
+        remove(entry)  # it was made above, but without a mark no later command could tell
         raise
     return scratch
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -88,6 +89,18 @@ def test_removing_scratch_folders_leaves_nothing(tmp_path):
     with new_scratch(tmp_path), new_scratch(tmp_path):
         assert len(list(tmp_path.iterdir())) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_graders_that_start_together_leave_nothing(tmp_path):
+    """Each looks for abandoned folders, and may lock one that another is just making."""
+
+    def make_and_remove(_: int) -> None:
+        with new_scratch(tmp_path):
+            pass
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(make_and_remove, range(400)))
+    assert list(tmp_path.rglob("*")) == []
 
 
 @pytest.mark.process
