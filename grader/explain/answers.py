@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import re
 from collections.abc import Iterator, Sequence
 
@@ -18,6 +17,7 @@ from grader.core.wire.calls import Call, Raised, Traced
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Foreign, Value, in_words
 from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
+from grader.explain.exceptions.operation import parsed_statement
 from grader.testing.assertions import WrongForm, WrongNumbers
 from grader.testing.comparison import single_number
 from grader.testing.contract import Adapter, counted
@@ -195,10 +195,9 @@ def _without_a_return(line: Line | None) -> str:
 
 def _prints_one_value(source: str) -> bool:
     """Returns whether a line prints a single value that is no text."""
-    with contextlib.suppress(SyntaxError):
-        match ast.parse(source.strip()).body:
-            case [ast.Expr(ast.Call(ast.Name("print"), [value], []))]:
-                return not isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred)
+    match parsed_statement(source.strip()):
+        case ast.Expr(ast.Call(ast.Name("print"), [value], [])):
+            return not isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred)
     return False
 
 

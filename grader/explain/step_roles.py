@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.core.wire.records import Line
+from grader.explain.exceptions.operation import parsed_statement
 
 _WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _ENDING = re.compile(r"(?<=\w)(?:ies|ys|y|s)$")
@@ -87,10 +88,7 @@ def _stem(word: str) -> str:
 @functools.lru_cache(maxsize=1024)
 def _assigned(source: str) -> Sequence[str]:
     """Returns the variables that a line assigns, in order; none if it is not an assignment."""
-    try:
-        (statement,) = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
+    statement = parsed_statement(source)
     if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
         return ()
     (target,) = statement.targets

@@ -40,7 +40,7 @@ class Operation:
     @classmethod
     def of(cls, raised: Raised) -> Operation:
         """Returns the operation at which an exception was raised."""
-        statement = _parsed(raised.expression)
+        statement = parsed_statement(raised.expression)
         return cls(raised, statement.value if isinstance(statement, ast.Expr) else None)
 
     @property
@@ -110,11 +110,11 @@ class Operation:
 
 def _value_in(statement: str) -> ast.expr | None:
     """Returns the expression that a statement assigns, or None."""
-    node = _parsed(statement)
+    node = parsed_statement(statement)
     return node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
 
 
-def _parsed(text: str) -> ast.stmt | None:
+def parsed_statement(text: str) -> ast.stmt | None:
     """Returns the single statement of a text, or None; a worker may invent the text.
 
     A statement that is nested too deeply to be unparsed counts as none.
