@@ -1,6 +1,6 @@
 """`python -m grader`."""
 
-from grader.cli import main
+from grader.cli.main import main
 
 if __name__ == "__main__":
     main()

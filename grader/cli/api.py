@@ -63,8 +63,7 @@ def grade(
         require_every_layer()
     options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device, explain_timeout)
     course = find_assignment(Path(assignment))
-    with graded_alone(single(Path(submission)), course, options, explain) as grade:
-        return grade
+    return graded_alone(single(Path(submission)), course, options, explain)
 
 
 def batch(

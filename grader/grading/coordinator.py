@@ -133,17 +133,13 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stopping.set()
-        self.finish()
+        for _thread in self._threads:
+            self._waiting.put(None)
         if kind is not None:
             for client in self._clients:
                 client.kill()
         for thread in self._threads:
             thread.join()
-
-    def finish(self) -> None:
-        """Lets each job end when the work that waits is done."""
-        for _thread in self._threads:
-            self._waiting.put(None)
 
     def start(self, submissions: int, early: StartedEarly | None = None) -> None:
         """Starts the jobs for a number of submissions; a single job may have started `early`."""
@@ -241,7 +237,6 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
             client.close()
 
 
-@contextlib.contextmanager
 def graded_alone(
     entry: Entry,
     assignment: Assignment,
@@ -249,11 +244,11 @@ def graded_alone(
     explain: bool = True,
     follow: Follow | None = None,
     early: StartedEarly | None = None,
-) -> Iterator[Grade]:
-    """Provides the grade of one submission, with its words unless `explain` is False.
+) -> Grade:
+    """Returns the grade of one submission, with its words unless `explain` is False.
 
-    The job ends while the grade is used. `follow` gets each verdict when it is reached. The tests
-    are hashed while the job starts, which may have begun `early`.
+    `follow` gets each verdict when it is reached. The tests are hashed while the job starts, which
+    may have begun `early`.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.
@@ -264,11 +259,9 @@ def graded_alone(
         suite = hashed(settings, assignment).suite_hash
         (graded,) = coordinator.grade([Task(entry, 0, fingerprint(entry), "")])
         grade = replace(graded.grade, suite_hash=suite)
-        if wants_words(grade, bool(assignment.forbidden)):
-            if explain:
-                (answer,) = coordinator.explain([ExplanationTask(entry, lambda: graded.grade)])
-                grade = explained(grade, answer.words)
-            else:
-                grade = replace(grade, unexplained=PENDING)
-        coordinator.finish()
-        yield grade
+        if not wants_words(grade, bool(assignment.forbidden)):
+            return grade
+        if not explain:
+            return replace(grade, unexplained=PENDING)
+        (answer,) = coordinator.explain([ExplanationTask(entry, lambda: grade)])
+    return explained(grade, answer.words)

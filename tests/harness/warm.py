@@ -256,7 +256,7 @@ def _load_commands() -> None:
     import torch._dynamo
 
     import grader.grading.job.work
-    from grader.cli.command_line import COMMANDS, cli
+    from grader.cli.main import COMMANDS, cli
 
     for command in COMMANDS:
         cli.get_command(click.Context(cli), command)

@@ -14,7 +14,7 @@ import click
 
 from grader.cli.options import FILE, PATH, chosen_options, display_options, grading_options, say
 from grader.core.verdict import Grade, GradeStatus
-from grader.grading.job.lines import StartedEarly
+from grader.grading.job.lines import COMMAND, StartedEarly
 from grader.reports.export.gradescope import (
     Display,
     VisibleWhen,
@@ -58,10 +58,7 @@ _PAGE_WIDTH = 100
 )
 @display_options
 @grading_options
-@click.pass_obj
 def run(
-    early: StartedEarly | None,
-    /,
     path: Path,
     form: str,
     output: Path | None,
@@ -87,15 +84,17 @@ def run(
     if form == "github" and output is not None:
         raise click.UsageError("--format github prints commands for the runner: leave out --out")
     display = Display(_total(metadata), VisibleWhen(hidden_tests), leaderboard)
-    from rich.console import Console
-
-    from grader.cli.actions import LiveResults, tell_github
-    from grader.grading.coordinator import graded_alone
-    from grader.intake.discovery import single
-    from grader.reports.export.scores import write_whole
-    from grader.reports.single import credited, print_grade
-
     with contextlib.ExitStack() as stack:
+        early = stack.enter_context(StartedEarly(COMMAND))
+        # The job loads torch from here on; import the other modules meanwhile.
+        from rich.console import Console
+
+        from grader.cli.actions import LiveResults, tell_github
+        from grader.grading.coordinator import graded_alone
+        from grader.intake.discovery import single
+        from grader.reports.export.scores import write_whole
+        from grader.reports.single import credited, print_grade
+
         live = None
         if form == "gradescope" and output is not None:
             live = stack.enter_context(LiveResults(output, display))
@@ -104,9 +103,7 @@ def run(
             wanted = options.exercises or tuple(assignment.points)
             live.expect({name: p for name, p in assignment.points.items() if name in wanted})
         follow = live.add if live else None
-        grade = stack.enter_context(
-            graded_alone(single(path), assignment, options, not no_explain, follow, early)
-        )
+        grade = graded_alone(single(path), assignment, options, not no_explain, follow, early)
         if live:
             live.finish(results(credited(grade), display))
         elif form == "github":

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from grader.authoring.handout.installing import WORKFLOW
-from grader.cli.command_line import cli
+from grader.cli.main import cli
 from tests.harness.conftest import ROOT
 from tests.harness.marks import rest_slow
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from grader.cli.command_line import cli
+from grader.cli.main import cli
 from grader.core.evidence import Excerpt
 from grader.core.submission import Author
 from grader.core.verdict import Grade

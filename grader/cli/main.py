@@ -15,7 +15,6 @@ from grader.cli.old_spellings import respelled
 from grader.cli.options import INTERRUPTED
 from grader.core.assignment import nearest
 from grader.core.text import Refusal
-from grader.grading.job.lines import StartedEarly
 
 # The groups of the help: for each command its module in `commands`, and its name in the module.
 GROUPS = {
@@ -109,17 +108,17 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def read_command(early: StartedEarly | None = None) -> None:
+def main() -> None:
     """Runs the command line; prints a refusal as one sentence, with exit code 2.
 
-    `grader run` takes the job that was started `early`. A character that the terminal cannot show
-    is printed as an escape, so that no name stops a command.
+    A character that the terminal cannot show is printed as an escape, so that no name stops a
+    command.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(cli(prog_name="grader", standalone_mode=False, obj=early))
+        sys.exit(cli(prog_name="grader", standalone_mode=False))
     except click.ClickException as mistake:
         click.echo(_sentence(mistake), err=True)
         sys.exit(mistake.exit_code)
