@@ -1,13 +1,14 @@
 """Processes that start at once: they are forked from an interpreter that has loaded torch.
 
 A fresh interpreter needs two seconds to load torch, pytest and the rest before a test's first line.
-Two *templates* load them once. A process that is forked from one is real: its arguments, folder,
+Three *templates* load them once. A process that is forked from one is real: its arguments, folder,
 environment, descriptors, session and exit code are its own. Only the steps before Python's first
 line are missing. A test of those, or of the modules that a command loads, starts an interpreter
 itself.
 
 The *command* template serves `grader`, `pytest` and the processes that collect tests. The *zygote*
-template has a scrubbed environment and serves zygotes, which must hold nothing of the others.
+template has a scrubbed environment and serves zygotes, which must hold nothing of the others. The
+*intake* template is small, as intake processes are, and without torch.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import tempfile
 import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -37,10 +39,13 @@ ROOT = Path(__file__).parents[2]
 _SECONDS = 3600
 _MESSAGE = 1 << 18
 _DESCRIPTORS = 64
+# The templates that serve what was forked from the first one, and the test's own process.
+_SERVED = ("zygote", "intake")
 # Received descriptors wait above all numbers that a command uses.
 _PARKED = 512
 _JOB = ("-m", "grader.grading.job.process")
 _ZYGOTE = ("-I", "-c")
+_INTAKE = ("-I", "-X", "utf8=1", "-c")
 # These packages are plugins of pytest.
 _PLUGINS = ("grader", "jaxtyping")
 # torch reads these when it loads: a zygote with one of them starts an interpreter.
@@ -48,7 +53,7 @@ _READ_AT_START = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
 
 
 class Warm:
-    """A context manager of both templates, which start at their first use."""
+    """A context manager of the templates, which start at their first use."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="warm-"))
@@ -64,16 +69,15 @@ class Warm:
         shutil.rmtree(self._folder)
 
     def address(self, name: str) -> Path:
-        """Returns the address of the template "command" or "zygote"; starts it if necessary."""
+        """Returns the address of a template: "command", "zygote" or "intake"; may start it."""
         address = self._folder / name
         if name not in self._started:
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
                 listening.bind(os.fspath(address))
                 listening.listen(64)
-                # A collector that was forked from the command template gets its zygote from the
-                # other.
-                other = self.address("zygote") if name == "command" else ""
-                self._started[name] = _start(name, listening.fileno(), other)
+                # Whatever is forked from the first one is served by the others.
+                others = [*map(self.address, _SERVED)] if name == "command" else []
+                self._started[name] = _start(name, listening.fileno(), others)
         return address
 
     def run(
@@ -105,17 +109,20 @@ class Warm:
         return f'#!/bin/sh\nexec {shlex.join([*here, *arguments])} "$@"\n'
 
     def serve_this_process(self) -> None:
-        """Makes this process fork its jobs and zygotes from the templates."""
-        fork_jobs_and_zygotes(lambda: self.address("command"), lambda: self.address("zygote"))
+        """Makes this process fork its jobs, zygotes and intake processes from the templates."""
+        fork_from(self.address)
 
 
-def fork_jobs_and_zygotes(command: Callable[[], Path], zygote: Callable[[], Path]) -> None:
-    """Replaces this process's starting of the two interpreters that load torch."""
+def fork_from(address: Callable[[str], Path]) -> None:
+    """Replaces this process's starting of interpreters by forks of the templates."""
     import grader.grading.job.lines
+    import grader.intake.client
     import grader.sandbox.zygote
 
+    command, zygote, intake = (partial(address, name) for name in ("command", *_SERVED))
     grader.grading.job.lines.subprocess = _forking(_JOB, command, dies_with_parent=True)
     grader.sandbox.zygote.subprocess = _forking(_ZYGOTE, zygote, dies_with_parent=False)
+    grader.intake.client.subprocess = _forking(_INTAKE, intake, dies_with_parent=True)
 
 
 def _forking(
@@ -125,7 +132,7 @@ def _forking(
 
     def start(command: Sequence[str], **options: Any) -> Any:
         is_known = tuple(command[1 : 1 + len(marks)]) == tuple(marks)
-        if not is_known or set(_READ_AT_START) & {*options["env"]}:
+        if not is_known or set(_READ_AT_START) & {*options.get("env", ())}:
             return subprocess.Popen(command, **options)
         return ForkedPopen(address(), command, dies_with_parent=dies_with_parent, **options)
 
@@ -146,7 +153,7 @@ class ForkedPopen:
         stdout: int = subprocess.DEVNULL,
         stderr: int | None = None,
         pass_fds: Sequence[int] = (),
-        env: Mapping[str, str],
+        env: Mapping[str, str] = os.environ,
         cwd: Path | None = None,
         start_new_session: bool = False,
         dies_with_parent: bool = True,
@@ -198,12 +205,13 @@ class ForkedPopen:
             os.kill(self.pid, signal.SIGTERM)
 
 
-def _start(name: str, listening: int, other: Path | str) -> subprocess.Popen[bytes]:
+def _start(name: str, listening: int, others: Sequence[Path]) -> subprocess.Popen[bytes]:
     """Starts the interpreter of a template; the zygotes' one gets no secrets."""
     isolated = name == "zygote"
+    flags = {"command": ["-P"], "zygote": ["-I"], "intake": [*_INTAKE[:-1]]}[name]
     environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
     return subprocess.Popen(
-        [sys.executable, "-I" if isolated else "-P", __file__, name, str(listening), other],
+        [sys.executable, *flags, __file__, name, str(listening), *others],
         pass_fds=[listening],
         stdin=subprocess.DEVNULL,
         env=environment if isolated else None,
@@ -220,20 +228,22 @@ def _text(file: Any) -> str:
 # --- Templates ----------------------------------------------------------------------------------
 
 
-def main(name: str, listening: int, zygote: str) -> None:
+def main(name: str, listening: int, *others: str) -> None:
     """Loads the slow modules, then forks a process for each order, until it is killed."""
     orders = socket.socket(fileno=listening)
-    if name == "zygote":
+    if name != "command":
         sys.path.insert(0, os.fspath(ROOT))
     from grader.core.processes import end_with_parent
 
     end_with_parent()
     if name == "command":
         _load_commands()
-        here = orders.getsockname()
-        fork_jobs_and_zygotes(lambda: Path(here), lambda: Path(zygote))
-    else:
+        addresses = map(Path, (orders.getsockname(), *others))
+        fork_from(dict(zip(("command", *_SERVED), addresses, strict=True)).__getitem__)
+    elif name == "zygote":
         _load_zygotes()
+    else:
+        _load_intake()
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -247,9 +257,12 @@ def main(name: str, listening: int, zygote: str) -> None:
 
 def _load_commands() -> None:
     """Loads all modules except plugins of pytest, which pytest imports itself."""
+    import beartype
     import click
     import einops
+    import execnet
     import jinja2
+    import numpy
     import pytest
     import rich.console
     import safetensors.torch
@@ -260,7 +273,7 @@ def _load_commands() -> None:
 
     for command in COMMANDS:
         cli.get_command(click.Context(cli), command)
-    del einops, grader, jinja2, pytest, rich, safetensors, torch
+    del beartype, einops, execnet, grader, jinja2, numpy, pytest, rich, safetensors, torch
 
 
 def _load_zygotes() -> None:
@@ -269,6 +282,7 @@ def _load_zygotes() -> None:
     import einops
     import jaxtyping
     import numpy
+    import torch._dynamo
     import torch.fx.experimental.symbolic_shapes
 
     import grader.worker.observing.lines
@@ -278,8 +292,19 @@ def _load_zygotes() -> None:
     del beartype, einops, grader, jaxtyping, numpy, torch
 
 
+def _load_intake() -> None:
+    """Loads the modules of an intake process, whose keeper sees to it that it ends in time."""
+    import grader.intake.process
+    import grader.intake.programs.needs
+
+    grader.intake.process.end_with_parent = lambda _: None
+
+
 def _keep(asked: socket.socket) -> NoReturn:
-    """Forks the requested process, and reports its exit."""
+    """Forks the requested process, and reports its exit.
+
+    Nobody else gets the process's id before whoever asked for it has waited, or has ended.
+    """
     with contextlib.suppress(OSError):
         ended, ending = socket.socketpair()
         ending.setblocking(False)
@@ -300,8 +325,11 @@ def _keep(asked: socket.socket) -> NoReturn:
         asked.send(json.dumps(pid).encode())
         if asked in select.select([ended, asked], [], [])[0] and order["dies_with_parent"]:
             os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
-        asked.send(json.dumps(os.waitstatus_to_exitcode(status)).encode())
+        end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert end is not None
+        code = end.si_status if end.si_code == os.CLD_EXITED else -end.si_status
+        asked.send(json.dumps(code).encode())
+        asked.recv(1)
     os._exit(0)
 
 
@@ -380,4 +408,4 @@ def run_here(address: str, arguments: Sequence[str]) -> int:
 if __name__ == "__main__":
     if sys.argv[1] == "run":
         sys.exit(run_here(sys.argv[2], sys.argv[3:]))
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
