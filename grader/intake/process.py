@@ -44,7 +44,6 @@ from grader.intake.programs.import_plan import (
     put_as_written,
     read_distribution,
 )
-from grader.intake.programs.needs import read_needs
 from grader.intake.programs.notebook import unfold, unfold_mentioned, write_files, write_runner
 from grader.intake.programs.source_facts import Located, locate, read_facts
 
@@ -306,6 +305,9 @@ def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
         raise CopyFailed(str(problem)) from problem
     if not order["survey"]:
         return {"submission": submission.as_json()}
+    # Loaded only for a survey: with `packaging`, it is nearly half of a process's start.
+    from grader.intake.programs.needs import read_needs
+
     try:
         return {"needs": read_needs(submission).as_json()}
     except MemoryError:
