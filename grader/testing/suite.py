@@ -146,6 +146,10 @@ _QUIET = (
 )
 
 
+# Variables by which a user gives every pytest options and plugins; they must not change a grade.
+_OPTIONS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The end of a test: the exception that it raised, if any, and its observations."""
@@ -206,7 +210,10 @@ class Suite:
         ]
         # One thread: sums come out alike on every machine, and judges do not fight for cores.
         torch.set_num_threads(1)
-        code = pytest.main(arguments, plugins=[self])
+        with pytest.MonkeyPatch.context() as environment:
+            for name in _OPTIONS:
+                environment.delenv(name, raising=False)
+            code = pytest.main(arguments, plugins=[self])
         if self._problem is not None:
             raise self._problem
         if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):

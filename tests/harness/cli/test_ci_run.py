@@ -53,6 +53,15 @@ def test_a_score_below_the_bar_exits_with_one(grader, tiny, half, outputs):
     assert "half: 4 of 5 points" in done.stdout
 
 
+def test_pytest_options_in_the_environment_change_nothing(grader, tiny, half, monkeypatch):
+    """A runner often sets them for all of its steps."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-v --maxfail=1 -k counts")
+    monkeypatch.setenv("PYTEST_PLUGINS", "not_installed")
+    done = grader("run", half, cwd=tiny)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "half: 4 of 5 points" in done.stdout
+
+
 @pytest.mark.parametrize(
     "arguments", [["--fail-under", "101"], ["--format", "html"], ["--exercise", "run_nothing"]]
 )
