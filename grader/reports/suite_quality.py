@@ -27,7 +27,8 @@ _TRIED = (Status.PASSED, Status.FAILED, Status.ERROR, Status.TIMEOUT, Status.CRA
 class ExerciseTests:
     """The outcomes of one exercise's tests in a class.
 
-    `passed` holds each test's outcomes, in the order of the submissions that tried the exercise.
+    `passed` holds each test's outcomes, in the order of the submissions that tried the exercise; a
+    test that a submission was not graded with counts as passed.
     `only` counts, by test, the submissions that fail it and pass all others.
     """
 
@@ -43,8 +44,9 @@ class ExerciseTests:
             return
         failed = [one.id for one in verdicts if one.status is not Status.PASSED]
         for one in verdicts:
-            own = self.passed.setdefault(one.id, [True] * self.tried)
-            own.append(one.id not in failed)
+            self.passed.setdefault(one.id, [True] * self.tried)
+        for test, own in self.passed.items():
+            own.append(test not in failed)
         self.tried += 1
         if len(failed) == 1 and len(verdicts) > 1:
             self.only[failed[0]] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from grader.results.results import Results
 
 _MOST = 30
 _ROWS, _COLUMNS = 6, 8
-# Values with a smaller difference, relative to the larger one, are shown as equal.
+# Values with a smaller difference, absolute or relative to the larger one, are shown as equal.
 _SAME = 1e-3
 
 
@@ -96,7 +97,7 @@ def _beginning(picture: Picture) -> ShownTensor:
         end = start + min(width, _COLUMNS)
         wanted, came = picture.expected[start:end], picture.got[start:end]
         wrong = [
-            not abs(one - two) <= _SAME * max(abs(one), abs(two), 1)
+            not math.isclose(one, two, rel_tol=_SAME, abs_tol=_SAME)
             for one, two in zip(wanted, came, strict=True)
         ]
         expected.append(tuple((f"{one:.4g}", False) for one in wanted))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from benchmarks.alike_corpus import by_hand, disguised, independent
 from grader.cli.main import cli
 from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
+from grader.core.text import Refusal
 from grader.core.verdict import Grade, GradeStatus
 from grader.intake.discovery import discover, single
 from grader.reports.pages.similarity import write_alike
@@ -182,6 +184,45 @@ def test_a_moved_class_is_reported_in_one_sentence(tmp_path: Path):
     said = CliRunner().invoke(cli, ["alike", str(results), "--assignment", str(ROOT)])
     assert said.exit_code != 0
     assert "are no longer where they were graded" in str(said.exception)
+
+
+def test_each_submission_that_is_not_compared_is_named(tmp_path: Path):
+    """A submission may be gone, unreadable or too long. Nobody is compared with themselves."""
+    code = "def f(q, k):\n    s = torch.einsum('qd,kd->qk', q, k)\n    return s.softmax(-1)\n"
+    renamed = re.sub(r"\b(?:f|q|k|s)\b(?!d|')", lambda name: name[0] + "_", code)
+    given = "def given(x):\n    return torch.triu(x, 1).masked_fill(x > 3, 0.5)\n"
+    folder = write_programs(
+        tmp_path / "class",
+        {
+            "ann": {"adapters.py": code, "theirs.py": given},
+            "bob": {"adapters.py": renamed, "theirs.py": given},
+            "cut": {"adapters.py": f"x = {'1' * 20_001}\n"},
+            "lost": {"adapters.py": code},
+        },
+    )
+    (folder / "odd.zip").write_bytes(b"this is no archive")
+    (handed_out := tmp_path / "theirs.py").write_text(given)
+    results = Store.read(store_results(folder, tmp_path / "results"))
+    shutil.rmtree(folder / "lost")
+    earlier = write_programs(tmp_path / "earlier", {"zoe": {"adapters.py": "x = 1\n"}})
+    seen: list[int] = []
+    found = compare(results, ASSIGNMENT, [folder, earlier], given=[handed_out], advance=seen.append)
+    assert found.remarks == (
+        "gone since they were graded, and not compared: lost",
+        "could not be read, and not compared: odd",
+        "too much code to compare, and read in part: cut",
+    )
+    assert (found.read, found.others, seen) == (4, 1, [5] * 5)
+    (pair,) = found.pairs
+    assert {pair.one.name, pair.other.name} == {"ann", "bob"}
+    assert [file.name for sources in pair.sources for file in sources.files] == ["adapters.py"] * 2
+    assert pair.pair.share_of_one == pytest.approx(1.0)
+    assert [(passage.one.first, passage.one.last) for passage in pair.passages] == [(1, 3)]
+    assert found.usual == pytest.approx(pair.pair.alikeness / 2)
+    nowhere = [tmp_path / "nowhere"]
+    for places in ({"others": nowhere}, {"repositories": nowhere}, {"given": nowhere}):
+        with pytest.raises(Refusal, match="does not exist"):
+            compare(results, ASSIGNMENT, **places)
 
 
 @pytest.mark.parametrize(

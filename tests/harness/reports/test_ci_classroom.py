@@ -146,3 +146,16 @@ def test_no_text_of_a_submission_becomes_a_command_of_the_reporters_runner() -> 
     """`read` checks every text; the result also stays far below the limit for a step's output."""
     assert len(encoded(classroom_result(hostile_grade()))) < 1 << 20
     read_result(hostile_grade())
+
+
+def test_a_submission_without_any_verdict_says_why() -> None:
+    """Its result is worth no points, so that nobody loses any."""
+    for grade, why in (
+        (a_grade("ann"), "nothing was graded"),
+        (a_grade("ann", message="no tests"), "no tests"),
+        (not_graded("ann"), "the judge was lost twice"),
+    ):
+        result = read_result(grade)
+        assert (result["status"], result["max_score"]) == ("error", 0)
+        (test,) = result["tests"]
+        assert test["message"] == f"not graded, by the grader's fault: {why}"

@@ -200,6 +200,22 @@ def test_the_summary_has_a_paragraph_for_each_cause_and_a_table() -> None:
     assert "Hint: Which pairs turn together?" in text
 
 
+def test_the_step_summary_of_a_submission_without_verdicts_says_why() -> None:
+    """The reason is code, and there is no table."""
+    for grade, headline, why in (
+        (unreadable("bea"), "## bea: 0 of 10 points", "the zip is empty"),
+        (
+            not_graded("cem"),
+            "## cem: not graded, by the machine's fault or the grader's",
+            "the judge was lost twice",
+        ),
+    ):
+        assert step_summary(grade) == f"{headline}\n\n```text\n{why}\n```\n"
+    told = step_summary(a_grade("dan", a_verdict("run_x"), message="left out: a.bin"))
+    assert "```text\nleft out: a.bin\n```" in told
+    assert told.endswith("| run\\_x | 4 / 4 | 1 of 1 | right |\n")
+
+
 def outside_of_code(markdown: str) -> str:
     """Returns the part of a text outside blocks of code, by CommonMark's rule."""
     kept, fence = [], None

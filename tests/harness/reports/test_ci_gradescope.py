@@ -279,6 +279,8 @@ def test_intermediate_results_hold_the_verdicts_so_far() -> None:
     found = read(progress(WORTH, grade.tests[:2], Display()))
     assert found["score"] == 5.0
     assert [test["score"] for test in found["tests"]] == [2.0, 3.0, 0.0, 0.0]
+    assert [test["number"] for test in found["tests"]] == ["1", "2", "3", "4"]
+    assert [test["status"] for test in found["tests"]] == ["passed", *["failed"] * 3]
     assert found["tests"][3]["output"] == "grading ended before this exercise"
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from grader.core.submission import Author
 from grader.core.verdict import Diagnosis, Grade, GradeStatus, Status, Where
 from grader.reports.export.junit import junit_xml, write_junit
+from grader.results.decisions.opening import open_settling
 from tests.harness.export_fixtures import (
     AWKWARD,
+    a_batch,
     a_grade,
     a_verdict,
     not_graded,
@@ -189,3 +193,37 @@ def test_a_large_class_is_written_grade_by_grade() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 5_000_000
+
+
+def test_a_suite_has_the_final_points_and_each_change_of_its_people(tmp_path: Path) -> None:
+    """Members of a group with different points are named. Without a change there is neither."""
+    people = Author("Jane Doe", "12"), Author("Bob Roe", "13")
+    results = a_batch(
+        tmp_path,
+        scored("alice", 4, 2),
+        scored("bea", 4, 2),
+        scored("cem", 4, 2),
+        scored("group", 4, 2),
+        authors={"group": people},
+    )
+    (tmp_path / "decisions.toml").write_text(
+        '[[points]]\nperson = "alice"\nby = 1\nreason = "agreed"\n'
+        '[[excused]]\nperson = "bea"\n'
+        '[[points]]\nperson = "Jane Doe"\nby = 2\nreason = "hers"\n'
+    )
+    settling = open_settling(results)
+    file = io.StringIO()
+    write_junit("Attention", results.grades(), file, settling.settle)
+    found = {}
+    for suite in ET.fromstring(file.getvalue()):
+        own = properties_of(suite)
+        found[suite.get("name")] = {k: v for k, v in own.items() if k.startswith(("final", "ch"))}
+    assert found == {
+        "alice": {"final": "7", "change 1": "+1 point: agreed (decisions.toml:1)"},
+        "bea": {"final": "excused", "change 1": "excused (decisions.toml:5)"},
+        "cem": {},
+        "group": {
+            "final (Jane Doe)": "8",
+            "change 1 (Jane Doe)": "+2 points: hers (decisions.toml:7)",
+        },
+    }

@@ -23,6 +23,8 @@ from grader.cli.main import cli
 from grader.core.submission import Author
 from grader.core.verdict import GradeStatus
 from grader.intake.discovery import discover
+from grader.reports.feedback import write_feedback
+from grader.reports.letter import Content, wrapped
 from grader.results.decisions.opening import open_settling
 from grader.results.rows import People
 from grader.results.store import Store
@@ -323,3 +325,85 @@ def test_feedback_pages_are_printed_as_pdf_if_a_browser_is_installed(tmp_path: P
     ((name, content),) = members(results / "feedback-moodle" / "moodle.zip").items()
     assert name.endswith("feedback.pdf")
     assert content.startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("form", "texts"),
+    [
+        ("folders", {"group_1/feedback.txt": "6 of 8", "group_1-2/feedback.txt": "8 of 8"}),
+        ("moodle", {}),
+    ],
+)
+def test_members_with_different_points_have_a_letter_each_only_outside_platforms(
+    tmp_path: Path, form: str, texts: dict[str, str]
+):
+    """A platform takes one file back for a submission; a folder holds one for each person."""
+    people = Author("Jane Doe"), Author("John Roe")
+    with Store.open(tmp_path, "attention") as store:
+        store.add(a_grade("group:1", a_verdict("run_x", 2.0), a_verdict("run_y")), "key", 0)
+        store.add(a_grade("Group/1", a_verdict("run_x")), "key", 1)
+        store.set_people(People({"group:1": people}))
+        store.set_downloads({"group:1": ["Team_123_assignsubmission_file"]})
+    (tmp_path / "decisions.toml").write_text(
+        '[[points]]\nperson = "John Roe"\nby = 2\nreason = "he was right"\n'
+    )
+    results = Store.read(tmp_path)
+    written = write_feedback(results, open_settling(results), form, tmp_path / "feedback")
+    if form == "moodle":
+        assert (written.written, [one.submission for one in written.left_out]) == (1, ["Group/1"])
+        assert len(members(written.place)) == 1
+        with zipfile.ZipFile(written.place) as archive:
+            assert [one.external_attr >> 16 for one in archive.infolist()] == [0o644]
+        return
+    assert (written.written, written.left_out) == (3, ())
+    found = {
+        str(file.relative_to(written.place)): file.read_text().partition("\n")[0]
+        for file in written.place.glob("*/feedback.txt")
+    }
+    assert found == {name: f"attention: {points} points" for name, points in texts.items()} | {
+        "Group_1-3/feedback.txt": "attention: 4 of 4 points"
+    }
+
+
+CONTENT = Content("<p>page</p>", "text\n\nmore\n", b"%PDF")
+FILES = ["feedback.html", "feedback.txt", "feedback.pdf"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.HTML", b"<p>page</p>"),
+        ("a.htm", b"<p>page</p>"),
+        ("a.pdf", b"%PDF"),
+        ("a.py", b"# text\n#\n# more\n"),
+        ("a.txt", b"text\n\nmore\n"),
+        ("notes.MD", b"text\n\nmore\n"),
+        ("README", b"text\n\nmore\n"),
+        ("a.docx", None),
+        ("a.gz", None),
+        ("a.", None),
+    ],
+)
+def test_feedback_has_the_format_that_its_name_promises(name: str, content: bytes | None):
+    """Nobody could open a page that is called a document."""
+    assert wrapped(CONTENT, name) == content
+    assert wrapped(replace(CONTENT, pdf=None), "a.pdf") is None
+
+
+@pytest.mark.parametrize("suffix", ["tar", "tar.gz", "TGZ", "tar.bz2", "tbz2", "tar.xz", "txz"])
+def test_feedback_in_an_archive_has_every_form(suffix: str):
+    """Equal content gives equal bytes."""
+    packed = wrapped(CONTENT, f"a.{suffix}")
+    assert packed is not None
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        assert archive.getnames() == FILES
+        pages = archive.extractfile(FILES[0])
+        assert pages is not None
+        assert pages.read() == b"<p>page</p>"
+    assert packed == wrapped(CONTENT, f"b.{suffix}")
+    zipped = wrapped(CONTENT, "a.zip")
+    assert zipped is not None
+    with zipfile.ZipFile(io.BytesIO(zipped)) as inner:
+        assert inner.namelist() == FILES
+        assert {one.date_time for one in inner.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {one.compress_type for one in inner.infolist()} == {zipfile.ZIP_DEFLATED}

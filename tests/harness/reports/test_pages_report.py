@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from grader.core.submission import Author
 from grader.core.verdict import Diagnosis, Grade, Status
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.graded import Graded, MistakeCounts, ranked
 from grader.reports.pages.rendering import NotWritten
-from grader.reports.pages.report import write_report
+from grader.reports.pages.report import current_report, write_report
+from grader.results.results import Results
+from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded
@@ -215,3 +218,113 @@ def test_a_change_from_ungraded_is_neither_up_nor_down(tmp_path):
     found = changes_of(tmp_path, [missing], [graded])
     assert found.up == found.down == []
     assert [(change.before, change.after) for change in found.regraded] == [(None, 4.0)]
+
+
+@pytest.mark.parametrize(
+    ("points", "said", "bins"),
+    [
+        (
+            (0, 1, 2, 3, 4),
+            ("2", "2", "1", "1 to 3 of 4 points", "1.6."),
+            {0: 1, 5: 1, 10: 1, 15: 1, 19: 1},
+        ),
+        ((1, 4, 4), ("3", "4", "2", "2.5 to 4 of 4 points", "1.7."), {5: 1, 19: 2}),
+        ((3,), ("3", "3", "0", "3 to 3 of 4 points", "0."), {15: 1}),
+    ],
+)
+def test_the_class_page_describes_the_scores_of_a_class(tmp_path, points, said, bins):
+    """The mean, the median, full scores, the middle half, the deviation and the histogram."""
+    grades = [a_grade(f"s{n}", a_verdict("run_x", score)) for n, score in enumerate(points)]
+    index = write_report(Store.read(store_grades(tmp_path / "r", *grades)), tmp_path / "p").index
+    text = index.read_text()
+    figures = dict(re.findall("<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", text))
+    mean, median, full, half, deviation = said
+    assert figures == {
+        "graded": str(len(points)),
+        "unreadable": "0",
+        "not graded": "0",
+        "mean of 4": mean,
+        "median": median,
+        "full score": full,
+    }
+    assert f"The middle half has {half}; the standard deviation is {deviation}" in text
+    assert data_of(index)["histogram"] == [bins.get(place, 0) for place in range(20)]
+
+
+def test_a_report_has_every_submission_of_a_large_class(tmp_path):
+    """Grades are read fifty at a time, and compared with as many of the earlier batch."""
+    grades = [a_grade(f"s{n:02}", a_verdict("run_x")) for n in range(52)]
+    before = Store.read(store_grades(tmp_path / "before", *grades[2:], a_grade("t")))
+    after = Store.read(store_grades(tmp_path / "after", *grades))
+    written = write_report(after, tmp_path / "pages", before)
+    data = data_of(written.index)
+    assert data["names"] == [f"s{n:02}" for n in range(52)]
+    pages = {file.name for file in (tmp_path / "pages" / "submissions").iterdir()}
+    assert pages == {*data["pages"]}
+    changes = written.changes
+    assert [one.name for one in changes.new] == ["s00", "s01"]
+    assert (changes.same, changes.gone) == (50, ["t"])
+    assert 'href="changes.html"' in written.index.read_text()
+
+
+def test_a_report_is_current_until_something_in_it_changes(tmp_path):
+    """A batch without new grades does not write its report again."""
+    folder = store_grades(tmp_path / "r", a_grade("ann", a_verdict("run_x")), not_graded("bob"))
+    results, pages = Store.read(folder), folder / "report"
+    assert current_report(results, pages) is None
+    written = write_report(results, pages)
+    current = current_report(results, pages)
+    assert (current.index, current.needs) == (written.index, [["1 NOT GRADED", ""]])
+
+    (folder / "decisions.toml").write_text('[[comment]]\nperson = "ann"\ntext = "good"\n')
+    assert current_report(Store.read(folder), pages) is None
+    write_report(results, pages)
+    assert current_report(results, pages)
+
+    write_files(folder / "alike", {"index.html": ""})
+    assert current_report(results, pages) is None
+    index = write_report(results, pages).index
+    assert 'href="../alike/index.html"' in index.read_text()
+    assert current_report(results, pages)
+
+    (pages / "submissions" / "stray.html").write_text("")
+    assert current_report(results, pages) is None
+    write_report(results, pages, results)
+    assert current_report(results, pages) is None, "it also shows the other batch"
+
+    write_report(results, pages)
+    with Store.open(folder, "attention") as store:
+        store.add(a_grade("bob", a_verdict("run_x")), "key", 1)
+    assert current_report(Store.read(folder), pages) is None
+    stateless = Results(results.file, results.assignment, results.people, "")
+    write_report(stateless, pages)
+    assert current_report(stateless, pages) is None, "nobody knows what it is made from"
+
+
+def test_the_class_page_offers_only_filters_that_find_somebody(tmp_path):
+    """Late submissions and changed points may be looked for, and people without a submission."""
+    folder = store_grades(tmp_path / "r", a_grade("ann", a_verdict("run_x")))
+    text = write_report(Store.read(folder), tmp_path / "p").index.read_text()
+    for absent in ('value="late"', 'value="changed"', "handed in nothing", 'href="changes.html"'):
+        assert absent not in text
+    with Store.open(folder, "attention") as store:
+        store.set_people(People({}, frozenset({"ann"}), (Author("Wanda Absent"),)))
+    (folder / "decisions.toml").write_text(
+        '[[points]]\nperson = "ann"\nby = 1\nreason = "agreed"\n'
+    )
+    text = write_report(Store.read(folder), tmp_path / "p").index.read_text()
+    assert 'value="late"' in text
+    assert 'value="changed"' in text
+    assert "1 person on the roster handed in nothing" in text
+    assert "<li>Wanda Absent</li>" in text
+
+
+def test_a_report_makes_its_folder_and_all_above_it(tmp_path):
+    """An empty folder is nobody's."""
+    results = Store.read(store_grades(tmp_path / "r", a_grade("ann", a_verdict("run_x"))))
+    assert write_report(results, tmp_path / "a" / "b" / "report").index.is_file()
+    (tmp_path / "empty").mkdir()
+    assert write_report(results, tmp_path / "empty").index.is_file()
+    (tmp_path / "mine").write_text("text")
+    with pytest.raises(NotWritten, match="holds other files than a report's"):
+        write_report(results, tmp_path / "mine")

@@ -9,7 +9,16 @@ import pytest
 from rich.console import Console
 
 from grader.core.points import OF_THE_VALUES, WITH_VALUES
-from grader.core.verdict import Aspect, Diagnosis, Grade, GradeStatus, Status, Verdict, Visibility
+from grader.core.verdict import (
+    Aspect,
+    Carried,
+    Diagnosis,
+    Grade,
+    GradeStatus,
+    Status,
+    Verdict,
+    Visibility,
+)
 from grader.reports.single import print_grade
 from grader.reports.standing import causes_of, feedback
 
@@ -74,6 +83,8 @@ def test_points_withheld_from_other_tests_are_charged_to_wrong_values():
     )
     text = printed([failed("run_one", Aspect.VALUES), passed])
     assert "3 of 4 values are wrong (-2 points)" in text
+    in_part = passed._replace(score=0.25)
+    assert "are wrong (-1.75 points)" in printed([failed("run_one", Aspect.VALUES), in_part])
     assert "notes\n  The other tests of an exercise count only as far as its values" in text
 
 
@@ -92,3 +103,53 @@ def test_feedback_says_which_share_of_other_tests_counts(share):
 def test_wrong_gradients_of_right_values_are_shown_in_full():
     """The student has nothing else to fix."""
     assert "index  expected" in printed([failed("run_one", Aspect.GRADIENTS)])
+
+
+def test_an_exercise_name_that_fits_is_never_broken():
+    """It may take what the other columns of the table leave."""
+    name = "run_" + "x" * 16
+    verdicts = [failed(name, aspect) for aspect in [*Aspect][1:]]
+    verdicts.append(failed(name, Aspect.VALUES)._replace(status=Status.PASSED, score=1.0))
+    grade = Grade("a", GradeStatus.GRADED, 0.0, 1.0, 1, "", "", 0.0, None, {}, tuple(verdicts))
+    paper = io.StringIO()
+    print_grade(grade, Console(file=paper, width=40 + len(name)))
+    (row,) = [line for line in paper.getvalue().splitlines() if " of 6 " in line]
+    assert row.split()[:7] == [name, "1", "/", "6", "1", "of", "6"]
+
+
+NOTED = failed("run_one", Aspect.VALUES)._replace(
+    status=Status.PASSED, score=1.0, message="uses torch.rot90"
+)
+
+
+@pytest.mark.parametrize(
+    ("note", "heading"),
+    [(NOTED, "notes, which cost nothing"), (NOTED._replace(score=0.5), "notes"), (None, None)],
+)
+def test_notes_say_that_they_cost_nothing_only_if_they_do(note, heading):
+    """A note on a forbidden call costs points."""
+    lines = printed([failed("run_two", Aspect.VALUES), *([note] if note else [])]).splitlines()
+    assert [line for line in lines if line.startswith("notes")] == ([heading] if heading else [])
+    assert ("  run_one: uses torch.rot90" in lines) == (note is not None)
+
+
+def test_carried_points_notes_and_missing_words_stand_below_the_table():
+    """The points of an exercise that builds on another one's mistake, and what was handed in."""
+    tests = failed("run_one", Aspect.VALUES, MISTAKE), failed("run_two", Aspect.VALUES, AGAIN)
+    grade = Grade(
+        "a", GradeStatus.GRADED, 0.0, 2.0, 1, "", "", 0.0, None, {}, tests,
+        notes=("left out: b.bin",), unexplained="the worker was lost",
+        carried=(Carried("run_two", "run_one", "no-scale", 1.0),),
+    )  # fmt: skip
+    paper = io.StringIO()
+    print_grade(grade, Console(file=paper, width=120))
+    lines = paper.getvalue().splitlines()
+    assert lines[0] == "a: 1 of 2 points"
+    assert [line for line in lines[-5:] if line] == [
+        "deducted once",
+        "  run_two: full marks (+1 point). Its only error comes from run_one (no-scale), where it "
+        "was already deducted.",
+        "The explanation is incomplete, which does not affect the grade: the worker was lost.",
+        "about what was handed in",
+        "  left out: b.bin",
+    ]

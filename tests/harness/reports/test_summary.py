@@ -466,6 +466,9 @@ def test_a_short_complaint_is_cut_after_a_word_and_counts_the_rest() -> None:
     tests = [a_verdict(f"run_{n}", FAILED, message=f"{'abcde'[n]} is all wrong") for n in range(5)]
     assert complaint(a_grade(*tests), 60) == "run_0: a is all wrong (+4 more)"
     assert complaint(a_grade(*tests), 26) == "run_0: a is all… (+4 more)"
+    even = a_grade(a_verdict("run_tenth1", FAILED, message="it is wrong from index 1 on"))
+    assert complaint(even, 20) == "run_tenth1: it is…"
+    assert complaint(even, 19) == "it is wrong from…"
     long = a_verdict("run_multihead_attention", FAILED, message="wrong from index 1 of seq on")
     assert complaint(a_grade(long), 35) == "wrong from index 1 of seq on"
     assert complaint(a_grade(a_verdict("run_rope")), 60) == "everything right"

@@ -1,9 +1,21 @@
 """Exercises with few useful tests, and tests that fail otherwise right submissions."""
 
-import pytest
+import io
+import math
+import re
+from dataclasses import replace
 
-from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
-from grader.reports.suite_quality import exercises_of, in_words
+import pytest
+from rich.console import Console
+
+from grader.core.verdict import Aspect, Grade, GradeStatus, Measurement, Status, Verdict, Visibility
+from grader.reports.suite_quality import (
+    exercises_of,
+    histogram,
+    in_words,
+    print_tolerances,
+    spreads,
+)
 from grader.results.store import Store
 
 pytestmark = pytest.mark.unit
@@ -55,11 +67,106 @@ def test_missing_and_unreadable_submissions_do_not_count_for_weak_tests():
     assert [one.tried for one in exercises_of([grade("x", P, F, P), absent, broken])] == [1]
 
 
+def test_submissions_of_two_suites_are_counted_together():
+    """A batch that was stopped halfway after a new test has grades with and without it."""
+    found = remarks(grade("x", P, F), grade("y", P, P, F), grade("z", P))
+    assert found == []
+    (one,) = exercises_of([grade("x", P, F), grade("y", P, P, F), grade("z", P)])
+    assert one.passed == {
+        "f.py::a": [True, True, True],
+        "f.py::b": [False, True, True],
+        "f.py::c": [True, False, True],
+    }
+
+
+def test_an_exercise_of_one_test_or_one_submission_is_not_judged():
+    """A test that fails one submission says nothing about the test."""
+    assert remarks(grade("x", F), grade("y", P)) == [
+        "of its 1 tests, only a passes some submissions and fails others"
+    ]
+    assert remarks(grade("x", P, F)) == []
+    assert remarks(grade("x", F, F), grade("y", F, F)) == [
+        "of its 2 tests, none passes some submissions and fails others"
+    ]
+
+
 def test_a_sound_suite_is_reported_in_one_sentence():
     """Empty output would look like an error."""
     grades = [grade("x", F, F, P), grade("y", P, P, P)]
     sentence = "Every exercise has several tests that some submissions pass and others fail."
     assert [*in_words(exercises_of(grades))] == [sentence]
+
+
+def measured(test: str, *errors: float) -> list[Grade]:
+    """Returns a grade for each error, a multiple of the tolerance, in a test of "run_" + letter."""
+    return [
+        replace(
+            grade(f"{test} {error}"),
+            tests=(
+                Verdict(
+                    f"f.py::{test}",
+                    f"run_{test[0]}",
+                    Aspect.VALUES,
+                    P if error <= 1 else F,
+                    0.0,
+                    1.0,
+                    Visibility.PUBLIC,
+                    measurement=Measurement(error, error, 1e-6, 1e-5, error),
+                ),
+            ),
+        )
+        for error in errors
+    ]
+
+
+def test_the_table_of_tolerances_has_the_worst_right_and_the_nearest_wrong_answer():
+    """Tests stand with their exercise; those in doubt are repeated below."""
+    grades = [
+        *measured("a1", 0.01, 0.002, 500.0, 900.0),
+        *measured("b1", 0.0, math.inf),
+        *measured("a2", 0.4),
+        *measured("b2", 2.5, 99.0),
+    ]
+    paper = io.StringIO()
+    print_tolerances(grades, Console(file=paper, width=200))
+    lines = [" ".join(line.split()) for line in paper.getvalue().splitlines()]
+    first = lines.index("run_a")
+    rows = [re.split(" [█|]", row)[0] for row in lines[first : first + 6]]
+    assert rows == ["run_a", "a1 0.01 5e+02 5e+04", "a2 0.4", "run_b", "b1 0 ∞ ∞", "b2 2.5"]
+    assert lines[-3:] == [
+        "2 of 4 tests have a sound tolerance: right answers below 0.3, wrong ones above 3",
+        "in doubt: f.py::a2: a right answer is at 0.4 of what is allowed",
+        "in doubt: f.py::b2: a wrong answer is at only 2.5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("errors", "doubts", "ends"),
+    [
+        ((0.3, 3.0), 0, (0.3, 3.0)),
+        ((0.31, 2.9), 2, (0.31, 2.9)),
+        ((0.1, 0.2), 0, (0.2, None)),
+        ((5.0, 4.0), 0, (None, 4.0)),
+    ],
+)
+def test_a_tolerance_is_in_doubt_between_03_and_3(errors, doubts, ends):
+    """The bounds themselves are sound."""
+    (spread,) = spreads(measured("a1", *errors))
+    assert (spread.right, spread.wrong) == ends
+    assert len(spread.doubts) == doubts
+
+
+@pytest.mark.parametrize(
+    ("counts", "drawn"),
+    [
+        ([0] * 10, "     |     "),
+        ([8, 0, 0, 0, 1, 4, 0, 0, 0, 2], "█   ▁|▄   ▂"),
+        ([1, 0, 0, 0, 0, 0, 0, 0, 0, 100], "▁    |    █"),
+    ],
+)
+def test_a_histogram_shows_even_a_single_answer(counts, drawn):
+    """The highest bar is the most frequent power of ten."""
+    assert histogram(counts) == drawn
 
 
 @pytest.mark.process

@@ -231,6 +231,60 @@ def test_a_name_joined_by_canvas_is_masked_when_written_as_two_words():
     assert mask.text("# Doe, Jane") == "# Submission 417"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("by Jane van der Doe.", "by Submission 200."),
+        ("van der Doe, Jane!", "Submission 200!"),
+        ("Doe, Jane van der", "Submission 200"),
+        ("Jane Doe", "Jane Doe"),
+        ("id 4711, not 12 or Bo", "id Submission 200, not 12 or Bo"),
+        ("Jane@X.edu, ANN-LEE", "Submission 200, Submission 300"),
+        ("doejane_1/a.py of Wanda Absent", "Submission 200/a.py of Absent 1"),
+        ("Absent, Wanda", "Absent 1"),
+        ("Mary Ann Smith, MaryAnn Smith", "Submission 400, Submission 400"),
+        ("(Smith Mary Ann) (Ann Smith Mary)", "(Submission 400) (Submission 400)"),
+        ("Ma ry Ann Smith", "Ma ry Ann Smith"),
+        ("Jo Doe", "Jo Doe"),
+        ("def x(): ...", "def x(): ..."),
+        ("", ""),
+    ],
+)
+def test_a_name_is_masked_in_every_order_of_its_words(text: str, shown: str):
+    """A short name or number that stands alone may be anything, and is kept."""
+    people = {
+        "doejane_1": (Author("Jane van der Doe", "4711", "jane@x.edu"),),
+        "ann-lee": (Author("Bo", "12", ""),),
+        "s3": (Author("maryannsmith"), Author("jodoe")),
+    }
+    numbers = {"doejane_1": 200, "ann-lee": 300, "s3": 400}
+    mask = Mask(numbers, People(people, absentees=(Author("Wanda Absent"),)))
+    assert mask.text(text) == shown
+
+
+def test_a_mask_covers_the_texts_of_any_plain_data():
+    """Numbers and enumerations stay as they are."""
+    mask = Mask({"ann-lee": 300}, People())
+    excerpt = Excerpt("ann-lee.py", 3, ("# ann-lee", "x = 1"))
+    assert mask.over(excerpt) == Excerpt("Submission 300.py", 3, ("# Submission 300", "x = 1"))
+    assert mask.over({"ann-lee": ("ann-lee", 2)}) == {"ann-lee": ("Submission 300", 2)}
+    assert mask.over((0.5, 1.5)) == (0.5, 1.5)
+    assert mask.over(()) == ()
+    verdict = a_submission(suite(), 0, random.Random(0)).tests[0]
+    masked = mask.over(verdict._replace(message="by ann-lee"))
+    assert (masked.message, masked.status) == ("by Submission 300", verdict.status)
+    assert type(masked) is type(verdict)
+
+
+def test_a_huge_numeric_id_takes_no_number(tmp_path: Path):
+    """Python refuses to read thousands of digits."""
+    folder = store_talkative_class(tmp_path / "results", 2)
+    with Store.open(folder, "attention") as store:
+        absent = (Author("Wanda", "9" * 5000), Author("Zoë", "not a number"))
+        store.set_people(People(store.people.authors, absentees=absent))
+    assert len(numbered(Store.read(folder))) == 2
+
+
 def test_a_file_named_after_its_author_is_masked(tmp_path: Path):
     """The name of a notebook appears in every place that a report shows."""
     folder = store_talkative_class(tmp_path / "results", 3)

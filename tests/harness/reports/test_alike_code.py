@@ -1,0 +1,317 @@
+"""The code that similarity compares: its tokens, fingerprints, ranked pairs and shared passages."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.core.submission import Author
+from grader.intake.discovery import single
+from grader.reports.similarity.comparison import Numbered
+from grader.reports.similarity.process import tokens, windows
+from grader.reports.similarity.sources import (
+    MOST_FILES,
+    MOST_TOKENS,
+    ComparedFile,
+    ComparedSources,
+    LineRange,
+    Numbers,
+    Pair,
+    Passage,
+    Shelf,
+    SourcesClient,
+    as_json,
+    passages,
+    ranked,
+)
+from grader.results.anonymous import Mask
+from grader.results.rows import People
+from tests.harness.conftest import write_files
+
+pytestmark = pytest.mark.unit
+
+NOTHING = np.empty(0, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("source", "compared"),
+    [
+        ("x = 1", "name = 0"),
+        ("x.y = 1", "x name = 0"),
+        ("del t, x.y", "del name x name"),
+        ("def f(a):\n    return g(a)", "def name name return g name"),
+        ("async def f(): pass", "async def name pass"),
+        ("class C(Base): pass", "class name Base pass"),
+        ("for i in items: f(i)", "for name in items f name"),
+        ("try: f()\nexcept E as e: raise e", "try f except E as name raise name"),
+        ("import numpy as np, torch.fft\nnp.exp(torch.abs(x))", "exp abs x"),
+        ("from math import sqrt as root\nroot(x)", "sqrt x"),
+        ("from torch.nn import functional as F\nF.softmax(x)", "softmax x"),
+        ("from .mine import helper\nhelper(x)", "x"),
+        ("@dataclass\nclass C: pass", "dataclass class name pass"),
+        ("x = 0x1f + 1e-3 + 2.5  # three", "name = 0 + 0 + 0"),
+        ("x = 'a\\nb' 'c' + \"d\"", "name = text + text"),
+        ("f('a', 'b')", "f text text"),
+        ('"""Why."""\nx = 1', "name = 0"),
+        ("def f(a: int, *, b: str = 'x') -> float: pass", "def name name * name = text pass"),
+        ('f("éé"); y: int = 2', "f text name = 0"),
+        # No parser reads these: their own names are guessed.
+        ("def f(a):\n    b = exp(a) )", "def name a name = exp a"),
+        ("class C(Base) )", "class name Base"),
+        ("a[0] = x.y = b )", "a 0 = x name = b"),
+    ],
+)
+def test_each_program_is_compared_by_these_tokens(source: str, compared: str):
+    """A program's own names are one token; imports, annotations and brackets are none."""
+    assert " ".join(token.text for token in tokens([source])[0]) == compared
+
+
+def test_warnings_about_a_submissions_code_are_not_shown(recwarn: pytest.WarningsRecorder):
+    """A student's invalid escape is nothing to the instructor."""
+    assert len(tokens(["x = '\\d' is 3"])[0]) == 5
+    assert not recwarn.list
+
+
+def test_names_of_one_file_are_a_programs_own_in_every_file():
+    """A copy that is split into two files has the same tokens."""
+    one, other = tokens(["def f(a): pass", "b = f(3)"])
+    assert [token.text for token in one] == ["def", "name", "name", "pass"]
+    assert [token.text for token in other] == ["name", "=", "name", "0"]
+
+
+def test_a_fingerprint_knows_its_first_and_last_line():
+    """A window of tokens begins in one line and may end in a later one."""
+    (found,) = tokens(["\n\nx = (\n    1)\ny = 2"])
+    assert [token.line for token in found] == [3, 3, 4, 5, 5, 5]
+    assert [*windows(found, 4)] == [
+        ("name = 0 name", 3, 5),
+        ("= 0 name =", 3, 5),
+        ("0 name = 0", 4, 5),
+    ]
+    assert [*windows(found, 7)] == []
+
+
+def sources(*files: list[int]) -> ComparedSources:
+    """Returns files of these fingerprints, one in each line, the first in line 0."""
+    lines = [np.arange(len(numbers)) for numbers in files]
+    return ComparedSources(
+        tuple(
+            ComparedFile(f"{place}.py", "", np.array(numbers), lines[place], lines[place])
+            for place, numbers in enumerate(files)
+        )
+    )
+
+
+def shared(
+    one: ComparedSources,
+    other: ComparedSources,
+    given: frozenset[int] = frozenset(),
+    commonness: Mapping[int, int] | None = None,
+) -> list[Passage]:
+    return passages(one, other, given, commonness or {})
+
+
+def test_passages_are_ordered_by_rarity_and_then_by_length():
+    """The rarest part of a passage says most about a copy."""
+    one, other = sources([1, 2, 3, 9, 4, 5, 6, 7]), sources([4, 5, 6, 7, 8, 1, 2, 3])
+    short = (LineRange(0, 0, 2), LineRange(0, 5, 7), 3)
+    long = (LineRange(0, 4, 7), LineRange(0, 0, 3), 4)
+    rare = {1: 5, 2: 3, 3: 4}
+    assert shared(one, other, commonness=rare) == [Passage(*long, 2), Passage(*short, 3)]
+    alike = dict.fromkeys(range(10), 3)
+    assert shared(one, other, commonness=alike) == [Passage(*long, 3), Passage(*short, 3)]
+    rarer = alike | {2: 2}
+    assert shared(one, other, commonness=rarer) == [Passage(*short, 2), Passage(*long, 3)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        ([[1, 2, 3]], [[1, 2, 3]], [(0, 0, 2, 0, 0, 2)]),
+        ([[1, 2]], [[1, 2]], []),
+        ([[1, 2], [3]], [[1, 2, 3]], []),
+        ([[1, 2, 3]], [[1, 2], [3]], []),
+        ([[1, 2, 3], [4, 5, 6]], [[1, 2, 3, 4, 5, 6]], [(0, 0, 2, 0, 0, 2), (1, 0, 2, 0, 3, 5)]),
+        ([[1, 2, 3, 4, 5, 6]], [[1, 2, 3], [4, 5, 6]], [(0, 0, 2, 0, 0, 2), (0, 3, 5, 1, 0, 2)]),
+        ([[1, 2, 3, 1, 2, 3]], [[1, 2, 3]], [(0, 0, 2, 0, 0, 2)]),
+        ([[1, 2, 3, 2, 3, 4]], [[1, 2, 3, 4]], [(0, 0, 2, 0, 0, 2)]),
+        (
+            [[1, 2, 3, 8, 1, 2, 3]],
+            [[1, 2, 3, 9, 1, 2, 3]],
+            [(0, 0, 2, 0, 0, 2), (0, 4, 6, 0, 4, 6)],
+        ),
+    ],
+)
+def test_a_passage_lies_in_one_file_of_each_and_no_place_is_used_twice(
+    one: list[list[int]], other: list[list[int]], found: list[tuple[int, ...]]
+):
+    """Shorter runs are idioms. The numbers are file, first and last line, on both sides."""
+    expected = [Passage(LineRange(*places[:3]), LineRange(*places[3:]), 3, 2) for places in found]
+    assert shared(sources(*one), sources(*other)) == expected
+
+
+def test_a_passage_runs_on_across_code_of_the_handout():
+    """Code that everybody was given is not counted, and separates nothing."""
+    both = sources([1, 2, 3, 4])
+    (found,) = shared(both, both, frozenset({3}))
+    assert found == Passage(LineRange(0, 0, 3), LineRange(0, 0, 3), 3, 2)
+
+
+def test_a_passage_ends_at_the_last_line_of_any_of_its_fingerprints():
+    """A fingerprint in the middle may reach furthest."""
+    first, last = np.array([1, 2, 3]), np.array([1, 9, 4])
+    both = ComparedSources((ComparedFile("a.py", "", np.array([7, 8, 9]), first, last),))
+    (found,) = shared(both, both)
+    assert found.one == LineRange(0, 1, 9)
+
+
+def test_pairs_are_ranked_by_the_rarity_of_what_they_share():
+    """The weight of a fingerprint is log((submissions + 1) / those that have it).
+
+    A similarity is the shared weight over the smaller submission's weight and 0.3 of the median.
+    """
+    prints: list[Numbers] = [np.array(own) for own in ([1, 2, 3], [2, 3, 4], [5], [1, 2, 3])]
+    found = ranked(prints, 3, NOTHING, 5)
+    two, three, one = math.log(5 / 2), math.log(5 / 3), math.log(5)
+    ann, bob = two + 2 * three, 2 * three + one
+    near, far = ann / (1.3 * ann), 2 * three / (1.3 * ann)
+    expected = [
+        Pair(0, 3, near, 1.0, 1.0),
+        Pair(0, 1, far, 2 * three / ann, 2 * three / bob),
+        Pair(1, 3, far, 2 * three / bob, 2 * three / ann),
+    ]
+    assert [(pair.one, pair.other) for pair in found.pairs] == [(0, 3), (0, 1), (1, 3)]
+    for pair, known in zip(found.pairs, expected, strict=True):
+        told = (pair.alikeness, pair.share_of_one, pair.share_of_other)
+        assert told == pytest.approx(
+            (known.alikeness, known.share_of_one, known.share_of_other), rel=1e-5
+        )
+    assert found.nearest == pytest.approx((near, far, 0.0), rel=1e-5)
+    assert found.commonness == {1: 2, 2: 3, 3: 3}
+    assert [(pair.one, pair.other) for pair in ranked(prints, 3, NOTHING, 2).pairs] == [
+        (0, 3),
+        (0, 1),
+    ]
+    without = ranked(prints, 3, np.array([2, 3]), 5)
+    assert [(pair.one, pair.other) for pair in without.pairs] == [(0, 3)]
+    assert without.commonness == {1: 2}
+
+
+def test_other_submissions_are_compared_only_with_the_class():
+    """Last year's class had its own comparison."""
+    found = ranked([np.array([1, 2])] * 3, 1, NOTHING, 5)
+    assert [(pair.one, pair.other) for pair in found.pairs] == [(0, 1), (0, 2)]
+
+
+def test_a_class_without_any_code_has_no_pairs():
+    """A class of stubs is no error."""
+    assert ranked([], 0, NOTHING, 5).nearest == ()
+    found = ranked([NOTHING, NOTHING], 2, NOTHING, 5)
+    assert (found.pairs, found.nearest, found.commonness) == ((), (0.0, 0.0), {})
+
+
+def test_thousands_of_shared_fingerprints_are_all_counted():
+    """They are added up in blocks."""
+    many = np.arange(10_000)
+    found = ranked([many, many, np.array([20_000])], 3, NOTHING, 5)
+    ((one, other, alikeness),) = [(p.one, p.other, p.alikeness) for p in found.pairs]
+    assert (one, other) == (0, 1)
+    assert alikeness == pytest.approx(1 / 1.3, rel=1e-5)
+
+
+def test_sources_keep_everything_on_the_shelf(tmp_path: Path):
+    """Each submission is read only once, and its pages are written from the shelf."""
+    file = ComparedFile("a.py", "d1", np.array([5, 3]), np.array([1, 2]), np.array([2, 4]), "x\n")
+    shelf = Shelf(tmp_path)
+    shelf.put(0, ComparedSources((file,), partly=True))
+    shelf.put(1, ComparedSources())
+    kept, nothing = shelf.get(0), shelf.get(1)
+    (found,) = kept.files
+    assert (found.name, found.digest, found.text) == ("a.py", "d1", "x\n")
+    rows = [array.tolist() for array in (found.prints, found.first, found.last)]
+    assert rows == [[5, 3], [1, 2], [2, 4]]
+    assert (kept.partly, nothing.partly, nothing.files) == (True, False, ())
+    assert kept.prints.tolist() == [3, 5]
+    assert nothing.prints.tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("row", "is_accepted"),
+    [
+        (as_json([("a", "", "", [])] * MOST_FILES, False), True),
+        (as_json([("a", "", "", [])] * (MOST_FILES + 1), False), False),
+        (as_json([("a", "", "", [[1, 1, 1]] * MOST_TOKENS)], False), True),
+        (as_json([("a", "", "", [[1, 1, 1]] * (MOST_TOKENS + 1))], False), False),
+        (as_json([("a", "", "x" * ((1 << 20) + 1), [])], False), False),
+        (as_json([("a", "", "", [[1, 1]])], False), False),
+        ({"files": "abc", "partly": False}, False),
+    ],
+)
+def test_an_answer_beyond_the_bounds_is_refused(row: object, is_accepted: bool):
+    """The process that parses submissions may be under a submission's control."""
+    if is_accepted:
+        assert ComparedSources.from_json(row).files
+        return
+    with pytest.raises((LookupError, TypeError, ValueError)):
+        ComparedSources.from_json(row)
+
+
+def test_other_submissions_get_random_labels_that_the_mask_knows():
+    """The class keeps its numbers; a name from elsewhere is hidden in texts too."""
+    mask = Mask({"ann": 123}, People())
+    label = Numbered(mask)
+    assert label("ann", (), "") == "Submission 123"
+    zoe = label("zoe", (Author("Zoë Lind"),), "earlier")
+    assert zoe.startswith("No. ")
+    assert 100_000 <= int(zoe.removeprefix("No. ")) < 1_000_000
+    assert mask.text("by Zoë Lind, zoe") == f"by {zoe}, {zoe}"
+    others = {label(f"other{number}", (), "earlier") for number in range(50)}
+    assert len(others | {zoe}) == 51
+
+
+@pytest.mark.process
+def test_files_and_cells_with_code_are_read_up_to_the_bounds(tmp_path: Path):
+    """Handed-out, empty and other files are left out; a cut is said."""
+    cells = [{"cell_type": "code", "source": text} for text in ("a = 1", "b = 2 + 3")]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    code = "x = f(1)\ny = g(\n    2)"
+    write_files(
+        tmp_path / "own",
+        {
+            "b.py": code,
+            "empty.py": "\n",
+            "given.py": "z = 3\n",
+            "n.ipynb": json.dumps(notebook),
+            "odd.ipynb": "{}",
+            "text.txt": code,
+            "__pycache__/c.py": code,
+        },
+    )
+    write_files(tmp_path / "given", {"given.py": "\nz = 3\n\n"})
+    write_files(tmp_path / "long", {"a.py": code, "b.py": "x = '" + "a" * 20_000 + "'"})
+
+    with SourcesClient() as client:
+
+        def read(name: str, *given: str, texts: bool = False) -> ComparedSources:
+            (into := tmp_path / f"into-{name}").mkdir()
+            return client.read(single(tmp_path / name), into, given, texts)
+
+        (handed_out,) = read("given").files
+        own = read("own", handed_out.digest, texts=True)
+        long = read("long")
+    assert [(file.name, file.text.strip()) for file in own.files] == [
+        ("b.py", code),
+        ("n.ipynb/cell 1", "a = 1"),
+        ("n.ipynb/cell 2", "b = 2 + 3"),
+    ]
+    prints = [[*zip(file.first.tolist(), file.last.tolist(), strict=True)] for file in own.files]
+    # Eight tokens: four in line 1, three in line 2 and one in line 3.
+    assert prints == [[(1, 2), (1, 2), (1, 2), (1, 3)], [], [(1, 1)]]
+    assert not own.partly
+    assert ([file.name for file in long.files], long.partly) == (["a.py"], True)
+    assert long.files[0].text == ""

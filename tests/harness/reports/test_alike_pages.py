@@ -1,0 +1,126 @@
+"""The pages of similar pairs: which lines are marked, linked, left out and redacted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.intake.entry import Entry
+from grader.reports.pages.similarity import pair_page, write_alike
+from grader.reports.similarity.comparison import Compared, SideBySide, SimilarPairs
+from grader.reports.similarity.sources import (
+    ComparedFile,
+    ComparedSources,
+    LineRange,
+    Pair,
+    Passage,
+)
+
+pytestmark = pytest.mark.unit
+
+NONE = np.empty(0, np.int64)
+LINE = re.compile(
+    r'<span(?: class="(\w+)")?(?: id="([\w-]+)")?><b>'
+    r'(?:<a href="#([\w-]+)" aria-label="passage \d on the other side">\d</a> )?(\d+)</b>(.*)\n'
+)
+
+
+def a_file(name: str, text: str) -> ComparedFile:
+    return ComparedFile(name, "", NONE, NONE, NONE, text)
+
+
+def a_pair(
+    one: ComparedSources, other: ComparedSources, *shared: Passage, origin: str = "last-year"
+) -> SideBySide:
+    entry = Entry("any", Path("any"))
+    pair = Pair(0, 1, 0.62, 0.75, 0.5)
+    compared = Compared("ann", "", entry), Compared("zoe", origin, entry)
+    return SideBySide(pair, *compared, (one, other), tuple(shared))
+
+
+PAIR = a_pair(
+    ComparedSources((a_file("ann/a.py", "x = 1\ny = 2\nz = 3"), a_file("b.py", "ann"))),
+    ComparedSources((a_file("c.py", "p = 1\nq = 2"),)),
+    Passage(LineRange(0, 2, 3), LineRange(0, 1, 2), 4, 3),
+    Passage(LineRange(0, 1, 2), LineRange(0, 2, 2), 3, 4),
+)
+
+
+def test_lines_in_common_are_marked_and_linked_to_the_other_side():
+    """A passage of at most three submissions is darker. A line belongs to its rarest passage."""
+    page = pair_page("attention", PAIR, str)
+    left, right = page.split('<section aria-labelledby="side-b">')
+    assert LINE.findall(left) == [
+        ("more", "a-2", "b-2", "1", "x = 1"),
+        ("few", "a-1", "b-1", "2", "y = 2"),
+        ("few", "", "", "3", "z = 3"),
+        ("", "", "", "1", "ann"),
+    ]
+    assert LINE.findall(right) == [
+        ("few", "b-1", "a-1", "1", "p = 1"),
+        ("few", "", "", "2", "q = 2"),
+    ]
+    listed = re.findall(r'<li><a href="#(a-\d)">(.*?)</a> <span class="faint">(.*?)</span>', page)
+    assert listed == [
+        ("a-1", "ann/a.py:2-3", "in 3 submissions"),
+        ("a-2", "ann/a.py:1-2", "in 4 submissions"),
+    ]
+    assert re.findall("<h3>(.*?)</h3>", page) == ["ann/a.py", "b.py", "c.py"]
+    assert re.findall('<h2 id="side-.">(.*?)</h2>', page) == ["ann", "zoe"]
+    said = "Similarity 62 %: 75 % of the first is in the second, 50 % of the second in the first."
+    assert said in page
+    assert "more lines" not in page
+
+
+def test_texts_and_file_names_of_an_anonymous_pair_are_redacted():
+    """A file may be called after its author."""
+    page = pair_page("attention", PAIR, lambda text: text.replace("ann", "No. 7"))
+    assert LINE.findall(page)[3] == ("", "", "", "1", "No. 7")
+    assert re.findall("<h3>(.*?)</h3>", page) == ["No. 7/a.py", "b.py", "c.py"]
+    assert ">No. 7/a.py:2-3<" in page
+
+
+def test_code_beyond_four_thousand_lines_is_counted_and_not_shown():
+    """A page must open in a browser."""
+    long = a_file("long.py", "\n".join(f"x{number}" for number in range(4001)))
+    left = ComparedSources((long, a_file("rest.py", "y\nz")))
+    right = ComparedSources((a_file("half.py", "\n" * 2999), a_file("all.py", "\n" * 999)))
+    page = pair_page("attention", a_pair(left, right), str)
+    assert "and 3 more lines" in page
+    assert page.count("more lines") == 1
+    assert "x3999\n" in page
+    assert "x4000\n" not in page
+    assert re.findall("<h3>(.*?)</h3>", page) == ["long.py", "half.py", "all.py"]
+    assert "passages in common" not in page
+
+
+def test_the_list_of_pairs_links_each_page_and_the_class(tmp_path: Path):
+    """It says how much code is shared, and which submissions could not be compared."""
+    plain = a_pair(PAIR.sources[0], PAIR.sources[1], origin="")
+    found = SimilarPairs((PAIR, plain), 0.3, 12, 1, ("gone: bob",))
+    write_alike("attention", found, tmp_path / "alike", tmp_path / "report")
+    index = (tmp_path / "alike" / "index.html").read_text("utf-8")
+    assert 'aria-label="Pages"' not in index
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "index.html").write_text("")
+    place = write_alike("attention", found, tmp_path / "alike", tmp_path / "report", str.upper)
+    index = place.read_text("utf-8")
+    assert '<a href="../report/index.html">The class</a>' in index
+    assert re.findall('<a href="(pairs/.*?)">', index) == ["pairs/001.html", "pairs/002.html"]
+    assert re.findall('<td class="number">(.*?)</td>', index) == [
+        "<strong>62 %</strong>", "3", "<strong>62 %</strong>", "0",
+    ]  # fmt: skip
+    assert index.count('<span class="badge">last-year</span>') == 1
+    assert "12 submissions of the class were compared with each other and with 1 from" in index
+    assert "share 30% or more" in index
+    assert "<li>gone: bob</li>" in index
+    pages = [(tmp_path / "alike" / "pairs" / f"00{n}.html").read_text("utf-8") for n in (1, 2)]
+    assert [LINE.findall(page)[0][4] for page in pages] == ["X = 1", "X = 1"]
+    assert ['class="few"' in page for page in pages] == [True, False]
+    alone = SimilarPairs((), 0.0, 1, 0)
+    index = write_alike("attention", alone, tmp_path / "alone", tmp_path / "report").read_text()
+    assert "1 submission of the class was compared with each other. Code" in index
+    assert "No two submissions share code that was not handed out." in index
