@@ -55,7 +55,7 @@ class WrongAnswer(PlainData):
         return all(
             one == two
             or (math.isnan(one) and math.isnan(two))
-            or abs(one - two) <= atol + rtol * abs(two)
+            or (math.isfinite(two) and abs(one - two) <= atol + rtol * abs(two))
             for one, two in zip(self.numbers, other.numbers, strict=True)
         )
 
