@@ -257,14 +257,15 @@ def _late(table: object) -> LateRule | None:
         raise BadAssignment(f"[tool.grader.late] {wrong}") from None
 
 
-def _forbidden(table: object) -> dict[str, float]:
+def _forbidden(table: object, above: str = "") -> dict[str, float]:
     """Returns the percentages by name; TOML reads an unquoted dotted name as nested tables."""
     if not isinstance(table, dict):
         raise BadAssignment("[tool.grader] forbidden must be a table of dotted names")
     costs: dict[str, float] = {}
-    for name, entry in table.items():
+    for key, entry in table.items():
+        name = f"{above}{key}"
         if isinstance(entry, dict):
-            costs |= {f"{name}.{rest}": cost for rest, cost in _forbidden(entry).items()}
+            costs |= _forbidden(entry, f"{name}.")
         else:
             costs |= _numbers({name: entry}, "forbidden")
     for name, cost in costs.items():

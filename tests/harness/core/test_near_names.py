@@ -31,6 +31,16 @@ EXERCISES = (
         ("evans", ("adams", "Bell, Ada", "young"), ""),
         ("", EXERCISES, ""),
         ("x", (), ""),
+        ("", ("a",), ""),
+        ("ab", ("ab", "xy"), "ab"),
+        ("ab", ("cd", "ba"), "ba"),
+        ("abdc", ("abcd",), "abcd"),
+        ("abcde", ("abcxy",), "abcxy"),
+        ("abcde", ("abxyz",), ""),
+        ("abc", ("abcde",), "abcde"),
+        ("abc", ("abcdef",), ""),
+        ("abcdefgh", ("abcdefxx", "abcdefgx"), "abcdefgx"),
+        ("rope", ("ropes", "roped"), "ropes"),
     ],
 )
 def test_a_misspelt_name_finds_the_nearest_known_name_or_none(name, known, found):
