@@ -45,7 +45,7 @@ def forged(described: Any, payload: bytes = b"") -> Received:
 
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
-@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)], ids=str)
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3), (1,) * 32], ids=str)
 def test_tensors_arrive_as_they_were(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
     """Every dtype that may cross is tried, with scalars and empty tensors."""
     tensor = torch.randint(0, 2, shape).to(dtype)
@@ -114,16 +114,37 @@ def test_arrays_arrive_as_they_were(dtype: str) -> None:
 
 
 def test_too_deeply_nested_values_are_neither_sent_nor_read() -> None:
-    """One list contains itself, and another is a forgery with many levels."""
+    """Collections contain themselves, and others are forgeries with many levels."""
     endless: list[Value] = []
     endless.append(endless)
-    with pytest.raises(BadFrame, match="parts or levels"):
-        encode({}, {"value": endless})
-    deep: Any = 1
-    for _ in range(100):
-        deep = {"list": [deep]}
-    with pytest.raises(BadFrame, match="parts or levels"):
+    looped: dict[str, Value] = {}
+    looped["x"] = looped
+    for value in (endless, looped, Named("x", {"x": endless})):
+        with pytest.raises(BadFrame, match="parts or levels"):
+            encode({}, {"value": value})
+    for inside in (
+        lambda value: [value],
+        lambda value: (value,),
+        lambda value: {1: value},
+        lambda value: Named("x", {"x": value}),
+    ):
+        nested: Value = 1
+        for _ in range(32):
+            nested = inside(nested)
+        assert round_trip(nested) == nested
+        with pytest.raises(BadFrame, match="parts or levels"):
+            encode({}, {"value": inside(nested)})
+    for level in (
+        lambda deep: {"list": [deep]},
+        lambda deep: {"dict": [[1, deep]]},
+        lambda deep: {"named": ["x", [["x", deep]]]},
+    ):
+        deep: Any = 1
+        for _ in range(32):
+            deep = level(deep)
         decode(forged(deep))
+        with pytest.raises(BadFrame, match="parts or levels"):
+            decode(forged(level(deep)))
 
 
 def test_tensors_share_no_memory() -> None:

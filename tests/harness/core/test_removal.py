@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,11 @@ pytestmark = pytest.mark.unit
 NOBODY = 65534
 
 
-def make_closed_folders(folder: Path) -> None:
-    """Makes folders, as an ordinary user, that cannot be listed, entered or written to."""
+def make_closed_folders(folder: Path, then: Callable[[], bool] = lambda: True) -> int:
+    """Makes folders, as an ordinary user, that cannot be listed, entered or written to.
+
+    Returns 0 if what that user does `then` succeeds.
+    """
     child = os.fork()
     if child == 0:
         try:
@@ -32,10 +36,10 @@ def make_closed_folders(folder: Path) -> None:
                 Path(name, "inner", "file").touch()
                 Path(name, "inner").chmod(mode)
                 Path(name).chmod(mode)
-        except BaseException:
+            os._exit(0 if then() else 2)
+        finally:
             os._exit(1)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def world_writable_folder(tmp_path: Path) -> Path:
@@ -113,9 +117,17 @@ def test_removal_keeps_the_targets_of_links(tmp_path):
 def test_folders_without_permissions_are_removed(tmp_path):
     """A folder of mode 0 cannot be listed, and one without w cannot be emptied or moved."""
     left = world_writable_folder(tmp_path)
-    make_closed_folders(left)
+    assert make_closed_folders(left) == 0
     assert remove(left)
     assert not left.exists()
+
+
+@pytest.mark.process
+def test_an_ordinary_user_removes_their_own_folders_without_permissions(tmp_path):
+    """Root may move what an ordinary user must first make writable."""
+    left = world_writable_folder(tmp_path)
+    assert make_closed_folders(left, lambda: all(map(remove, left.iterdir()))) == 0
+    assert not [*left.iterdir()]
 
 
 def test_failed_removal_returns_false_and_raises_nothing(tmp_path):
@@ -148,7 +160,7 @@ def test_files_behind_too_long_paths_count_against_the_limit(tmp_path):
 def test_files_in_folders_without_permissions_count_against_the_limit(tmp_path):
     """Otherwise a submission could fill the disk from a folder that cannot be listed."""
     left = world_writable_folder(tmp_path)
-    make_closed_folders(left)
+    assert make_closed_folders(left) == 0
     assert fits(left, Room(1 << 30, 12))
     assert not fits(left, Room(1 << 30, 11))
 

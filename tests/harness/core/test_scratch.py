@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import shutil
 import signal
@@ -84,6 +86,90 @@ def test_a_copy_of_a_scratch_folder_stays(tmp_path):
     assert (copied / "scratch" / "grades.csv").exists()
 
 
+def left_behind(temporary: Path) -> Path:
+    """Returns a scratch folder as a killed grader leaves it: with a lock that nobody holds."""
+    with new_scratch(temporary) as kept:
+        entry = kept.parent
+        left = entry.with_name("left")
+        (kept / "grades.csv").touch()
+        shutil.copytree(entry, left)
+        first, _, last = (entry / "lock").read_text().splitlines(keepends=True)
+        (left / "lock").write_text(f"{first}folder {left.stat().st_ino}\n{last}")
+    return left / "scratch"
+
+
+def test_an_abandoned_scratch_folder_is_removed_by_the_next_grader(tmp_path):
+    """Its lock goes with it, and so does the grader's own folder."""
+    left_behind(tmp_path)
+    new_scratch(tmp_path).remove()
+    assert not list(tmp_path.iterdir())
+
+
+def with_a_fifo(lock: Path) -> None:
+    """Puts a FIFO in the place of a lock."""
+    lock.unlink()
+    os.mkfifo(lock)
+
+
+def with_a_link(lock: Path) -> None:
+    """Puts a link in the place of a lock."""
+    lock.rename(lock.with_name("moved"))
+    lock.symlink_to("moved")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lock: lock.parent.chmod(0o731),
+        lambda lock: lock.parent.chmod(0o713),
+        lambda lock: lock.chmod(0o620),
+        lambda lock: lock.chmod(0o602),
+        lambda lock: lock.write_text(lock.read_text().replace("made by", "said by")),
+        lambda lock: lock.write_text(""),
+        lambda lock: lock.unlink(),
+        with_a_fifo,
+        with_a_link,
+    ],
+)
+def test_a_folder_that_others_could_have_made_is_kept(tmp_path, change):
+    """Somebody who may write to the folder or to its lock could forge the mark."""
+    left = left_behind(tmp_path)
+    change(left.with_name("lock"))
+    new_scratch(tmp_path).remove()
+    assert (left / "grades.csv").exists()
+
+
+def test_a_scratch_folder_is_entered_and_not_listed_by_other_users(tmp_path):
+    """Workers may run as another user, and only the grader reads its lock."""
+    before = os.umask(0o077)
+    try:
+        with new_scratch(tmp_path) as scratch:
+            modes = [path.stat().st_mode & 0o777 for path in (scratch, *scratch.parents[:2])]
+            assert modes == [0o711, 0o711, 0o711]
+            assert scratch.with_name("lock").stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+
+
+def test_a_folder_of_the_graders_name_that_others_may_change_is_not_used(tmp_path):
+    """The grader makes one of its own, and leaves the other one alone."""
+    house = tmp_path / f"grader-scratch-{os.geteuid()}"
+    house.mkdir()
+    house.chmod(0o777)
+    with new_scratch(tmp_path) as scratch:
+        assert scratch.parent.parent != house
+    assert [*tmp_path.iterdir()] == [house]
+    house.chmod(0o711)
+    with new_scratch(tmp_path) as scratch:
+        assert scratch.parent.parent == house
+
+
+def test_no_scratch_folder_is_made_where_there_is_no_folder_for_it(tmp_path):
+    """The command ends with one sentence, after some tries."""
+    with pytest.raises(FileNotFoundError, match="vanish at once"):
+        new_scratch(tmp_path / "gone")
+
+
 def test_removing_scratch_folders_leaves_nothing(tmp_path):
     """The grader's own folder goes with the last scratch folder."""
     with new_scratch(tmp_path), new_scratch(tmp_path):
@@ -136,6 +222,21 @@ def test_scratch_folders_of_another_machine_are_kept_for_a_week(tmp_path, monkey
     os.utime(lock, (0, 0))
     new_scratch(tmp_path).remove()
     assert not left.exists()
+
+
+@pytest.mark.parametrize("refusal", [BlockingIOError, OSError(errno.ENOLCK, "no locks")])
+def test_a_folder_is_made_although_its_lock_is_refused_at_first(tmp_path, monkeypatch, refusal):
+    """Another grader may look at it just then, and some file systems have no locks."""
+    refusals, lock = [refusal], fcntl.flock
+
+    def refused_at_first(*arguments):
+        if refusals:
+            raise refusals.pop()
+        lock(*arguments)
+
+    monkeypatch.setattr(fcntl, "flock", refused_at_first)
+    with new_scratch(tmp_path) as scratch:
+        assert [*scratch.parents[1].iterdir()] == [scratch.parent]
 
 
 def test_a_link_in_place_of_the_scratch_folder_is_not_followed(tmp_path):

@@ -219,6 +219,19 @@ def test_wrong_gradients_belong_to_the_cause_of_wrong_values():
     assert one_cause(gradients).sentence == "the gradient of Q"
 
 
+def test_failures_that_stay_after_the_change_of_a_line_are_a_cause_of_their_own():
+    """They share it with each other, whatever numbers they tell, and not with the rest."""
+    stays = "the result is {0}: {0}1 was expected\n" + f"{STAYS_WRONG}a.py:1, which fixes others."
+    apart = [
+        failed("run_mask", f"test_{n}", message=stays.format(n), mistake=INVERTED, places=(LINE,))
+        for n in (1, 2)
+    ]
+    one_cause(*(dataclasses.replace(test, mistake=None) for test in apart))
+    fixed = failed("run_mask", message="the result is 3: 4 was expected", places=(LINE,))
+    bare = [dataclasses.replace(test, mistake=None, places=()) for test in apart]
+    assert [len(cause.tests) for cause in causes([fixed, *bare], ORDER)] == [1, 2]
+
+
 def test_two_causes_never_have_the_same_headline():
     """A reader could not tell two such causes apart."""
     other = "every value is wrong\n4 of 4 values in the result[1] are wrong; the worst is off by 1"

@@ -1,0 +1,97 @@
+"""Text that people read: harmless for a terminal, short, and as Python decodes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.core.text import (
+    first_line,
+    gained_in_words,
+    one_line,
+    plain,
+    points,
+    quantity,
+    source_text,
+    unusual_encoding,
+)
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("as it is", "as it is"),
+        ("é 名 😀", "é 名 😀"),
+        ("a\x07b", "ab"),
+        ("a\tb\r\nc\u2028d\x85e\vf", "a   b\nc\nd\ne\nf"),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07told\x1b]8;;x\x1b\\", "told"),
+        ("\x1b(Bset", "set"),
+        ("half \ud83d of a pair", "half \ufffd of a pair"),
+        ("zero\u200bwidth \u202eback", "zerowidth back"),
+        ("private\ue000 or unknown\u0378", "private or unknown"),
+    ],
+)
+def test_plain_text_does_nothing_to_a_terminal(text: str, shown: str) -> None:
+    """Escape sequences and characters that could hide text are dropped, and lines are kept."""
+    assert plain(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "line"),
+    [
+        ("a\n  b", 100, "a b"),
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab…"),
+        ("abcde fgh", 8, "abcde…"),
+        ("abcd efgh", 8, "abcd ef…"),
+        ("abcdefg hi", 8, "abcdefg…"),
+        ("abcdef, hi", 8, "abcdef…"),
+    ],
+)
+def test_a_line_is_cut_after_a_word_unless_that_word_is_most_of_it(
+    text: str, longest: int, line: str
+) -> None:
+    """An ellipsis replaces the rest, and punctuation before it goes too."""
+    assert one_line(text, longest) == line
+
+
+def test_numbers_and_quantities_are_written_as_people_write_them() -> None:
+    """Only one thing is singular, and points have two decimals at most."""
+    assert [quantity(number, "test") for number in (0, 1, 2)] == ["0 tests", "1 test", "2 tests"]
+    assert [points(number) for number in (12.5, 20.0, 1 / 3)] == ["12.5", "20", "0.33"]
+    assert gained_in_words(6, is_full=True) == "full marks (+6 points)"
+    assert gained_in_words(1, is_full=False) == "+1 point"
+    assert gained_in_words(0.5, is_full=False) == "+0.5 points"
+
+
+def test_the_first_line_of_no_message_is_empty() -> None:
+    """A verdict may have no message."""
+    assert first_line(None) == ""
+    assert first_line("one\ntwo") == "one"
+
+
+LATIN = "é".encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "unusual"),
+    [
+        (b"# coding: latin-1\n" + LATIN, "# coding: latin-1\né", None),
+        (b"\n# coding: latin-1\n" + LATIN, "\n# coding: latin-1\né", None),
+        (b"#!x\r\n# coding=latin-1\r" + LATIN, "#!x\n# coding=latin-1\né", None),
+        (b"x = 1\n# coding: latin-1\n" + LATIN, "x = 1\n# coding: latin-1\n\ufffd", None),
+        (b"\n\n# coding: latin-1\n" + LATIN, "\n\n# coding: latin-1\n\ufffd", None),
+        (b"\xef\xbb\xbf# coding: utf-7\n+AAo-", "# coding: utf-7\n+AAo-", None),
+        (b"# coding: utf-7\n+AAo-", "# coding: utf-7\n\n", "utf-7"),
+        (b"# coding: hex\n00", "# coding: hex\n00", "hex"),
+        (b"# coding: nonsense\n" + LATIN, "# coding: nonsense\n\ufffd", "nonsense"),
+        (b"# coding: ascii\n" + LATIN, "# coding: ascii\n\ufffd", None),
+        (b"", "", None),
+    ],
+)
+def test_source_is_decoded_as_it_declares(content: bytes, text: str, unusual: str | None) -> None:
+    """Only a comment in the first two lines declares, and only text encodings decode."""
+    assert source_text(content) == text
+    assert unusual_encoding(content) == unusual

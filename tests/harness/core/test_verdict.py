@@ -1,0 +1,160 @@
+"""Verdicts and grades: rows of `results.jsonl`, and the whole rows that the store keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import pytest
+
+from grader.core.submission import Imports
+from grader.core.verdict import (
+    Aspect,
+    Carried,
+    Diagnosis,
+    Grade,
+    GradeStatus,
+    Measurement,
+    Status,
+    Verdict,
+    Visibility,
+    Where,
+    by_exercise,
+)
+from tests.harness.export_fixtures import a_grade, a_verdict
+
+pytestmark = pytest.mark.unit
+
+MEASURED = Measurement(0.5, math.inf, 1e-5, 1e-6, 9.0, 3, 4, (1, 2))
+KNOWN = Verdict(
+    "t",
+    "run_x",
+    Aspect.GENERALITY,
+    Status.FAILED,
+    0.0,
+    2.5,
+    Visibility.PUBLIC,
+    0.25,
+    "wrong",
+    MEASURED,
+    Diagnosis("tripled", "Every number is tripled.", "How often is x added?"),
+    Where("a.py", 3),
+)
+BARE = a_verdict("run_y")
+ROW = {
+    "id": "t",
+    "exercise": "run_x",
+    "aspect": "generality",
+    "status": "failed",
+    "score": 0.0,
+    "max_score": 2.5,
+    "visibility": "public",
+    "duration_s": 0.25,
+    "message": "wrong",
+    "max_abs_error": 0.5,
+    "max_rel_error": None,
+    "rtol": 1e-5,
+    "atol": 1e-6,
+    "error_over_tolerance": 9.0,
+    "diagnosis": {
+        "mistake": "tripled",
+        "explanation": "Every number is tripled.",
+        "hint": "How often is x added?",
+    },
+    "where": {"file": "a.py", "line": 3, "step": None},
+}
+
+
+def through_json(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row after its way through JSON."""
+    found: dict[str, Any] = json.loads(json.dumps(row, allow_nan=False))
+    return found
+
+
+def test_a_verdict_has_the_promised_fields() -> None:
+    """Unknown ones are null, and so is an infinite error."""
+    assert through_json(KNOWN.as_json()) == ROW
+    bare = through_json(BARE.as_json())
+    assert bare.keys() == ROW.keys()
+    nothing = [name for name, value in bare.items() if value is None]
+    assert nothing == [*ROW][-8:]
+
+
+def test_a_verdict_survives_the_store() -> None:
+    """A whole row leaves out unknown fields, and keeps how many values are wrong."""
+    whole = through_json(KNOWN.as_whole_json())
+    assert whole["spread"] == {"wrong": 3, "total": 4, "worst": [1, 2]}
+    assert "max_rel_error" not in whole
+    assert Verdict.from_json(whole) == KNOWN
+    assert Verdict.from_json(through_json(BARE.as_whole_json())) == BARE
+    assert "spread" not in BARE.as_whole_json()
+    read = Verdict.from_json(ROW)
+    assert read == KNOWN._replace(measurement=Measurement(*MEASURED[:5]))
+
+
+GRADE = dataclasses.replace(
+    a_grade("ann", KNOWN, BARE, notes=("a note",), unexplained="too slow"),
+    imports=Imports({"numpy": 0.5}, ("lost",)),
+    carried=(Carried("run_x", "run_y", "tripled", 0.3), Carried("run_x", "run_y", "zeroed", 0.6)),
+)
+
+
+def test_a_grade_survives_the_store() -> None:
+    """The row of `results.jsonl` holds neither notes nor imports."""
+    whole = through_json(GRADE.as_json(whole=True))
+    assert Grade.from_json(whole) == GRADE
+    row = through_json(GRADE.as_json())
+    assert whole.keys() - row.keys() == {"notes", "imports"}
+    assert row["schema"] == 1
+    assert row["tests"][0] == ROW
+    bare = dataclasses.replace(GRADE, notes=(), imports=Imports())
+    read = Grade.from_json(row)
+    assert read == dataclasses.replace(bare, tests=(Verdict.from_json(ROW), BARE))
+
+
+def test_carried_points_come_on_top_of_the_score() -> None:
+    """The sum is exact: 4 and 0.3 and 0.6."""
+    assert GRADE.final == 4.9
+
+
+def test_a_grade_is_complete_if_every_test_was_judged() -> None:
+    """Otherwise the submission is graded again."""
+    lost = a_verdict("run_z", 0.0, status=Status.NOT_GRADED)
+    assert GRADE.is_complete
+    assert not a_grade("ann", BARE, lost).is_complete
+    assert not a_grade("ann", status=GradeStatus.NOT_GRADED).is_complete
+    assert a_grade("ann", status=GradeStatus.UNREADABLE).is_complete
+
+
+def test_verdicts_are_grouped_by_exercise_in_the_order_of_tests() -> None:
+    """An exercise's tests need not stand together."""
+    again = KNOWN._replace(id="u")
+    assert by_exercise([KNOWN, BARE, again]) == {"run_x": [KNOWN, again], "run_y": [BARE]}
+
+
+@pytest.mark.parametrize(
+    ("root", "mistake", "is_full", "sentence"),
+    [
+        ("a", "m", True, "Its only error comes from a (m), where it was already deducted."),
+        ("a", "m", False, "One error comes from a (m), where it was already deducted."),
+        (
+            "a + b",
+            "m + n",
+            True,
+            "Its only errors come from a (m) and b (n), where they were already deducted.",
+        ),
+        (
+            "a + b",
+            "m + n",
+            False,
+            "Two errors come from a (m) and b (n), where they were already deducted.",
+        ),
+    ],
+)
+def test_carried_points_have_their_reason(
+    root: str, mistake: str, is_full: bool, sentence: str
+) -> None:
+    """The words promise that nothing else is wrong only if the points are full."""
+    assert Carried("run_x", root, mistake, 1.0).sentence(is_full) == sentence

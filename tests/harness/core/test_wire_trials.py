@@ -1,0 +1,135 @@
+"""Trials of edits and their outcomes: both cross, and a forged outcome is refused."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+import torch
+
+from grader.core.wire.calls import Call
+from grader.core.wire.frames import Received, decode, encode, receive
+from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.trials import (
+    MAX_CHANGES,
+    MAX_PASSED,
+    Outcomes,
+    Passed,
+    TextChange,
+    Trials,
+    decode_outcomes,
+    encode_outcomes,
+    encode_trials,
+    trials_in,
+)
+from grader.core.wire.values import BadFrame
+
+pytestmark = pytest.mark.unit
+
+STEPS = (Step(0, Doing.READ, "grad"),)
+CALLS = [
+    Call("run_x", {"n": 3}, seed=4),
+    Call("run_y", {}, before=STEPS),
+    Call("run_z", {}, then=STEPS),
+]
+EDITS = [{"a.py": [TextChange(1, 2, "+"), TextChange(5, 6, "-")], "b.py": []}, {}]
+TRIALS = Trials(CALLS, 1, EDITS, 2.5, follow=2, told=(0, 2), stays=False)
+
+
+def received(frame: bytes) -> Received:
+    """Returns a frame as it is read from a channel."""
+    stream = io.BytesIO(frame)
+    return receive(lambda size: bytearray(stream.read(size)))
+
+
+def test_trials_arrive_as_they_were_asked_for() -> None:
+    """Calls cross with their steps, and edits with their files."""
+    arrived = trials_in(*decode(received(encode_trials(TRIALS)), trusted=True))
+    assert arrived.calls == CALLS
+    assert arrived.edits == EDITS
+    assert (arrived.to_change, arrived.seconds, arrived.follow) == (1, 2.5, 2)
+    assert ([*arrived.told], arrived.stays) == ([0, 2], False)
+
+
+def test_calls_are_answered_by_edits_or_in_one_shared_state() -> None:
+    """In a shared state each change is undone alone, beside the plain run."""
+    assert TRIALS.ways == MAX_CHANGES + 1
+    assert Trials(CALLS, 1, EDITS, 1.0).ways == 2
+
+
+def outcomes() -> Outcomes:
+    """Returns outcomes of two edits, of which two answers are equal."""
+    found = Outcomes(tried=2, calls=3, passed=(Passed("a.py", (1, 2)),))
+    found.add(0, 0, torch.tensor([1.0, 2.0]))
+    found.add(1, 2, torch.tensor([2.0, 1.0]).flip(0))
+    found.add(1, 1, torch.tensor([1.0, 3.0]))
+    found.add_control(0, torch.tensor([[1.0, 2.0]]))
+    found.add_control(2, torch.tensor([1.0, 2.0], dtype=torch.float64))
+    return found
+
+
+def test_equal_answers_are_kept_once() -> None:
+    """Answers of another dtype or shape are others."""
+    found = outcomes()
+    assert len(found.answers) == 4
+    assert found.of(0, 0) is found.of(1, 2)
+    assert found.of(1, 1).tolist() == [1.0, 3.0]
+    assert found.of(0, 1) is None
+    assert found.unedited(0).shape == (1, 2)
+    assert found.unedited(1) is None
+
+
+def test_outcomes_arrive_as_they_were() -> None:
+    """Every answer is found under its edit and its call."""
+    found = outcomes()
+    plain = Trials(CALLS, 1, EDITS, 1.0)
+    arrived = decode_outcomes(received(encode_outcomes(found)), plain)
+    assert (arrived.given, arrived.control) == (found.given, found.control)
+    assert (arrived.tried, arrived.calls, arrived.passed) == (2, 3, found.passed)
+    assert all(map(torch.equal, arrived.answers, found.answers))
+
+
+ANSWER = torch.ones(1)
+LINES = [["a.py", [*range(MAX_PASSED)]]]
+FINE: dict[str, Any] = {"tried": 2, "calls": 6, "given": [], "control": [], "passed": []}
+
+
+@pytest.mark.parametrize(
+    ("changed", "many", "said"),
+    [
+        ({"tried": 3}, 0, "more was tried"),
+        ({"calls": 7}, 0, "more was tried"),
+        ({"tried": 1, "calls": 4}, 0, "more was tried"),
+        ({"tried": -1}, 0, "not below"),
+        ({}, 10, "more answers"),
+        ({"passed": [*LINES, ["b.py", []]]}, 0, "more lines"),
+        ({"given": [[2, 0, 0]]}, 1, "belongs to no question"),
+        ({"given": [[0, 3, 0]]}, 1, "belongs to no question"),
+        ({"given": [[0, 0, 1]]}, 1, "belongs to no question"),
+        ({"control": [[3, 0]]}, 1, "belongs to no question"),
+        ({"control": [[0, 1]]}, 1, "belongs to no question"),
+        ({"given": [[0, 0]]}, 1, "entries"),
+        ({"given": None}, 1, "not a list"),
+    ],
+)
+def test_outcomes_that_nobody_asked_for_are_refused(
+    changed: dict[str, Any], many: int, said: str
+) -> None:
+    """A worker may invent them: two edits of three calls have at most nine answers."""
+    plain = Trials(CALLS, 1, EDITS, 1.0)
+    frame = encode(FINE | changed, {str(number): ANSWER for number in range(many)})
+    with pytest.raises(BadFrame, match=said):
+        decode_outcomes(received(frame), plain)
+
+
+def test_outcomes_at_their_bounds_are_taken() -> None:
+    """An answer that is not a tensor is not."""
+    plain = Trials(CALLS, 1, EDITS, 1.0)
+    most = FINE | {"given": [[1, 2, 8]], "control": [[2, 8]], "passed": LINES}
+    values: dict[str, Any] = {str(number): ANSWER for number in range(9)}
+    found = decode_outcomes(received(encode(most, values)), plain)
+    assert (found.given, found.control) == ({(1, 2): 8}, {2: 8})
+    assert len(found.passed[0].lines) == MAX_PASSED
+    with pytest.raises(BadFrame, match="not a tensor"):
+        decode_outcomes(received(encode(most, values | {"0": 3})), plain)
