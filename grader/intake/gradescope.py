@@ -224,11 +224,9 @@ def _moment(value: object) -> datetime | None:
     text = re.sub(r"(\.\d{6})\d*", r"\1", _text(value)).replace(" UTC", "Z").replace(" Z", "Z")
     try:
         moment = datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        moment.timestamp()
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
-    return moment
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 _FOLDER_SUFFIX = "-submissions"  # what `gh classroom clone student-repos` adds to the assignment

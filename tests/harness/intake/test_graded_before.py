@@ -119,8 +119,36 @@ def test_a_second_submission_attributed_by_name_alone_is_unsure() -> None:
     first = after_comparison(alice, other, graded={"alice": old_grade_of(ALICE)})
     why = "Alice Doe has a grade already, for alice"
     assert dict(first.unsure) == {"alice-doe": why}
+    assert first.notes == (f"It is not certain whose alice-doe is: {why}.",)
     graded = {"alice": old_grade_of(ALICE), "alice-doe": GradedBefore((ALICE,), "old", why)}
     assert dict(after_comparison(alice, other, graded=graded).unsure) == {"alice-doe": why}
+
+
+def test_a_grade_that_is_itself_unsure_makes_no_other_one_unsure() -> None:
+    """Nobody knows whether its author is right."""
+    graded = {"alice": GradedBefore((ALICE,), "old", "by its name alone")}
+    other = an_entry("alice-doe", ALICE, named_only=True)
+    assert after_comparison(other, graded=graded).unsure == ()
+    sure = an_entry("submission_7", ALICE)
+    assert after_comparison(sure, graded={"alice": old_grade_of(ALICE)}).unsure == ()
+
+
+def test_a_numbered_submission_gets_back_the_name_of_its_grade() -> None:
+    """A new path before the first one took that name; people count more than content."""
+    graded = {"s": old_grade_of(ALICE)}
+    new, numbered = an_entry("s", content="new"), an_entry("s-2", content="old", shares="s")
+    found = after_comparison(new, numbered, graded=graded)
+    assert [(entry.name, entry.path.name) for entry in found.entries] == [
+        ("s", "old"),
+        ("s-2", "new"),
+    ]
+    mine = an_entry("s", ALICE, content="new")
+    found = after_comparison(mine, numbered, graded=graded)
+    assert [entry.path.name for entry in found.entries if entry.name == "s"] == ["new"]
+    neither = an_entry("s-2", content="other", shares="s")
+    found = after_comparison(new, neither, graded=graded)
+    assert [entry.path.name for entry in found.entries] == ["new", "other"]
+    assert after_comparison(numbered, graded=graded).entries == (numbered,)
 
 
 TWO: tuple[Members, Members] = ({"alice/adapters.py": 10}, {"alice/adapters.py": 0})

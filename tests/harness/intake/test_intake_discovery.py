@@ -112,22 +112,64 @@ def test_a_stray_adapters_file_does_not_hide_the_class(tmp_path: Path) -> None:
     assert names == ["adapters", "alice", "bob"]
 
 
-@pytest.mark.parametrize("case", ["missing", "empty", "only a README", "a FIFO", "a CSV"])
-def test_a_path_without_submissions_gives_one_sentence(tmp_path: Path, case: str) -> None:
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("missing", "class does not exist: did you mean {}/classes?"),
+        ("missing below", "class/one does not exist: did you mean {}/classes/one?"),
+        ("missing, unlike", "term does not exist: check the path"),
+        ("empty", "class is empty; it should hold a folder or file for each submission"),
+        ("only a README", "class holds no submission, only README.txt"),
+        ("a FIFO", "class is a FIFO, not a folder or file"),
+        ("a CSV", "grades.csv is neither a folder nor an archive, a notebook or a Python file"),
+    ],
+)
+def test_a_path_without_submissions_gives_one_sentence(
+    tmp_path: Path, case: str, said: str
+) -> None:
     """A wrong path must not look like a class with zero points."""
     path = tmp_path / "class"
+    (tmp_path / "classes").mkdir()
     if case == "a FIFO":
         os.mkfifo(path)
     elif case == "a CSV":
         path = tmp_path / "grades.csv"
         path.write_text("x")
+    elif case == "missing below":
+        path = path / "one"
+    elif case == "missing, unlike":
+        path = tmp_path / "term"
     elif case != "missing":
         path.mkdir()
     if case == "only a README":
         (path / "README.txt").write_text("x")
-    with pytest.raises(NothingToGrade, match=path.name) as caught:
+    with pytest.raises(NothingToGrade) as caught:
         discover([path])
-    assert "\n" not in str(caught.value)
+    assert str(caught.value) == f"{tmp_path}/{said.format(tmp_path)}"
+
+
+def test_an_item_that_looks_like_a_download_is_one_submission_with_a_note(tmp_path: Path) -> None:
+    """The instructor may have meant it; beside other submissions it is none."""
+    a_folder(tmp_path / "class/alice/doejane_1_2_x", "doejane_1_2_a.py")
+    (tmp_path / "class/alice/doejane_1_2_a.py").touch()
+    found = discover([tmp_path / "class"])
+    (note,) = found.notes
+    assert note.startswith("alice looks like a platform's download and is graded as one submission")
+    assert note.endswith(f"give its own path: {tmp_path}/class/alice.")
+    a_folder(tmp_path / "class/bob")
+    assert discover([tmp_path / "class"]).notes == ()
+
+
+def test_one_folder_beside_adapters_is_part_of_a_submission(tmp_path: Path) -> None:
+    """Two folders or archives with adapters of their own are two submissions."""
+    alice = a_folder(tmp_path / "alice")
+    a_folder(alice / "tests")
+    assert [entry.name for entry in discover([alice]).entries] == ["alice"]
+    (alice / "old.zip").write_bytes(b"x")
+    assert [entry.name for entry in discover([alice]).entries] == ["adapters", "old", "tests"]
+    (alice / "old.zip").unlink()
+    (alice / "old.zip").mkdir()
+    assert [entry.name for entry in discover([alice]).entries] == ["alice"]
 
 
 def test_names_are_fit_to_print(tmp_path: Path) -> None:

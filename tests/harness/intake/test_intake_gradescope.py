@@ -128,6 +128,39 @@ submission_6:
 """
 
 
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-04-26 17:34:00.861687000 Z", "2026-04-26T17:34:00.861687+00:00"),
+        ("2026-04-26 17:34:00 UTC", "2026-04-26T17:34:00+00:00"),
+        ("2026-04-26 17:34:00", "2026-04-26T17:34:00+00:00"),
+        ("2026-04-26 17:34:00 +0200", "2026-04-26T17:34:00+02:00"),
+        ("2026-04-26 17:34:00 -07:00", "2026-04-26T17:34:00-07:00"),
+        ("yesterday", None),
+        ("0001-01-01 00:00:00 +2359", "0001-01-01T00:00:00+23:59"),
+        ("", None),
+    ],
+)
+def test_the_time_of_a_submission_is_read(tmp_path: Path, text: str, moment: str | None) -> None:
+    """Without a zone it is in UTC, and a text that is not a time is none."""
+    metadata = f"submission_1:\n  :submitters: []\n  :created_at: {text}\n"
+    (entry,) = discover([an_export(tmp_path / "e", metadata, "submission_1")]).entries
+    assert (entry.handed_in and entry.handed_in.isoformat()) == moment
+    assert entry.order == (entry.handed_in.timestamp() if entry.handed_in else 0)
+
+
+def test_the_kept_part_of_yaml_is_bounded_in_depth_and_length() -> None:
+    """Deeper values are empty, and longer texts are cut."""
+    deep = b"s:\n  a: " + b"[" * 9 + b"x" + b"]" * 9
+    kept = read_outline(deep, {"a"})["s"]["a"]
+    for _ in range(7):
+        (kept,) = kept
+    assert kept == [""]
+    long = read_outline(b"s: {a: " + b"x" * 1001 + b""", b: y, ":c": ~, 'd': 'null'}""", {*"abcd"})
+    assert long == {"s": {"a": "x" * 1000, "b": "y", "c": "", "d": "null"}}
+    assert read_outline(b"s: text\nt: {a: null}\nu: [1]\n", {"a"}) == {"t": {"a": ""}}
+
+
 def test_the_latest_of_two_submissions_by_one_person_counts(tmp_path: Path) -> None:
     """The group's submission stays for its other members; equal names are different people."""
     folder = an_export(tmp_path / "e", TWICE, *(f"submission_{n}" for n in range(1, 7)))

@@ -146,6 +146,47 @@ LAYOUTS = {
     },
 }
 
+# The module that is imported, the import paths, and the folders that are packages then.
+PLANS = {
+    "flat": ("adapters", (".",), ""),
+    "package beside": ("adapters", (".",), "assignment"),
+    "flat with a stray __init__": ("adapters", (".",), "."),
+    "repository, tests.common": ("tests.adapters", (".",), "tests"),
+    "repository, relative": ("tests.adapters", (".",), "tests"),
+    "repository, package beside tests": ("adapters", ("tests", "."), "cs336_basics"),
+    "repository, src layout": ("tests.adapters", (".", "src"), "src/basics tests"),
+    "only a tests folder": ("submission.adapters", ("submission", "."), "submission"),
+    "only a tests folder, by name": ("tests.adapters", ("tests", "."), "tests"),
+    "one folder down, as a script": ("adapters", ("my hw-1.2", "."), ""),
+    "one folder down, named like its module": ("adapters", ("attention", "."), ""),
+    "one folder down, relative, no identifier": ("hw-1.adapters", (".",), "hw-1"),
+    "one folder, relative, a dot in its name": (
+        "submission.adapters",
+        ("submission", "."),
+        "submission",
+    ),
+    "package whose __init__ is a stray": ("adapters", ("hw", "."), "hw"),
+    "both styles at once": ("hw.adapters", (".", "hw"), "hw"),
+    "the root is a package": ("submission.adapters", ("submission", "."), "submission"),
+    "the root is a package, by its name": ("alice.adapters", ("alice", "."), "alice"),
+    "the folder above tests, relative": (
+        "submission.tests.adapters",
+        ("submission", "."),
+        "submission submission/tests",
+    ),
+    "a folder named like a library": ("submission.adapters", ("submission", "."), "submission"),
+    "a generated __future__ and a try": ("submission.adapters", ("submission", "."), "submission"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_each_layout_has_its_module_paths_and_packages(tmp_path: Path, layout: str) -> None:
+    """The adapters' own imports and the places of files decide."""
+    submission = taken(tmp_path, LAYOUTS[layout])
+    inits = submission.root.rglob("__init__.py")
+    packages = " ".join(sorted(str(file.parent.relative_to(submission.root)) for file in inits))
+    assert (submission.module, submission.import_paths, packages) == PLANS[layout]
+
 
 @pytest.mark.process
 @pytest.mark.parametrize("layout", LAYOUTS)

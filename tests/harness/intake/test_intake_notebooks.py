@@ -14,6 +14,7 @@ from grader.core.submission import Submission, Unreadable
 from grader.intake.entry import Entry
 from grader.intake.limits import CopyLimits, FileAllowance
 from grader.intake.process import take_in
+from grader.intake.programs.notebook import WrittenFile, read_notebook
 
 pytestmark = pytest.mark.process
 
@@ -257,6 +258,41 @@ def test_calling_an_adapter_whose_cell_failed_reports_the_error_of_the_cell(
     assert done.stdout == "1\n"
     assert said in done.stderr.splitlines()[-1]
     assert 'work.ipynb/cell 2", line 1' in done.stderr
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("cells", "adapters"),
+    [
+        (["def run_x(): ...", "%%writefile core.py\ndef run_y(): ...\n"], "adapters.py"),
+        (["x = 1", "%%writefile core.py\ndef run_y(): ...\n"], "core.py"),
+        (
+            ["%%writefile core.py\nrun_y = 1\n", "%%writefile adapters.py\nrun_y = 2\n"],
+            "adapters.py",
+        ),
+        (["%%writefile a.py\nx = 1\n", "%%writefile b.py\ndef run_y(): ...\n"], "b.py"),
+        (["def run_x(): ...", "%%writefile adapters.py\nx = 1\n"], "notebook_1.py"),
+    ],
+)
+def test_the_adapters_are_those_of_the_cells_or_else_of_a_file_that_they_write(
+    tmp_path: Path, cells: list[str], adapters: str
+) -> None:
+    """A module that runs the cells gets a free name."""
+    submission = taken(a_notebook(tmp_path / "work.ipynb", *cells), tmp_path / "into")
+    assert submission.adapters == adapters
+    assert submission.has_shell
+
+
+@pytest.mark.unit
+def test_the_code_of_a_notebook_is_that_of_its_cells_and_files() -> None:
+    """A cell that writes a file stands for that file's text."""
+    cells = ["x = 1\n", "%%writefile -a a.py\ny = 2\n", "%%writefile\nz\n", "  \n", "%time 3"]
+    document = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    notebook = read_notebook(json.dumps(document).encode(), FileAllowance(10, 1000, 1000))
+    assert notebook.sources[:2] == ["x = 1\n", "y = 2\n"]
+    assert notebook.files == [WrittenFile("a.py", "y = 2\n", is_appended=True)]
+    assert len(notebook.cells) == 4
+    assert notebook.sources[3] == notebook.cells[3] == "get_ipython().run_line_magic('time', '3')\n"
 
 
 @pytest.mark.unit

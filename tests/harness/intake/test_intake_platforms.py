@@ -279,6 +279,34 @@ def test_the_name_of_a_github_classroom_folder_gives_the_assignment(tmp_path: Pa
     assert [e.authors[0].id for e in discover([folder]).entries] == ["jane-doe", "jane-roe"]
     folder = clones(tmp_path / "lab-submissions", "lab-jane")
     assert [e.authors[0].id for e in discover([folder]).entries] == ["jane"]
+    folder = clones(tmp_path / "clones", "hw-ann-lee", "hw-bob-roe")
+    assert [e.authors[0].id for e in discover([folder]).entries] == ["ann-lee", "bob-roe"]
+
+
+@pytest.mark.parametrize(
+    ("cloned", "plain", "is_so"),
+    [
+        (["hw-a", "hw-b"], ["hw-c"], True),
+        (["hw-a", "hw-b"], ["hw-c", "hw-d"], False),
+        (["hw-a"], [], False),
+        (["hw-a", "lab-b"], [], False),
+        (["hwa", "hwb"], [], False),
+    ],
+)
+def test_most_folders_of_a_classroom_are_checkouts_with_one_beginning(
+    tmp_path: Path, cloned: list[str], plain: list[str], is_so: bool
+) -> None:
+    """A student may have removed the history; one clone alone tells no assignment."""
+    folder = clones(tmp_path / "d", *cloned)
+    for name in plain:
+        laid_out(folder / name, {"adapters.py": code()})
+    (folder / "notes.txt").touch()
+    found = discover([folder])
+    assert found.kinds[0].startswith("GitHub Classroom clones of hw, ") is is_so
+    reason = (
+        "not a clone" if is_so else "neither a folder nor an archive, a notebook or a Python file"
+    )
+    assert [one.reason for one in found.skipped] == [reason]
 
 
 def test_folders_that_begin_alike_are_no_clones(tmp_path: Path) -> None:

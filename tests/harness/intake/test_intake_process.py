@@ -318,6 +318,50 @@ def test_an_intake_process_that_took_much_memory_is_not_kept(tmp_path: Path, lar
         until(lambda: not is_running(pid), "the intake process has ended")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system tells a process's limits")
+def test_the_intake_process_keeps_its_limits(
+    client: IntakeClient, alice: Entry, tmp_path: Path
+) -> None:
+    """It writes no core dumps, opens few files, and leaves Ctrl-C to its caller."""
+    client.take_in(alice, new_folder(tmp_path), "adapters.py")
+    told = Path(f"/proc/{client.pid}/limits").read_text().splitlines()[1:]
+    soft = {line[:25].strip(): line[26:46].strip() for line in told}
+    assert soft["Max core file size"] == "0"
+    assert soft["Max open files"] == "256"
+    assert soft["Max file size"] == str(TIGHT.file)
+    for name in ("Max address space", "Max data size"):
+        assert int(soft[name]) > TIGHT.memory  # not "unlimited"
+    status = Path(f"/proc/{client.pid}/status").read_text()
+    ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
+    assert ignored & 1 << (signal.SIGINT - 1)
+
+
+def test_a_survey_returns_the_needs_of_a_submission(
+    client: IntakeClient, alice: Entry, tmp_path: Path
+) -> None:
+    """The same process takes submissions in and surveys them."""
+    (alice.path / "adapters.py").write_text(f"import einx\n{ADAPTERS}")
+    (alice.path / "requirements.txt").write_text("regex\n")
+    needs = client.survey(alice, new_folder(tmp_path), "adapters.py")
+    assert (needs.imported, needs.declared) == ({"einx"}, {"regex"})
+    assert client.take_in(alice, new_folder(tmp_path, "again"), "adapters.py").name == "alice"
+    with pytest.raises(CopyFailed, match="inside a submission"):
+        client.survey(alice, new_folder(tmp_path, "out"), "../adapters.py")
+    assert client.processor_seconds() > 0
+
+
+def test_the_intake_process_ends_with_its_context() -> None:
+    """Only the process that started it ends it."""
+    with IntakeClient(TIGHT) as client:
+        child = os.fork()
+        if child == 0:
+            client.close_own()
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert is_running(client.pid)
+    assert not is_running(client.pid)
+
+
 def test_the_intake_process_does_not_load_torch(
     client: IntakeClient, alice: Entry, tmp_path: Path
 ) -> None:

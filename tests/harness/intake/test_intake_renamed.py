@@ -138,9 +138,25 @@ def test_typed_text_without_code_says_what_to_do(
         take_in(entry, tmp_path / "into")
 
 
-def test_preformatted_text_keeps_its_spaces() -> None:
-    """Editors for code write `<pre>` elements."""
-    assert typed_text("<pre><code>if a:\n    b()\n</code></pre>") == "if a:\n    b()\n"
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<pre><code>if a:\n    b()\n</code></pre>", "if a:\n    b()\n"),
+        ("x<pre>  a\n    b</pre>y", "x\n  a\n    b\ny\n"),
+        ("<pre>a</pre>  b\n c", "a\nb  c\n"),
+        ("a<br>b<br/><br>c", "a\nb\n\nc\n"),
+        ("<br>a", "a\n"),
+        ("<p>a</p><p>b</p>", "a\nb\n"),
+        ("<div><p>a</p></div>b<i>c</i>", "a\nbc\n"),
+        ("<style>s</style><script>t</script><title>u</title>a", "a\n"),
+        ("<p>&nbsp; a &lt; b \r\n</p>", "  a < b\n"),
+        ("a &amp", "a &\n"),
+        ("", "\n"),
+    ],
+)
+def test_typed_text_keeps_the_lines_and_spaces_that_were_typed(page: str, text: str) -> None:
+    """Preformatted text keeps all of its own, and an editor's page has lines by its tags."""
+    assert typed_text(page) == text
 
 
 @pytest.mark.parametrize(

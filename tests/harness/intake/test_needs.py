@@ -1,0 +1,167 @@
+"""The packages that a submission needs: read from its files, which are not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.core.submission import ClassNeeds, Submission
+from grader.intake.client import survey
+from grader.intake.discovery import discover
+from grader.intake.programs.needs import declared_packages, read_needs
+from tests.harness.conftest import write_files
+
+pytestmark = pytest.mark.unit
+
+
+def imported(
+    root: Path,
+    files: dict[str, str],
+    adapters: str = "adapters.py",
+    import_paths: tuple[str, ...] = (".",),
+) -> set[str]:
+    """Returns the packages that a submission of these files imports."""
+    write_files(root, files)
+    submission = Submission("alice", root, adapters, "adapters", import_paths)
+    return {*read_needs(submission).imported}
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import einx, yaml as y", {"einx", "yaml"}),
+        ("import sklearn.linear_model", {"sklearn"}),
+        ("from regex import compile", {"regex"}),
+        ("import json, os.path, __future__", set()),
+        ("def later():\n    import einx", {"einx"}),
+        ("class Later:\n    if True:\n        import einx", {"einx"}),
+        ("from . import einx", set()),
+        ("try:\n    import einx\nexcept ImportError:\n    import regex", {"regex"}),
+        ("try:\n    import einx\nexcept (KeyError, ModuleNotFoundError): ...", set()),
+        ("try:\n    import einx\nexcept: ...", set()),
+        ("try:\n    import einx\nexcept Exception: ...", set()),
+        ("try:\n    import einx\nexcept KeyError: ...", {"einx"}),
+        ("try:\n    import einx\nexcept module.Error: ...", {"einx"}),
+        ("try:\n    import einx\nexcept KeyError: ...\nexcept ImportError: ...", set()),
+        ("try: ...\nexcept ImportError: ...\nelse:\n    import einx", {"einx"}),
+        ("try: ...\nexcept ImportError: ...\nfinally:\n    import einx", {"einx"}),
+        ("if TYPE_CHECKING:\n    import einx\nelse:\n    import regex", {"regex"}),
+        ("if typing.TYPE_CHECKING:\n    import einx", set()),
+        ("import einx\ndef broken(:", set()),
+        (f"import {'a' * 100}, {'b' * 101}", {"a" * 100}),
+    ],
+)
+def test_a_package_is_needed_if_an_import_of_it_must_succeed(
+    tmp_path: Path, source: str, names: set[str]
+) -> None:
+    """Imports in a `try`, and those for type checkers, may fail at home as well."""
+    (tmp_path / "adapters.py").write_text(source)
+    assert imported(tmp_path, {}) == names
+
+
+def test_imports_are_followed_into_the_files_of_the_submission(tmp_path: Path) -> None:
+    """Files that no adapter imports do not count."""
+    files = {
+        "src/mine/__init__.py": "import one\nfrom . import deep\nfrom .deep import thing\n",
+        "src/mine/deep.py": "import two\nimport mine\n",
+        "src/mine/script.py": "import unused\n",
+        "tests/adapters.py": "import mine.deep\nfrom .common import PATH\nfrom ..shared import x\n",
+        "tests/common.py": "import three\nfrom ..... import outside\n",
+        "shared.py": "import four\n",
+        "other/five.py": "",
+        "unused.py": "import five\n",
+    }
+    paths = (".", "src")
+    assert imported(tmp_path, files, "tests/adapters.py", paths) == {"one", "two", "three", "four"}
+
+
+@pytest.mark.parametrize("name", ["own", "folder", "below", "beside", "on_the_path"])
+def test_modules_of_the_submission_are_no_packages(tmp_path: Path, name: str) -> None:
+    """They lie at the root, on an import path, or one folder down, where a script finds them."""
+    files = {
+        "adapters.py": f"import {name}\n",
+        "own.py": "",
+        "folder/below.py": "",
+        "folder/beside/deeper.py": "",
+        "src/lib/on_the_path.py": "",
+    }
+    assert imported(tmp_path, files, import_paths=(".", "src/lib")) == set()
+
+
+def test_the_search_for_needs_reads_a_bounded_number_of_files(tmp_path: Path) -> None:
+    """A hostile submission may have many thousands."""
+    files = {f"m{number}.py": f"import m{number + 1}\n" for number in range(299)}
+    files |= {"adapters.py": "import m0\n", "m299.py": "import late\n"}
+    assert imported(tmp_path, files) == set()
+    (tmp_path / "adapters.py").write_text("import m1\n")
+    assert imported(tmp_path, {}) == {"late"}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "names"),
+    [
+        ("pyproject.toml", '[project]\ndependencies = ["SciKit_Learn>1", "!", 3]', "scikit-learn"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\npython = "^3"\neinops = "*"', "einops"),
+        ("pyproject.toml", "[project]\ndependencies = 'torch'", ""),
+        ("pyproject.toml", "project = 3\ntool = [1]", ""),
+        ("pyproject.toml", "[project", ""),
+        (
+            "uv.lock",
+            '[[package]]\nsource = {virtual = "."}\ndependencies = [{name = "regex"}, 3]',
+            "regex",
+        ),
+        (
+            "uv.lock",
+            '[[package]]\nsource = {editable = "."}\ndependencies = [{name = "regex"}]',
+            "regex",
+        ),
+        (
+            "uv.lock",
+            '[[package]]\nsource = {registry = "x"}\ndependencies = [{name = "regex"}]',
+            "",
+        ),
+        (
+            "requirements.txt",
+            "# these\n-r more.txt\n  # x\ntorch==2.6\nwandb[media]  # logs\n",
+            "torch wandb",
+        ),
+        ("requirements.txt", f"{'a' * 300}\n{'b' * 301}\n", "a" * 300),
+        (
+            "environment.yml",
+            "dependencies:\n  - python=3.11\n  - numba=0.6\n  - pip:\n    - loguru",
+            "loguru numba",
+        ),
+        ("environment.yml", "- a b\n- c [x]\n-d\n- e>1\n- f:\n", "a c d e"),
+        ("other.txt", "torch", ""),
+    ],
+)
+def test_declared_packages_are_read_from_files_at_the_root(
+    tmp_path: Path, file: str, text: str, names: str
+) -> None:
+    """Python and pip are no packages to install, and a lock file names direct dependencies."""
+    (tmp_path / file).write_text(text)
+    assert declared_packages(tmp_path) == {*names.split()}
+
+
+def test_packages_of_several_files_are_declared_together(tmp_path: Path) -> None:
+    """At most two hundred names are kept."""
+    files = {"requirements.txt": "torch\n", "environment.yml": "- numba\n", "uv.lock": "["}
+    write_files(tmp_path, files)
+    submission = Submission("alice", write_files(tmp_path, {"adapters.py": ""}), "adapters.py", "x")
+    assert read_needs(submission).declared == {"torch", "numba"}
+    many = "".join(f"package{number}\n" for number in range(300))
+    (tmp_path / "requirements.txt").write_text(many)
+    assert len(declared_packages(tmp_path)) == 200
+
+
+@pytest.mark.process
+def test_the_packages_of_a_class_are_counted(tmp_path: Path) -> None:
+    """An unreadable submission has no needs, and more entries than processors share processes."""
+    files = {f"ann{number}/adapters.py": "import einx\n" for number in range(5)}
+    files |= {"bob/adapters.py": "import einx, regex\n", "bob/requirements.txt": "regex\n"}
+    write_files(tmp_path, files)
+    (tmp_path / "empty").mkdir()
+    needs = survey(discover([tmp_path]).entries, "adapters.py")
+    assert needs == ClassNeeds({"einx": 6, "regex": 1}, {"regex": 1})
+    assert survey([], "adapters.py") == ClassNeeds({}, {})
