@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import bdb
+import functools
 import re
 import shutil
 import signal
+import sys
 import textwrap
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -171,6 +174,80 @@ def test_a_call_over_the_limit_times_out(tmp_path):
     assert ended.value.status is Status.TIMEOUT
     assert "sleepy.py:" in ended.value.headline
     assert signal.getsignal(signal.SIGALRM) is handler
+
+
+STUBBORN_SLEEP = """
+import signal, time
+
+def wait():
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            pass
+
+def doze():
+    wait()
+
+def press():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except BaseException:
+        pass
+    doze()
+"""
+
+
+def stubborn(folder: Path, name: str) -> Callable[[], None]:
+    """Returns a student's function that swallows every exception."""
+    file = folder / "stubborn.py"
+    file.write_text(STUBBORN_SLEEP)
+    names: dict[str, Callable[[], None]] = {}
+    exec(compile(STUBBORN_SLEEP, str(file), "exec"), names)
+    return names[name]
+
+
+@pytest.mark.unit
+def test_a_call_that_swallows_every_exception_is_ended(tmp_path):
+    """The line that hung before is named again; signals, timer and trace are as they were."""
+    limit, trace = Limit(0.1, tmp_path), sys.gettrace()
+    handlers = [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGINT)]
+    signal.setitimer(signal.ITIMER_REAL, 1000, 500)
+    doze = stubborn(tmp_path, "doze")
+    try:
+        with pytest.raises(StudentFault, match=r"still running stubborn\.py:\d+\n") as first:
+            limit.call(doze)
+        with pytest.raises(StudentFault, match=r"still running stubborn\.py:\d+, as before\n"):
+            limit.call(doze)
+    finally:
+        left, again = signal.setitimer(signal.ITIMER_REAL, 0)
+    assert first.value.where.file == "stubborn.py"
+    assert first.value.where.line in range(5, 10)
+    assert again == 500
+    assert 0 < left < 1000
+    assert sys.gettrace() is trace
+    assert [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGINT)] == handlers
+
+
+@pytest.mark.unit
+def test_ctrl_c_ends_a_call_that_swallows_it(tmp_path):
+    """The call's own limit is far away."""
+    with pytest.raises(KeyboardInterrupt):
+        Limit(600, tmp_path).call(stubborn(tmp_path, "press"))
+    assert signal.setitimer(signal.ITIMER_REAL, 0) == (0, 0)
+
+
+@pytest.mark.unit
+def test_a_call_in_another_thread_has_no_limit(tmp_path):
+    """Only the main thread gets signals; nor is a limit meant for code of others."""
+    found: list[str] = []
+    call = functools.partial(Limit(0.05, tmp_path).call, sleeping(tmp_path, 0.2))
+    thread = threading.Thread(target=lambda: found.append(call()))
+    thread.start()
+    thread.join()
+    assert found == ["awake"]
+    (tmp_path / "elsewhere").mkdir()
+    assert Limit(0.05, tmp_path / "elsewhere").call(sleeping(tmp_path, 0.2)) == "awake"
 
 
 @pytest.mark.unit

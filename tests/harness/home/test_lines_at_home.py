@@ -187,16 +187,6 @@ def test_a_module_imported_again_during_a_call_is_the_edited_one(at_home):
     assert "Changing assignment/parts/scaling.py:3 alone" in at_home(IMPORTED_AGAIN, "--locate")
 
 
-def test_no_line_is_proved_in_code_that_cannot_be_imported_twice(at_home):
-    """The other parts of the message appear as usual."""
-    once = "import sys\nassert not hasattr(sys, 'once')\nsys.once = True\n"
-    printed = at_home(once + VALUE)
-    assert "values in the result are wrong" in printed
-    assert "`pytest --locate`" not in printed
-    assert "Traceback" not in printed
-    assert "AssertionError" not in printed
-
-
 def test_no_edit_is_tried_if_it_could_crash_the_process(at_home):
     """torch's `vmap` crashes for some axes, and pytest's whole report would be lost."""
     printed = at_home("from torch import vmap\n" + VALUE)
@@ -212,12 +202,6 @@ def test_the_fixed_line_is_shown_if_the_author_allows_it(at_home):
     text = project.read_text()
     project.write_text(text.replace("show_edits = false", "show_edits = true"))
     assert "For example:\n        y = scaled(x, 2)" in at_home(VALUE, "--locate")
-
-
-def test_running_a_single_test_names_the_line(at_home):
-    """Students often run only the test they are working on."""
-    test = "tests/public/test_tiny.py::test_doubles[(2, 3)]"
-    assert line_sentence(VALUE) in at_home(VALUE, "--locate", test)
 
 
 @pytest.mark.slow

@@ -1,0 +1,441 @@
+"""Parts of the report at home, each by itself: failures, counts, greetings and fresh imports."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from grader.core.causes import FailedTest
+from grader.core.points import CourseWorth
+from grader.core.verdict import Aspect, Diagnosis, Status
+from grader.core.wire.calls import Call
+from grader.explain.mistakes.prediction import Numbers, row_of
+from grader.home.causes import FrozenMistakes
+from grader.home.failure import ASCII, Failure, picture
+from grader.home.plugin import Greeting, SeveralProcesses
+from grader.home.reimport import CannotCopy, Reimport
+from grader.home.repair import quietly
+from grader.home.screen import PrintedCause, Screen
+from grader.home.summary import ExerciseCounts, folded, handing_in, in_all, not_in_table, table
+from grader.testing.cases import Case, FrozenModule, FrozenTest
+from grader.testing.comparison import FLOAT32, compare
+from grader.testing.outcome import Observation
+from tests.harness.conftest import write_files
+
+pytestmark = pytest.mark.unit
+
+TRIPLED = Diagnosis("tripled", "Every number is tripled.", "How often is x added?")
+SAID = FailedTest(
+    "t.py::test_x",
+    "run_x",
+    Status.FAILED,
+    "wrong\n2 of 3 values in the result are wrong",
+    Aspect.GENERALITY,
+    TRIPLED,
+    (("a.py", 3), ("b.py", 4)),
+    "Check a.",
+    2.5,
+)
+
+
+def test_a_failure_is_a_paragraph_from_the_headline_to_the_line() -> None:
+    """The known mistake comes before the evidence, and advice only without a mistake."""
+    failure = Failure("Doubles.", SAID, ("t.py", 7), ["more\nof it"], "Change a.py:3.\n    x = 1")
+    failure.drawing = ["##"]
+    told = [
+        "wrong",
+        "Every number is tripled.",
+        "Hint: How often is x added?",
+        "2 of 3 values in the result are wrong",
+        "more",
+        "of it",
+        "    ##",
+        "Change a.py:3.",
+        "    x = 1",
+    ]
+    assert [*failure.lines()] == told
+    crash = failure.reprcrash
+    assert (crash.path, crash.lineno) == ("t.py", 7)
+    assert crash.message == "run_x: every number is tripled (a.py:3 or b.py:4)"
+    unnamed = Failure(
+        "", FailedTest("t", "run_x", Status.FAILED, "wrong", advice="Check."), ("t", 1)
+    )
+    assert [*unnamed.lines()] == ["wrong", "Check."]
+    for one, first in ((failure, "Doubles."), (unnamed, "wrong")):
+        assert str(one).splitlines()[0] == first
+
+
+@pytest.mark.parametrize("mistake", [TRIPLED, None])
+def test_a_failure_crosses_between_processes_of_pytest(mistake: Diagnosis | None) -> None:
+    """Pytest itself would keep only the text, from which no cause could be told."""
+    said = FailedTest("t", "run_x", Status.ERROR, "wrong", Aspect.VALUES, mistake, (("a.py", 3),))
+    failure = Failure("Doubles.", said, ("t.py", 7), ["m"], "line", ["run_y"], ["#"], True)
+    crossing = SeveralProcesses()
+    report = pytest.TestReport("t", ("t.py", 7, "t"), {}, "failed", failure, "call")
+
+    def through(hook: Any, result: object) -> Any:
+        """Returns the result of a wrapper around a hook with a result."""
+        next(hook)
+        try:
+            hook.send(result)
+        except StopIteration as ended:
+            return ended.value
+
+    data = through(crossing.pytest_report_to_serializable(report), {"outcome": "failed"})
+    assert data.keys() == {"outcome", "grader_failure"}
+    arrived = pytest.TestReport("t", ("t.py", 7, "t"), {}, "failed", "a text", "call")
+    back = through(crossing.pytest_report_from_serializable(data), arrived)
+    assert vars(back.longrepr) == vars(failure)
+    passed = pytest.TestReport("t", ("t.py", 7, "t"), {}, "passed", None, "call")
+    data = through(crossing.pytest_report_to_serializable(passed), {})
+    assert data == {}
+    assert through(crossing.pytest_report_to_serializable(report), None) is None
+    assert through(crossing.pytest_report_from_serializable(data), passed).longrepr is None
+
+
+def drawn(answer: torch.Tensor, expected: torch.Tensor, *axes: str) -> list[str]:
+    """Returns a picture in ASCII."""
+    return picture(compare(answer, expected, FLOAT32), axes, ASCII)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "lines"),
+    [
+        (
+            [0.0, 1.0, 2.0, 3.0, 4.0],
+            [0.0, 1.0, 2.0, 3.0, 0.0],
+            [
+                "n across; from 0 (' ') to 4 ('#'), '-' is right",
+                "      expected     got          difference",
+                "   0    ..::**       ..::**##   --------##",
+            ],
+        ),
+        (
+            [float("nan")] * 2,
+            [float("inf")] * 2,
+            [
+                "n across; from 0 (' ') to 1 ('#'), '-' is right",
+                "      expected   got        difference",
+                "   0  !!!!       ????       ????",
+            ],
+        ),
+        (
+            [-1.0, -0.0],
+            [-1.0, -1.0],
+            [
+                "n across; from -1 (' ') to 0 ('#'), '-' is right",
+                "      expected   got        difference",
+                "   0               ##       --##",
+            ],
+        ),
+    ],
+    ids=["five levels", "nothing finite", "no minus zero"],
+)
+def test_values_are_drawn_in_five_levels(
+    answer: list[float], expected: list[float], lines: list[str]
+) -> None:
+    """Each level is a fifth of the range; a scale needs a finite value."""
+    assert drawn(torch.tensor(answer), torch.tensor(expected), "n") == lines
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    """An empty tensor has no values."""
+    assert drawn(torch.zeros(0, 2), torch.zeros(0, 2), "a", "b") == []
+
+
+def counts(*tests: tuple[str, bool, int]) -> ExerciseCounts:
+    """Returns the counts of tests: outcome, whether it is about values, hundredths of a point."""
+    made = ExerciseCounts()
+    for test in tests:
+        made.add(*test)
+    return made
+
+
+RIGHT, MISSING = (
+    counts(("passed", True, 100)),
+    counts(("missing", True, 150), ("missing", False, 0)),
+)
+HALF = counts(("passed", True, 100), ("failed", True, 100), ("passed", False, 50))
+UNKNOWN = counts(("passed", True, 0), ("failed", True, 0))
+ALL = {"run_right": RIGHT, "run_half": HALF, "run_missing": MISSING, "run_bare": UNKNOWN}
+
+
+def test_an_exercise_is_told_with_its_tests_and_its_points() -> None:
+    """The points of other tests count as far as the values are right: half of 0.5 here."""
+    assert HALF.in_words() == "2 of 3 passed, 1.25 of 2.5 points"
+    assert HALF.counts_less
+    assert RIGHT.in_words() == "1 of 1 passed, 1 of 1 points"
+    assert not RIGHT.counts_less
+    assert MISSING.in_words() == "not implemented yet"
+    assert UNKNOWN.in_words() == "1 of 2 passed"
+    assert (RIGHT.is_right, HALF.is_right, MISSING.is_right) == (True, False, False)
+    assert (RIGHT.is_missing, HALF.is_missing, MISSING.is_missing) == (False, False, True)
+
+
+def test_the_table_leaves_out_what_is_right_or_missing() -> None:
+    """Two lines below count these, unless every row is asked for."""
+    assert table(ALL, all_rows=False) == [
+        "run_half  2 of 3 passed, 1.25 of 2.5 points",
+        "run_bare  1 of 2 passed",
+    ]
+    assert len(table(ALL, all_rows=True)) == 4
+    assert table({}, all_rows=True) == []
+    assert [*not_in_table(ALL)] == [
+        "all tests passed: 1 other exercise",
+        "not implemented yet: run_missing",
+    ]
+    assert [*not_in_table({"a": RIGHT})] == ["all tests passed: 1 exercise"]
+    assert [*not_in_table({"a": HALF})] == []
+    rows = ["a", "b", "c"]
+    assert folded(rows, 3) == rows
+    assert folded(rows, 2) == ["a", "and 2 more exercises with failed tests"]
+
+
+@pytest.mark.parametrize(
+    ("ran", "worth", "said"),
+    [
+        ({"a": RIGHT}, CourseWorth(100, 100), ["1 of 1 points."]),
+        (
+            {"a": RIGHT},
+            CourseWorth(100, 250),
+            ["1 of 1 points. The other 1.5 come from hidden tests."],
+        ),
+        (
+            {"a": RIGHT},
+            CourseWorth(300, 400),
+            ["1 of 1 points in the tests that ran; all public tests are worth 3."],
+        ),
+        ({"a": UNKNOWN}, CourseWorth(300, 400), []),
+        (
+            {"a": HALF},
+            CourseWorth(250, 250),
+            [
+                "The other tests of an exercise count only as far as its values are right.",
+                "1.25 of 2.5 points.",
+            ],
+        ),
+    ],
+)
+def test_points_are_summed_up(
+    ran: dict[str, ExerciseCounts], worth: CourseWorth, said: list[str]
+) -> None:
+    """Points of hidden tests are told only if all public tests ran."""
+    assert [*in_all(ran, worth)] == said
+
+
+def test_the_closing_sentence_points_to_the_readme_that_tells_how(tmp_path: Path) -> None:
+    """Without that section, the course says how."""
+    assert handing_in(tmp_path).endswith(" as your course says.")
+    (tmp_path / "README.md").write_bytes(b"\xff ## Handing in")
+    assert handing_in(tmp_path).endswith(" as your course says.")
+    (tmp_path / "README.md").write_text("# Work\n\n## Handing in\n")
+    assert handing_in(tmp_path).endswith(": README.md says how, under “Handing in”.")
+
+
+def report(test: str, outcome: str, when: str = "call", **properties: str) -> SimpleNamespace:
+    """Returns the report of a test with these properties."""
+    return SimpleNamespace(
+        nodeid=f"{test}.py::test_{test}",
+        failed=outcome == "failed",
+        when=when,
+        user_properties=[*properties.items()],
+    )
+
+
+NOTHING = "Nothing is written yet. Start with run_b (b.py:3)."
+
+
+@pytest.mark.parametrize(
+    ("reports", "first"),
+    [
+        ([report("b", "skipped", stub="run_b b.py:3")], NOTHING),
+        ([report("c", "passed"), report("b", "skipped", stub="run_b b.py:3")], "Next: run_b"),
+        ([report("c", "passed", "setup"), report("b", "skipped", stub="run_b b.py:3")], NOTHING),
+        ([report("c", "failed"), report("b", "skipped", stub="run_b b.py:3")], None),
+        ([report("c", "passed")], None),
+        (
+            [
+                report("b", "skipped", stub="run_b b.py:3"),
+                report("a", "skipped", stub="run_a a.py:1"),
+            ],
+            "Nothing is written yet. Start with run_a (a.py:1).",
+        ),
+        ([report("z", "skipped", stub="run_z z.py:9")], "Nothing is written yet. Start with run_z"),
+    ],
+)
+def test_the_next_exercise_is_the_first_stub_in_the_order_of_the_course(
+    reports: list[Any], first: str | None
+) -> None:
+    """Nothing comes next while something is wrong."""
+    greeting, written = Greeting(["run_a", "run_b"]), list[str]()
+    for one in reports:
+        greeting.pytest_runtest_logreport(one)
+    terminal: Any = SimpleNamespace(write_line=written.append)
+    greeting.pytest_terminal_summary(terminal)
+    assert bool(written) is (first is not None)
+    if first:
+        assert written[1].startswith(first)
+        test = first.partition("run_")[2][0]
+        assert written[2].endswith(f"then run `pytest {test}.py`.")
+
+
+@pytest.fixture
+def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of a student's modules that can be imported, and are forgotten afterwards."""
+    names = ("adapters", "own_work", "own_parts")
+
+    def forget() -> None:
+        for name in [one for one in sys.modules if one.partition(".")[0] in names]:
+            del sys.modules[name]
+
+    forget()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write_files(
+        tmp_path,
+        {
+            "adapters.py": """
+                import own_work, json
+                from own_work import run_x
+                run_later = 3
+                def helper(): ...
+                """,
+            "own_work.py": """
+                import own_parts.deep
+                SEEN = []
+                def run_x(x):
+                    import own_work
+                    own_work.SEEN.append(x)
+                    return len(SEEN)
+                """,
+            "own_parts/deep.py": "",
+        },
+    )
+    yield tmp_path
+    forget()
+
+
+def test_a_second_import_shares_no_state_with_the_first(own_modules: Path) -> None:
+    """Packages are not imported again, and imports in a call find the copies."""
+    import adapters  # type: ignore[import-not-found]
+
+    first = {name: sys.modules[name] for name in ("adapters", "own_work", "own_parts.deep")}
+    copy = Reimport(own_modules)
+    assert {name: sys.modules[name] for name in first} == first
+    assert [*copy.functions] == ["run_x"]
+    assert {one.__name__ for one in copy.modules} == {*first, "own_parts"}
+    files = {str(file.relative_to(own_modules)) for file in copy.files}
+    assert files == {"adapters.py", "own_work.py", "own_parts/deep.py"}
+    with copy.in_place():
+        assert sys.modules["own_work"] is not first["own_work"]
+        assert copy.functions["run_x"](1) == 1
+        assert copy.functions["run_x"](2) == 2
+    assert first["own_work"].SEEN == []
+    assert adapters.run_x(3) == 1
+    with copy.in_place():
+        assert copy.functions["run_x"](4) == 3
+
+
+def test_code_that_cannot_be_imported_again_is_not_copied(own_modules: Path) -> None:
+    """Its first modules stay where they were, and Ctrl-C ends the import."""
+    import adapters
+
+    for statement in ("raise SystemExit", "1 / 0"):
+        (own_modules / "own_work.py").write_text(f"{statement}\n")
+        with pytest.raises(CannotCopy):
+            Reimport(own_modules)
+        assert sys.modules["adapters"] is adapters
+    (own_modules / "own_work.py").write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        Reimport(own_modules)
+
+
+def test_trials_leave_output_random_numbers_and_threads_as_they_were() -> None:
+    """Not even a debugger starts in them."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    before = torch.get_rng_state(), random.getstate()
+    with contextlib.redirect_stdout(io.StringIO()) as printed, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with quietly():
+            print("said")
+            print("said", file=sys.stderr)
+            warnings.warn("said", stacklevel=1)
+            breakpoint()
+            assert torch.get_num_threads() == 1
+            torch.rand(2)
+            random.random()
+    assert printed.getvalue() == ""
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert before[1] == random.getstate()
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(threads)
+
+
+def test_frozen_mistakes_are_found_by_test_and_call() -> None:
+    """A row that was not frozen predicts nothing."""
+    x = torch.ones(2)
+    answers = {0: torch.stack([row_of(Numbers(n * x)) for n in (2, 3, 4)])}
+    module = FrozenModule(
+        {"test_x": FrozenTest(Case(None), 1.0, answers, {0: {"sum": [x]}})},
+        {"run_x": ["", "tripled", "tripled", "late"]},
+        {"tripled": TRIPLED},
+        ignored_by={"late": ["mask"]},
+        echoed_in={"tripled": ["run_x"]},
+        wrong_steps={"run_x": {"tripled": ["sum"]}},
+    )
+    known = FrozenMistakes({"t.py": module}.__getitem__)
+
+    def seen(
+        value: float, test: str = "test_x", number: int = 0, adapter: str = "run_x"
+    ) -> Observation:
+        call = Call(adapter, {"x": x})
+        return Observation(f"t.py::{test}", number, Aspect.VALUES, call, value * x)
+
+    assert known.names(seen(3.0)) == ["tripled"]
+    agreeing = [
+        one.agrees(seen(4.0), 1.0) for one in known.predictions("tripled", seen(4.0)) if one
+    ]
+    assert agreeing == [False, True]
+    right = known.right(seen(2.0))
+    assert right is not None
+    assert right.agrees(seen(2.0), 1.0)
+    assert not right.agrees(seen(3.0), 1.0)
+    for other in (seen(2.0, "test_y"), seen(2.0, number=1), seen(2.0, adapter="run_y")):
+        assert known.names(other) == []
+        assert known.right(other) is None
+    assert known.ignored(seen(2.0)) == {"late": ["mask"]}
+    assert known.echoes("tripled", seen(2.0))
+    assert not known.echoes("late", seen(2.0))
+    assert not known.echoes("tripled", seen(2.0, adapter="run_y"))
+    assert known.diagnosis("tripled", seen(2.0)) is TRIPLED
+    assert known.steps(seen(2.0)) == {"sum": [x]}
+    assert known.steps(seen(2.0, number=1)) is None
+    assert known.steps(seen(2.0, "test_y")) is None
+    assert known.wrong_steps("tripled", seen(2.0)) == ["sum"]
+    assert known.wrong_steps("late", seen(2.0)) == ()
+
+
+def test_a_screen_of_many_rows_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rows are for the command and the prompt, and a low terminal scrolls."""
+    terminal: Any = SimpleNamespace(write_line=print)
+    for rows, left in ((100, 98), (41, 39), (40, 38), (24, 38)):
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setenv("LINES", str(rows))
+        screen = Screen(terminal)
+        # The letters of 73 tests take two rows; five rows are pytest's own.
+        assert screen.rows_left(73, "one", "two\nthree") == left - 2 - 5 - 3
+        assert screen.rows_left(72) == left - 1 - 5
+    told = [PrintedCause([("a", "")]), PrintedCause([("b", "")])]
+    fit = [line for line, _ in screen.fitted(told, 4)]
+    assert fit == ["a", "", "b"]
+    assert [line for line, _ in screen.fitted(told, 3)][-1].startswith("and 1 more cause: ")
