@@ -140,7 +140,8 @@ class Student(Maker):
         for name in wrt:
             gradient = answer.gradients.get(name)
             if gradient is None:
-                call = self._call(inputs, wrt=wrt, cotangent=cotangent)
+                # Only the gradient of this input is followed: others may end elsewhere.
+                call = self._call(inputs, wrt=(name,), cotangent=cotangent)
                 trace = functools.partial(self._origin, call)
                 line = self._wording.origin(trace, Traced.GRADIENT)
                 said = (

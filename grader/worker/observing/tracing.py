@@ -33,6 +33,10 @@ _OF_PARTS = ("stack", "cat", "concat", "tensor")
 # The line to name is the one that calls a helper which does only this.
 _DETACHES = re.compile(r"return \w+\.(detach\(\)|data)")
 _WITHOUT_GRADIENT = ("no_grad", "inference_mode", "set_grad_enabled")
+# These functions take the form of a tensor and none of its values: no gradient can end in them.
+_OF_A_FORM = re.compile(
+    r"(empty|zeros|ones|full|rand|randn|randint)_like|new_(empty|zeros|ones|full)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,9 @@ class Tracer(Onlooker):
             return None if found is None else self._shaped(found)
         return self._converted(result) or (None if found is None else found.line)
 
-    def made(self, inputs: Iterator[object], output: object, frame: FrameType | None) -> None:
+    def made(
+        self, function: object, inputs: Iterator[object], output: object, frame: FrameType | None
+    ) -> None:
         """Notes the result of a torch function and its input tensors."""
         if not isinstance(output, torch.Tensor) or len(self._operations) == _MOST:
             return
@@ -104,7 +110,8 @@ class Tracer(Onlooker):
         if not stack:
             return
         had = output.is_floating_point() and any(one.requires_grad for one in tensors)
-        cuts = had and not output.requires_grad
+        takes_values = not _OF_A_FORM.fullmatch(getattr(function, "__name__", ""))
+        cuts = had and takes_values and not output.requires_grad
         line = self._lines_without_gradient(frame) if cuts else None
         while cuts and len(stack) > 1 and _DETACHES.fullmatch(stack[-1].source):
             stack = stack[:-1]
@@ -197,11 +204,26 @@ class Tracer(Onlooker):
         return [self._operations[place] for place in sorted(found)]
 
     def _cut(self, result: torch.Tensor) -> Line | None:
-        """Returns the line that cut the gradient; the last one, if the result has no gradient."""
-        lines = list(dict.fromkeys(one.line for one in self._operations if one.cuts))
-        if len(lines) == 1 or (lines and not result.requires_grad):
-            return lines[-1]
-        return None
+        """Returns the only line that cut the gradient on the way to a result, if there is one.
+
+        If no cut is seen to lead to the result, because it passed through numpy, the line is the
+        only one of the call.
+        """
+        cuts: set[Line] = set()
+        found: set[int] = set()
+        left = [self._maker(result)]
+        while left:
+            place = left.pop()
+            if place is None or place in found:
+                continue
+            found.add(place)
+            operation = self._operations[place]
+            if operation.cuts:
+                cuts.add(operation.line)
+            else:
+                left += operation.parents
+        lines = cuts or {one.line for one in self._operations if one.cuts}
+        return lines.pop() if len(lines) == 1 else None
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         if not self._lines.holds(frame.f_code.co_filename):
@@ -283,5 +305,5 @@ class _Functions(TorchFunctionMode):
         result = func(*args, **kwargs or {})
         inputs = [*args, *(kwargs or {}).values()]
         inner = [one for each in inputs if isinstance(each, list | tuple) for one in each]
-        self._tracer.made(iter([*inputs, *inner]), result, sys._getframe(1))
+        self._tracer.made(func, iter([*inputs, *inner]), result, sys._getframe(1))
         return result

@@ -66,6 +66,27 @@ def traced(function, what: Traced, root: Path) -> int | None:
             FIRST + 1,
         ),
         ("    y = torch.tensor(x)\n    return y", Traced.GRADIENT, FIRST),
+        ("    y = torch.zeros_like(x)\n    y.data[:] = 2 * x\n    return y", Traced.GRADIENT, None),
+        (
+            "    y = torch.zeros_like(x)\n    y[:] = x.detach()\n    return y",
+            Traced.GRADIENT,
+            FIRST + 1,
+        ),
+        (
+            "    y = x.detach()\n    z = x.amax().detach()\n    return y - z",
+            Traced.GRADIENT,
+            None,
+        ),
+        (
+            "    z = x.amax().detach()\n    y = (x - z).detach()\n    return 2 * y",
+            Traced.GRADIENT,
+            FIRST + 1,
+        ),
+        (
+            "    y = x.detach()\n    z = x.amax().detach()\n    return torch.exp(2 * y)",
+            Traced.GRADIENT,
+            FIRST,
+        ),
     ],
 )
 def test_a_result_is_traced_to_the_line_that_caused_it(program, tmp_path, body, what, line):
