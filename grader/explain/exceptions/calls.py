@@ -94,7 +94,8 @@ def _twice(match: re.Match[str], raised: Raised) -> str:
 def _of_another_type(match: re.Match[str], _: Raised) -> str:
     """Returns the types that a torch function expects and gets, with advice on common cases."""
     name, wanted, got = match[1], match[3], match[4]
-    said = f"torch's {name} expects a {wanted} there, and gets a {got}"
+    first, second = (f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in (wanted, got))
+    said = f"torch's {name} expects {first} there, and gets {second}"
     if name in _OF_A_LIST and got == "Tensor":
         return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
     if got == "float" and "int" in wanted:

@@ -260,8 +260,9 @@ IMPORTS: tuple[ExceptionKind, ...] = (
         "There is no {0} on the machine that runs the tests. Hand the file in, and write its path "
         "from the top of what you hand in.",
     ),
+    # In `scratch/` are temporary files, which a program names by a path from the root.
     kind(
-        r"FileNotFoundError: .*No such file or directory: '([^'\n]{1,200})'",
+        r"FileNotFoundError: .*No such file or directory: '(?!scratch/)([^'\n]{1,200})'",
         "There is no {0} here: a path that begins with a name is looked up from the top of what "
         "was handed in.",
     ),

@@ -107,7 +107,7 @@ RAISED = [
     ),
     ("most = x.max(-1)\nreturn x - most", "two tensors, values and indices: take most.values"),
     ("size = x.size\nreturn x / size", "size is a function that was not called"),
-    ("n = 3\nreturn torch.sqrt(n) * x", "of a plain number, math.sqrt gives the same"),
+    ("n = 3\nreturn torch.sqrt(n) * x", "gets an int: of a plain number, math.sqrt gives the same"),
     ("return x * torch.ones(x, x)", "torch.ones takes whole numbers, or one tuple of them"),
     ("return torch.cat(x, x)", "takes its tensors in one list or tuple"),
     ("return 2 ^ x", "^ is exclusive or, of booleans and whole numbers; a power is written **."),
@@ -443,6 +443,16 @@ def test_a_jaxtyping_error_is_explained_in_plain_words():
         "the annotation says that the parameter Q of scores is Float[Tensor, 'a b'], but it was "
         "f32[3]"
     )
+
+
+@pytest.mark.unit
+def test_a_missing_temporary_file_has_no_advice_on_relative_paths():
+    """The worker's temporary folder is shown as `scratch/`, whatever path the program used."""
+    missing = "[Errno 2] No such file or directory: '{}'"
+    given = explanation_of(Raised("FileNotFoundError", missing.format("data/merges.txt")))
+    assert "looked up from the top" in given.sentence
+    kept = explanation_of(Raised("FileNotFoundError", missing.format("scratch/tmp1/kept.json")))
+    assert kept is None
 
 
 def hostile_texts() -> list[str]:
