@@ -249,7 +249,8 @@ def _explaining(
 ) -> Finding | None:
     """Returns the one mistake that fits, with the tests whose wrong answers it predicts.
 
-    A test also counts if the mistake's answer to it is not known.
+    A test also counts if the mistake's answer to it is not known. A test of efficiency does not: it
+    fails for the work that was counted, whatever the answer is.
     """
     if len(fitting) != 1:
         return None
@@ -257,6 +258,8 @@ def _explaining(
     variant = min(variants)
     explained = set()
     for one in observations:
+        if one.aspect is Aspect.EFFICIENCY:
+            continue
         right, predictions = catalogue.right(one), catalogue.predictions(name, one)
         if right is None or _agrees(one, right, 1):
             continue

@@ -74,6 +74,15 @@ def test_a_passed_test_has_no_diagnosis(grade):
     assert graded["test_is_the_same_twice"].diagnosis is None
 
 
+def test_a_test_of_efficiency_has_no_diagnosis(grade):
+    """It fails for the work that it counts, and would fail if the answer were right."""
+    program = doubling("torch.stack([3 * one for one in x.flatten()]).reshape(x.shape)")
+    graded = grade(f"import torch\n{program}")
+    assert graded["test_doubles"].diagnosis.mistake == "tripled"
+    assert graded["test_work"].status == "failed"
+    assert graded["test_work"].diagnosis is None
+
+
 def test_an_exercise_names_the_mistake_of_the_part_that_it_uses(grade):
     """The exercise that uses the part names the part's mistake as the first to fix."""
     count = "def run_count(x):\n    return x.shape[0]\n"
