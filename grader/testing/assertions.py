@@ -27,6 +27,7 @@ from grader.testing.differences import (
 )
 from grader.testing.handles.handle import Reference, Student
 from grader.testing.outcome import (
+    Returned,
     StudentFault,
     axes_of,
     known_of,
@@ -83,7 +84,7 @@ class WrongNumbers(AssertionError):
         comparison: Comparison,
         axes: Sequence[str],
         conversion: Conversion | None = None,
-        untouched: str = "",
+        known: Returned | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__(what)
@@ -91,7 +92,7 @@ class WrongNumbers(AssertionError):
         self.comparison = comparison
         self.axes = axes
         self._conversion = conversion
-        self._untouched = untouched
+        self._known = known
         self._dtype = dtype
         self._shows_expected = shows_expected()
 
@@ -103,6 +104,10 @@ class WrongNumbers(AssertionError):
         return "\n".join([self.words, *table])
 
     @property
+    def _untouched(self) -> str:
+        return "" if self._known is None else self._known.untouched
+
+    @property
     def words(self) -> str:
         """Returns how many numbers are wrong, by how much and where; a sentence on each line."""
         if self._untouched:
@@ -112,7 +117,8 @@ class WrongNumbers(AssertionError):
         is_converted = self._conversion is not None
         words += precision_in_words(self.comparison, self._dtype, is_converted)
         if self._conversion is None:
-            return "\n".join([*words, *nearness_in_words(self.comparison)])
+            before = None if self._known is None else self._known.before
+            return "\n".join([*words, *nearness_in_words(self.comparison, before)])
         converted = self._conversion.in_words(self.what)
         is_first = self._conversion.explains
         return "\n".join([*converted, *words] if is_first else [*words, *converted])
@@ -169,7 +175,7 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
         observed().measurements.append(comparison.measurement)
         if not comparison.ok:
             known = known_of(got)
-            form = Conversion.of(got, wanted), known.untouched if known is not None else ""
+            form = Conversion.of(got, wanted), known
             raise WrongNumbers(name, comparison, axes_of(got), *form, dtype=got.dtype)
 
 

@@ -97,14 +97,15 @@ class Returned:
     """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
 
     Without inputs of floating point (not `by_inputs`) the dtype is torch's default.
-    `trace` finds the line that produced the tensor, if possible. `untouched` is "parameter" or
-    "gradient" for one that a test read and that still is as the test had set it.
+    `trace` finds the line that produced the tensor, if possible. `before` is what the test had set
+    as the parameter or gradient that it read. `untouched` names which, if it still is so.
     """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
     asked_in: torch.dtype
     trace: Callable[[Traced], Line | None]
+    before: torch.Tensor | None = None
     untouched: str = ""
     by_inputs: bool = True
 

@@ -28,6 +28,7 @@ from grader.testing.handles.scripts import (
     note_source,
     remarked,
     untouched,
+    value_before,
 )
 from grader.testing.kinds import Kind
 from grader.testing.outcome import (
@@ -265,14 +266,16 @@ class Student(Maker):
             return self._wording.origin(functools.partial(self._origin, call), what)
 
         axes = axis_names(annotated, tensor.ndim)
-        is_as_before = untouched(tensor, call.last if call else None, steps)
+        step = call.last if call else None
+        before = value_before(step, steps)
         dtypes = [
             value.dtype
             for value in arguments.values()
             if isinstance(value, torch.Tensor) and value.is_floating_point()
         ]
         asked_in = functools.reduce(torch.promote_types, dtypes or [torch.get_default_dtype()])
-        known = Returned(tensor, axes, asked_in, trace, is_as_before, by_inputs=bool(dtypes))
+        is_as_before = untouched(tensor, step, before)
+        known = Returned(tensor, axes, asked_in, trace, before, is_as_before, bool(dtypes))
         observed().returned.append(known)
 
 

@@ -198,15 +198,19 @@ def note_source(value: Any, step: Step | None) -> None:
         observed().names.append((value, step.name))
 
 
-def untouched(value: Any, step: Step | None, steps: Sequence[Step]) -> str:
-    """Returns "parameter" or "gradient" if a step read one as the test had set it; else ""."""
-    if step is None or step.doing is not Doing.READ or not isinstance(value, torch.Tensor):
-        return ""
-    if step.name not in ("", "grad"):
-        return ""
+def value_before(step: Step | None, steps: Sequence[Step]) -> torch.Tensor | None:
+    """Returns what the test had set as the parameter or gradient that a step read, if it did."""
+    if step is None or step.doing is not Doing.READ or step.name not in ("", "grad"):
+        return None
     was = _put(steps, step)
-    what = "gradient" if step.name else "parameter"
-    return what if was is not None and same_values(was, value) else ""
+    return was if isinstance(was, torch.Tensor) else None
+
+
+def untouched(value: torch.Tensor, step: Step | None, before: torch.Tensor | None) -> str:
+    """Returns "parameter" or "gradient" if a step read one as it was `before`; else ""."""
+    if step is None or before is None or not same_values(before, value):
+        return ""
+    return "gradient" if step.name else "parameter"
 
 
 def _put(steps: Sequence[Step], read: Step) -> Value:
