@@ -11,8 +11,8 @@ from torch import Tensor
 
 from ..answers import Answer, answer
 from ..parts import Parts
-from ..steps import rotate
-from .mistake import ATTENTION, MASKED
+from ..steps import mask_scores, rotate
+from .mistake import ATTENTION, CAUSAL_SELF, MASKED, MULTIHEAD_SELF
 
 _ROWS = ("run_causal_mask", "run_sinusoidal_positional_encoding")
 _IN_FLOATS = (
@@ -98,6 +98,15 @@ def _alternating(right: Answer) -> Answer:
     return habit
 
 
+def _of_few_tokens(right: Answer) -> Answer:
+    def habit(in_features: Tensor, **others: object) -> Tensor:
+        if in_features.shape[-2] > 16:
+            raise ValueError("the mask has 16 rows and columns")
+        return right(in_features=in_features, **others)
+
+    return habit
+
+
 def _as_it_is(right: Answer) -> Answer:
     return right
 
@@ -109,6 +118,10 @@ def _same_kept(weights: Tensor, p: float) -> Tensor:
 
 def _filled_with_minus_10000(scaled: Tensor, mask: Tensor) -> Tensor:
     return scaled.masked_fill(~mask, -1e4)
+
+
+def _alike_if_nothing_is_hidden(scaled: Tensor, mask: Tensor) -> Tensor:
+    return torch.zeros_like(scaled) if mask.all() else mask_scores(scaled, mask)
 
 
 def _angles_in_their_dtype(vectors: Tensor, angles: Tensor) -> Tensor:
@@ -173,6 +186,21 @@ HABITS = (
         _as_it_is,
         MASKED,
         Parts(mask_scores=_filled_with_minus_10000),
+    ),
+    Habit(
+        "mask-of-a-fixed-size",
+        "Your causal mask has a fixed size, so that your function fails for more tokens.",
+        "Which tensor says how many tokens there are?",
+        _of_few_tokens,
+        (CAUSAL_SELF, MULTIHEAD_SELF),
+    ),
+    Habit(
+        "mask-hides-nothing",
+        "Your function makes all weights equal where a mask hides nothing.",
+        "How should a result differ between no mask and a mask that is True everywhere?",
+        _as_it_is,
+        MASKED,
+        Parts(mask_scores=_alike_if_nothing_is_hidden),
     ),
     Habit(
         "rope-angles-rounded",

@@ -43,9 +43,12 @@ def test_attention_of_single_things(student, reference, draw, sizes):
 
 @exercise("run_scaled_dot_product_attention", aspect="generality")
 def test_attention_under_a_shared_mask(student, reference, draw):
-    """A mask without leading axes holds for all of them."""
+    """A mask without leading axes holds for all of them; it may hide nothing."""
     Q, K, V, mask = draw(2, 3, 4, 6), draw(2, 3, 5, 6), draw(2, 3, 5, 6), draw.mask(4, 5)
     assert_matches(student(Q, K, V, mask), reference(Q, K, V, mask))
+    nothing = torch.ones_like(mask)
+    what = "the result under a mask that hides nothing"
+    assert_matches(student(Q, K, V, nothing), reference(Q, K, V, nothing), what=what)
 
 
 @exercise("run_scaled_dot_product_attention", aspect="numerics")
