@@ -133,6 +133,15 @@ def _characters(_tokenizer: Tokenizer, word: str) -> list[bytes]:
     return [character.encode() for character in word]
 
 
+def _known_characters(tokenizer: Tokenizer, word: str) -> list[bytes]:
+    characters = [character.encode() for character in word]
+    return [
+        token
+        for own in characters
+        for token in ([own] if own in tokenizer.ids else [bytes([byte]) for byte in own])
+    ]
+
+
 def _one_byte_each(_tokenizer: Tokenizer, word: str) -> list[bytes]:
     return [bytes([byte]) for byte in word.encode("latin-1", errors="replace")]
 
@@ -278,6 +287,7 @@ MISTAKES = (
         "Your tokenizer begins with characters, but it should begin with the bytes of UTF-8.",
         "How many bytes has an é, and which tokens does every vocabulary have?",
         _tokenizer(bytes_of=_characters),
+        _tokenizer(bytes_of=_known_characters),
         _tokenizer(bytes_of=_one_byte_each),
     ),
     _mistake(

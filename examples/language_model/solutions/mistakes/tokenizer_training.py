@@ -135,7 +135,7 @@ MISTAKES = (
     ),
     _mistake(
         "bpe-ties-by-joined-bytes",
-        "Among equally frequent pairs you do not compare the pairs themselves.",
+        "Among equally frequent pairs you compare something other than the pairs.",
         "Which of (b'ab', b'c') and (b'a', b'bd') is the greater one, as tuples in Python?",
         dict(best=_greatest_joined),
         dict(best=_longest),
