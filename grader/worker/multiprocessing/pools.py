@@ -73,6 +73,7 @@ class Pool(multiprocessing.pool.Pool):
             raise ValueError("Number of processes must be at least 1")
         self._waits = _prepared(initializer, initargs)
         self._state = RUN
+        self._pool = range(self._processes)  # whose length the standard library shows
         self._cache: dict[int, Any] = {}  # for the result classes of the standard library
         self._threads: ThreadPool | None = None
 
