@@ -1,0 +1,216 @@
+"""The cells of notebooks: their order, time and errors; and modules that exist only there."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from grader.worker.notebook import Cells, Shell, TookTooLong
+from grader.worker.notebook_magics import (
+    ImportedNotebooks,
+    NotebookModules,
+    Nothing,
+    WrittenFiles,
+)
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch) -> Shell:
+    """The shell of a notebook in an empty folder, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return Shell(Cells(60), WrittenFiles(tmp_path, tmp_path))
+
+
+def notebook(folder: Path, *cells: str) -> Path:
+    """Writes the cells of a notebook; returns its folder."""
+    folder.mkdir(parents=True)
+    for number, text in enumerate(cells, 1):
+        (folder / f"cell {number}").write_text(text)
+    return folder
+
+
+# --- Cells ---------------------------------------------------------------------------------------
+
+
+def test_cells_run_in_the_order_of_their_numbers(tmp_path):
+    """`cell 10` follows `cell 9`; a cell without a number comes first."""
+    place = notebook(tmp_path / "n", *[f"order.append({number})" for number in range(1, 12)])
+    (place / "setup").write_text("order = [0]")
+    names: dict[str, Any] = {}
+    Cells(60).run(names, place)
+    assert names["order"] == [*range(12)]
+
+
+def test_a_failed_cell_keeps_no_other_from_running(tmp_path):
+    """An adapter that it would have defined raises its error, and others stay as they are."""
+    place = notebook(
+        tmp_path / "n",
+        "def run_first(): return 1\nimport sys",
+        "1 / 0\ndef run_second(): pass\nasync def run_third(): pass\nrun_fourth = 3",
+        "def run_fifth(:",
+        "sys.exit(3)\nrun_sixth: object = 1\nrun_seventh == 3",
+        "here = 5",
+    )
+    names: dict[str, Any] = {}
+    cells = Cells(60)
+    cells.run(names, place)
+    assert [*cells.failed] == ["n/cell 2", "n/cell 3", "n/cell 4"]
+    assert (names["here"], names["run_first"](), cells.current) == (5, 1, "")
+    adapters = sorted(name for name in names if name.startswith("run_"))
+    assert adapters == [
+        f"run_{one}" for one in ("fifth", "first", "fourth", "second", "sixth", "third")
+    ]
+    why = "cell 2 raised ZeroDivisionError: division by zero, so run_second is not defined"
+    with pytest.raises(NameError, match=why) as caught:
+        names["run_second"](3, x=1)
+    assert caught.value.__traceback__ is not None
+    with pytest.raises(SyntaxError, match="so run_fifth is not defined") as wrong:
+        names["run_fifth"]()
+    assert (wrong.value.lineno, Path(str(wrong.value.filename)).name) == (1, "cell 3")
+
+
+def test_the_first_error_is_raised_if_no_adapter_is_defined(tmp_path):
+    place = notebook(tmp_path / "n", "x = 1", "x.y", "1 / 0")
+    with pytest.raises(AttributeError):
+        Cells(60).run({}, place)
+    Cells(60).run({}, notebook(tmp_path / "m", "x = 1"))
+
+
+def test_a_future_import_holds_for_later_cells_only(tmp_path):
+    """An annotation of an unknown name is an error before it."""
+    cells = Cells(60)
+    names: dict[str, Any] = {"run_x": 1}
+    future = "from __future__ import annotations"
+    cells.run(names, notebook(tmp_path / "n", "def f(a: B): 0", future, "def g(a: B): 0"))
+    assert [*cells.failed] == ["n/cell 1"]
+    assert names["g"].__annotations__ == {"a": "B"}
+
+
+def test_cells_may_await_at_their_top_level(tmp_path):
+    """All cells share one event loop."""
+    place = notebook(
+        tmp_path / "n",
+        "import asyncio\nasync def f(): return asyncio.get_running_loop()\nx = await f()",
+        "y = await f()",
+    )
+    names: dict[str, Any] = {}
+    Cells(60).run(names, place)
+    assert names["x"] is names["y"]
+    names["x"].close()
+
+
+def test_a_cell_that_never_ends_leaves_time_for_the_others(tmp_path):
+    """It may take half of the time that is left; a cell in another one shares its time."""
+    inner = notebook(tmp_path / "inner", "while True: pass")
+    place = notebook(tmp_path / "n", "while True: pass", "cells.run({}, inner)", "x = 3")
+    names: dict[str, Any] = {"run_x": 1, "inner": inner}
+    names["cells"] = cells = Cells(0.4)
+    cells.run(names, place)
+    assert names["x"] == 3
+    assert [*cells.failed] == ["n/cell 1", "n/cell 2"]
+    first, second = cells.failed.values()
+    assert str(first) == "it took longer than 0.2 seconds and was ended"
+    assert str(second) == "it took longer than 0.1 seconds and was ended"
+    assert isinstance(first, TookTooLong)
+    assert first.__traceback__ is not None
+    assert 0.05 <= cells._left <= 0.1
+
+
+# --- Modules that exist only in notebooks --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("google", ModuleType),
+        ("google.colab", Nothing),
+        ("google.colab.drive", Nothing),
+        ("google.cloud", None),
+        ("IPython", Nothing),
+        ("IPython.display", Nothing),
+        ("IPythonic", None),
+        ("import_ipynb", Nothing),
+        ("nbimporter", Nothing),
+        ("ipynb", ModuleType),
+        ("ipynb.fs", ModuleType),
+        ("ipynb.fs.full", ModuleType),
+        ("ipynb.fs.full.work", None),
+        ("ipy", None),
+    ],
+)
+def test_modules_of_notebooks_are_stubs(shell, name, kind):
+    """Any use of them works, and `get_ipython` returns the shell."""
+    finder = NotebookModules(shell)
+    spec = finder.find_spec(name, None)
+    assert (spec is None) == (kind is None)
+    if spec is not None:
+        module = finder.create_module(spec)
+        finder.exec_module(module)
+        assert type(module) is kind
+        assert spec.submodule_search_locations == []
+        if kind is Nothing:
+            assert module.display(3).more.__name__ == f"{name}.display.more"
+            assert [*module.items] == []
+            assert not hasattr(module, "__wrapped__")
+        is_shells = name.startswith("IPython")
+        assert (vars(module).get("get_ipython", int)() is shell) is is_shells
+
+
+def test_a_notebook_is_imported_after_a_package_that_can(tmp_path, monkeypatch):
+    """Spaces in its name may be underscores; a folder of a package is searched first."""
+    notebook(tmp_path / "my work.ipynb", "x = 1")
+    notebook(tmp_path / "inner" / "deep.ipynb", "x = 2")
+    (tmp_path / "text.ipynb").write_text("{}")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    finder = ImportedNotebooks(Cells(60).run)
+
+    def found(name: str, path: list[str] | None = None) -> object:
+        spec = finder.find_spec(name, path)
+        if spec is None:
+            return None
+        module = importlib.util.module_from_spec(spec)
+        finder.exec_module(module)
+        return module.x
+
+    assert found("my_work") is None
+    assert found("ipynb.fs.full.my_work") == 1
+    assert found("ipynb.fs.full.deep", [str(tmp_path / "inner")]) is None
+    monkeypatch.setitem(sys.modules, "nbimporter", ModuleType("nbimporter"))
+    assert found("my_work") == found("my work") == 1
+    assert found("inner.deep", [str(tmp_path / "inner")]) == 2
+    assert found("deep") is found("text") is found("absent") is None
+
+
+def test_a_module_that_a_cell_wrote_replaces_a_submitted_one(tmp_path, monkeypatch):
+    """One with the same text does not: its lines are those that were handed in."""
+    root, place = tmp_path / "root", tmp_path / "place"
+    for folder in (root, place):
+        (folder / "lib").mkdir(parents=True)
+        (folder / "lib" / "same.py").write_text("x = 1")
+    monkeypatch.setattr(sys, "path", [str(root / "lib"), str(tmp_path)])
+    files = WrittenFiles(root, place)
+    assert files.find_spec("same", None) is None
+    files.note(place / "lib" / "same.py")
+    assert files.find_spec("same", None) is None
+    (place / "lib" / "new.py").write_text("x = 2")
+    files.note(place / "lib" / "new.py")
+    assert files.find_spec("same", None) is None
+    assert files.find_spec("new", None).origin == str(place / "lib" / "new.py")
+    (place / "lib" / "same.py").write_text("x = 3")
+    files.note(place / "lib" / "same.py")
+    assert files.find_spec("same", [str(root / "lib")]).origin == str(place / "lib" / "same.py")
+    (place / "lib" / "same.py").write_text("x = 1")
+    files.note(place / "lib" / "same.py")
+    assert files.find_spec("same", None) is None
+    (tmp_path / "beside.py").write_text("x = 4")
+    files.note(tmp_path / "beside.py")
+    assert files.find_spec("beside", None).origin == str(tmp_path / "beside.py")
+    assert files.find_spec("absent", None) is None

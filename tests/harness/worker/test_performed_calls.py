@@ -1,0 +1,304 @@
+"""Calls and scripts as a worker performs them, and what it observes beside their results."""
+
+from __future__ import annotations
+
+import random
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+from grader.core.wire.calls import Answer, Call, Traced
+from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.values import Local
+from grader.worker import performing
+from grader.worker.observing.lines import MOST_LINES, WorkCounter
+from grader.worker.performing import Living, absent, perform, vector_jacobian_products
+
+pytestmark = pytest.mark.unit
+
+X = torch.tensor([1.0, 2.0])
+
+
+def answer_to(
+    function: Callable[..., Any], root: Path = Path("/nowhere"), **options: Any
+) -> Answer:
+    """Returns the answer to a call of a function with `x`."""
+    arguments = options.pop("arguments", {"x": X.clone()})
+    answer = perform(function, Call("run", arguments, **options), root)
+    assert answer.raised is None, answer.raised
+    return answer
+
+
+# --- Calls ---------------------------------------------------------------------------------------
+
+
+def test_every_generator_of_random_numbers_is_seeded():
+    """The same seed gives the same numbers; no generator is left out."""
+
+    def draw(**_: Any) -> list[float]:
+        return [torch.rand(()).item(), random.random(), float(numpy.random.rand())]
+
+    draw()  # numpy loads its generator at the first use
+    one, same, other = (answer_to(draw, seed=seed).value for seed in (5, 5, 6))
+    assert one == same
+    assert all(a != b for a, b in zip(one, other, strict=True))
+    answer_to(draw, seed=(1 << 32) + 5)
+
+
+def test_changed_inputs_are_told_if_a_test_asks():
+    def change(x: torch.Tensor, y: list[int], **_: Any) -> None:
+        x.add_(1)
+        y.append(3)
+
+    arguments = {"x": X.clone(), "y": [1], "z": X.clone()}
+    assert answer_to(change, arguments=arguments, watch_inputs=True).changed_inputs == ("x", "y")
+    assert answer_to(change, arguments=arguments).changed_inputs == ()
+
+
+def test_gradients_are_those_of_the_result_with_a_cotangent():
+    """An input on which the result does not depend has none."""
+    arguments = {"x": X.clone(), "y": X.clone(), "z": X.clone()}
+    asked: dict[str, Any] = {"arguments": arguments, "wrt": ("x", "y", "z"), "cotangent": X}
+
+    def function(x: torch.Tensor, y: torch.Tensor, **_: Any) -> torch.Tensor:
+        return x * y
+
+    found = answer_to(function, **asked).gradients
+    assert {name: own.tolist() for name, own in found.items()} == {"x": [1, 4], "y": [1, 4]}
+    for other in (
+        lambda **_: 3,
+        lambda x, **_: x.detach(),
+        lambda x, y, **_: (x * y).sum(),
+        lambda x, y, **_: torch.complex(x, y),
+    ):
+        assert answer_to(other, **asked).gradients == {}
+    assert answer_to(function, **(asked | {"cotangent": None})).gradients == {}
+    x = X.clone().requires_grad_()
+    result = 2 * x
+    with torch.no_grad():
+        wanted = {"x": x, "y": torch.ones(2, requires_grad=True)}
+        products = vector_jacobian_products(result, wanted, X)
+    assert {name: own.tolist() for name, own in products.items()} == {"x": [2, 4]}
+
+
+def test_gradients_after_a_call_that_switched_them_off_are_still_found():
+    def function(x: torch.Tensor) -> torch.Tensor:
+        result = 3 * x
+        torch.set_grad_enabled(False)
+        return result
+
+    try:
+        found = answer_to(function, wrt=("x",), cotangent=X).gradients
+    finally:
+        torch.set_grad_enabled(True)
+    assert found["x"].tolist() == [3, 6]
+
+
+def test_a_result_whose_storage_was_resized_has_no_gradient():
+    """Its numbers would lie outside of the memory."""
+
+    def cut(x: torch.Tensor) -> torch.Tensor:
+        result = 3 * x
+        result.untyped_storage().resize_(4)
+        return result
+
+    call = Call("run", {"x": X.clone()}, wrt=("x",), cotangent=X)
+    result = cut(X.clone().requires_grad_())
+    assert performing._gradients(result, {"x": X}, call.cotangent) == {}
+    whole = 3 * torch.ones(4, 2).requires_grad_()
+    assert performing._is_readable(whole)
+    assert performing._is_readable(whole[1:, 1])
+    assert not performing._is_readable(torch.ones(2, dtype=torch.int64))
+
+
+def test_a_gradient_needs_a_tensor():
+    answer = perform(lambda x: x, Call("run", {"x": 3}, wrt=("x",), cotangent=X), Path("/nowhere"))
+    assert answer.raised is not None
+    assert answer.raised.kind == "TypeError"
+
+
+def test_work_and_lines_are_counted_only_as_asked():
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = torch.stack([x, x])
+        return y.T.sum()
+
+    work = answer_to(function, count_work=True).work
+    assert (work.largest, work.lines) == (4, 0)
+    assert work.operations >= 3
+    lines = answer_to(function, count_lines=True).work
+    assert (lines.operations, lines.largest) == (0, 0)
+    assert 2 <= lines.lines < MOST_LINES
+    both = answer_to(function, count_lines=True, count_work=True).work
+    assert both.operations == work.operations
+    assert both.lines > 0
+    assert answer_to(function).work is None
+
+
+@pytest.mark.parametrize(
+    ("use", "operations", "largest"),
+    [
+        (lambda x: x + 1, 1, 2),
+        (lambda x: x.view(2, 1), 1, 0),
+        (lambda x: x.expand(100, 2), 1, 0),
+        (lambda x: x.repeat(3, 2).sum(), None, 12),
+        (lambda x: torch.sort(x), 1, 2),
+        (lambda x: torch.add(x, x, alpha=2), 1, 2),
+        (lambda _: None, 0, 0),
+    ],
+)
+def test_operations_and_the_largest_tensor_are_counted(use, operations, largest):
+    """A view takes no memory; each tensor of a tuple is looked at."""
+    with WorkCounter() as counter:
+        use(X)
+    assert operations is None or counter.operations == operations
+    assert counter.largest == largest
+
+
+def test_tensors_are_made_on_the_device_only_if_it_is_the_default():
+    def function(x: torch.Tensor) -> tuple[str, str]:
+        return str(torch.ones(1).device), str(x.device)
+
+    assert answer_to(function, device="meta").value == ("cpu", "meta")
+    assert answer_to(function, device="meta", default_device=True).value == ("meta", "meta")
+
+
+def test_a_traced_result_has_the_line_that_gave_it_its_type():
+    assert answer_to(lambda x: x, trace=Traced.TYPE).origin is None
+    assert answer_to(lambda x: x).origin is None
+
+
+def test_the_answer_for_an_absent_adapter_says_so():
+    raised = absent("run_more").raised
+    assert (raised.kind, raised.missing) == ("NameError", True)
+    step = Step(0, Doing.ASK, "run_more", (), {})
+    answer = perform(lambda x: x, Call("", {}, before=(step,)), Path("/nowhere"), {})
+    assert answer == absent("run_more")
+
+
+# --- Scripts -------------------------------------------------------------------------------------
+
+
+class Counter:
+    """An object with an attribute, a method, items and a call."""
+
+    made = 0
+
+    def __init__(self, start: int) -> None:
+        type(self).made += 1
+        self.number = start
+
+    def __call__(self, more: int) -> int:
+        self.number += more
+        return self.number
+
+    def __iter__(self) -> Any:
+        return iter([10, 20, 30, 40])
+
+
+def step(
+    doing: Doing, name: str = "", *given: Any, on: int = 0, times: int = 1, **named: Any
+) -> Step:
+    return Step(on, doing, name, given, named, times)
+
+
+def script(*then: Step, start: int = 1, seed: int = 0) -> Call:
+    return Call("run", {"start": start}, seed=seed, then=then)
+
+
+def value_of(call: Call, living: Living) -> Any:
+    answer = perform(Counter, call, Path("/nowhere"), {"run": Counter}, living)
+    return answer.raised.kind if answer.raised is not None else answer.value
+
+
+def test_each_kind_of_step_does_its_thing():
+    run = Living({"run": Counter})
+    assert value_of(script(step(Doing.READ, "number")), run) == 1
+    assert value_of(script(step(Doing.CALL, "", 4)), run) == 5
+    assert value_of(script(step(Doing.WRITE, "number", 7), step(Doing.READ, "number")), run) == 7
+    items = step(Doing.ITERATE)
+    assert value_of(script(items, step(Doing.NEXT, on=1)), run) == 10
+    assert value_of(script(items, step(Doing.NEXT, on=1, times=3)), run) == 30
+    again = step(Doing.ASK, "run", start=Local(1))
+    first = step(Doing.READ, "number")
+    assert value_of(script(first, again, step(Doing.READ, "number", on=2), start=9), run) == 9
+    assert value_of(script(step(Doing.READ, "absent")), run) == "AttributeError"
+
+
+def test_a_script_that_continues_another_repeats_no_step():
+    """Any difference in an earlier step begins it again."""
+    living = Living({"run": Counter})
+    call, more = step(Doing.CALL, "", 4), step(Doing.CALL, "", 5)
+    Counter.made = 0
+    assert value_of(script(call), living) == 5
+    assert value_of(script(call, more), living) == 10
+    assert Counter.made == 1
+    for other, made in (
+        (script(more, call), 2),
+        (script(call, start=2), 3),
+        (script(call, start=2, seed=1), 4),
+        (script(call, more, start=2, seed=1), 4),
+        (script(call, start=2, seed=1), 5),
+        (script(step(Doing.READ, "number"), start=2, seed=1), 6),
+        (script(start=2, seed=1), 7),
+    ):
+        value_of(other, living)
+        assert Counter.made == made, other.then
+
+
+def test_items_go_on_where_the_script_stopped():
+    living = Living({"run": Counter})
+    items = step(Doing.ITERATE)
+    Counter.made = 0
+    for times, item in ((1, 10), (2, 20), (4, 40)):
+        assert value_of(script(items, step(Doing.NEXT, on=1, times=times)), living) == item
+    assert Counter.made == 1
+    assert value_of(script(items, step(Doing.NEXT, on=1, times=2)), living) == 20
+    assert Counter.made == 2
+    more = script(items, step(Doing.NEXT, on=1, times=3), step(Doing.READ, "number"))
+    assert value_of(more, living) == 1
+    assert Counter.made == 2
+
+
+def test_a_failed_script_is_begun_again():
+    living = Living({"run": Counter})
+    Counter.made = 0
+    assert value_of(script(step(Doing.READ, "absent")), living) == "AttributeError"
+    assert value_of(script(step(Doing.READ, "number")), living) == 1
+    assert Counter.made == 2
+
+
+def test_an_observed_call_does_not_continue_a_script():
+    living = Living({"run": Counter})
+    Counter.made = 0
+    value_of(script(step(Doing.READ, "number")), living)
+    observed = Call("run", {"start": 1}, then=(step(Doing.READ, "number"),), count_lines=True)
+    value_of(observed, living)
+    assert Counter.made == 2
+    value_of(script(step(Doing.READ, "number"), step(Doing.CALL, "", 1)), living)
+    assert Counter.made == 2
+
+
+def test_an_answer_of_a_script_does_not_change_later():
+    """The object goes on in the worker."""
+    living = Living({"run": lambda: X.clone()})
+    call = Call("run", {}, then=(step(Doing.CALL, "add_", 1),))
+    first = perform(lambda: X.clone(), call, Path("/nowhere"), {}, living).value
+    more = Call("run", {}, then=(*call.then, step(Doing.CALL, "add_", 1)))
+    second = perform(lambda: X.clone(), more, Path("/nowhere"), {}, living).value
+    assert (first.tolist(), second.tolist()) == ([2, 3], [3, 4])
+
+
+def test_each_step_has_its_own_seed_whether_or_not_earlier_ones_ran():
+    def make() -> types.SimpleNamespace:
+        return types.SimpleNamespace(draw=lambda: torch.rand(()).item())
+
+    one, both = step(Doing.CALL, "draw"), Living({})
+    calls = [Call("run", {}, seed=3, then=(one,) * count) for count in (1, 2)]
+    first, second = (perform(make, call, Path("/nowhere"), {}, both).value for call in calls)
+    assert first != second
+    assert perform(make, calls[1], Path("/nowhere"), {}, Living({})).value == second

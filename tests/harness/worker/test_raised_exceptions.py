@@ -1,0 +1,359 @@
+"""Exceptions as a worker describes them: kind, lines, values in words, suggestions and causes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from grader.core.wire.calls import Raised
+from grader.worker.exceptions.raising import describe_exception, suggestion
+
+pytestmark = pytest.mark.unit
+
+HEAD = "import torch\nfrom torch import nn\n\n"
+FIRST = 4  # The line of the first statement after the head.
+
+Describe = Callable[..., Raised]
+
+
+@pytest.fixture
+def described(tmp_path, monkeypatch) -> Iterator[Describe]:
+    """A function that runs `run(x)` of a submission; returns its exception as described."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    numbers: list[int] = []
+
+    def describe(program: str, x: object = None, **files: str) -> Raised:
+        for name, text in files.items():
+            (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
+        numbers.append(len(numbers))
+        name = "own" if len(numbers) == 1 else f"own_{len(numbers)}"
+        (tmp_path / f"{name}.py").write_text(HEAD + textwrap.dedent(program).lstrip("\n"))
+        importlib.invalidate_caches()
+        run = None
+        try:
+            run = importlib.import_module(name).run
+            run(torch.ones(2, 3) if x is None else x)
+        except BaseException as problem:
+            return describe_exception(problem, tmp_path, run)
+        raise AssertionError("it raised nothing")
+
+    yield describe
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def test_the_frames_are_the_submissions_own_lines(described):
+    """The innermost comes last; lines of other files are left out."""
+    program = """
+        def run(x):
+            return sorted([1, 2], key=helper)
+        def helper(n):
+            return (
+                1 // (n - 1))
+        """
+    raised = described(program)
+    assert (raised.kind, raised.message) == (
+        "ZeroDivisionError",
+        "integer division or modulo by zero",
+    )
+    seen = [(one.file, one.line, one.function, one.source) for one in raised.frames]
+    assert seen == [
+        ("own.py", FIRST + 1, "run", "return sorted([1, 2], key=helper)"),
+        ("own.py", FIRST + 4, "helper", "1 // (n - 1))"),
+    ]
+    assert raised.expression == "1 // (n - 1)"
+    assert not raised.missing
+
+
+def test_a_deep_recursion_keeps_its_innermost_frames(described):
+    program = "def run(x, n=0):\n    if n == 30:\n        raise KeyError(n)\n    run(x, n + 1)\n"
+    raised = described(program)
+    assert [one.line for one in raised.frames] == [FIRST + 3] * 19 + [FIRST + 2]
+
+
+@pytest.mark.parametrize(
+    ("body", "missing"),
+    [
+        ("raise NotImplementedError", True),
+        ("raise NotImplementedError('later')", True),
+        ("raise ValueError", False),
+        ("torch.ones(2).to_sparse().view(1)", False),
+    ],
+)
+def test_only_a_deliberate_exception_says_that_an_adapter_is_missing(described, body, missing):
+    """Torch raises NotImplementedError too, where a kernel is missing."""
+    assert described(f"def run(x):\n    {body}\n").missing is missing
+
+
+SUGGESTIONS = [
+    # What `run` does, and the known name.
+    ("totl = 1\n    return total", "totl"),
+    ("return lenn(x)", "len"),
+    ("return helpr(x)\ndef helper(x): 0", "helper"),
+    ("return quite_unlike_everything", ""),
+    ("print(total)\n    total = 1", ""),
+    ("torch_ = 1\n    print(tortch)\n    tortch = 1", "torch_"),
+    ("return x.reshap(3)", "reshape"),
+    ("return x.quite_unlike_everything", ""),
+    ("from torch import softmx", "softmax"),
+    ("from beside import holder", "holders"),
+    ("from beside import quite_unlike_everything", ""),
+    ("import absent_one", ""),
+    ("return [][3]", ""),
+    ("return Net().size()\nclass Net:\n    n = 3\n    def size(self): return n", "self.n"),
+    ("return Net().size()\nclass Net:\n    def __init__(self): self.n = 3\n"
+     "    def size(self): return n", "self.n"),
+    ("return Net().size()\nclass Net(nn.Module):\n    def __init__(self):\n"
+     "        super().__init__()\n        self.inner = nn.Linear(1, 1)\n"
+     "    def size(self): return inner", "self.inner"),
+    ("return Net().size()\nclass Net(nn.Module):\n    def size(self): return parameterz()", ""),
+    ("return Net().size()\nclass Net(nn.Module):\n    def size(self): return named_buffers()", ""),
+    ("return beside.x", "import beside"),
+    ("import beside as b\n    return holders()", "from beside import holders"),
+    ("import beside as b, other as o\n    return both()", ""),
+    ("import beside as b\n    return Path('a')", ""),
+]  # fmt: skip
+BESIDE = "from pathlib import Path\nx = 1\ndef holders(): 0\ndef both(): 0\n"
+
+
+@pytest.mark.parametrize(("body", "known"), SUGGESTIONS)
+def test_a_name_that_was_not_found_has_a_suggestion(described, body, known):
+    """It is a similar name, an attribute, or the import that is missing."""
+    files = {"beside": BESIDE, "other": "def both(): 0\n"}
+    assert described(f"def run(x):\n    {body}\n", **files).suggestion == known
+
+
+def test_a_raised_name_without_a_frame_has_no_suggestion(tmp_path):
+    assert suggestion(NameError("no", name="lenn"), tmp_path) == ""
+    assert suggestion(AttributeError("no", name="appnd", obj=[]), tmp_path) == "append"
+    assert suggestion(AttributeError("no"), tmp_path) == ""
+
+
+OPERANDS = [
+    # What `run` does for x = float32[2, 3], and the operands with their values in words.
+    ("y = x.T\n    return x @ y.T", [("x", "float32[2, 3]", "", 0),
+                                          ("y", "float32[3, 2]", "y = x.T", FIRST + 1)]),
+    ("n = 3\n    return n + 'a'", [("n", "3", "n = 3", FIRST + 1)]),
+    ("n = 1\n    n += 2\n    return 'a' + n", [("n", "3", "n += 2", FIRST + 2)]),
+    ("n: int = 1\n    return 'a' + n", [("n", "1", "n: int = 1", FIRST + 1)]),
+    ("n, m = 1, 'a'\n    return n + m", [("n", "1", "n, m = (1, 'a')", FIRST + 1),
+                                          ("m", "'a'", "n, m = (1, 'a')", FIRST + 1)]),
+    ("for n in [1]:\n        'a' + n", [("n", "1", "", 0)]),
+    ("y = None\n    return y.more", [("y", "None", "y = None", FIRST + 1)]),
+    ("return Net.more + 1\nclass Net:\n    def more(self): 0", [
+        ("Net.more", "the function more", "", 0)]),
+    ("return twice + 1\ndef twice(): 0", [("twice", "the function twice", "", 0)]),
+    ("return torch.Tensor + 1", [("torch.Tensor", "the class Tensor", "", 0)]),
+    ("y = [x, x]\n    return torch.sin(y)", [
+        ("y", "[float32[2, 3], float32[2, 3]]", "y = [x, x]", FIRST + 1)]),
+    ("return torch.sin(twice(x))\ndef twice(x):\n    return [x]",
+     [("x", "float32[2, 3]", "", 0), ("twice(...)", "", "return [x]", FIRST + 3)]),
+    ("return torch.sin(twice(x))\ndef twice(x):\n    if x is None:\n        return 1\n"
+     "    return [x]",
+     [("x", "float32[2, 3]", "", 0)]),
+    ("return Net().n + 'a'\nclass Net:\n    n = 3", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "operands"), OPERANDS)
+def test_the_operands_of_the_raising_expression_are_told(described, body, operands):
+    """Each has its value, and the statement that set it, if it is certain."""
+    raised = described(f"def run(x):\n    {body}\n")
+    seen = [(one.name, one.words, one.made, one.line) for one in raised.operands]
+    assert seen == operands
+
+
+def test_a_long_name_is_no_operand_and_the_number_of_operands_is_bounded(described):
+    name, names = "n" * 61, [f"n{number}" for number in range(12)]
+    raised = described(f"def run(x):\n    {name} = n = 1\n    return {name} + n + 'a'\n")
+    assert [one.name for one in raised.operands] == ["n"]
+    sum_ = " + ".join(names)
+    setting = " = ".join(names)
+    raised = described(f"def run(x):\n    {setting} = 1\n    return ({sum_}) + 'a'\n")
+    assert [one.name for one in raised.operands] == names[:8]
+
+
+ACCEPTED = [
+    ("return helper(1, 2)\ndef helper(n): 0", f"helper(n) in own.py:{FIRST + 2}"),
+    ("return helper(z=1)\ndef helper(n, *more, size=3, **rest): 0",
+     f"helper(n, *more, size=3, **rest) in own.py:{FIRST + 2}"),
+    ("return Net(1)(2)\nclass Net(nn.Module):\n    def __init__(self): super().__init__()",
+     f"Net.__init__() in own.py:{FIRST + 3}"),
+    ("return net(1, 2)\nclass Net(nn.Module):\n    def forward(self, y=[None]): 0\nnet = Net()",
+     f"Net.forward(y=[None]) in own.py:{FIRST + 3}"),
+    ("return Net().more(1, 2)\nclass Net:\n    def more(self, y={}): 0",
+     f"Net.more(y=…) in own.py:{FIRST + 3}"),
+    ("return len(1, 2)", ""),
+    ("return helper(1)\ndef helper(n): raise ValueError", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "accepts"), ACCEPTED)
+def test_a_wrong_call_tells_what_the_function_accepts(described, body, accepts):
+    """A function in C has no parameters to tell."""
+    raised = described(f"def run(x):\n    {body}\n")
+    assert raised.accepts == accepts
+
+
+def test_a_call_that_never_began_tells_what_the_adapter_accepts(described):
+    assert described("def run(): 0\n").accepts == f"run() in own.py:{FIRST}"
+
+
+CULPRITS = [
+    # Programs that raise in one line, and the line that must change, or None.
+    ("return Net(3)\nclass Net:\n    def __innit__(self, n): 0", 3),
+    ("return Net(3)\nclass Net:\n    def unlike(self, n): 0", None),
+    ("return Net(3)\nclass Net:\n    def _init_(self, n): 0\n    def __int__(self, n): 0", None),
+    ("return Net()(3)\nclass Net:\n    def _call_(self, n): 0", 3),
+    ("return Net()(3)\nclass Net:\n    def forward(self, n): 0", 3),
+    ("return Net()(3)\nclass Net(nn.Module):\n    def __call_(self, n): 0", None),
+    ("return Net()(3)\nclass Net(nn.Module):\n    def froward(self, n): 0", 3),
+    ("n = 3\n    return n(3)", None),
+    ("return Net().p\nclass Net(nn.Module):\n    def __init__(self):\n"
+     "        super().__init__()", None),
+    ("return Net()(x)\nclass Net(nn.Module):\n    def __init__(self):\n        self.p = 3", 3),
+    ("return Net()(x)\nclass Own(nn.Module): 0\nclass Net(Own):\n    def __init__(self):\n"
+     "        self.p = 3", 4),
+    ("layer = nn.Linear(1, 1)\n    layer.wieght = 1\n    del layer.weight\n"
+     "    return layer.weight", 2),
+    ("layer = nn.Linear(1, 1)\n    layer.wieght = 1\n    layer.wieght = 2\n    del layer.weight\n"
+     "    return layer.weight", None),
+    ("layer = nn.Linear(1, 1)\n    del layer.weight\n    return layer.weight", None),
+    ("net = Net()\n    net.wieght = 1\n    return net.weight\nclass Net: 0", None),
+    ("net = nn.Linear(1, 1)\n    net.load_state_dict({'weight': torch.ones(1, 1),\n"
+     "        'bais': torch.ones(1), 'bias': torch.ones(1)})", 3),
+    ("net = nn.Linear(1, 1)\n    net.load_state_dict({'bais': 0, 'bias': 0, 'wieght': 0})", None),
+    ("net = nn.Linear(1, 1)\n    'bais'\n    net.load_state_dict({'bais': 0, 'bias': 0})", None),
+    ("net = Net()\n    net.load_state_dict({'a.weight': torch.ones(1, 1)})\nclass Net(nn.Module):\n"
+     "    def __init__(self):\n        super().__init__()\n"
+     "        self.a = nn.Linear(1, 1, bias=False)\n        self.b = nn.Linear(1, 1)", 7),
+    ("net = Net()\n    net.load_state_dict({})\nclass Net(nn.Module):\n"
+     "    def __init__(self):\n        super().__init__()\n"
+     "        self.a = nn.Linear(1, 1)\n        self.b = nn.Linear(1, 1)", None),
+    ("y = nothing(x)\n    return y + 1\ndef nothing(x):\n    y = x\n    print(y)", 5),
+    ("y = nothing(x)\n    return y.T\ndef nothing(x):\n    print(x)", 4),
+    ("y = some(x)\n    return y + 1\ndef some(x):\n    if x is None:\n        return x", 1),
+    ("y = some(x)\n    return y + 1\ndef some(x):\n    return None", 1),
+    ("y = two(x)\n    return y @ x\ndef two(x):\n    return x, x", 4),
+    ("y = two(x)\n    return y @ x\ndef two(x):\n    if x is None:\n        return x, x\n"
+     "    return x, x", None),
+    ("y = x, x\n    return y @ x", None),
+    ("return nothing(x) + 1\ndef nothing(x):\n    x = 2 * x", 3),
+    ("return Net().made(x) + 1\nclass Net:\n    def made(self, x):\n        x = 2 * x", 4),
+    ("n = x.numel\n    return n + 1", 1),
+    ("n = x.numel\n    return again(n)\ndef again(m):\n    return twice(m)\ndef twice(n):\n"
+     "    return 2 * n", 1),
+    ("return twice(x.numel)\ndef twice(n):\n    return 2 * n", 1),
+    ("n = 'a'\n    return n / 2", 1),
+    ("return x.size / 2", None),
+    ("return [].more", None),
+    ("n = 'a'\n    m = 'b'\n    return n / m", None),
+    ("y = 1\n    raise TypeError('NoneType')", None),
+    ("device = 7\n    return torch.ones(3, device=device)", None),
+    ("return made(7)\ndef made(device):\n    return torch.ones(3, device=device)", 1),
+    ("return Net(7).made()\nclass Net:\n    def __init__(self, d): self.d = d\n"
+     "    def made(self):\n        return torch.ones(3, device=self.d)", 1),
+    ("net = Net(7)\n    return net.made()\nclass Net:\n    def __init__(self, d): self.d = d\n"
+     "    def made(self):\n        return torch.ones(3, device=self.d)", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "line"), CULPRITS)
+def test_the_line_to_fix_is_told_only_if_it_is_certain(described, body, line):
+    """Lines count from the first in `run`."""
+    raised = described(f"def run(x):\n    {body}\n")
+    assert (raised.culprit.line - FIRST if raised.culprit else None) == line
+
+
+def test_an_absent_package_is_named_by_its_top(described):
+    """A module inside a package is not a package."""
+    assert described("def run(x):\n    import absent_one\n").lacks == "absent_one"
+    assert described("def run(x):\n    import json.absent_one\n").lacks == ""
+    assert described("def run(x):\n    raise ImportError(name='absent_one')\n").lacks == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "text"),
+    [("x = = 1", 5, "x = = 1"), ("    x = = 1", 1, "x = = 1"), ("def f(:", 7, "def f(:")],
+)
+def test_a_syntax_error_has_its_line_and_column(described, line, column, text):
+    """The column does not count the indentation."""
+    raised = described(line + "\n" if line[0] != " " else f"if 1:\n{line}\n")
+    assert raised.kind == "SyntaxError"
+    frame = raised.frames[-1]
+    assert (frame.file, frame.function, frame.source) == ("own.py", "", text)
+    assert frame.line == FIRST + (line[0] == " ")
+    assert raised.column == (5 if line[0] == " " else column)
+    assert (raised.expression, raised.operands) == ("", ())
+
+
+def test_an_error_in_other_source_has_no_place_in_the_submission(described):
+    raised = described("def run(x):\n    exec('x = = 1')\n")
+    assert [one.line for one in raised.frames] == [FIRST + 1]
+    assert raised.message == "invalid syntax"
+    raised = described("def run(x):\n    raise SyntaxError\n")
+    assert (raised.message, raised.column) == ("invalid syntax", 0)
+
+
+def test_files_that_are_not_text_are_named(tmp_path):
+    """Python's own message names no file."""
+    for name in "abcd":
+        (tmp_path / f"{name}.py").write_bytes(b"x\0" if name != "b" else b"x")
+    (tmp_path / "e.py").mkdir()
+    error = ValueError("source code string cannot contain null bytes")
+    said = describe_exception(error, tmp_path).message
+    assert said == (
+        "source code string cannot contain null bytes; a.py or c.py or d.py is not text in UTF-8 "
+        "(in UTF-16, perhaps): save it as UTF-8"
+    )
+    assert describe_exception(ValueError("other"), tmp_path).message == "other"
+    assert describe_exception(TypeError(*error.args), tmp_path).message == str(error)
+    assert "not text" in describe_exception(SyntaxError(str(error)), tmp_path).message
+    placed = SyntaxError("bad", ("a.py", 1, 1, "x"))
+    assert describe_exception(placed, tmp_path).message == "bad"
+    for name in "acd":
+        (tmp_path / f"{name}.py").unlink()
+    assert describe_exception(error, tmp_path).message == str(error)
+
+
+class Broken(Exception):
+    def __str__(self) -> str:
+        raise KeyError("no words")
+
+
+class Long(Exception):
+    pass
+
+
+Long.__name__ = "L" * 200
+
+
+def test_an_exception_that_cannot_be_printed_or_is_long_is_bounded(tmp_path):
+    said = describe_exception(Broken(), tmp_path).message
+    assert said == "(its text cannot be shown: printing it raised KeyError)"
+    raised = describe_exception(Long("x" * 5000), tmp_path)
+    assert (len(raised.kind), len(raised.message)) == (100, 4000)
+
+
+def test_a_debugger_without_a_terminal_is_told_at_its_own_line(described):
+    """It gives up at a line after the one that called it."""
+    names: dict[str, object] = {"__name__": "bdb"}
+    exec("def gives_up():\n    raise KeyError('quit')\n", names)
+    program = "def run(x):\n    0 and set_trace()\n    y = 2\n    x()\n"
+    raised = described(program, names["gives_up"])
+    assert (raised.kind, raised.message) == ("BdbQuit", "")
+    assert [(one.line, one.source) for one in raised.frames] == [(FIRST + 1, "0 and set_trace()")]
+    elsewhere = described("def run(x):\n    y = 2\n    x()\n", names["gives_up"])
+    assert [one.line for one in elsewhere.frames] == [FIRST + 2]
+
+
+def test_a_long_expression_is_left_out(described):
+    short, long = "1" * 290, "1" * 300
+    assert described(f"def run(x):\n    return 'a' + {short}\n").expression == f"'a' + {short}"
+    assert described(f"def run(x):\n    return 'a' + {long}\n").expression == ""

@@ -1,0 +1,484 @@
+"""Stubs of absent packages, each operation by itself, and which imports get one."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import math
+import os
+import pickle
+import sys
+import textwrap
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from grader.worker.stub_packages import (
+    _PROGRESS,
+    WORKING,
+    Parallel,
+    Phase,
+    Progress,
+    Silent,
+    SilentBase,
+    SilentModule,
+    Stub,
+    StubModule,
+    cpu_count,
+    delayed,
+    effective_n_jobs,
+    names_exception,
+    parallel_config,
+)
+from grader.worker.stubs import (
+    Compiled,
+    OwnDistributions,
+    SilentWriters,
+    StubFinder,
+    _as_it_is,
+    load_no_compiler,
+)
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def phase() -> Phase:
+    """The phase of the import."""
+    return Phase()
+
+
+@pytest.fixture
+def stub(phase) -> Any:
+    """The name `tools.make` of an absent package."""
+    return Stub("tools.make", phase)
+
+
+def spoil(items: list[int], more: int = 0) -> list[int]:
+    items.append(more)
+    return items
+
+
+def is_stub(value: object, dotted: str = "tools.make") -> bool:
+    return type(value) is Stub and repr(value) == f"<{dotted}, which is not installed>"
+
+
+NUMBERS: dict[str, tuple[Callable[[Any], object], object]] = {
+    "its length": (len, 0),
+    "as an int": (int, 0),
+    "as a float": (float, 0.0),
+    "as an index": (lambda stub: "ab"[stub], "a"),
+    "as a condition": (bool, True),
+    "a look inside": (lambda stub: 3 in stub, False),
+    "its items": (list, []),
+    "its next item": (lambda stub: list(next(stub)), []),
+    "in a format": (lambda stub: f"{stub:.3f}|{stub}", "|"),
+    "a check of a type": (lambda stub: isinstance(3, stub), False),
+    "a check of a class": (lambda stub: issubclass(int, stub), False),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_an_operation_on_a_stub_has_a_harmless_result(stub, name):
+    """Python demands a certain type for each."""
+    use, result = NUMBERS[name]
+    assert (use(stub), type(use(stub))) == (result, type(result))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda stub: stub(3),
+        lambda stub: stub(),
+        lambda stub: stub(len, key=1),
+        lambda stub: stub(math.sin, math.cos),
+        lambda stub: stub["key"],
+        lambda stub: stub + 1,
+        lambda stub: 1 + stub,
+        lambda stub: -stub,
+        lambda stub: stub < 3,
+        lambda stub: stub | stub,
+        lambda stub: stub.__enter__(),
+    ],
+)
+def test_an_operation_on_a_stub_gives_the_stub_again(stub, use):
+    """Its name stays, so that the message of a later use can tell it."""
+    assert is_stub(use(stub))
+
+
+def test_a_stub_hands_back_what_it_decorates(stub):
+    """Only a single function or class is decorated."""
+
+    def helper() -> None: ...
+
+    assert stub(helper) is helper
+    assert stub(int) is int
+    assert stub(staticmethod(helper)).__func__ is helper
+    assert is_stub(stub(helper, 3))
+    assert is_stub(stub(helper, size=3))
+
+
+def test_a_stub_is_unpacked_into_as_many_parts_as_are_needed(stub):
+    one, other, third = stub
+    assert all(map(is_stub, (one, other, third)))
+    assert [one for one in stub] == []
+
+
+def test_a_with_block_on_a_stub_hides_no_exception(stub):
+    with pytest.raises(ZeroDivisionError), stub:
+        raise ZeroDivisionError
+
+
+def test_attributes_of_a_stub_are_stubs_until_they_are_set(stub):
+    """Names with two underscores on both sides are Python's own and are missing."""
+    assert is_stub(stub.more.inner, "tools.make.more.inner")
+    assert is_stub(stub._half__, "tools.make._half__")
+    assert is_stub(getattr(stub, "__half"), "tools.make.__half")
+    stub.more = 3
+    assert stub.more == 3
+    assert not hasattr(stub, "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("HTTPError", True),
+        ("OwnException", True),
+        ("NetworkTimeout", True),
+        ("UserWarning", True),
+        ("Session", False),
+        ("error", False),
+        ("raiseError", False),
+        ("", False),
+    ],
+)
+def test_a_name_like_an_exceptions_is_an_exception(phase, name, is_one):
+    """An `except` clause needs a class."""
+    assert names_exception(name) is is_one
+    if name:
+        module = StubModule("tools.errors", phase, {})
+        found = getattr(module, name)
+        assert (isinstance(found, type) and issubclass(found, Exception)) is is_one
+        assert not is_one or (found.__module__, found.__name__) == ("tools.errors", name)
+        assert not is_one or found is getattr(module, name)
+
+
+def test_a_class_may_have_several_absent_bases(phase):
+    """One absent class is left of them; beside a class that exists, none is."""
+    first, second = Stub("tools.First", phase), Stub("tools.Second", phase)
+    both = type("Both", first.__mro_entries__((first, second)), {})
+    assert second.__mro_entries__((first, second)) == ()
+    assert first.__mro_entries__((first, dict)) == ()
+    assert [one.__name__ for one in both.__mro__] == ["Both", "Absent", "AbsentBase", "object"]
+    phase.is_importing = False
+    both()
+    for given in (lambda: both(3), lambda: both(size=3)):
+        with pytest.raises(ModuleNotFoundError, match=r"and tools\.First is used here"):
+            given()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        len,
+        float,
+        bool,
+        list,
+        str.format,
+        lambda stub: stub(3),
+        lambda stub: stub + 1,
+        lambda stub: f"{stub}",
+        lambda stub: setattr(stub, "size", 3),
+        lambda stub: stub.more,
+    ],
+)
+def test_every_use_of_a_stub_raises_after_the_import(stub, phase, use):
+    """The exception names the package and the name."""
+    phase.is_importing = False
+    if use is str.format:
+        use = "{}".format
+    with pytest.raises(ModuleNotFoundError) as caught:
+        use(stub)
+    assert caught.value.name == "tools"
+    said = r"No module named 'tools', neither handed in nor installed, and tools.make"
+    assert str(caught.value).startswith(said)
+
+
+def test_an_absent_module_looks_like_a_package(phase):
+    """Its names can be taken at any time, also by an import inside a function."""
+    module = StubModule("tools", phase, {"version": 3})
+    assert (module.__path__, module.__all__, module.__version__) == ([], [], "0.0.0")
+    assert module.version == 3
+    phase.is_importing = False
+    assert is_stub(module.make)
+    assert is_stub(getattr(module, "__half"), "tools.__half")
+    assert not hasattr(module, "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    ("options", "copies"),
+    [
+        ({}, False),
+        ({"n_jobs": 1}, False),
+        ({"n_jobs": 2}, True),
+        ({"n_jobs": -1}, True),
+        ({"n_jobs": 2, "backend": "threading"}, False),
+        ({"n_jobs": 2, "backend": "loky"}, True),
+    ],
+)
+def test_jobs_of_joblib_get_copies_if_they_would_be_processes(options, copies):
+    """Results come as a list, unless a generator is asked for."""
+    given: list[int] = []
+    with Parallel(**options) as parallel:
+        assert parallel.n_jobs == options.get("n_jobs")
+        assert parallel(delayed(spoil)(one, more=3) for one in [given]) == [[3]]
+    assert given == ([] if copies else [3])
+    some = Parallel(**options, return_as="generator")(delayed(abs)(one) for one in [-1, 2])
+    assert not isinstance(some, list)
+    assert [*some] == [1, 2]
+
+
+def test_nothing_of_joblib_runs_in_parallel():
+    assert cpu_count() == os.cpu_count()
+    assert effective_n_jobs() == effective_n_jobs(8) == 1
+    with parallel_config(n_jobs=3):
+        pass
+    assert WORKING["parallel_backend"] is WORKING["parallel_config"] is parallel_config
+
+
+@pytest.mark.parametrize(
+    ("bar", "items", "total", "length"),
+    [
+        (Progress([1, 2]), [1, 2], 2, 2),
+        (Progress([1, 2], total=5), [1, 2], 5, 2),
+        (Progress(iter([1, 2])), [1, 2], None, 0),
+        (Progress(iter([1, 2]), total=4), [1, 2], 4, 4),
+        (Progress(total=3), [], 3, 3),
+        (Progress(), [], None, 0),
+        (_PROGRESS["trange"](1, 3), [1, 2], 2, 2),
+    ],
+)
+def test_a_progress_bar_passes_its_items_on(bar, items, total, length):
+    """It counts them, and knows how many there are if they say so."""
+    assert (bar.total, len(bar), bar.n) == (total, length, 0)
+    with bar as same:
+        assert same is bar
+        assert [*bar] == items
+    assert bar.n == len(items)
+    bar.update()
+    bar.update(2.5)
+    assert bar.n == len(items) + 3
+    assert bar.set_postfix(loss=1) is bar.write("text") is None
+    assert not hasattr(bar, "__wrapped__")
+    with Progress.get_lock():
+        pass
+
+
+def test_a_progress_bar_counts_an_item_after_it_was_used():
+    bar = Progress("ab")
+    assert [bar.n for _ in bar] == [0, 1]
+
+
+def test_an_object_that_does_nothing_accepts_everything():
+    """A logger, a run or a writer needs to do nothing while a submission is graded."""
+    silent: Any = Silent()
+    silent.size = silent["key"] = 3
+    assert type(silent.size) is type(silent["key"]) is type(silent.log(1)) is Silent
+    assert type(silent(len, 1)) is type(silent(print, key=1)) is type(silent(3)) is Silent
+    assert silent(textwrap.dedent) is textwrap.dedent
+    assert silent(int) is int
+    assert (bool(silent), list(silent), isinstance(3, silent)) == (False, [], False)
+    assert (silent | None) is (None | silent) is silent
+    with silent as run:
+        assert run is silent
+    with pytest.raises(ZeroDivisionError), silent:
+        raise ZeroDivisionError
+    assert issubclass(silent.CommError, Exception)
+    assert not hasattr(silent, "__wrapped__")
+    assert pickle.loads(pickle.dumps(silent)) == OrderedDict()
+
+
+def test_a_class_may_derive_from_an_object_that_does_nothing():
+    silent: Any = Silent()
+    table = type("Table", silent.__mro_entries__((silent,)), {})
+    assert table.__mro__[1] is SilentBase
+    made = table([1], size=3)
+    assert type(made.add_data(1)) is Silent
+    assert not hasattr(made, "__wrapped__")
+
+
+def test_a_silent_package_shows_no_progress_and_keeps_no_run():
+    """Its names do nothing, except those of progress bars."""
+    package = SilentModule("wandb")
+    assert (package.__path__, package.__all__, package.__version__) == ([], [], "0.0.0")
+    assert package.run is None
+    assert type(package.log({})) is Silent
+    assert package.init(project="x") is package.run is not None
+    package.finish()
+    assert package.run is None
+    assert package.tqdm is package.auto.tqdm is package.contrib.concurrent.tqdm_notebook is Progress
+    assert package.auto.__name__ == "wandb.auto"
+    assert [*package.tenumerate("ab", 1)] == [(1, "a"), (2, "b")]
+    assert [*package.tenumerate("a")] == [(0, "a")]
+    assert [*package.tzip([1, 2], "a", leave=False)] == [(1, "a")]
+    assert package.process_map(pow, [2, 3], [2, 2], max_workers=4) == [4, 9]
+    assert issubclass(package.CommError, Exception)
+    assert package.CommError.__module__ == "wandb"
+    assert not hasattr(package, "__wrapped__")
+    assert type(getattr(package, "__half")) is Silent
+
+
+# --- Which imports get a stub --------------------------------------------------------------------
+
+
+@pytest.fixture
+def imported(tmp_path, monkeypatch) -> Iterator[Callable[..., tuple[ModuleType, list[str]]]]:
+    """A function that imports a submission's module; returns it and the packages with stubs."""
+    before = set(sys.modules)
+    monkeypatch.setattr(sys, "meta_path", sys.meta_path[:])
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def import_program(source: str, root: Path = tmp_path) -> tuple[ModuleType, list[str]]:
+        (tmp_path / "of_a_student.py").write_text(textwrap.dedent(source))
+        importlib.invalidate_caches()
+        finder = StubFinder(root, ["of_a_student", "helpers", "panda"])
+        sys.meta_path.append(finder)
+        return importlib.import_module("of_a_student"), [*finder.names]
+
+    yield import_program
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import absent_one",
+        "import absent_one.sub.more",
+        "from absent_one import a",
+        "from absent_one.sub import a",
+        "import importlib\nimportlib.import_module('absent_one')",
+        "__import__('absent_one')",
+        "try:\n    import absent_one\nexcept ValueError:\n    pass",
+        "try:\n    import absent_one\nexcept (ValueError, KeyError):\n    pass",
+        "try:\n    import absent_one\nfinally:\n    pass",
+        "try:\n    pass\nexcept ImportError:\n    pass\nimport absent_one",
+        "try:\n    1 / 0\nexcept Exception:\n    import absent_one",
+    ],
+)
+def test_an_import_that_does_not_expect_an_absence_gets_a_stub(imported, source):
+    assert imported(source)[1] == ["absent_one"]
+
+
+@pytest.mark.parametrize(
+    "caught",
+    ["", " ImportError", " (ValueError, ModuleNotFoundError)", " Exception", " BaseException"],
+)
+def test_an_import_that_handles_an_absence_gets_no_stub(imported, caught):
+    """The code that replaces the package runs."""
+    source = f"try:\n    import absent_one\nexcept{caught}:\n    absent_one = 3\n"
+    module, names = imported(source)
+    assert (module.absent_one, names) == (3, [])
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("from absent_one import *", "absent_one"),
+        ("import helprs", "helprs"),
+        ("import panda.core", "panda"),
+        ("import json.absent_one", "json.absent_one"),
+        ("import torch.absent_one", "torch.absent_one"),
+        ("import absent_one\nfrom of_another import *", "of_another"),
+    ],
+)
+def test_an_import_of_what_no_package_has_fails(imported, source, name):
+    """A star takes no name from a stub; a misspelt own module is not a package."""
+    with pytest.raises(ModuleNotFoundError) as caught:
+        imported(source)
+    assert caught.value.name == name
+
+
+def test_a_look_for_a_package_finds_it_absent(imported):
+    source = "import importlib.util\nfound = importlib.util.find_spec('absent_one')\n"
+    module, names = imported(source)
+    assert (module.found, names) == (None, [])
+
+
+def test_an_import_in_a_file_of_another_gets_no_stub(imported, tmp_path):
+    """Installed packages handle absences by themselves."""
+    with pytest.raises(ModuleNotFoundError):
+        imported("import absent_one", root=tmp_path / "elsewhere")
+
+
+def test_the_kind_of_a_stub_follows_from_the_package(tmp_path):
+    """Loggers do nothing, joblib works, and jax has names for annotations."""
+    finder = StubFinder(tmp_path, [])
+    made = {
+        name: finder.create_module(importlib.machinery.ModuleSpec(name, finder))
+        for name in ("wandb", "wandb.sdk", "absent_one", "joblib", "jax", "jax.typing")
+    }
+    assert type(made["wandb"]) is type(made["wandb.sdk"]) is SilentModule
+    assert is_stub(made["absent_one"].Parallel, "absent_one.Parallel")
+    assert made["joblib"].Parallel is Parallel
+    assert made["jax"].Array.__module__ == "jax"
+    assert made["jax.typing"].ArrayLike.__name__ == "ArrayLike"
+    finder.begin_use()
+    with pytest.raises(ModuleNotFoundError):
+        made["absent_one"].Parallel()
+
+
+def test_tensorboards_writers_are_silent_only_where_tensorboard_is_absent(monkeypatch):
+    finder, name = SilentWriters(), "torch.utils.tensorboard"
+    monkeypatch.setattr(importlib.machinery.PathFinder, "find_spec", lambda *_: None)
+    for one in (name, f"{name}.writer"):
+        spec = finder.find_spec(one, None)
+        assert type(finder.create_module(spec)) is SilentModule
+    assert finder.find_spec(f"{name}x", None) is finder.find_spec("torch.utils", None) is None
+    monkeypatch.setattr(importlib.machinery.PathFinder, "find_spec", lambda *_: object())
+    assert finder.find_spec(name, None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("My.Tools", ["My.Tools"]), ("my_tools", ["my_tools"]), ("other", []), (None, [])],
+)
+def test_an_own_package_has_version_0(name, found):
+    finder = OwnDistributions(["my-tools"])
+    context = importlib.metadata.DistributionFinder.Context(name=name)
+    (*distributions,) = finder.find_distributions(context)
+    assert [one.metadata["Name"] for one in distributions] == found
+    assert [one.version for one in distributions] == ["0"] * len(found)
+    assert [one.read_text("RECORD") for one in distributions] == [None] * len(found)
+    assert finder.find_spec("my-tools") is None
+
+
+def test_torch_compile_leaves_everything_as_it_is():
+    """It is called, or decorates with or without options; only a module is wrapped."""
+
+    def double(x: Any) -> Any:
+        return 2 * x
+
+    assert _as_it_is(double) is _as_it_is(fullgraph=True)(double) is double
+    layer = torch.nn.Linear(1, 1)
+    compiled = _as_it_is(layer, dynamic=True)
+    assert type(compiled) is Compiled
+    assert compiled._orig_mod is layer
+
+
+def test_functions_that_are_never_compiled_are_called_directly():
+    """Otherwise the first call would load torch's compiler, which takes a second."""
+    from torch._compile import _disable_dynamo
+
+    def plain() -> int:
+        return 3
+
+    wrapped = _disable_dynamo(plain)
+    load_no_compiler()
+    assert vars(plain)["__dynamo_disable"] is plain
+    assert wrapped() == 3
