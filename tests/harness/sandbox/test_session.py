@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
+from pathlib import Path
 
 import pytest
+import torch
 
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
+from grader.intake.copying import CopyFailed
+from grader.sandbox import preparation
 from grader.sandbox.session import SessionLimits
 from grader.testing.outcome import StudentFault
 from tests.harness.conftest import write_files
@@ -105,3 +110,163 @@ def test_time_to_read_an_answer_counts_for_the_submission(tiny, tmp_path):
         assert one.session.ask(Call("run_junk", {})).size > 1 << 20
         reading = time.thread_time() - reading
         assert one.session.used - before >= reading / 2 > 0
+
+
+ALL_SORTS = """
+import os, sys
+import torch
+print("hello")
+
+def run_exit():
+    os._exit(3)
+
+def run_raise(path):
+    print("so far", end="")
+    return open(path)
+
+def run_hang():
+    while True:
+        pass
+
+def run_add(x):
+    return torch.add(x, x)
+
+def run_hoard(n):
+    global HELD
+    HELD = bytearray(n)
+    for place in range(0, n, 4096):
+        HELD[place] = 1
+    return len(HELD)
+
+def run_device(x):
+    return x + x
+"""
+
+
+@pytest.fixture
+def one(tiny, tmp_path):
+    """A prepared submission of all sorts of adapters, with a second for each call."""
+    folder = write_files(tmp_path / "alice", {"adapters.py": ALL_SORTS})
+    limits = SessionLimits(20.0, 1.0, 60.0, 1 << 29, tells_where=True)
+    forbidding = dataclasses.replace(find_assignment(tiny), forbidden={"torch.add": 50.0})
+    with prepared(forbidding, folder, limits) as submission:
+        yield submission
+
+
+def test_an_exercise_that_lost_two_workers_is_not_asked_again(one):
+    """Each loss says how the process ended; other exercises go on in a new worker."""
+    said = []
+    for _ in range(3):
+        with pytest.raises(StudentFault) as fault:
+            one.session.ask(Call("run_exit", {}))
+        assert fault.value.status is Status.CRASHED
+        said.append(fault.value.headline)
+    assert said[0] == said[1] == "run_exit(...) ended its process (exit code 3)"
+    assert said[2].startswith("run_exit")
+    assert said[2] != said[1]
+    assert said[2].endswith(said[1])
+    assert one.session.ask(Call("run_device", {"x": 2})).value == 4
+    assert one.session.problem is None
+
+
+def test_an_exception_has_the_output_before_it_and_no_place_of_this_machine(one):
+    raised = one.session.ask(Call("run_raise", {"path": "/etc/shadow"})).raised
+    assert raised.kind in ("PermissionError", "FileNotFoundError")
+    assert raised.printed == "so far"
+    assert raised.frames[-1].file == "adapters.py"
+    assert one.session.printed.endswith("hello\nso far")
+    own = one.session.ask(Call("run_raise", {"path": str(one.submission.root / "absent")})).raised
+    assert str(one.submission.root) not in own.message
+
+
+def test_a_late_call_leaves_its_traceback(one):
+    """A later call has none."""
+    with pytest.raises(StudentFault) as fault:
+        one.session.ask(Call("run_hang", {}), seconds=0.3)
+    assert fault.value.headline.startswith("run_hang(...) took longer than 0.3 seconds")
+    assert "in run_hang" in one.session.stack_dump
+    assert one.session.used >= 0.3
+    assert one.session.ask(Call("run_device", {"x": 2})).value == 4
+    assert one.session.stack_dump == ""
+
+
+def test_uses_of_forbidden_names_are_noted_for_their_exercise(one):
+    assert one.session.open() is None
+    one.session.ask(Call("run_add", {"x": torch.ones(1)}))
+    (use,) = one.uses.called["run_add"]
+    assert (use.name, use.file) == ("torch.add", "adapters.py")
+    assert one.uses.at_import == {}
+
+
+def test_time_beyond_the_whole_limit_is_refused_and_spent_time_is_told(one):
+    """Reading answers costs four times its seconds."""
+    one.session.open()
+    before = one.session.used
+    one.session.charge(0.5)
+    assert one.session.used == before + 2.0
+    assert one.session.spent == one.session.used
+    one.session.charge(5.0)
+    with pytest.raises(StudentFault, match="the submission") as fault:
+        one.session.ask(Call("run_device", {"x": 2}))
+    assert fault.value.status is Status.TIMEOUT
+
+
+def test_a_bench_has_a_worker_of_its_own_whose_time_is_not_the_submissions(one):
+    one.session.open()
+    used = one.session.used
+    with one.session.bench() as bench:
+        assert bench.ask(Call("run_device", {"x": 2})).value == 4
+        assert bench.seconds > 0
+        beside = one.session.spent
+        assert beside > used
+        with pytest.raises(StudentFault):
+            bench.ask(Call("run_exit", {}))
+    assert one.session.used == used
+    assert one.session.spent >= beside
+
+
+def test_memory_beyond_the_limit_is_refused_to_the_submission(one):
+    """The worker goes on."""
+    assert one.session.ask(Call("run_hoard", {"n": 3 << 30})).raised.kind == "MemoryError"
+    assert one.session.ask(Call("run_hoard", {"n": 1})).value == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("raise ValueError('no')", "ValueError"),
+        ("import os\nos._exit(4)", "importing the submission ended its process (exit code 4)"),
+    ],
+)
+def test_a_submission_that_cannot_be_imported_has_one_problem(tiny, tmp_path, program, says):
+    """Every later call is refused for the same reason."""
+    folder = write_files(tmp_path / "alice", {"adapters.py": program})
+    limits = SessionLimits(20.0, 1.0, 60.0, 1 << 30)
+    with prepared(find_assignment(tiny), folder, limits) as submission:
+        fault = submission.session.open()
+        assert says in fault.message
+        for _ in range(2):
+            with pytest.raises(StudentFault) as again:
+                submission.session.ask(Call("run_double", {"x": 2}))
+            assert again.value.message == fault.message
+        assert submission.session.isolation["syscalls"]
+
+
+@pytest.mark.unit
+def test_a_submission_whose_files_vanished_is_not_graded(tmp_path):
+    """Another process removed them; the error that this caused is kept as its reason."""
+    with preparation._unless_gone(tmp_path) as kept:
+        kept.append(tmp_path)
+    with pytest.raises(KeyError), preparation._unless_gone(tmp_path):
+        raise KeyError
+    for gone in (tmp_path / "absent", tmp_path):
+        with pytest.raises(CopyFailed, match="somebody else removed") as problem:
+            vanish(tmp_path if gone.exists() else gone, tmp_path)
+        assert type(problem.value.__cause__) is ValueError
+
+
+def vanish(folder: Path, other: Path) -> None:
+    """Prepares a submission whose folder, or another file of it, is gone."""
+    with preparation._unless_gone(folder) as kept:
+        kept.append(other / "absent")
+        raise ValueError

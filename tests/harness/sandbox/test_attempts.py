@@ -1,0 +1,200 @@
+"""The probe's attempts succeed where nothing confines them: else a refusal would prove nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.sandbox import probe
+from grader.sandbox.attempts import reaching, taking
+from grader.sandbox.probe import TRIALS, Attempt, ProbeResult, ProbeTrial
+from tests.harness.forking import in_a_fork
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform != "linux", reason="the attempts are made for Linux"),
+]
+MB = 1 << 20
+# A small amount of what each attempt takes: enough for several steps.
+MOST = {
+    **dict.fromkeys((one.adapter for one in TRIALS if one.most is not None), 40 * MB),
+    "run_memory_of_page_tables": 40 * MB,
+    "run_memory_in_sockets": 3 * MB,
+    "run_files": 40,
+    "run_threads": 20,
+    "run_processor": 0,
+}
+# These stop or reprioritise the parent, answer a judge, never end, or print.
+LEFT_OUT = {
+    *("run_trace_parent", "run_memory_while_it_drips", "run_for_ever", "run_print_much"),
+    *("run_priority_of_its_user", "run_disk_in_flight"),
+}
+# Many machines refuse these to everybody, or to ordinary users.
+PERHAPS = {
+    *("run_privileges", "run_turns_at_the_disk", "run_disk_never_named", "run_disk_allocated"),
+    *("run_memory_in_sockets", "run_lease", "run_notify", "run_disk_below_deep_folders"),
+}
+
+
+def attempted(folder: Path, module: Any, name: str) -> Any:
+    """Returns the result of an attempt, or its exception as text, in a process of its own."""
+
+    def attempt() -> Any:
+        os.chdir(folder / "submission")
+        os.environ["GRADER_PROBE"] = "seen"
+        tempfile.tempdir = str(folder)
+        return getattr(module, name)(**({"most": MOST[name]} if name in MOST else {}))
+
+    return in_a_fork(attempt)
+
+
+@pytest.fixture
+def folder(monkeypatch) -> Iterator[Path]:
+    """A folder with the submission, a file beside it, and a file that workers share."""
+    with tempfile.TemporaryDirectory() as made:
+        place = Path(made)
+        (place / "submission").mkdir()
+        (place / "beside.txt").write_text("secret")
+        (place / "shared").mkdir()
+        (place / "shared" / "module.py").write_text("x = 1")
+        os.utime(place / "shared" / "module.py", (0, 0))
+        monkeypatch.setattr(reaching, "_SHARED", place / "shared" / "module.py")
+        monkeypatch.setattr(taking, "_SECONDS_HELD", 0)
+        monkeypatch.setattr(reaching, "__file__", str(place / "submission" / "reaching.py"))
+        yield place
+
+
+@pytest.mark.parametrize(
+    "trial", [one for one in TRIALS if one.adapter not in LEFT_OUT], ids=lambda one: one.adapter
+)
+def test_an_unconfined_attempt_succeeds(folder, trial: ProbeTrial):
+    """It reaches what it looks for, or takes the amount that would be too much."""
+    module = {"reaching": reaching, "taking": taking}[trial.module]
+    if trial.after:
+        # The locks are those of another process, which lives meanwhile.
+        with _held_by_another(trial.after):
+            result = attempted(folder, module, trial.adapter)
+    else:
+        result = attempted(folder, module, trial.adapter)
+    if trial.adapter in PERHAPS and result is not True:
+        pytest.skip(f"this machine says {result}")
+    assert result is True
+
+
+@contextlib.contextmanager
+def _held_by_another(adapter: str) -> Iterator[None]:
+    reading, writing = os.pipe()
+    ended, ending = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ending)
+        getattr(reaching, adapter)()
+        os.write(writing, b"x")
+        os.read(ended, 1)
+        os._exit(0)
+    os.read(reading, 1)
+    try:
+        yield
+    finally:
+        for descriptor in (ending, ended, reading, writing):
+            os.close(descriptor)
+        os.waitpid(child, 0)
+
+
+def test_locks_are_seen_only_if_another_process_holds_them(folder):
+    assert attempted(folder, reaching, "run_see_locks") is False
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("steps", "most", "is_held"), [([1, 2, 3], 2, True), ([1, 2], 2, False), ([], 0, False)]
+)
+def test_an_amount_is_held_only_if_it_is_more_than_the_bound(steps, most, is_held):
+    """What was taken is given back in any case."""
+    given_back = []
+
+    def take() -> taking.Held:
+        try:
+            yield from steps
+        finally:
+            given_back.append(True)
+
+    assert taking.holds(take(), most) is is_held
+    assert given_back == [True] * bool(steps) or not steps
+
+
+@pytest.mark.unit
+def test_every_trial_has_its_adapter():
+    """Attempts to take something are told how much would be too much."""
+    for trial in TRIALS:
+        module = importlib.import_module(f"grader.sandbox.attempts.{trial.module}")
+        assert callable(getattr(module, trial.adapter))
+        assert not trial.after or callable(getattr(module, trial.after))
+        assert trial.module == "taking" or trial.most is None
+    taken = {trial.adapter: trial.most for trial in TRIALS if trial.most is not None}
+    assert taken["run_memory"] > 2 * probe.ALLOWED.memory
+    assert taken["run_memory_of_page_tables"] > probe.ALLOWED.memory
+    assert taken["run_disk"] > 2 * probe.ALLOWED.disk
+    assert taken["run_files"] > probe.ALLOWED.files
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("succeeded", "wanted", "promised", "is_ok"),
+    [
+        (True, True, True, True),
+        (False, True, True, False),
+        (True, False, True, False),
+        (False, False, True, True),
+        (True, False, False, True),
+    ],
+)
+def test_an_attempt_must_end_as_promised(succeeded, wanted, promised, is_ok):
+    attempt = Attempt("disk", "write", succeeded, wanted, "", promised=promised)
+    assert attempt.ok is is_ok
+    assert ProbeResult({"disk": "watched"}, (attempt,)).holds is is_ok
+    assert not ProbeResult({"disk": "none"}, (attempt,)).holds
+
+
+@pytest.mark.unit
+def test_a_place_is_swapped_until_the_end(tmp_path):
+    """The intake meets the folder, the link, or neither."""
+    import threading
+
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    ended, seen = threading.Event(), set()
+    swapping = threading.Thread(
+        target=probe._swap, args=(tmp_path / "one", tmp_path / "other", ended)
+    )
+    swapping.start()
+    while len(seen) < 2:
+        with contextlib.suppress(OSError):
+            seen |= {one.name for one in (tmp_path / "one").iterdir()}
+    ended.set()
+    swapping.join()
+    assert seen == {"one", "other"}
+    assert not (tmp_path / "aside").exists()
+
+
+@pytest.mark.unit
+def test_the_probes_own_submissions_are_as_costly_as_they_claim(tmp_path):
+    assert probe._notebook(tmp_path).read_text().count("cell_type") == 100_000
+    settings = (probe._settings(tmp_path) / "pyproject.toml").read_text()
+    assert settings.count("a.") == 16_000
+
+
+@pytest.mark.unit
+def test_the_canary_is_in_the_environment_only_meanwhile():
+    with probe._canary():
+        assert reaching.run_environment()
+    assert not reaching.run_environment()
