@@ -22,8 +22,8 @@ from grader.testing.cases import CaseExhausted
 from grader.testing.handles.handle import BrokenReference
 from grader.testing.outcome import StudentFault
 
-# Names that the new code finds in its module.
-_ENDING, _PASSED_OVER = "__ends_a_test", "__passed_over"
+# Names that the new code finds in its module; Python changes names like `__x` in a class.
+_ENDING, _PASSED_OVER = "__ends_a_test__", "__passed_over__"
 _NAMES = {
     # A submission that raised or gave no answer knows that it failed.
     _ENDING: (StudentFault, BrokenReference, CaseExhausted),
