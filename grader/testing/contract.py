@@ -175,11 +175,10 @@ def _item(arguments: tuple[Any, ...]) -> Kind:
 
 
 def _tensor(annotation: Any) -> TensorType:
-    category = next(
-        (kind for dtype, kind in _CATEGORIES.items() if dtype in annotation.dtypes), "numeric"
-    )
-    if set(_CATEGORIES) <= set(annotation.dtypes):
-        category = "numeric"
+    # `Shaped` takes every dtype, and has no list of them.
+    dtypes = annotation.dtypes if isinstance(annotation.dtypes, list | tuple) else ()
+    found = [category for dtype, category in _CATEGORIES.items() if dtype in dtypes]
+    category = found[0] if len(found) == 1 else "numeric"
     axes = tuple(axis.lstrip("#?") for axis in annotation.dim_str.split())
     return TensorType(category, axes, annotation.array_type is numpy.ndarray)
 
