@@ -1,0 +1,497 @@
+"""The work of a batch: what is graded, kept, explained and stored, with jobs that a test plays."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from grader.core.assignment import Assignment, Settings, find_assignment
+from grader.core.explanation import PENDING, Told, Words
+from grader.core.submission import Author, Imports
+from grader.core.verdict import Grade, GradeStatus, Status
+from grader.grading import fingerprints
+from grader.grading.batch import Batch, GradesWouldBeLost, explain_folder, open_batch
+from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task
+from grader.intake.discovery import discover
+from grader.intake.entry import Discovery, Entry
+from grader.results.database import StoreError
+from grader.results.store import Store
+from tests.harness.conftest import RIGHT, TINY, write_files
+from tests.harness.export_fixtures import a_verdict
+
+pytestmark = pytest.mark.unit
+
+DOUBLES, COUNTS = (f"tests/public/test_tiny.py::test_{name}" for name in ("doubles", "counts"))
+ROW = "tests/hidden/test_tiny.py::test_counts_a_row"
+TESTS = (DOUBLES, COUNTS, ROW)
+SEVEN = Options(seed=7)
+
+
+class Jobs:
+    """Jobs that grade and explain at once.
+
+    A submission fails the tests that its source names, and says why as its source does.
+    """
+
+    def __init__(self) -> None:
+        self.settings: Settings | None = None
+        self.tasks: list[Task] = []
+        self.questions: list[ExplanationTask] = []
+        self.ended = 0
+        self.change: Callable[[Grade], Grade] = lambda grade: grade
+
+    def __call__(self, settings: Settings) -> Any:
+        self.settings = settings
+        return self._running()
+
+    @contextlib.contextmanager
+    def _running(self) -> Iterator[Jobs]:
+        try:
+            yield self
+        finally:
+            self.ended += 1
+
+    def grade(self, tasks: Any) -> Iterator[GradedTask]:
+        for task in tasks:
+            self.tasks.append(task)
+            yield GradedTask(task, self.change(self._grade(task)))
+
+    def _grade(self, task: Task) -> Grade:
+        assert self.settings is not None
+        source = (task.entry.path / "adapters.py").read_text()
+        kept = {one.id: one for one in task.kept}
+        tests = tuple(
+            kept.get(test)
+            or a_verdict(
+                "run_double" if test == DOUBLES else "run_count",
+                0.0 if test.partition("::")[2] in source else 1.0,
+                1.0,
+                id=test,
+                message="wrong" if test.partition("::")[2] in source else None,
+            )
+            for test in TESTS
+        )
+        blank = task.ungraded(self.settings, None)
+        return dataclasses.replace(blank, status=GradeStatus.GRADED, tests=tests)
+
+    def explain(self, questions: Any) -> Iterator[Explained]:
+        for question in questions:
+            self.questions.append(question)
+            said = Told(f"why {question.entry.name} is wrong")
+            yield Explained(question, Words({DOUBLES: said, COUNTS: said}, "a message"))
+
+
+@dataclasses.dataclass
+class Course:
+    """An assignment, a class in `submissions` and its results in `out`."""
+
+    folder: Path
+    jobs: Jobs = dataclasses.field(default_factory=Jobs)
+    wordless: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
+
+    @property
+    def submissions(self) -> Path:
+        return self.folder / "class"
+
+    @property
+    def assignment(self) -> Assignment:
+        return find_assignment(self.folder / "course")
+
+    def hand_in(self, **sources: str) -> None:
+        """Writes submissions: comments after the right program, with names of tests to fail."""
+        for name, wrong in sources.items():
+            write_files(self.submissions / name, {"adapters.py": f"{RIGHT}\n# {wrong}\n"})
+
+    def change(self, part: str, old: str, new: str) -> None:
+        """Changes a file of the assignment."""
+        file = self.folder / "course" / part
+        assert old in file.read_text()
+        file.write_text(file.read_text().replace(old, new))
+
+    def batch(
+        self,
+        options: Options = SEVEN,
+        explain: bool = True,
+        fresh: bool = False,
+        discovery: Discovery | None = None,
+    ) -> tuple[Batch, list[Any]]:
+        """Runs a batch; returns it, and its results."""
+        self.jobs.tasks, self.jobs.questions = [], []
+        found = discovery or discover([self.submissions], "adapters.py")
+        with open_batch(
+            found, [self.submissions], self.out, self.assignment, options, fresh
+        ) as batch:
+            results = [*batch.results(self.jobs, explain)]
+            self.wordless = batch.wordless
+            return batch, results
+
+    @property
+    def graded(self) -> list[str]:
+        """Returns the names of the submissions that the last batch graded."""
+        return [task.entry.name for task in self.jobs.tasks]
+
+    @property
+    def explained(self) -> list[str]:
+        """Returns the names of those that it explained."""
+        return [question.entry.name for question in self.jobs.questions]
+
+    def grades(self) -> dict[str, Grade]:
+        return {grade.submission: grade for grade in Store.read(self.out).grades()}
+
+    def lines(self) -> dict[str, dict[str, Any]]:
+        rows = map(json.loads, (self.out / "results.jsonl").read_text().splitlines())
+        return {row["submission"]: row for row in rows}
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch) -> Course:
+    """A course of three submissions: alice is right, bob and carol are wrong in other tests."""
+    # Hashes of the whole engine would take most of the time.
+    engine = SimpleNamespace(__file__=str(tmp_path / "engine" / "__init__.py"))
+    monkeypatch.setattr(fingerprints, "grader", engine)
+    write_files(tmp_path / "course", TINY)
+    own = Course(tmp_path)
+    own.hand_in(alice="right", bob="test_doubles", carol="test_counts")
+    return own
+
+
+def test_a_batch_grades_a_class_and_explains_those_that_are_wrong(course):
+    """Grades come first; each is stored before it is told."""
+    batch, results = course.batch()
+    assert course.graded == ["alice", "bob", "carol"]
+    assert course.explained == ["bob", "carol"]
+    assert [type(one) for one in results] == [Grade] * 3 + [Explained] * 2
+    assert [one.unexplained for one in results[:3]] == [None, PENDING, PENDING]
+    assert (batch.kept, batch.to_explain, batch.is_regrade) == (0, 2, False)
+    assert (batch.changed, batch.forgotten, course.wordless) == ([], [], [])
+    assert [task.position for task in course.jobs.tasks] == [0, 1, 2]
+    settings = course.jobs.settings
+    assert settings is not None
+    assert (settings.seed, settings.reuses_seed, course.jobs.ended) == (7, True, 1)
+    lines = course.lines()
+    assert lines["bob"]["message"] == "a message"
+    assert lines["bob"]["tests"][0]["message"] == "why bob is wrong"
+    assert (lines["alice"]["message"], course.grades()["alice"].unexplained) == (None, None)
+    results = Store.read(course.out)
+    assert results.paths() == [str(course.submissions)]
+    assert results.downloads() == {name: (name,) for name in lines}
+
+
+def test_a_second_batch_grades_only_what_is_new_or_changed(course):
+    """A batch with nothing to do starts no job."""
+    course.batch()
+    batch, results = course.batch(Options())
+    assert (batch.kept, batch.waiting, results, course.jobs.ended) == (3, [], [], 1)
+    course.hand_in(bob="right", dan="test_doubles")
+    batch, _ = course.batch(Options())
+    assert (course.graded, batch.kept, batch.is_regrade) == (["bob", "dan"], 2, False)
+    assert [task.position for task in course.jobs.tasks] == [1, 3]
+    assert course.explained == ["dan"]
+    assert course.jobs.settings is not None
+    assert course.jobs.settings.seed == 7, "the first batch's"
+
+
+def test_a_batch_over_changed_submissions_alone_is_a_regrade(course):
+    """`--fresh` forgets the grades, so that it is none."""
+    course.batch()
+    course.hand_in(alice="a", bob="b", carol="c")
+    batch, _ = course.batch()
+    assert (batch.kept, batch.is_regrade) == (0, True)
+    batch, _ = course.batch(Options(seed=8, exercises=("run_double",)), fresh=True)
+    assert (batch.kept, batch.is_regrade) == (0, False)
+    stored = Store.read(course.out).options()
+    assert stored is not None
+    assert (stored["seed"], stored["exercises"]) == (8, ["run_double"])
+
+
+def test_words_may_be_added_by_a_later_batch(course):
+    """Without words, the grades say that they are still to come."""
+    _, results = course.batch(explain=False)
+    assert (len(results), course.explained, course.wordless) == (3, [], ["bob", "carol"])
+    batch, results = course.batch()
+    assert (batch.waiting, batch.to_explain, len(results)) == ([], 2, 2)
+    assert course.explained == ["bob", "carol"]
+
+
+def test_a_submission_that_was_not_graded_is_graded_again(course):
+    """It gets no words before."""
+    lost = dataclasses.replace
+    course.jobs.change = lambda one: lost(one, status=GradeStatus.NOT_GRADED, tests=())
+    course.batch()
+    assert (course.wordless, course.explained) == ([], [])
+    course.jobs.change = lambda one: one
+    batch, _ = course.batch()
+    assert (course.graded, batch.kept) == (["alice", "bob", "carol"], 0)
+    assert not batch.is_regrade, "there was no grade to replace"
+
+
+def test_an_assignment_that_forbids_names_explains_every_submission(course):
+    """Only the explainer looks for names in the source."""
+    course.change("pyproject.toml", "[tool.grader.exercises]", "[tool.grader.forbidden]\n"
+                  '"torch.add" = 5\n[tool.grader.exercises]')  # fmt: skip
+    course.batch()
+    assert course.explained == ["alice", "bob", "carol"]
+
+
+def test_equal_submissions_with_equal_verdicts_are_explained_once(course):
+    """Each gets the words."""
+    course.hand_in(ben="test_doubles", cleo="test_counts", dora="test_counts ")
+    batch, results = course.batch()
+    assert course.explained == ["ben", "carol", "dora"]
+    told = {one.question.entry.name: one.words for one in results if isinstance(one, Explained)}
+    assert [*told] == ["ben", "bob", "carol", "cleo", "dora"]
+    assert told["bob"] == told["ben"] != told["carol"] == told["cleo"] != told["dora"]
+    assert batch.to_explain == 5
+    assert course.lines()["cleo"]["tests"][1]["message"] == "why carol is wrong"
+    first, second, third = (one.verdicts for one in course.jobs.questions)
+    assert first != second == third, "explainers stay with submissions of equal verdicts"
+
+
+# --- Grades that would be lost ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (Options(seed=8, timeout=5), r"other options \(seed: 7, now 8; timeout: 120, now 5\)"),
+        (Options(exercises=("run_count",)), "exercises: all, now run_count"),
+    ],
+)
+def test_grades_with_other_options_are_not_replaced(course, options, said):
+    course.batch()
+    with pytest.raises(GradesWouldBeLost, match=said):
+        course.batch(options)
+    assert course.batch(Options())[0].kept == 3
+
+
+def test_most_of_a_class_is_not_forgotten_without_being_asked(course):
+    """Half of it may be: people withdraw."""
+    course.hand_in(dan="right")
+    course.batch()
+    before = course.lines()
+    for name in ("alice", "bob"):
+        shutil.rmtree(course.submissions / name)
+    batch, _ = course.batch()
+    assert (batch.forgotten, [*course.lines()]) == (["alice", "bob"], ["carol", "dan"])
+    course.hand_in(eve="right")
+    shutil.rmtree(course.submissions / "carol")
+    shutil.rmtree(course.submissions / "dan")
+    with pytest.raises(GradesWouldBeLost, match=r"not handed in now \(carol, dan\)"):
+        course.batch()
+    assert course.lines()["carol"] == before["carol"]
+
+
+def test_a_file_of_results_that_was_removed_is_written_again(course):
+    """It is written however the batch ends."""
+    course.batch()
+    (course.out / "results.jsonl").unlink()
+    found, paths = discover([course.submissions], "adapters.py"), [course.submissions]
+    own = open_batch(found, paths, course.out, course.assignment, Options())
+    with pytest.raises(KeyboardInterrupt), own:
+        raise KeyboardInterrupt
+    assert [*course.lines()] == ["alice", "bob", "carol"]
+
+
+# --- Verdicts that stand ------------------------------------------------------------------------
+
+
+def kept_by(task: Task) -> set[str]:
+    return {one.id for one in task.kept}
+
+
+def test_verdicts_of_unchanged_tests_stand(course):
+    """Only changed tests are named, and words stay where the same tests went wrong."""
+    course.batch()
+    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
+    batch, results = course.batch()
+    assert course.graded == ["alice", "bob", "carol"]
+    assert [kept_by(task) for task in course.jobs.tasks] == [{DOUBLES, ROW}] * 3
+    assert batch.changed == [COUNTS]
+    assert (batch.kept, batch.is_regrade) == (0, True)
+    bob = course.jobs.tasks[1]
+    assert bob.wrong == {DOUBLES: Status.FAILED}
+    assert (course.explained, len(results)) == ([], 3)
+    assert course.lines()["bob"]["tests"][0]["message"] == "why bob is wrong"
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [("adapters.py", "... n", "... m"), ("solutions/__init__.py", "2 * x", "x + x")],
+)
+def test_no_verdict_stands_after_a_change_that_concerns_all_tests(course, part, old, new):
+    course.batch()
+    course.change(part, old, new)
+    batch, _ = course.batch()
+    assert [task.kept for task in course.jobs.tasks] == [()] * 3
+    assert {*TESTS} < {*batch.changed}
+    assert batch.changed == sorted(batch.changed)
+
+
+def test_no_verdict_of_a_changed_submission_stands(course):
+    """Its other test is run as well."""
+    course.batch()
+    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
+    course.hand_in(bob="test_counts")
+    course.batch()
+    assert [bool(task.kept) for task in course.jobs.tasks] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "is_kept"),
+    [("tests/public/test_tiny.py", "The numbers", True), ("adapters.py", "... n", False)],
+)
+def test_an_import_that_took_too_long_is_not_tried_again(course, part, old, is_kept):
+    """Unless the parts changed that all tests share."""
+
+    def late(grade: Grade) -> Grade:
+        tests = tuple(one._replace(status=Status.TIMEOUT, score=0.0) for one in grade.tests)
+        why = "its import took too long"
+        return dataclasses.replace(grade, status=GradeStatus.UNREADABLE, message=why, tests=tests)
+
+    course.jobs.change = late
+    course.batch(explain=False)
+    course.change(part, old, f"{old}x")
+    course.batch(explain=False)
+    expected = "its import took too long" if is_kept else None
+    assert [task.late_import for task in course.jobs.tasks] == [expected] * 3
+    assert {len(task.wrong or ()) for task in course.jobs.tasks} == {3}
+
+
+# --- Packages -----------------------------------------------------------------------------------
+
+
+def lacking(*packages: str) -> Callable[[Grade], Grade]:
+    """Returns a change that makes a grade lack these packages."""
+    return lambda grade: dataclasses.replace(grade, imports=Imports(lacking=packages))
+
+
+def test_a_submission_is_graded_again_when_a_package_is_there_that_it_missed(course):
+    """A package that is still missing changes nothing."""
+    course.jobs.change = lacking("no_such_package")
+    course.batch()
+    assert course.batch()[0].kept == 3
+    course.hand_in(bob="right")
+    course.jobs.change = lacking("no_such_package", "torch")
+    course.batch()
+    batch, _ = course.batch()
+    assert (course.graded, batch.kept) == (["bob"], 2)
+    assert course.jobs.tasks[0].kept == ()
+
+
+def test_packages_that_kept_verdicts_missed_are_still_missing(course):
+    """The tests that missed them did not run again."""
+    course.jobs.change = lacking("no_such_package")
+    course.batch()
+    course.jobs.change = lacking("another_package")
+    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
+    course.batch()
+    with Store.open(course.out, "tiny") as store:
+        assert store.lacking()["bob"] == {"no_such_package", "another_package"}
+    course.hand_in(bob="new")
+    course.batch()
+    with Store.open(course.out, "tiny") as store:
+        assert store.lacking()["bob"] == {"another_package"}
+
+
+# --- People -------------------------------------------------------------------------------------
+
+AT = datetime.datetime(2026, 3, 4, 5, 6, tzinfo=datetime.UTC)
+ANN, BOB, CHO = (Author(name, str(number)) for number, name in enumerate(("Ann", "Bob", "Cho")))
+
+
+def handed_in(course: Course, **authors: Author) -> list[Entry]:
+    """Returns entries, each by this author; the first is late."""
+    return [
+        Entry(
+            name, course.submissions / name, authors=(author,), late=not place,
+            handed_in=AT + datetime.timedelta(days=place),
+        )
+        for place, (name, author) in enumerate(authors.items())
+    ]  # fmt: skip
+
+
+def test_what_a_platform_says_of_people_is_kept_with_the_grades(course):
+    """Those who handed in nothing, and doubts about others, are kept as well."""
+    entries = handed_in(course, alice=ANN, bob=BOB)
+    course.batch(discovery=Discovery((*entries,), absentees=(CHO,), unsure=(("bob", "who?"),)))
+    people = Store.read(course.out).people
+    assert people.authors == {"alice": (ANN,), "bob": (BOB,)}
+    assert (people.late, people.absentees) == (frozenset({"alice"}), (CHO,))
+    assert people.times == {"alice": AT, "bob": AT + datetime.timedelta(days=1)}
+    assert people.unsure == {"bob": "who?"}
+
+
+def test_a_grade_stays_when_another_person_hands_in_under_its_name(course):
+    """Its author, lateness and time stay with it, and the other submission gets a name."""
+    course.batch(discovery=Discovery((*handed_in(course, alice=ANN, bob=BOB),)))
+    course.hand_in(alice="test_counts")
+    later = Discovery((*handed_in(course, bob=BOB, alice=CHO),))
+    batch, _ = course.batch(discovery=later)
+    assert batch.discovery.kept == ("alice",)
+    assert batch.forgotten == []
+    assert course.graded == ["alice-2"]
+    results = Store.read(course.out)
+    assert {*results.submissions()} == {"alice", "bob", "alice-2"}
+    assert results.people.authors == {"alice": (ANN,), "bob": (BOB,), "alice-2": (CHO,)}
+    assert results.people.late == frozenset({"alice", "bob"})
+    assert results.people.times["alice"] == AT
+    assert results.downloads()["alice"] == ("alice",)
+    again, _ = course.batch(discovery=later)
+    assert (again.kept, course.graded) == (2, [])
+    assert {*Store.read(course.out).people.unsure} == {"alice-2"}
+
+
+# --- Words alone --------------------------------------------------------------------------------
+
+
+def words_for(course: Course) -> tuple[int, list[str], list[Any]]:
+    """Adds missing words; returns how many waited, which submissions changed, and the results."""
+    begun: list[Any] = []
+    course.jobs.questions = []
+    results = [*explain_folder(course.out, course.assignment, course.jobs, begun.append)]
+    (work,) = begun
+    return work.waiting, work.changed, results
+
+
+def test_missing_words_are_added_to_a_folder_of_results(course):
+    """A submission that changed since is not explained; it says why."""
+    course.batch(explain=False)
+    course.hand_in(bob="test_doubles, in another way")
+    assert words_for(course)[:2] == (1, ["bob"])
+    assert course.explained == ["carol"]
+    assert course.lines()["carol"]["message"] == "a message"
+    changed = "it was changed or taken away since it was graded: grade it again"
+    assert course.grades()["bob"].unexplained == changed
+    ended = course.jobs.ended
+    shutil.rmtree(course.submissions / "carol")
+    assert words_for(course)[:2] == (0, ["bob"])
+    assert course.jobs.ended == ended, "no job starts for nothing"
+
+
+def test_a_folder_with_all_words_needs_no_submission(course):
+    """The class may be gone by then."""
+    course.batch()
+    shutil.rmtree(course.submissions)
+    assert words_for(course) == (0, [], [])
+
+
+def test_a_folder_without_a_batch_has_nothing_to_explain(course):
+    with Store.open(course.out, "tiny") as store:
+        store.set_paths([])
+    with pytest.raises(StoreError, match="no batch was run over these results"):
+        words_for(course)
+    with pytest.raises(StoreError, match="does not exist"):
+        [*explain_folder(course.folder / "no", course.assignment, course.jobs, print)]

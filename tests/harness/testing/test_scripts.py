@@ -1,0 +1,232 @@
+"""Scripts as tests write them: steps and calls, remarks, names of values, two processes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from grader.core.wire.calls import Call, Raised
+from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.values import Foreign, Local
+from grader.testing.handles.scripts import (
+    Came,
+    Script,
+    TwoProcesses,
+    call_of,
+    in_two_processes,
+    note_source,
+    remarked,
+    untouched,
+)
+from grader.testing.kinds import PlainType
+from grader.testing.object_kinds import ClassType, ObjectType
+from grader.testing.outcome import observing
+from grader.worker.marshalling import ANEW
+
+pytestmark = pytest.mark.unit
+
+ASK = Step(0, Doing.ASK, "run_a", (), {"x": 1})
+OTHER = Step(0, Doing.ASK, "run_b", (), {"y": 2})
+MAKE = Step(0, Doing.MAKE, "file", ("a.txt", b"x"))
+READ = Step(1, Doing.READ, "size")
+
+
+@pytest.mark.parametrize(
+    ("steps", "name", "before", "then"),
+    [
+        ([MAKE, ASK, READ], "run_a", [MAKE], [READ]),
+        ([ASK, OTHER, READ], "run_a", [], [OTHER, READ]),
+        ([OTHER, ASK, OTHER], "run_a", [OTHER], [OTHER]),
+        ([ASK, MAKE, ASK], "run_a", [ASK, MAKE], []),
+        ([OTHER, MAKE], "run_b", [], [MAKE]),
+        ([MAKE, READ], "", [MAKE, READ], []),
+    ],
+)
+def test_a_script_is_a_call_of_its_last_step_of_the_exercise(steps, name, before, then):
+    """Without one, the last call of another adapter; or steps alone."""
+    call = call_of(steps, "run_a")
+    assert (call.adapter, [*call.before], [*call.then]) == (name, before, then)
+    assert call.arguments == {"run_a": {"x": 1}, "run_b": {"y": 2}, "": {}}[name]
+
+
+def test_a_joined_script_refers_to_its_steps_by_their_new_numbers():
+    """A script that is joined to a joined one is found too."""
+    first, second, third = (Script(SimpleNamespace()) for _ in range(3))
+    first.take(MAKE)
+    thing = second.take(MAKE)
+    second.came[0] = Came("get_box", PlainType(int), 1)
+    second.take(Step(0, Doing.CALL, "put", ([Local(0, "a file")],), {"x": Local(0, "a file")}))
+    third.take(MAKE)
+    last = third.take(READ)
+    third.join(second)
+    first.join(third)
+    assert (thing.script, thing.place) == (first, 3)
+    assert (last.script, last.place) == (first, 2)
+    put = first.steps[4]
+    assert (put.on, put.positional, put.keywords) == (
+        3, ([Local(3, "a file")],), {"x": Local(3, "a file")},
+    )  # fmt: skip
+    assert first.steps[2].on == 2
+    assert [*first.came] == [3]
+    assert (second.steps, third.steps, third.came) == ([], [], {})
+
+
+# --- Remarks ------------------------------------------------------------------------------------
+
+OBJECT = ObjectType("Box", {"put": SimpleNamespace()}, {"size": PlainType(int)})
+RAISED = Raised("AttributeError", "'Box' object has no attribute 'put'", suggestion="puts")
+PUT = Step(0, Doing.CALL, "put")
+
+
+@pytest.mark.parametrize(
+    ("raised", "step", "kind", "words", "remark"),
+    [
+        (RAISED, PUT, OBJECT, "a class (Box)", "Return an object of the class: "),
+        (RAISED, PUT, OBJECT, "a function (make)", "Was the function not called?"),
+        (RAISED, PUT, ClassType(OBJECT), "an object of type Box", "leave out the brackets"),
+        (RAISED, PUT, ClassType(OBJECT), "an iterator of type Box", "leave out the brackets"),
+        (Raised("TypeError", "x"), PUT, OBJECT, "a class (Box)", "Return an object"),
+        (RAISED, PUT, OBJECT, "an object of type Box", "adapters.py declares put() of a Box"),
+        (RAISED, PUT, ClassType(OBJECT), "a class (Box)", ""),
+        (Raised("TypeError", "x"), PUT, OBJECT, "an object of type Box", ""),
+        (Raised("ValueError", "x"), PUT, OBJECT, "a class (Box)", ""),
+        (RAISED, Step(0, Doing.WRITE, "put"), OBJECT, "a class (Box)", ""),
+        (Raised("AttributeError", "no attribute 'other'"), PUT, OBJECT, "an object of x", ""),
+        (RAISED, None, OBJECT, "a class (Box)", ""),
+    ],
+)
+def test_an_exception_gets_a_remark_if_the_value_is_of_another_kind(
+    raised, step, kind, words, remark
+):
+    """Only if it did not arise inside the submission."""
+    found = remarked(raised, step, Came("get_box", kind, Foreign(words)))
+    assert remark in found.remark
+    assert bool(found.remark) is bool(remark)
+    if "declares" not in remark and remark:
+        assert found.headline == f"get_box must return {kind}, not {words}"
+        assert found.suggestion == ""
+    if not remark:
+        assert found == raised
+    assert remarked(raised, step, None) == raised
+
+
+def test_a_missing_name_may_be_one_that_was_misspelt():
+    """A declared name is never taken for it; attributes have no brackets."""
+    came = Came("get_box", OBJECT, Foreign("an object of type Box"))
+    asked = remarked(RAISED, PUT, came)
+    assert asked.remark == (
+        "adapters.py declares put() of a Box: it has to be there, by that name. "
+        "Is it what you called puts?"
+    )
+    missing = Raised("AttributeError", "no attribute 'size'", suggestion="put")
+    own = remarked(missing, Step(0, Doing.READ, "size"), came)
+    assert own.remark == "adapters.py declares size of a Box: it has to be there, by that name."
+    assert own.suggestion == ""
+
+
+# --- Names and history --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "step", "name"),
+    [
+        ([1], PUT, "put()"),
+        ([1], Step(0, Doing.CALL, "put", ("a",), {"x": [1, 2]}), "put('a', x=[1, 2])"),
+        ([1], Step(0, Doing.READ, "size"), "size"),
+        ([1], Step(0, Doing.READ, "grad"), None),
+        ([1], Step(0, Doing.READ, ""), None),
+        ([1], Step(0, Doing.MAKE, "file"), None),
+        ([1], None, None),
+        (256, PUT, None),
+        (-256, PUT, None),
+        (257, PUT, "put()"),
+        (None, PUT, None),
+        ("a", PUT, None),
+        ("ab", PUT, "put()"),
+        ((), PUT, None),
+        (b"ab", PUT, "put()"),
+    ],
+    ids=repr,
+)
+def test_a_value_is_named_after_the_step_that_gave_it(value, step, name):
+    """Python shares small values, which may come from anywhere."""
+    with observing() as seen:
+        note_source(value, step)
+    assert [said for _, said in seen.names] == ([] if name is None else [name])
+
+
+def test_long_arguments_are_cut_and_hidden_ones_are_not_told():
+    step = Step(0, Doing.CALL, "put", ("x" * 40,) * 5)
+    with observing() as seen:
+        note_source([1], step)
+    assert len(seen.names[0][1]) == len("put(") + 120 + len("…)")
+    with observing(shows_expected=False) as seen:
+        note_source([1], step)
+    assert seen.names[0][1] == "put(…)"
+
+
+P, G = torch.ones(2), torch.zeros(2)
+PARAMETER = Step(0, Doing.MAKE, "parameter", (P, G, True))
+WEIGHT = Step(0, Doing.READ, "")
+GRAD = Step(0, Doing.READ, "grad")
+LATER = Step(0, Doing.WRITE, "grad", (P,))
+
+
+@pytest.mark.parametrize(
+    ("value", "step", "steps", "what"),
+    [
+        (P, WEIGHT, [PARAMETER, WEIGHT], "parameter"),
+        (P + 1, WEIGHT, [PARAMETER, WEIGHT], ""),
+        (G, GRAD, [PARAMETER, GRAD], "gradient"),
+        (P, GRAD, [PARAMETER, GRAD], ""),
+        (P, GRAD, [PARAMETER, LATER, GRAD], "gradient"),
+        (G, GRAD, [PARAMETER, LATER, GRAD], ""),
+        (P, WEIGHT, [PARAMETER, LATER, WEIGHT], "parameter"),
+        (P, Step(0, Doing.READ, "size"), [PARAMETER], ""),
+        (P, Step(0, Doing.CALL, ""), [PARAMETER], ""),
+        (1.0, WEIGHT, [PARAMETER], ""),
+        (P, None, [PARAMETER], ""),
+        (P, WEIGHT, [MAKE, WEIGHT], ""),
+    ],
+    ids=str,
+)
+def test_a_parameter_or_gradient_that_nobody_wrote_to_is_known(value, step, steps, what):
+    assert untouched(value, step, steps) == what
+
+
+# --- Two processes ------------------------------------------------------------------------------
+
+AGAIN = Step(0, Doing.MAKE, ANEW, (Local(0, "a path"), "a.txt"))
+
+
+def test_a_script_is_split_where_its_file_is_handed_on():
+    """Steps of the second half refer to the file as their first step."""
+    rest = Step(2, Doing.CALL, "put", (Local(2, "a path"),))
+    call = Call("run_a", {"x": 1}, seed=3, before=(MAKE,), then=(AGAIN, rest))
+    halves = in_two_processes(call)
+    assert halves is not None
+    first = halves.first
+    assert (first.adapter, first.before, first.seed) == ("run_a", (MAKE,), 3)
+    assert first.then == (Step(0, Doing.MAKE, "content", (Local(0, "a path"),)),)
+    second = halves.second(b"text")
+    made = Step(0, Doing.MAKE, "file", ("a.txt", b"text"))
+    # The file was the third step, and is now the first.
+    assert (second.adapter, second.before) == ("", (made, SECOND))
+    assert halves.second("absent").before[0].positional == ("a.txt", None)
+    assert in_two_processes(Call("run_a", {}, before=(MAKE,))) is None
+
+
+SECOND = Step(0, Doing.CALL, "put", (Local(0, "a path"),))
+
+
+def test_halves_follow_each_other_only_with_equal_first_steps():
+    call = Call("run_a", {})
+    own = TwoProcesses(call, [MAKE, AGAIN, READ], 1)
+    assert own.follows(TwoProcesses(call, [MAKE, AGAIN], 1))
+    assert not own.follows(None)
+    assert not own.follows(TwoProcesses(call, [READ, AGAIN], 1))
+    assert not own.follows(TwoProcesses(call, [MAKE, MAKE, AGAIN], 2))
+    named = Step(0, Doing.MAKE, "file", ("a.txt", b"y"))
+    assert not own.follows(TwoProcesses(call, [named, AGAIN], 1))

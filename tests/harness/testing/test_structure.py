@@ -1,0 +1,198 @@
+"""Sentences on a wrong structure: the first place that differs, and what happened to a shape."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+import pytest
+import torch
+
+from grader.testing.structure import Difference, differences, explanation, side_by_side
+
+pytestmark = pytest.mark.unit
+
+
+class Pair(NamedTuple):
+    """A named tuple."""
+
+    one: int
+    two: list[int]
+
+
+def told(actual: Any, expected: Any) -> list[tuple[str, str, str]]:
+    """Returns the place, the words and the expected value of each difference."""
+    found = differences(actual, expected)
+    return [(one.place, one.words, one.expected) for one in found if one.tensors is None]
+
+
+LONG = "a" * 30
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "said"),
+    [
+        (1, 1, []),
+        (1, 2, [("", "is 1", "2 was expected")]),
+        (True, 1, [("", "is a bool, where an int was expected", "")]),
+        (None, [1], [("", "is None, where a list was expected", "")]),
+        (b"a", "a", [("", "is bytes, where a str was expected", "")]),
+        (torch.ones(2, 3), 1, [("", "is a tensor of shape [2, 3], where an int was expected", "")]),
+        (torch.ones(2, 3), torch.ones(3),
+         [("", "has shape [2, 3], where [3] was expected", "")]),
+        ([1, 2, 3], [1, 5, 6],
+         [("[1]", "is 2", "5 was expected"), ("[2]", "is 3", "6 was expected")]),
+        ([1], [1, 2], [("", "has 1 element, where 2 were expected", "2 at [1] is missing")]),
+        ([1, 2, 3], [1],
+         [("", "has 3 elements, where 1 were expected: 2 at [1] is too much", "")]),
+        ((1, (2, 3)), (1, (2, 4)), [("[1][1]", "is 3", "4 was expected")]),
+        (Pair(1, [2]), Pair(1, [3]), [(".two[0]", "is 2", "3 was expected")]),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 3}, [("['b']", "is 2", "3 was expected")]),
+        ({"a": 1}, {"b": 1}, [("", "'a' is too much", "'b' is missing")]),
+        ({"a": 1}, {"a": 1, "b": 2},
+         [("", "has 1 key, where 2 were expected", "'b' is missing")]),
+        ({1: 1, 2: 2}, {3: 3, 4: 4}, [("", "1, 2 are too much", "3, 4 are missing")]),
+        ({1}, {1, 2, 3, 4, 5, 6},
+         [("", "has 1 element, where 6 were expected", "2, 3, 4 and 2 more are missing")]),
+        ({1, 2}, {1}, [("", "has 2 elements, where 1 were expected; 2 is too much", "")]),
+        (frozenset({1}), frozenset({1}), []),
+        (("a", b"b"), ("a", b"c"), [("", "is ('a', b'b')", "('a', b'c') was expected")]),
+        (("a", "b", "c", "d"), ("a", "b", "c", "x"), [("[3]", "is 'd'", "'x' was expected")]),
+        (("a" * 25,), ("b" * 25,),
+         [("[0]", f"begins with '{'a' * 12}'", f"'{'b' * 12}' was expected")]),
+        ("ab", "ac", [("", "is 'ab'", "'ac' was expected")]),
+        ("a" * 24, "a" * 23, [("", f"is '{'a' * 24}'", f"'{'a' * 23}' was expected")]),
+        (LONG, LONG + "b",
+         [("", f"is right up to its character 30, around which it is '{'a' * 12}'",
+           f"'{'a' * 12}b' was expected")]),
+        (b"x" + LONG.encode(), LONG.encode(),
+         [("", f"begins with b'x{'a' * 11}'", f"b'{'a' * 12}' was expected")]),
+        (b"aa" + b"x" * 30, b"a" + b"x" * 30,
+         [("", f"is right up to its byte 1, around which it is b'aa{'x' * 11}'",
+           f"b'a{'x' * 12}' was expected")]),
+        (torch.float16, torch.float32,
+         [("", "is torch.float16", "torch.float32 was expected")]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_each_part_that_differs_is_told_with_its_place(actual, expected, said):
+    """What was expected stands apart, because hidden tests do not show it."""
+    assert told(actual, expected) == said
+
+
+def test_numbers_are_left_to_be_compared():
+    """Floats, arrays and tensors of one shape are pairs of tensors."""
+    one = torch.ones(2)
+    for actual, expected, pairs in [
+        (one, one, [("", [1.0, 1.0], [1.0, 1.0])]),
+        (1.5, 2, [("", 1.5, 2.0)]),
+        (1.5, 2.5, [("", 1.5, 2.5)]),
+        (numpy.ones(2), numpy.zeros(2), [("", [1.0, 1.0], [0.0, 0.0])]),
+        (numpy.ones(2), torch.zeros(2), [("", [1.0, 1.0], [0.0, 0.0])]),
+        ([one, {"a": 1.0}], [one, {"a": 2.0}],
+         [("[0]", [1.0] * 2, [1.0] * 2), ("[1]['a']", 1.0, 2.0)]),
+    ]:  # fmt: skip
+        found = [
+            (one.place, *(tensor.tolist() for tensor in one.tensors))
+            for one in differences(actual, expected)
+            if one.tensors
+        ]
+        assert found == pairs
+    (number,) = differences(1.5, 1, "[7]")
+    assert number.place == "[7]"
+    assert number.tensors is not None
+    assert {tensor.dtype for tensor in number.tensors} == {torch.float64}
+    assert told(1, 1.0) == [("", "is an int, where a float was expected", "")]
+    assert [*differences("a", "a")] == []
+    assert Difference("x").tensors is None
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "place", "lines"),
+    [
+        ("ab", 7, "", ("'ab'", "7")),
+        ([0, 1, 2], [0, 1, 2, 3], "", ("[0, 1, 2]", "[0, 1, 2, 3]")),
+        ([*range(20)], [*range(21)], "[10]",
+         ("[…, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, …]",
+          "[…, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, …]")),
+        ([*range(13)], [*range(14)], "[6]",
+         ("[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]",
+          "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …]")),
+        ([*range(20)], [*range(18)], "",
+         ("[…, 12, 13, 14, 15, 16, 17, 18, 19]", "[…, 12, 13, 14, 15, 16, 17]")),
+        ([*range(20)], None, "['a']", ("[…, 14, 15, 16, 17, 18, 19]", "None")),
+    ],
+)  # fmt: skip
+def test_both_values_are_shown_around_the_place(actual, expected, place, lines):
+    """Without an index, that is where the shorter one ends."""
+    assert side_by_side(actual, expected, place) == lines
+
+
+# --- Shapes -------------------------------------------------------------------------------------
+
+NAMES = ("queries", "heads", "d_v")
+LEADING = ("the leading axis", "queries", "d_v")
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted", "got", "sizes", "said"),
+    [
+        # Swapped and reordered axes.
+        (NAMES, (2, 3, 5), (3, 2, 5), {}, "The axes queries and heads are swapped."),
+        (LEADING, (2, 3, 5), (3, 2, 5), {}, "The leading axis and queries are swapped."),
+        (("axis 0", "axis 1"), (2, 3), (3, 2), {}, "Axis 0 and axis 1 are swapped."),
+        (NAMES, (2, 3, 5), (3, 5, 2), {},
+         "Its axes are all there, in the order heads, d_v, queries."),
+        (NAMES, (2, 2, 5), (2, 5, 2), {}, "The axes heads and d_v are swapped."),
+        (NAMES, (2, 2, 5), (5, 2, 2), {}, "The axes queries and d_v are swapped."),
+        # One axis less.
+        (NAMES, (2, 3, 5), (), {}, "It is a single number: was everything summed up?"),
+        (NAMES, (2, 3, 5), (3, 5), {},
+         "The axis queries, 2 long here, is missing: was it summed up, or one of it picked?"),
+        (NAMES, (2, 1, 5), (2, 5), {},
+         "The axis heads, 1 long here, is missing: squeeze() drops every axis that is 1 long."),
+        (NAMES, (1, 1, 5), (1, 5), {},
+         "An axis of length 1 is missing: squeeze() drops every axis that is 1 long."),
+        (("n",), (4,), (), {},
+         "The axis n, 4 long here, is missing: was it summed up, or one of it picked?"),
+        (NAMES, (2, 2, 5), (2, 5), {}, None),
+        # One axis more.
+        (NAMES[:2], (2, 3), (2, 7, 3), {}, "Its second axis, 7 long, is one too many."),
+        (NAMES[:2], (2, 3), (2, 2, 3), {}, "An axis of length 2 is one too many."),
+        # Axes that became one, or are still apart.
+        (NAMES, (2, 3, 5), (6, 5), {}, "The axes queries and heads have become one axis, 6 long."),
+        (NAMES, (2, 3, 5), (2, 15), {}, "The axes heads and d_v have become one axis, 15 long."),
+        (("n", "n"), (2, 3), (6,), {}, "The two axes n have become one axis, 6 long."),
+        (NAMES[:2], (4, 6), (4, 2, 3), {},
+         "Its second and third axes, 2 and 3 long, are still apart: together they would be heads, "
+         "6 long."),
+        (NAMES[:2], (5, 6), (2, 5, 3), {},
+         "Its first and third axes, 2 and 3 long, are still apart: together they would be heads, "
+         "6 long."),
+        (NAMES[:2], (5, 6), (2, 5, 4), {}, None),
+        # An axis of another length.
+        (NAMES, (2, 1, 5), (2, 4, 5), {},
+         "The axis heads is 1 long here, and came back 4 long: was something broadcast?"),
+        (NAMES, (2, 3, 5), (2, 3, 7), {"keys": 7, "d_v": 5},
+         "The axis d_v is as long as keys (7)."),
+        (NAMES, (2, 3, 5), (2, 3, 7), {"keys": 7, "seq": 7}, None),
+        (NAMES, (2, 3, 12), (2, 3, 4), {"num_heads": 3},
+         "The axis d_v is as long as d_v / num_heads (4)."),
+        (NAMES, (2, 3, 12), (2, 3, 4), {"num_heads": 3, "three": 3}, None),
+        (NAMES, (2, 3, 12), (2, 3, 6), {}, "The axis d_v is 6 long, half of what it should be."),
+        (NAMES, (2, 3, 12), (2, 3, 6), {"two": 2}, "The axis d_v is as long as d_v / two (6)."),
+        (NAMES, (2, 3, 12), (2, 3, 6), {"two": 2, "also": 2}, None),
+        (NAMES, (2, 3, 5), (2, 3, 10), {}, "The axis d_v is 10 long, twice what it should be."),
+        (NAMES, (2, 3, 5), (2, 3, 10), {"keys": 10}, "The axis d_v is as long as keys (10)."),
+        (NAMES, (2, 3, 12), (2, 3, 1), {"all": 12}, None),
+        (NAMES, (2, 3, 5), (2, 3, 11), {}, None),
+        (NAMES, (2, 3, 5), (4, 3, 10), {}, None),
+        # Too many axes to tell.
+        (NAMES * 2, (2, 3, 5, 1, 1, 7), (3, 2, 5, 1, 1, 7), {},
+         "The axes queries and heads are swapped."),
+        (NAMES * 3, (2, 3, 5, 1, 1, 7, 1), (3, 2, 5, 1, 1, 7, 1), {}, None),
+    ],
+)  # fmt: skip
+def test_a_wrong_shape_is_explained_if_one_change_explains_it(names, wanted, got, sizes, said):
+    """With no explanation, or with several, nothing is told."""
+    assert explanation(names[: len(wanted)], wanted, got, sizes) == said
