@@ -237,6 +237,32 @@ def test_a_forked_child_ends_after_its_work(raised, code, said):
     assert [*map(json.loads, told)] == ["at work", *said]
 
 
+@pytest.mark.process
+def test_a_job_that_ended_is_told_with_its_exit_code(monkeypatch):
+    """Its last line may be cut off; the answers of the others are not touched."""
+
+    def dies(code: int, end: LineChannel) -> None:
+        end.say({"session": os.getsid(0)})
+        os.write(end._answering.fileno(), b'{"half')
+        os._exit(code)
+
+    monkeypatch.setattr(work, "work", dies)
+    pipes = [(os.pipe(), os.pipe()) for _ in range(2)]
+    ends = [LineChannel(orders[0], answers[1]) for orders, answers in pipes]
+    # Another process waits for the jobs, because it waits for all of its children.
+    pid = work._forked(lambda: work.run_jobs(3, ends), ends[0])
+    os.waitpid(pid, 0)
+    for end in ends:
+        end.close()
+    told = [os.read(answers[0], 999).splitlines() for _, answers in pipes]
+    for session, half, gone in told:
+        assert json.loads(session)["session"] not in (os.getsid(0), pid)
+        assert (half, json.loads(gone)) == (b'{"half', {"gone": 3})
+    for orders, answers in pipes:
+        os.close(orders[1])
+        os.close(answers[0])
+
+
 # --- System calls -------------------------------------------------------------------------------
 
 

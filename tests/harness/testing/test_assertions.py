@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -32,12 +31,6 @@ from grader.testing.comparison import FLOAT32, Tolerance, compare
 from grader.testing.contract import Adapter, kind_of
 from grader.testing.differences import (
     Conversion,
-    dropout_in_words,
-    headline,
-    is_near,
-    nearness_in_words,
-    precision_in_words,
-    wrong_places,
 )
 from grader.testing.handles.handle import Reference, Student
 from grader.testing.kinds import Anything, TensorType
@@ -125,8 +118,9 @@ def test_a_wrong_shape_is_explained_by_the_axes_and_told_with_its_line():
         with pytest.raises(WrongForm) as raised:
             assert_matches(own, torch.ones(2))
     assert str(raised.value).splitlines()[1:] == [
-        "The axis seq, 3 long here, is missing: was it summed up, or one of it picked?"
-    ] or "It becomes so in a.py:7: return x" in str(raised.value)
+        "Its first axis, 3 long, is one too many.",
+        "It becomes so in a.py:7: return x",
+    ]
     assert raised.value.where == Where("a.py", 7)
     assert str(wrong(X, 5.0, WrongForm)).splitlines()[0] == (
         "the result has shape [3], where [] was expected"
@@ -196,149 +190,6 @@ def test_a_value_that_nobody_wrote_to_is_told_without_numbers():
             assert_matches(X, X + 1)
     assert str(raised.value).startswith("the parameter is as it was before the step")
     assert len(str(raised.value).splitlines()) == 1
-
-
-# --- Headlines ----------------------------------------------------------------------------------
-
-A = torch.arange(1.0, 13.0).view(3, 4)
-AXES = ("seq", "d")
-
-
-def changed(*index: Any, by: float = 1.0) -> torch.Tensor:
-    """Returns `A` with other values at these places."""
-    own = A.clone()
-    own[index] += by
-    return own
-
-
-@pytest.mark.parametrize(
-    ("got", "said"),
-    [
-        (A * 0, "every value is 0"),
-        (A * 0 + 99, "every value is the same"),
-        (-A, "every value has the wrong sign"),
-        (A * 3, "every value is too large by the same factor"),
-        (A / 3, "every value is too small by the same factor"),
-        (A + 7, "every value is off by the same amount"),
-        (A.flip(0), "the values are right but in the wrong places"),
-        (changed(slice(1, None)), "wrong from index 1 of seq on"),
-        (changed(slice(2, None)), "wrong at the end of seq"),
-        (changed(0), "wrong at index 0 of seq"),
-        (changed(slice(0, 2)), "wrong at the start of seq"),
-        (changed(1), "some values are wrong"),
-        (changed(slice(None), slice(2, None)), "wrong at the end of d"),
-        (changed(slice(None), 1), "some values are wrong"),
-        (changed(1, 1), "one value is wrong"),
-        (changed(1, 1, by=math.nan), "one value is NaN"),
-        (changed(1, by=math.inf), "some values are infinite"),
-        (A * math.nan, "every value is NaN"),
-        (torch.stack([A[0], A[1] * math.nan, A[2] * math.inf]), "some values are NaN or infinite"),
-        (A**2 + 1, "every value is wrong"),
-    ],
-    ids=range(20),
-)
-def test_a_headline_names_the_fault_without_numbers(got, said):
-    assert headline("the result", compare(got, A, FLOAT32), AXES) == said
-    named = headline("encode", compare(got, A, FLOAT32), AXES)
-    assert named.split() != said.split()
-    assert "of encode" in named
-
-
-def test_headlines_of_single_numbers_and_truth_values():
-    one, other = torch.tensor(1.0), torch.tensor(2.0)
-    assert headline("it", compare(one, other, FLOAT32), ()) == "it is wrong"
-    mask = torch.tensor([True, False, True, False])
-    for got, said in [
-        (~mask, "every value is the opposite of what it must be"),
-        (mask | True, "some values are True where False is expected"),
-        (mask & False, "some values are False where True is expected"),
-        (
-            torch.tensor([False, True, True, False]),
-            "some values are True where False is expected and False where True is expected",
-        ),
-    ]:
-        assert headline("the result", compare(got, mask, FLOAT32), ("n",)) == said
-
-
-def test_patterns_need_values_that_lie_apart():
-    """Three values, or equal ones, fit a pattern by chance."""
-    for want in (A.flatten()[:3], torch.ones(4), torch.tensor([1.0, 2.0, math.inf, 3.0])):
-        assert headline("the result", compare(want * 0 - 5, want, FLOAT32), ("n",)) in (
-            "every value is wrong",
-            "every value is wrong",
-        )
-    four = A.flatten()[:4]
-    assert headline("the result", compare(four * 0, four, FLOAT32), ("n",)) == "every value is 0"
-
-
-def test_the_wrong_places_of_an_axis_are_those_with_any_wrong_number():
-    """An axis without a right place is left out."""
-    mask = torch.tensor([[False, True, True], [False, False, True]])
-    assert [*wrong_places(mask, ("a", "b"))] == [("b", [1, 2], 3)]
-    assert [*wrong_places(torch.tensor([True, False]), ("a",))] == [("a", [0], 2)]
-
-
-# --- Hints --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("factor", "said"),
-    [
-        (1.004, "All are nearly right: off by 0.4% of the largest value at most."),
-        (1.006, None),
-        (1.0000001, None),
-    ],
-)
-def test_an_almost_right_answer_is_called_so(factor, said):
-    comparison = compare(A * factor, A, FLOAT32)
-    told = [*nearness_in_words(comparison)]
-    if said is None:
-        assert told == [] or factor < 1.001
-    else:
-        assert told[0].startswith(said)
-    single = compare(torch.tensor([1.001]), torch.tensor([1.0]), FLOAT32)
-    assert first(nearness_in_words(single)).startswith("It is nearly right: off by 0.1%. Look")
-    assert [*nearness_in_words(compare(A > 1, A > 2, FLOAT32))] == []
-
-
-def test_an_answer_is_near_if_each_error_is_small_beside_the_largest_value():
-    assert is_near(A + 0.0599, A)
-    assert not is_near(A + 0.0601, A)
-    assert not is_near(A[0], A)
-    assert not is_near(torch.zeros(0), torch.zeros(0))
-
-
-def test_half_precision_is_told_unless_the_result_was_converted():
-    off = compare(A + 1, A, FLOAT32)
-    digits = "float16 holds 3 digits: if the same is right in float32"
-    assert first(precision_in_words(off, torch.float16, False)).startswith(digits)
-    assert first(precision_in_words(off, torch.bfloat16, False)).startswith("bfloat16 holds 2")
-    assert [*precision_in_words(off, torch.float16, True)] == []
-    assert [*precision_in_words(off, torch.float32, False)] == []
-    for got in (A * 0, A * math.inf, A * math.nan):
-        overflow = compare(got, A, FLOAT32)
-        assert first(precision_in_words(overflow, torch.float16, True)).startswith(
-            "float16 holds no"
-        )
-        assert [*precision_in_words(overflow, torch.float32, False)] == []
-
-
-@pytest.mark.parametrize(
-    ("dropped", "factor", "is_told"),
-    [(3, 2.0, True), (2, 2.0, False), (9, 2.0, True), (10, 2.0, False), (3, 1.0, False),
-     (3, 0.5, False)],
-)  # fmt: skip
-def test_dropout_shows_by_zeros_and_one_factor(dropped, factor, is_told):
-    """Three of each are needed."""
-    got = A.flatten() * factor
-    got[:dropped] = 0
-    told = [*dropout_in_words(compare(got, A.flatten(), FLOAT32))]
-    assert bool(told) is is_told
-    if is_told:
-        assert told[0].startswith(f"{dropped} of them are 0, and all others are too large")
-    uneven = got.clone()
-    uneven[-1] *= 1.5
-    assert [*dropout_in_words(compare(uneven, A.flatten(), FLOAT32))] == []
 
 
 # --- Calls --------------------------------------------------------------------------------------

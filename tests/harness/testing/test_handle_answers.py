@@ -94,6 +94,9 @@ def test_returned_tensors_are_remembered_with_their_axes_and_dtypes():
     assert [(one.axes, one.asked_in) for one in parts] == [(("axis 0",), torch.float64)] * 2
     assert parts[0].trace(Traced.DTYPE) is None
     with observing() as seen:
+        student("run_pick")(X.half(), torch.tensor([2, 1]), 1)
+    assert [(one.asked_in, one.by_inputs) for one in seen.returned] == [(torch.float16, True)]
+    with observing() as seen:
         student("get_parameter")().value  # noqa: B018
     (own,) = [one for one in seen.returned if one.tensor is not None][-1:]
     assert (own.asked_in, own.by_inputs) == (torch.float32, False)

@@ -71,6 +71,12 @@ class Counter(Protocol):
     def count(self, texts: collections.abc.Iterable[str], *more: int, **named: int) -> int: ...
 
 
+class Short(Protocol):
+    """A protocol whose names are short."""
+
+    def f(self) -> int: ...
+
+
 class Bare(Protocol):
     """A protocol without an `__init__` of its own."""
 
@@ -134,6 +140,7 @@ def misfits(annotation: Any, value: Any) -> list[str]:
         (frozenset[int | str], "a set of ints or strs"),
         (Pair, "a Pair (first, rest)"),
         (Counter, "a Counter (count(), size)"),
+        (Short, "a Short (f())"),
         (type[Counter], "the class of a Counter (count(), size)"),
         (collections.abc.Iterator[int], "an iterator over ints"),
         (collections.abc.Generator[int, None, None], "an iterator over ints"),

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from grader.core.wire.calls import Call, Raised
-from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.scripts import Doing, Step, outline_of
 from grader.core.wire.values import Foreign, Local
 from grader.testing.handles.scripts import (
     Came,
@@ -172,6 +172,11 @@ PARAMETER = Step(0, Doing.MAKE, "parameter", (P, G, True))
 WEIGHT = Step(0, Doing.READ, "")
 GRAD = Step(0, Doing.READ, "grad")
 LATER = Step(0, Doing.WRITE, "grad", (P,))
+LINEAR = torch.nn.Linear(2, 1, bias=False)
+W = LINEAR.weight.detach()
+MODULE = Step(0, Doing.MAKE, "module", (outline_of(LINEAR),))
+GET = Step(0, Doing.CALL, "get_parameter", ("weight",))
+OF_MODULE, GRAD_OF_MODULE = Step(1, Doing.READ, ""), Step(1, Doing.READ, "grad")
 
 
 @pytest.mark.parametrize(
@@ -189,6 +194,10 @@ LATER = Step(0, Doing.WRITE, "grad", (P,))
         (1.0, WEIGHT, [PARAMETER], ""),
         (P, None, [PARAMETER], ""),
         (P, WEIGHT, [MAKE, WEIGHT], ""),
+        (W, OF_MODULE, [MODULE, GET, OF_MODULE], "parameter"),
+        (W + 1, OF_MODULE, [MODULE, GET, OF_MODULE], ""),
+        (W, GRAD_OF_MODULE, [MODULE, GET, GRAD_OF_MODULE], ""),
+        (W, OF_MODULE, [MAKE, GET, OF_MODULE], ""),
     ],
     ids=str,
 )
