@@ -81,10 +81,10 @@ class Children(Generic[Task, Result]):
                     yield one.number, ENDED
                     self._give(self._replaced(one), waiting, busy)
         finally:
-            for process in self._processes:
+            while self._processes:
+                process = self._processes.pop()
                 process.kill()
                 process.join()
-            self._processes.clear()
 
     def _child(self) -> _Child:
         ours, theirs = self._context.Pipe()

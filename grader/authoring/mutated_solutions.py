@@ -237,9 +237,8 @@ def statement_lines(source: str) -> dict[int, range]:
     found: dict[int, range] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None)
             end = node.end_lineno or node.lineno
-            if isinstance(body, list) and body:
+            if body := getattr(node, "body", None):
                 end = max(node.lineno, body[0].lineno - 1)
             own = range(node.lineno, end + 1)
             found |= dict.fromkeys(own, own)

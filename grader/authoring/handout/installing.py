@@ -131,8 +131,8 @@ def _label(files: Sequence[Path]) -> str:
     """Returns a local version that changes with the files."""
     digest = hashlib.sha256()
     for file in files:
-        digest.update(file.relative_to(_PACKAGE).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
+        name = file.relative_to(_PACKAGE).as_posix().encode()
+        digest.update(name + b"\0" + hashlib.sha256(file.read_bytes()).digest())
     return f"engine{digest.hexdigest()[:8]}"
 
 

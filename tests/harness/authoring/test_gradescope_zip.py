@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
+import io
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,6 +20,10 @@ from typing import Any
 
 import pytest
 
+from grader.authoring.gradescope_zip import Autograder, autograder_zip
+from grader.core.assignment import BadAssignment, find_assignment
+from grader.grading.options import Options
+from grader.reports.export.gradescope import Display, VisibleWhen
 from tests.harness.conftest import RIGHT, ROOT, write_files
 from tests.harness.waiting import PATIENCE, until
 
@@ -133,6 +140,82 @@ def test_the_requirements_ask_for_torch_without_cuda(grader, tmp_path):
     assert requirements[-1] == f"torch=={version}+cpu"
     assert {re.split(r"\W", line)[0] for line in requirements[1:]} >= {"pytest", "landlockpy"}
     assert not [line for line in requirements if "ruff" in line], "what developers need is not"
+
+
+def zipped(root: Path, autograder: Autograder) -> zipfile.ZipFile:
+    """Returns the zip of an assignment."""
+    return zipfile.ZipFile(io.BytesIO(autograder_zip(find_assignment(root), autograder)))
+
+
+EVERYTHING = Autograder(
+    Options(5, ("run_count", "run_double"), "src/my adapters.py", 60.5, 256, "cpu", 30.0),
+    Display(None, VisibleWhen.HIDDEN, leaderboard=True),
+    "https://somewhere",
+    require_isolation=True,
+    explain=False,
+)
+PLAIN = Autograder(Options(timeout=240.0, memory_mb=128, explain_seconds=40.0), Display())
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("autograder", "options", "seconds"),
+    [
+        (
+            EVERYTHING,
+            "--timeout 60.5 --memory 256 --explain-timeout 30 --adapters 'src/my adapters.py' "
+            "--hidden-tests hidden --seed 5 --exercise run_count --exercise run_double "
+            "--leaderboard --no-explain --require-isolation",
+            360,
+        ),
+        (
+            PLAIN,
+            "--timeout 240 --memory 128 --explain-timeout 40 --adapters adapters.py "
+            "--hidden-tests visible",
+            580,
+        ),
+    ],
+    ids=["everything", "plain"],
+)
+def test_the_run_script_has_the_options_of_the_command(tiny, autograder, options, seconds):
+    """The time limit covers the submission, its explanation and five minutes."""
+    script = zipped(tiny, autograder).read("run_autograder").decode()
+    words = script.partition('"${options[@]}" ')[2].splitlines()[0]
+    assert shlex.split(words) == shlex.split(options)
+    assert f"--kill-after=10 {seconds} " in script
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("constraints", "version"),
+    [
+        (None, None),
+        ("numpy==1\ntorch == 2.6.0 # CPU\ntorchvision==9\n", "2.6.0"),
+        ("torchvision==9\n", None),
+    ],
+)
+def test_torch_is_pinned_as_in_the_constraints_or_as_here(tiny, tmp_path, constraints, version):
+    """Without a pin, the version is the one that runs here. The index is optional."""
+    root = Path(shutil.copytree(tiny, tmp_path / "course"))
+    if constraints is not None:
+        (root / "constraints.txt").write_text(constraints)
+    archive = zipped(root, PLAIN)
+    lines = archive.read("requirements.txt").decode().splitlines()
+    assert archive.read("constraints.txt").decode() == (constraints or "")
+    here = importlib.metadata.version("torch").partition("+")[0]
+    assert lines[-1] == f"torch=={version or here}+cpu"
+    assert [line for line in lines if line.startswith("torch")] == lines[-1:]
+    assert not [line for line in lines if "extra" in line]
+    assert lines[:-1] == sorted(lines[:-1])
+    assert "not graded" in archive.read("not_started.json").decode().lower()
+
+
+@pytest.mark.unit
+def test_the_zip_refuses_an_unknown_exercise(tiny):
+    """The author learns it before the upload."""
+    unknown = Autograder(Options(exercises=("run_duoble",)), Display())
+    with pytest.raises(BadAssignment, match="did you mean run_double"):
+        autograder_zip(find_assignment(tiny), unknown)
 
 
 def test_a_torch_index_that_is_not_an_address_is_refused(grader, tmp_path):

@@ -12,9 +12,14 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from grader.authoring.handout.installing import Platform, section
+from grader.authoring.handout.folder import frozen_contract, readme
+from grader.authoring.handout.freezing import freeze_public_tests
+from grader.authoring.handout.installing import Installation, Platform, section
+from grader.core.assignment import BadAssignment, find_assignment
 from grader.testing.cases import FrozenModule, freeze, remove_frozen
+from tests.harness.conftest import TINY, write_files
 from tests.harness.frozen_fixtures import differences
+from tests.harness.own_course import imported_alone
 
 pytestmark = pytest.mark.process
 
@@ -271,3 +276,149 @@ def test_git_tracks_the_handout_and_ignores_files_of_tools(mine):
     listed = ["git", "-C", mine, "ls-files", "--others", "--exclude-standard"]
     done = subprocess.run(listed, capture_output=True, text=True, check=True)
     assert set(done.stdout.splitlines()) == expected
+
+
+ADAPTERS = '''
+"""Says what students fill in."""
+from __future__ import annotations
+import assignment.parts as parts
+import torch, numpy
+from jaxtyping import *
+from typing import NamedTuple as Tuple
+from elsewhere import helper
+Mask = "Bool | None"
+Bool: object = torch.Tensor
+unused = 3
+
+class Pair(Tuple):
+    """Holds two."""
+    one: Mask
+    def both(self):
+        return parts.both(self)
+
+def hidden():
+    return helper()
+
+@typed
+def run_it(pair: Pair, x: "numpy.ndarray") -> Float[Mask, "n"]:
+    """Does it."""
+    def inner():
+        return 1
+    return parts.it(pair)
+
+async def run_later(): return helper()
+'''
+CONTRACT = '''
+from __future__ import annotations
+
+import torch, numpy
+
+from jaxtyping import *
+
+from typing import NamedTuple as Tuple
+
+Mask = 'Bool | None'
+
+Bool: object = torch.Tensor
+
+class Pair(Tuple):
+    """Holds two."""
+    one: Mask
+
+    def both(self):
+        ...
+
+def run_it(pair: Pair, x: 'numpy.ndarray') -> Float[Mask, 'n']:
+    ...
+
+async def run_later():
+    ...
+'''
+
+
+@pytest.mark.unit
+def test_the_frozen_contract_holds_the_adapters_and_what_their_types_need():
+    """Bodies, decorators and the imports that only bodies use are left out."""
+    about, rest = frozen_contract(ADAPTERS).split("\n", 1)
+    assert about.startswith('"""Holds the types of the adapters')
+    assert rest == CONTRACT
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("# It\n\nBe.\n\n## A\n\nDo.\n", "# It\n\nBe.\n\nINSTALL\n\n## A\n\nDo.\n\nHAND IN\n"),
+        ("# It\n", "# It\n\nINSTALL\n\nHAND IN\n"),
+    ],
+    ids=["sections", "no section"],
+)  # fmt: skip
+def test_the_readme_installs_before_the_first_section_and_hands_in_last(page, expected):
+    """Each part is separated by one empty line."""
+    assert readme("it", page, "INSTALL\n", "\nHAND IN\n") == expected
+
+
+@pytest.mark.unit
+def test_a_readme_without_a_page_of_the_author_says_how_to_work():
+    """The text begins with the assignment's name."""
+    text = readme("softmax", None, "INSTALL", "HAND IN")
+    assert text.startswith("# softmax\n")
+    assert text.index("INSTALL") < text.index("## While you work") < text.index("HAND IN")
+
+
+@pytest.mark.unit
+def test_an_installation_names_the_wheel_the_constraints_and_the_index():
+    """With an index of builds for CPUs, the warning about gigabytes is left out."""
+    plain = Installation("Ünit vectors!", "it.whl")
+    assert plain.requirements() == "./it.whl\n"
+    assert "\nname: nit-vectors\n" in plain.environment()
+    assert "  - pytorch >=2.4\n" in plain.environment()
+    assert "several gigabytes" in plain.section()
+    whole = Installation("!", "it.whl", "constraints.txt", "https://somewhere")
+    assert whole.requirements() == "--constraint constraints.txt\n./it.whl\n"
+    assert "\nname: assignment\n" in whole.environment()
+    assert "several gigabytes" not in whole.section()
+    assert "-r requirements.txt --extra-index-url https://somewhere\n" in whole.section()
+
+
+FREEZING = {
+    "tests/hidden/test_wrong.py": """
+        from grader.testing import exercise
+
+        @exercise("run_count")
+        def test_wrong(student, draw):
+            '''The test itself is wrong.'''
+            student(draw(1)) / 0
+        """,
+    "solutions/slips.toml": """
+        [[slip]]
+        subject = "a factor"
+        before = "3 * $x"
+        after = "2 * $x"
+        example = ["return 3 * y", "return 2 * y"]
+        """,
+}
+
+
+@pytest.mark.unit
+def test_freezing_returns_the_fixtures_of_each_public_module(tmp_path):
+    """A hidden test in which the reference fails does not matter; old fixtures are replaced."""
+    root = write_files(tmp_path / "course", TINY | FREEZING)
+    fixtures = root / "tests" / "public" / "fixtures"
+    freeze(fixtures / "test_old.safetensors", FrozenModule({}))
+    assignment = find_assignment(root)
+    with imported_alone():
+        written = freeze_public_tests(assignment, assignment.public_tests)
+    assert sorted(written) == sorted(fixtures.iterdir())
+    assert [file.suffix for file in written] == [".json", ".safetensors"]
+
+
+@pytest.mark.unit
+def test_a_public_test_that_the_reference_fails_stops_the_freezing(tmp_path):
+    """No student could pass it."""
+    wrong = FREEZING["tests/hidden/test_wrong.py"]
+    root = write_files(tmp_path / "course", TINY | {"tests/public/test_wrong.py": wrong})
+    assignment = find_assignment(root)
+    with imported_alone(), pytest.raises(BadAssignment, match=r"the reference fails .*test_wrong"):
+        freeze_public_tests(assignment, assignment.public_tests)
+    assert not (root / "tests" / "public" / "fixtures").exists()

@@ -1,0 +1,233 @@
+"""`verify` finds each kind of fault in an assignment, and names its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.authoring.seen_mistakes import add_to_course
+from grader.authoring.verification import MistakeTrial, Verification, verify
+from grader.core.assignment import find_assignment
+from grader.core.explanation import WrongAnswer, WrongAnswers
+from grader.core.verdict import Diagnosis
+from grader.explain.mistakes.clusters import NamedMistake
+from tests.harness.conftest import TINY, write_files
+from tests.harness.own_course import imported_alone
+
+pytestmark = pytest.mark.unit
+
+FORBIDDEN = '[tool.grader.forbidden]\n        "aten::softmx" = 50\n        '
+MISTAKES = """
+    from dataclasses import dataclass, field
+
+    BUILDS_ON = {"run_count": ("run_double",)}
+
+    @dataclass(frozen=True)
+    class Mistake:
+        id: str
+        explanation: str
+        hint: str
+        variants: dict
+        echoes: tuple = ()
+
+    def refuses(x):
+        raise ValueError("no")
+
+    MISTAKES = (
+        Mistake("tripled", "Every number is tripled.", "How often is x added?",
+                {"run_double": (lambda x: 3 * x, lambda x: x + x + x)}),
+        Mistake("right", "Nothing is wrong.", "Is it?", {"run_double": (lambda x: 2 * x,)}),
+        Mistake("refused", "Nothing is doubled.", "Why not?", {"run_double": (refuses,)}),
+        Mistake("rows", "Only rows are counted.", "What about columns?",
+                {"run_count": (lambda x: x.shape[0],)}),
+        Mistake("nothing", "Nothing is counted.", "What is there?", {"run_count": (lambda x: 0,)}),
+        Mistake("negative", "Less is counted.", "What is there?",
+                {"run_count": (lambda x: -1,)}, ("run_count",)),
+    )
+    HABITS = (
+        Mistake("in-place", "The input changes.", "Whose tensor is it?",
+                {"run_double": (lambda x: x.mul_(2),)}),
+    )
+"""
+VARIANTS = """
+    from types import SimpleNamespace
+
+    VARIANTS = (
+        SimpleNamespace(name="added", functions={"run_double": lambda x: x + x}),
+        SimpleNamespace(name="flat", functions={"run_count": lambda x: x.shape[-1]}),
+    )
+"""
+PUBLIC = """
+    import torch
+    from grader.testing import assert_inputs_unchanged, assert_matches, exercise
+
+    @exercise("run_double")
+    def test_doubles(student, reference, draw):
+        '''Every number is doubled.'''
+        x = draw(2, 3)
+        assert_matches(student(x), reference(x))
+
+    @exercise("run_double")
+    def test_ones(student, reference):
+        '''Ones become twos.'''
+        x = torch.ones(3)
+        assert_matches(student(x), reference(x))
+
+    @exercise("run_double", aspect="discipline")
+    def test_leaves_its_input_alone(student, draw):
+        '''The caller's tensor stays as it was.'''
+        assert_inputs_unchanged(student, draw(3))
+
+    @exercise("run_count")
+    def test_counts(student, reference, draw):
+        '''The numbers are counted.'''
+        x = draw(2, 3)
+        assert_matches(student(x), reference(x))
+
+    @exercise("run_count", aspect="generality")
+    def test_none(student, reference, draw):
+        '''No numbers are counted.'''
+        x = draw(0)
+        assert_matches(student(x), reference(x))
+"""
+HIDDEN = """
+    from grader.testing import assert_matches, exercise
+
+    @exercise("run_count")
+    def test_one_more(student, reference, draw):
+        '''One more than the numbers is counted.'''
+        x = draw(4)
+        assert_matches(student(x), reference(x) + 1)
+"""
+DOUBLES, ONES, ALONE, COUNTS, NONE = (
+    f"tests/public/test_tiny.py::test_{name}"
+    for name in ("doubles", "ones", "leaves_its_input_alone", "counts", "none")
+)
+ONE_MORE = "tests/hidden/test_tiny.py::test_one_more"
+
+
+def flawed(folder: Path) -> Path:
+    """Writes an assignment with a fault of every kind."""
+    files = {
+        "pyproject.toml": TINY["pyproject.toml"].replace(
+            "[tool.pytest", f"{FORBIDDEN}[tool.pytest"
+        ),
+        "solutions/mistakes.py": MISTAKES,
+        "solutions/variants.py": VARIANTS,
+        "tests/public/test_tiny.py": PUBLIC,
+        "tests/hidden/test_tiny.py": HIDDEN,
+    }
+    root = write_files(folder, TINY | files)
+    answer = WrongAnswer(DOUBLES, 0, True, (1,), (0.5,), (1e-6, 1e-5), "x: float32[1]", 1)
+    said = Diagnosis("halved", "You halve.", "What is twice one?")
+    add_to_course(root / "solutions", [NamedMistake(said, WrongAnswers("run_double", (answer,)))])
+    return root
+
+
+@pytest.fixture(scope="module")
+def verification(tmp_path_factory) -> Verification:
+    """The verification of that assignment."""
+    root = flawed(tmp_path_factory.mktemp("flawed"))
+    with imported_alone():
+        return verify(find_assignment(root))
+
+
+def test_a_reference_that_fails_a_test_is_reported_with_the_reason(verification):
+    """The line holds the test, and the first line of its message."""
+    (line,) = verification.unjust
+    assert line.startswith(f"{ONE_MORE}: ")
+    assert len(line.splitlines()) == 1
+
+
+def test_each_fault_of_the_tests_is_reported_once(verification):
+    """A name, a place or a pair says what to look at; faultless tests are not listed."""
+    assert verification.narrow == (("flat", COUNTS), ("flat", ONE_MORE))
+    assert verification.idle == (NONE,)
+    assert verification.remembered == (ONES,)
+    assert verification.apart == (("run_count", "run_double"),)
+    assert verification.unlike == (("halved", "run_double"),)
+    assert verification.unknown == (("aten::softmx", "aten::softmax"),)
+    assert [trial.mistake for trial in verification.uncaught] == ["right"]
+    assert verification.misnamed == []
+    assert not verification.holds
+
+
+def test_each_wrong_function_is_tried_with_its_way_and_kind(verification):
+    """An exercise that a mistake echoes is left out: another mistake is named there."""
+    found = {
+        (one.mistake, one.exercise, one.way, one.is_habit): one.caught_by
+        for one in verification.trials
+    }
+    assert found == {
+        ("tripled", "run_double", 1, False): (DOUBLES, ONES),
+        ("tripled", "run_double", 2, False): (DOUBLES, ONES),
+        ("right", "run_double", 1, False): (),
+        ("refused", "run_double", 1, False): (DOUBLES, ONES, ALONE),
+        ("in-place", "run_double", 1, True): (ALONE,),
+        ("rows", "run_count", 1, False): (COUNTS, ONE_MORE),
+        ("nothing", "run_count", 1, False): (COUNTS, ONE_MORE),
+    }
+
+
+@pytest.mark.parametrize(
+    ("mistake", "named", "why"),
+    [
+        ("tripled", "tripled", ""),
+        ("nothing", "nothing", ""),
+        ("refused", None, "it raises where it is wrong, and a mistake is named by its answers"),
+        (
+            "rows",
+            None,
+            "it shows in one case of values or generality (two are needed: another parameter or "
+            "another test)",
+        ),
+        ("right", None, "it shows in no case of values or generality"),
+    ],
+)
+def test_a_mistake_without_its_name_gets_the_reason(verification, mistake, named, why):
+    """The author sees which test is missing."""
+    trial = next(one for one in verification.trials if one.mistake == mistake)
+    assert (trial.named, trial.unnamed) == (named, why)
+
+
+def test_each_test_has_the_mistakes_that_it_catches(verification):
+    """A mistake with several ways is listed once."""
+    assert verification.catches == {
+        DOUBLES: ["tripled", "refused"],
+        ONES: ["tripled", "refused"],
+        ALONE: ["refused", "in-place"],
+        COUNTS: ["rows", "nothing"],
+        ONE_MORE: ["rows", "nothing"],
+    }
+
+
+CAUGHT = MistakeTrial("tripled", "run_double", (DOUBLES,), "tripled")
+
+
+def verified(**faults: object) -> Verification:
+    """Returns a verification with one mistake, which is caught and named, and with faults."""
+    fields = dict.fromkeys(("unjust", "narrow", "idle", "remembered"), ())
+    return Verification(**{**fields, "trials": (CAUGHT,), **faults})
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"unjust": (f"{DOUBLES}: wrong numbers",)},
+        {"narrow": (("flat", COUNTS),)},
+        {"idle": (NONE,)},
+        {"remembered": (ONES,)},
+        {"apart": (("run_count", "run_double"),)},
+        {"unlike": (("halved", "run_double"),)},
+        {"unknown": (("aten::softmx", ""),)},
+        {"trials": (CAUGHT, MistakeTrial("right", "run_double", (), None))},
+        {"trials": (CAUGHT, MistakeTrial("zeroed", "run_double", (DOUBLES,), "tripled"))},
+    ],
+    ids=lambda fault: next(iter(fault)),
+)
+def test_one_fault_is_enough_to_fail_the_verification(fault):
+    """A mistake without a name is not a fault."""
+    assert verified().holds
+    assert verified(trials=(MistakeTrial("zeroed", "run_double", (DOUBLES,), None),)).holds
+    assert not verified(**fault).holds
