@@ -12,6 +12,7 @@ from grader.cli.commands.report import write_pages
 from grader.cli.options import INTERRUPTED, RESULTS, assignment_option, jobs_option, say
 from grader.cli.progress import ExplainingProgress
 from grader.core.assignment import find_assignment
+from grader.core.text import quantity
 from grader.grading.batch import MissingExplanations, explain_folder
 from grader.grading.cluster.connection import chosen_pools
 from grader.intake.limits import several
@@ -50,11 +51,12 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
             ExplainingProgress() as progress,
             contextlib.closing(explain_folder(folder, assignment, pools, begin)) as words,
         ):
-            for explained in words:
-                progress.advance(explained, total)
-                still += explained.words.missing is not None
+            for one in words:
+                progress.advance(one, total)
+                still += one.words.missing is not None
     except KeyboardInterrupt:
         say("stopped: the explanations so far are kept; run the command again to continue")
         sys.exit(INTERRUPTED)
-    click.echo(f"{total - still} submissions explained, {still} with an incomplete explanation")
+    explained = quantity(total - still, "submission")
+    click.echo(f"{explained} explained, {still} with an incomplete explanation")
     write_pages(Store.read(folder))

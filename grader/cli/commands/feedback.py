@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER, RESULTS, say
+from grader.core.text import quantity
 from grader.intake.limits import several
 from grader.reports.feedback import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
@@ -56,6 +57,6 @@ def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
         without.setdefault(one.reason, []).append(one.submission)
     for reason, names in without.items():
         say(f"without feedback: {several(names, shown=_SHOWN)}: {reason}")
-    click.echo(f"feedback of {written.written} submissions: {written.place}")
+    click.echo(f"feedback of {quantity(written.written, 'submission')}: {written.place}")
     click.echo(f"how it is handed back: {place / README}")
     sys.exit(int(bool(written.left_out)))

@@ -126,7 +126,7 @@ def add_mistake(folder: Path, mistake: str, assignment_folder: Path) -> None:
     names = read_names(folder)
     found = [one for one in names if one.diagnosis.mistake == mistake]
     if not found:
-        known = ", ".join(one.diagnosis.mistake for one in names) or "none yet"
+        known = ", ".join(dict.fromkeys(one.diagnosis.mistake for one in names)) or "none yet"
         raise BadNames(f"no mistake of {folder} is named {mistake!r}: there is {known}")
     for file in add_to_course(find_assignment(assignment_folder).solutions, found):
         click.echo(f"written: {file}")

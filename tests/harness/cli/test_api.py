@@ -1,14 +1,20 @@
 """The Python verbs: `grader.grade` and `grader.batch`."""
 
+import inspect
 import shutil
 import subprocess
 import sys
 from operator import attrgetter
 from pathlib import Path
 
+import click
 import pytest
 
 import grader as package
+from grader.cli.main import cli
+from grader.core.submission import Author
+from grader.sandbox.probe import ProbeResult
+from tests.harness.export_fixtures import a_batch, scored
 
 pytestmark = pytest.mark.unit
 
@@ -87,6 +93,56 @@ def test_a_wrong_argument_raises_an_exception_with_one_sentence(tiny, a_class, p
     with pytest.raises(problem) as raised:
         package.grade(**({"submission": a_class / "alice.py", "assignment": tiny} | arguments))
     assert len(str(raised.value).splitlines()) == 1
+
+
+def test_grade_and_batch_have_the_defaults_of_the_commands():
+    """The documentation says that they are the same."""
+    called = {"memory": "memory_mb"}
+    for verb, name in ((package.grade, "run"), (package.batch, "batch")):
+        command = cli.get_command(click.Context(cli), name)
+        here = {one: it.default for one, it in inspect.signature(verb).parameters.items()}
+        for option in ("adapters", "timeout", "memory", "device", "explain_timeout"):
+            (there,) = [one.default for one in command.params if one.name == option]
+            assert here[called.get(option, option)] == there, (name, option)
+        assert (here["seed"], here["exercises"], here["explain"]) == (None, (), True)
+
+
+def test_settle_yields_the_points_after_decisions(tmp_path):
+    """A submission that another one was taken instead of has none."""
+    ann = Author("Ann Ash")
+    grades = [scored("first", 4, 2), scored("second", 0, 6), scored("bob", 4, 6)]
+    a_batch(tmp_path, *grades, authors={"first": [ann], "second": [ann]})
+    (tmp_path / "decisions.toml").write_text(
+        '[[taken_instead]]\nperson = "Ann Ash"\nsubmission = "first"\n'
+        '[[points]]\nperson = "bob"\nby = -1\nreason = "so"\n'
+    )
+    settled = [(one.final, [who.name for who in one.people]) for one in package.settle(tmp_path)]
+    assert settled == [(6.0, ["Ann Ash"]), (9.0, ["bob"])]
+
+
+@pytest.mark.process
+def test_batch_with_a_roster_keeps_authors_and_absentees(tiny, a_class, tmp_path):
+    """Without a callback, the grades are only kept."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text("name,id\nAnn Ash,alice\nCy Coe,cy\n")
+    out = tmp_path / "out"
+    results = package.batch(
+        [a_class], out, assignment=tiny, roster=str(roster), jobs=1, seed=3, explain=False
+    )
+    assert [one.name for one in results.people.absentees] == ["Cy Coe"]
+    assert [one.name for one in results.people.authors["alice"]] == ["Ann Ash"]
+    right, wrong = results.grades()
+    assert (right.seed, right.unexplained is None, wrong.unexplained is None) == (3, True, False)
+
+
+def test_a_machine_without_required_isolation_is_refused_first(tmp_path, monkeypatch):
+    """There is not even an assignment here."""
+    lost = ProbeResult({"network": "none"}, ())
+    monkeypatch.setattr("grader.sandbox.probe.examine_confinement", lambda: lost)
+    with pytest.raises(package.NotIsolated, match=r"does not hold here \(network\)"):
+        package.grade(tmp_path, assignment=tmp_path, require_isolation=True)
+    with pytest.raises(package.BadAssignment):
+        package.grade(tmp_path, assignment=tmp_path)
 
 
 def test_the_package_has_only_the_public_names():

@@ -1,11 +1,21 @@
 """The preview of a batch goes to stderr before any grading: stdout is for results."""
 
-import pytest
+from pathlib import Path
 
-from grader.cli.preview import say_what_was_found, say_who_handed_in
+import pytest
+from rich.console import Console
+
+from grader.cli.preview import (
+    print_what_is_needed,
+    say_what_is_needed,
+    say_what_was_found,
+    say_who_handed_in,
+    what_is_needed,
+)
 from grader.intake.discovery import discover
-from grader.intake.entry import Author
+from grader.intake.entry import Author, Discovery, Entry, Skipped
 from grader.intake.people import Attribution
+from grader.reports.environment import PackageNeed
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.unit
@@ -40,3 +50,55 @@ def test_skipped_files_are_reported_on_stderr(tmp_path, capsys):
     said = capsys.readouterr()
     assert said.out == ""
     assert "skipped 'notes.txt': " in said.err
+
+
+def test_notes_and_the_kind_of_each_path_are_reported(capsys):
+    """They come in one order: kinds, skipped files, notes."""
+    skipped = Skipped(Path("a/notes.txt"), "not a submission")
+    say_what_was_found(Discovery((), (skipped,), ("a note",), ("a: a folder",)))
+    assert capsys.readouterr().err.splitlines() == [
+        "a: a folder",
+        "skipped 'notes.txt': not a submission",
+        "a note",
+    ]
+    say_who_handed_in(Attribution((Entry("ann", Path("ann")),), 1, notes=("unclear",)))
+    assert capsys.readouterr().err.splitlines() == ["roster: 1 of 1 people handed in", "unclear"]
+
+
+HERE = PackageNeed("torch", 3, 1, is_here=True)
+SPARED = PackageNeed("tqdm", 2, 0, is_here=False)
+MISSING = PackageNeed("einx", 1, 1, is_here=False)
+
+
+def test_a_table_shows_each_package_and_whether_it_is_here(capsys):
+    """The sentences below say how to install what is missing."""
+    print_what_is_needed([HERE, SPARED, MISSING], 3, Console(width=100))
+    printed = capsys.readouterr().out
+    lines = [" ".join(line.replace("│", " ").split()) for line in printed.splitlines()]
+    assert lines[0] == "what 3 submissions import"
+    assert {
+        "torch 3 1 installed", "tqdm 2 0 done without", "einx 1 1 not installed",
+    } <= {*lines}  # fmt: skip
+    assert "not installed here: einx, which 1 submission imports (1 declares it)" in printed
+    assert "nothing is lacking" not in printed
+
+
+def test_a_class_that_needs_nothing_more_is_told_so(capsys):
+    """A stub package takes the place of a package that is not needed."""
+    print_what_is_needed([HERE, SPARED], 1, Console(width=100))
+    assert capsys.readouterr().out.endswith("nothing is lacking\n")
+
+
+@pytest.mark.process
+def test_only_packages_that_are_missing_are_reported_before_a_batch(tmp_path, capsys):
+    """A module of the course itself is not a package, and neither is what has a stub package."""
+    course = write_files(tmp_path / "course", {"helpers.py": ""})
+    imports = "import torch, einx, tqdm, helpers\n"
+    write_files(tmp_path / "class", {"ann/adapters.py": imports})
+    found = discover([tmp_path / "class"])
+    needs = what_is_needed(found.entries, course, "adapters.py")
+    assert [one.package for one in needs] == ["einx", "torch", "tqdm"]
+    say_what_is_needed(found.entries, course, "adapters.py")
+    assert capsys.readouterr().err.startswith("not installed here: einx (1 submission); see")
+    say_what_is_needed((), course, "adapters.py")
+    assert capsys.readouterr().err == ""
