@@ -130,7 +130,7 @@ def _on_reduction(operation: Operation, side: Side) -> str:
                 axis = given.get("dim") or given.get("axis")
                 if along and (name in _ALONG or _number(along[0]) is not None):
                     axis = along[0]
-                is_dropped = "keepdim" not in given and len(arguments) - len(along) < 2
+                is_dropped = "keepdim" not in given and len(arguments) <= is_function + len(along)
                 whole = arguments[0] if is_function and arguments else owner
                 if axis and is_dropped and _fits_if_kept(operation, side, whole, _number(axis)):
                     return f"{ast.unparse(call)} drops its axis, unless you pass keepdim=True."

@@ -1,0 +1,188 @@
+"""The advice for each kind of exception of calls: annotations, arguments, modules."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.core.wire.calls import Frame, Raised
+from grader.explain.exceptions.explanation import explanation_of
+
+pytestmark = pytest.mark.unit
+
+
+def raised(text: str, source: str = "", accepts: str = "") -> Raised:
+    """Returns the exception `Kind: message` that a line raised, without a line if it is empty."""
+    kind, _, message = text.partition(": ")
+    frames = (Frame("a.py", 3, "f", source),) if source else ()
+    return Raised(kind, message, frames, accepts=accepts)
+
+
+def sentence(text: str, source: str = "", accepts: str = "") -> str | None:
+    """Returns the sentence that explains an exception, or None."""
+    explanation = explanation_of(raised(text, source, accepts))
+    return None if explanation is None else explanation.sentence
+
+
+BEARTYPE = "Violation: {} mine.Net.scores() {} violates type hint {}, as {}."
+ANNOTATED = [
+    (
+        BEARTYPE.format("Function", "parameter x=3.5", "<class 'int'>", "float 3.5 is not int"),
+        "the annotation says that the parameter x of scores is int, but float 3.5 is not int",
+    ),
+    (
+        BEARTYPE.format("Method", "return 3.5", "typing.List[int]", "float 3.5 is not a list"),
+        "the annotation says that the result of scores is typing.List[int], but float 3.5 is not "
+        "a list",
+    ),
+    *(
+        (
+            BEARTYPE.format("Method", "return 3.5", "<class 'mine.Net'>", because),
+            "the annotation says that the result of scores is Net",
+        )
+        for because in ("one\nother", "<class 'int'>", "x" * 150)
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), ANNOTATED)
+def test_a_beartype_message_is_shortened(text, message):
+    """The reason is kept only if it is one short line without class names."""
+    explanation = explanation_of(raised(f"BeartypeCallHintParam{text}"))
+    assert explanation.message == message
+    assert explanation.sentence == "Either the annotation or the argument is wrong."
+
+
+@pytest.mark.parametrize(
+    ("which", "details", "message"),
+    [
+        (
+            "return value",
+            "Actual value: f32[3](torch)\nExpected type: <class 'Float[Tensor, 'a b']'>.\n",
+            "the result of scores is Float[Tensor, 'a b'], but it was f32[3]",
+        ),
+        (
+            "parameters",
+            "The problem arose whilst typechecking parameter 'Q'.\nActual value: f32[3](torch)\n"
+            "Expected type: <class 'Float[Tensor, 'a b']'>.\n",
+            "the parameter Q of scores is Float[Tensor, 'a b'], but it was f32[3]",
+        ),
+        ("parameters", "", "a parameter of scores is another type"),
+    ],
+)
+def test_a_jaxtyping_message_is_shortened(which, details, message):
+    """jaxtyping is off in workers, but a submission may switch it on again.
+
+    Parts that the message lacks are left out.
+    """
+    text = (
+        f"TypeCheckError: Type-check error whilst checking the {which} of mine.scores.\n{details}"
+    )
+    assert explanation_of(raised(text)).message == f"the annotation says that {message}"
+
+
+UNEXPECTED = "TypeError: run() got an unexpected keyword argument 'd'"
+ACCEPTS = {"accepts": "run(x, size=1) in a.py:7"}
+ARGUMENTS = [
+    (UNEXPECTED, {}, "run has no parameter d."),
+    (
+        UNEXPECTED,
+        {"source": "return run(d=1)", **ACCEPTS},
+        "run has no parameter d: it is run(x, size=1) in a.py:7.",
+    ),
+    (
+        UNEXPECTED,
+        ACCEPTS,
+        "The tests call it with d, by the names of the parameters in the assignment's "
+        "adapters.py; yours is run(x, size=1) in a.py:7.",
+    ),
+    (
+        "TypeError: run() missing 2 required positional arguments: 'x' and 'size'",
+        ACCEPTS,
+        "The tests call it without x and size, by the names of the parameters in the "
+        "assignment's adapters.py; yours is run(x, size=1) in a.py:7.",
+    ),
+    (
+        "TypeError: run() missing 1 required keyword-only argument: what",
+        {},
+        "run also needs what.",
+    ),
+    (
+        "TypeError: run() takes 2 positional arguments but 3 were given",
+        {"source": "return run(1, 2, 3)", **ACCEPTS},
+        "run was given more than it takes: it is run(x, size=1) in a.py:7.",
+    ),
+    (
+        "TypeError: run() got multiple values for argument 'x'",
+        {"source": "return run(1, x=2)", **ACCEPTS},
+        "run is given x twice, by position and by name: it is run(x, size=1) in a.py:7.",
+    ),
+    *(
+        (
+            f"TypeError: {name}() takes 1 positional argument but 2 were given",
+            known,
+            said,
+        )
+        for name in ("cat", "transpose", "ones")
+        for known, said in [
+            (
+                {},
+                {
+                    "cat": "torch.cat takes its tensors in one list or tuple: torch.cat([a, b], "
+                    "dim=-1).",
+                    "transpose": "transpose swaps two axes: .transpose(-2, -1); permute puts all "
+                    "of them in order.",
+                    "ones": "torch.ones takes whole numbers, or one tuple of them, and all else "
+                    "by name.",
+                }[name],
+            ),
+            # A function of the submission has the same name.
+            (
+                {"source": f"{name}(x, y)", "accepts": f"{name}(x) in a.py:7"},
+                f"{name} was given more than it takes: it is {name}(x) in a.py:7.",
+            ),
+        ]
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "known", "said"), ARGUMENTS)
+def test_wrong_arguments_are_explained_by_the_functions_parameters(text, known, said):
+    """A call by the tests has no line of the submission."""
+    assert sentence(text, **known) == said
+
+
+WRONG_TYPE = "TypeError: {}(): argument 'x' (position 1) must be {}, not {}"
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "got", "advice"),
+    [
+        ("stack", "tuple of Tensors", "Tensor", None),
+        ("split", "int", "float", ": // divides whole numbers to a whole one, int(...) makes one "
+                                  "of a float."),
+        ("sqrt", "Tensor", "int", ": of a plain number, math.sqrt gives the same."),
+        ("sqrt", "Tensor", "float", ": of a plain number, math.sqrt gives the same."),
+        ("softmax", "Tensor", "int", "."),
+        ("sqrt", "Tensor", "str", "."),
+        ("sin", "Tensor", "tuple", ": does a function of yours return more than the one tensor?"),
+        ("sum", "Size", "tuple", "."),
+        ("sin", "Tensor", "list", ": torch.stack makes one tensor of several, torch.tensor one of "
+                                  "numbers."),
+        ("sum", "Size", "list", "."),
+        ("sin", "Tensor", "method", ": round brackets after its name call it."),
+        ("cat", "tuple of Tensors", "int", "."),
+    ],
+)  # fmt: skip
+def test_an_argument_of_the_wrong_type_gets_the_advice_for_both_types(name, wanted, got, advice):
+    """Only if both types are those of a common case, there is advice."""
+    said = f"torch's {name} expects a {wanted} there, and gets a {got}{advice}"
+    if advice is None:
+        said = f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+    assert sentence(WRONG_TYPE.format(name, wanted, got)) == said
+
+
+def test_a_module_without_forward_is_a_container_or_misspells_it():
+    """A ModuleList has no forward by design."""
+    text = 'NotImplementedError: Module [{}] is missing the required "forward" function'
+    assert sentence(text.format("ModuleList")).startswith("A ModuleList only holds what is in it")
+    assert sentence(text.format("Net")).startswith("The method of Net that does the work must be")

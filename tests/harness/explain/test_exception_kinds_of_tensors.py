@@ -1,0 +1,500 @@
+"""The advice for each kind of exception of shapes, dtypes, patterns and weights."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.core.wire.calls import Frame, Operand, Raised
+from grader.explain.exceptions.explanation import explanation_of
+from grader.explain.exceptions.operation import Operation
+
+pytestmark = pytest.mark.unit
+
+
+def told(text: str, expression: str = "", source: str = "return y", **shapes: str) -> str | None:
+    """Returns the sentence about `Kind: message` of an expression, whose names have these words.
+
+    Words after a vertical bar are the statement in line 2 that set the name.
+    """
+    kind, _, message = text.partition(": ")
+    operands = []
+    for name, words in shapes.items():
+        now, _, made = words.partition(" | ")
+        operands.append(Operand(name.replace("__", "."), now, made, 2 if made else 0))
+    frames = (Frame("a.py", 3, "f", source),) if source else ()
+    raised = Raised(kind, message, frames, expression=expression, operands=tuple(operands))
+    explanation = explanation_of(raised)
+    return None if explanation is None else explanation.sentence
+
+
+def test_an_operation_knows_its_operands_and_their_shapes():
+    """The first operand of a tensor's method is the tensor."""
+    known = (Operand("x", "float32[2, 3]"), Operand("w", "float32[3]"), Operand("n", "3"))
+
+    def of(expression: str) -> tuple[str, int, object, bool]:
+        one = Operation.of(Raised("RuntimeError", "", expression=expression, operands=known))
+        return one.name, len(one.operands), one.shapes(), one.is_product
+
+    shapes = ([2, 3], [3])
+    assert of("x @ w") == ("@", 2, shapes, True)
+    assert of("x * w") == ("*", 2, shapes, False)
+    assert of("x + w") == ("", 2, shapes, False)
+    assert of("x.matmul(w)") == ("matmul", 2, shapes, True)
+    assert of("torch.mm(x, w)") == ("mm", 2, shapes, True)
+    assert of("torch.mm(x, w, n)") == ("mm", 3, None, False)
+    assert of("add(x, w)") == ("add", 2, shapes, False)
+    assert of("x @ n") == ("@", 2, None, True)
+    assert of("n @ x") == ("@", 2, None, True)
+    assert of("-x") == ("", 0, None, False)
+    assert of("y = x @ w") == ("", 0, None, False)
+
+
+PRODUCT = "RuntimeError: mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})"
+BATCHES = (
+    "RuntimeError: Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but "
+    "got: [{}, {}]."
+)
+SUMS = "A matrix product sums over the last axis of the left tensor"
+TURNED = "transpose(-2, -1) swaps the last two axes, however many there are before them."
+
+
+@pytest.mark.parametrize(
+    ("expression", "shapes", "said"),
+    [
+        (
+            "proj(x)",
+            {"proj": "Linear(in_features=5, out_features=1)"},
+            "The layer takes vectors of 5 features, and these have 3.",
+        ),
+        (
+            "linear(x, w)",
+            {"x": "float32[2, 3]", "w": "float32[1, 5]"},
+            "linear sums over the last axis of the tensor (3 long) and of the weight (5 long). "
+            "They must be equally long.",
+        ),
+        (
+            "x @ y",
+            {"x": "float32[2, 3]", "y": "float32[5, 3]"},
+            f"{SUMS} (3 long) and the second to last of the right one (5 long). They must be "
+            "equally long, as they are in y.transpose(-2, -1).",
+        ),
+        (
+            "x @ y",
+            {"x": "float32[2, 3]", "y": "float32[5, 4]"},
+            f"{SUMS} (3 long) and the second to last of the right one (5 long). They must be "
+            "equally long.",
+        ),
+        # A vector on the left has one axis; with one on the right, torch's own numbers are told.
+        (
+            "x @ y",
+            {"x": "float32[3]", "y": "float32[5, 4]"},
+            f"{SUMS} (3 long) and the second to last of the right one (5 long). They must be "
+            "equally long.",
+        ),
+        (
+            "x @ y",
+            {"x": "float32[2, 3]", "y": "float32[5]"},
+            f"{SUMS} and the second to last of the right one. They must be equally long, and here "
+            "one is 3 long, the other 5.",
+        ),
+        (
+            "f(x, y)",
+            {"x": "float32[2, 3]", "y": "float32[5, 4]"},
+            f"{SUMS} and the second to last of the right one. They must be equally long, and here "
+            "one is 3 long, the other 5.",
+        ),
+    ],
+)
+def test_a_matrix_product_names_the_two_axes_that_differ(expression, shapes, said):
+    """The shapes of the operands tell more than torch's message, where they are known."""
+    assert told(PRODUCT.format(2, 3, 5, 1), expression, **shapes) == said
+
+
+def test_leading_axes_of_a_product_that_differ_are_told_first():
+    """The batches must agree before the matrices do."""
+    said = told(BATCHES.format(2, 3, 4, 5), "x @ y")
+    assert said == "The leading axes of the two do not agree: they hold 2 and 4."
+    assert "one is 3 long, the other 5" in told(BATCHES.format(2, 3, 2, 5), "x @ y")
+
+
+@pytest.mark.parametrize(
+    ("expression", "shapes", "advice"),
+    [
+        ("q @ k.transpose(1, 2)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 5, 3]"}, TURNED),
+        ("q @ torch.swapaxes(k, 1, 2)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 5, 3]"}, TURNED),
+        ("q @ k", {"q": "[1, 1, 2, 3]", "k": "[1, 5, 1, 3] | k = x.transpose(1, 2)"}, TURNED),
+        # These swap the last two axes, counted from either end.
+        ("q @ k.transpose(-1, -2)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
+        ("q @ k.transpose(2, 3)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
+        ("q @ k.transpose(-2, 3)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
+        ("q @ k.transpose(2, -1)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
+        # A matrix has only two; an axis that is not a number is not known; the left factor stays.
+        ("q @ k.transpose(0, 0)", {"q": "[2, 3]", "k": "[5, 4]"}, None),
+        ("q @ k.transpose(1, d)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
+        ("q.transpose(1, 2) @ k", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
+        (
+            "q @ k.T",
+            {"q": "[1, 2, 3]", "k": "[1, 5, 3]"},
+            ".T reverses all axes of a tensor; k.transpose(-2, -1), or k.mT, swaps only the last",
+        ),
+        ("q @ k.T", {"q": "[2, 3]", "k": "[5, 4]"}, None),
+    ],
+)
+def test_a_transposition_of_the_wrong_axes_is_told(expression, shapes, advice):
+    """Only the right factor of a product must have its last two axes swapped."""
+    words = {name: f"float32{one}" for name, one in shapes.items()}
+    said = told(BATCHES.format(2, 3, 4, 5), expression, **words)
+    if advice is None:
+        assert said == "The leading axes of the two do not agree: they hold 2 and 4."
+    else:
+        assert advice in said
+
+
+BROADCAST = (
+    "RuntimeError: The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton "
+    "dimension {}"
+)
+RIGHT = "Shapes are aligned from the right; two axes match if they are equally long"
+
+
+@pytest.mark.parametrize(
+    ("expression", "shapes", "said"),
+    [
+        ("x + y", {}, "Here two axes that meet are 3 and 4 long."),
+        (
+            "x + y",
+            {"x": "float32[5, 2, 3]", "y": "float32[4]"},
+            "Here axis -2 is 3 in one tensor and 4 in the other.",
+        ),
+        (
+            "x * y",
+            {"x": "float32[2, 3]", "y": "float32[3, 5]"},
+            " If a matrix product is meant, write @: * multiplies value by value.",
+        ),
+        (
+            "x + y",
+            {"x": "float32[2, 3]", "y": "float32[3, 2]"},
+            " The last two axes of x are 2 and 3 long, those of y 3 and 2: one is the transpose "
+            "of the other.",
+        ),
+    ],
+)
+def test_shapes_that_do_not_broadcast_are_explained_by_what_fits(expression, shapes, said):
+    """A matrix product or a transposition may be meant."""
+    found = told(BROADCAST.format(3, 4, 1), expression, **shapes)
+    assert found.startswith(RIGHT)
+    assert found.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("expression", "x", "y"),
+    [
+        ("x * y", "[2, 3]", "[5, 2]"),
+        ("x + y", "[2, 3]", "[3, 5]"),
+        ("x * y", "[3]", "[3, 5]"),
+        ("x * y", "[2, 3]", "[4]"),
+        ("x + y", "[3, 3]", "[2, 2]"),
+        ("x + y", "[2, 3]", "[2, 4]"),
+        ("x + y", "[2]", "[2, 3]"),
+    ],
+)
+def test_shapes_that_fit_in_no_way_get_no_advice(expression, x, y):
+    """Neither a product nor a transposition would help."""
+    found = told(BROADCAST.format(3, 4, 1), expression, x=f"float32{x}", y=f"float32{y}")
+    assert found.endswith(" in the other.")
+
+
+KEPT = "drops its axis, unless you pass keepdim=True."
+REDUCED = [
+    ("x / x.sum(-1)", True),
+    ("x / x.sum(dim=-1)", True),
+    ("x / x.sum(axis=-1)", True),
+    ("x / torch.sum(x, -1)", True),
+    ("x / torch.sum(x, dim=-1)", True),
+    ("x / torch.amax(x, 1)", True),
+    ("x - x.max(-1)", True),
+    ("x - x.max(dim=1).values", True),
+    ("x / x.exp().sum(-1)", True),
+    ("x.sum(-1) / x", True),
+    ("x / x.sum(d)", True),
+    # The other axis is the one that must stay; nothing fits then.
+    ("x / x.sum(0)", True),
+    ("z / x.sum(0)", False),
+    ("z / x.sum(-1)", False),
+    ("x / x.sum(-1, keepdim=True)", False),
+    ("x / x.sum(-1, True)", False),
+    ("x / torch.sum(x, -1, True)", False),
+    ("x / x.prod(-1)", False),
+    ("x / x.max(z)", False),
+    ("x / self.sum(x, -1)", False),
+    ("x / x.sum()", False),
+]
+
+
+@pytest.mark.parametrize(("expression", "is_told"), REDUCED)
+def test_a_reduction_that_drops_its_axis_is_told_if_it_would_fit(expression, is_told):
+    """x is [2, 3] and z [5, 7]; a reduction that keeps its axis already drops none."""
+    found = told(BROADCAST.format(3, 2, 1), expression, x="float32[2, 3]", z="float32[5, 7]")
+    assert (KEPT in found) is is_told
+
+
+@pytest.mark.parametrize(
+    ("expression", "shapes", "is_told"),
+    [
+        ("x / total", {"x": "[2, 3]", "total": "[2] | total = x.sum(-1)"}, True),
+        ("x / total", {"x": "[2, 3]", "total": "[2] | total = x.sum(d)"}, True),
+        ("x / total", {"x": "[2, 3]", "total": "[2] | total: Tensor = x.sum(-1)"}, True),
+        ("x / total", {"x": "[5, 3]", "total": "[2] | total = x.sum(-1)"}, False),
+        ("x / total", {"x": "[2, 3]", "total": "[2] | total += x.sum(-1)"}, False),
+        ("w + total", {"w": "[4, 5]", "total": "[2, 1] | total = x.sum(-1, True)"}, False),
+    ],
+)
+def test_a_reduction_in_an_earlier_line_is_told_with_its_place(expression, shapes, is_told):
+    """The line that made the operand is quoted."""
+    words = {name: f"float32{one}" for name, one in shapes.items()}
+    found = told(BROADCAST.format(3, 2, 1), expression, **words)
+    place = " total is made at a.py:2: total"
+    assert (place in found and KEPT in found) is is_told
+
+
+def test_an_axis_kept_for_a_product_must_fit_the_product():
+    """[2, 1] @ [3, 4] fits in no way, and [2, 1] @ [1, 4] does."""
+    text = PRODUCT.format(1, 2, 3, 4)
+    made = "float32[2] | y = x.sum(-1)"
+    assert KEPT not in told(text, "y @ w", y=made, w="float32[3, 4]")
+    assert KEPT in told(text, "y @ w", y=made, w="float32[1, 4]")
+    assert KEPT in told(text, "w @ y", y=made, w="float32[4, 2]")
+    assert KEPT not in told(text, "w @ y", y=made, w="float32[2]")
+
+
+AXES = "RuntimeError: Dimension out of range (expected to be in range of [{}, {}], but got {})"
+SIZES = [
+    (AXES.format(-2, 1, 2), "A tensor of 2 axes has no axis 2; counted from the end (-1, -2)"),
+    (AXES.format(-1, 0, 0), "A tensor of 1 axis has no axis 0; counted from the end"),
+    (AXES.format(-2, 1, -3), "A tensor of 2 axes has no axis -3."),
+    (
+        "RuntimeError: shape '[2, -1, 4]' is invalid for input of size 6",
+        "The tensor holds 6 values: 8 does not divide that.",
+    ),
+    (
+        "RuntimeError: shape '[2, 4]' is invalid for input of size 6",
+        "[2, 4] would be 8 values, and the tensor holds 6.",
+    ),
+    (
+        "RuntimeError: einsum(): the number of subscripts in the equation (3) does not match the "
+        "number of dimensions (2) for operand 5",
+        "The equation names 3 axes of the 6th tensor, which has 2 here.",
+    ),
+    (
+        "RuntimeError: einsum(): the number of subscripts in the equation (3) does not match the "
+        "number of dimensions (2) for operand 4",
+        "The equation names 3 axes of the fifth tensor, which has 2 here.",
+    ),
+    (
+        "RuntimeError: split_with_sizes expects split_sizes to sum exactly to 6 (input tensor's "
+        "size at dimension 0), but got split_sizes=[2, 3]",
+        "2 and 3 are 5 together, and the axis is 6.",
+    ),
+    ("IndexError: too many indices for tensor of dimension 2", "The tensor has 2 axes here; x"),
+    ("RuntimeError: view size is not compatible with input tensor's size", "The numbers do not"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), SIZES)
+def test_sizes_and_axes_in_a_message_are_told_in_words(text, said):
+    """The numbers of torch's message come in the order of a sentence."""
+    assert told(text).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("source", "shapes", "said"),
+    [
+        ("b, s = x.shape", {"x": "float32[4]"}, "exactly 2 axes apart, and x has 1 here. The"),
+        ("b, s = x.size()  # both", {"x": "float32[4]"}, "exactly 2 axes apart, and x has 1"),
+        ("b, s = x.shape", {}, "exactly 2 axes apart. The last ones alone"),
+        ("b, s = x.shape", {"x": "float32[4]", "y": "float32[]"}, "exactly 2 axes apart. The"),
+        ("b, s = x.shape[1:]", {"x": "float32[4]"}, None),
+        ("b, s = x", {"x": "float32[4]"}, None),
+    ],
+)
+def test_a_shape_that_is_taken_apart_needs_its_number_of_axes(source, shapes, said):
+    """A part of a shape, or a tensor, tells nothing of this."""
+    found = told(
+        "ValueError: not enough values to unpack (expected 2, got 1)", "", source, **shapes
+    )
+    assert (found is None) is (said is None)
+    assert said is None or said in found
+
+
+def test_a_boolean_index_is_recognised_by_its_dtype():
+    """It stands for as many axes as it has."""
+    text = "IndexError: too many indices for tensor of dimension 2"
+    assert told(text, m="bool[2, 1, 3]").startswith("A boolean index stands for as many axes")
+
+
+@pytest.mark.parametrize(
+    ("source", "one", "name"),
+    [("einsum('ij,ij->k', x, y)", "k is", "The letter k is"), ("einsum(x, 'a b -> c')", "one is",
+     "A name is"), ("einsum(equation, x)", "one is", "A name is")],
+)  # fmt: skip
+def test_a_letter_is_named_only_if_the_author_wrote_it(source, one, name):
+    """einops replaces names by letters of its own."""
+    size = "RuntimeError: einsum(): operands do not broadcast: subscript k has size 3 for operand "
+    size += "1 which does not broadcast with previously seen size 2"
+    assert f"{one} 3 in the second tensor, and 2 before." in told(size, "", source)
+    alone = "RuntimeError: einsum(): output subscript k does not appear in the equation"
+    assert told(alone, "", source).startswith(f"{name} on the right of the equation only")
+
+
+DTYPES = [
+    (
+        "RuntimeError: expected scalar type Half but found Float",
+        "One tensor is float16 and the other float32: make new tensors",
+    ),
+    (
+        "RuntimeError: expected scalar type Long but found Float",
+        "torch expects int64 numbers there, and gets float32 ones: .to(...) converts them.",
+    ),
+    (
+        "RuntimeError: expected m1 and m2 to have the same dtype, but got: float != c10::Long",
+        "torch expects float32 numbers there, and gets int64 ones: .to(...) converts them.",
+    ),
+    (
+        "NotImplementedError: \"exp\" not implemented for 'Long'",
+        "torch cannot do this with int64 tensors. Convert to floating-point numbers first.",
+    ),
+    (
+        "NotImplementedError: \"exp\" not implemented for 'Bool'",
+        "torch cannot do this with bool tensors. Convert to floating-point numbers first.",
+    ),
+    (
+        "NotImplementedError: \"exp\" not implemented for 'Half'",
+        "torch cannot do this with float16 tensors.",
+    ),
+    (
+        "RuntimeError: value cannot be converted to type at::Half without overflow",
+        "The number is beyond what float16 can hold (at most 65504 in size); float('-inf') fits",
+    ),
+    (
+        "RuntimeError: value cannot be converted to type float without overflow",
+        "The number is beyond what float32 can hold; float('-inf') fits it.",
+    ),
+    (
+        "RuntimeError: value cannot be converted to type int64_t without overflow",
+        "A tensor of int64 cannot hold that number.",
+    ),
+    (
+        "RuntimeError: masked_fill_ only supports boolean masks, but got mask with dtype float",
+        "The mask must be a boolean tensor, and is of dtype float32",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), DTYPES)
+def test_dtypes_in_a_message_are_told_by_their_names(text, said):
+    """Floating dtypes can be converted to each other; others must be meant."""
+    assert told(text).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("source", "indices", "named"),
+    [
+        ("return x[i]", {"i": "float32[2]"}, ": i is float32[2]."),
+        ("return x[i, j]", {"i": "float32[2]", "j": "int64[2]"}, ": i is float32[2]."),
+        ("return x[i, j]", {"i": "float32[2]", "j": "float32[2]"}, "."),
+        ("return x[ii] + i", {"i": "float32[2]"}, "."),
+        ("return x[i]", {"i": "int64[2]"}, "."),
+    ],
+)
+def test_a_floating_index_is_named_if_there_is_one(source, indices, named):
+    """Two of them could be either, and a tensor elsewhere in the line is no index."""
+    text = "IndexError: tensors used as indices must be long, int, byte or bool tensors"
+    said = f"Only integers and booleans can be indices{named}"
+    assert told(text, "", source, x="float32[4]", **indices) == said
+
+
+EINOPS = (
+    'EinopsError:  Error while processing rearrange-reduction pattern "{}".\n Input tensor shape: '
+    "torch.Size([2, 3]). Additional info: {}.\n {}"
+)
+PATTERNS = [
+    ("b t d -> b d t", "{}", "expected 3 dims", "The pattern names 3 axes. An ellipsis (...)"),
+    ("... t d -> ... d t", "{}", "expected 3 dims", ""),
+    (
+        "b (h d) -> b h d",
+        "{'h': 2}",
+        "can't divide axis of length 3 in chunks of 2",
+        "A group in brackets must multiply to the length of its axis.",
+    ),
+    (
+        "i i -> i",
+        "{}",
+        'Indexing expression contains duplicate dimension "i"',
+        "Each axis of a tensor has a name of its own, and i names two: call one of them otherwise.",
+    ),
+    ("i -> j", "{}", "Identifiers only on one side", ""),
+]
+
+
+@pytest.mark.parametrize(("pattern", "sizes", "reason", "said"), PATTERNS)
+def test_an_einops_pattern_is_told_with_the_shape_that_it_does_not_fit(
+    pattern, sizes, reason, said
+):
+    """Sizes that were passed are told; without any, nothing is."""
+    text = EINOPS.format(pattern, sizes, reason)
+    explanation = explanation_of(Raised("EinopsError", text.partition(":")[2]))
+    given = "" if sizes == "{}" else f" with {sizes}"
+    message = f'"{pattern}" does not fit a tensor of shape [2, 3]{given}: {reason}'
+    assert explanation.message == message
+    assert explanation.sentence.startswith(said)
+    assert bool(explanation.sentence) is bool(said)
+
+
+def test_an_einx_equation_is_told_in_one_sentence():
+    """The equations that hold no solution follow the first line."""
+    text = "Failed to solve.\nThe equations of the sizes:\n    a = 2\n    a = 3\nfor the equation"
+    explanation = explanation_of(Raised("AxisSizeError", text))
+    assert explanation.message == "Failed to solve."
+    assert explanation.sentence.startswith("It would have to hold that a = 2, a = 3. An ellipsis")
+    text = "Failed to solve.\nNo such equation"
+    assert explanation_of(Raised("RankError", text)).sentence.startswith("An ellipsis (...)")
+
+
+def loading(missing: str = "", unexpected: str = "", shapes: tuple[str, ...] = ()) -> str:
+    """Returns the sentence about a state dict with missing and unexpected keys."""
+    lines = ["Error(s) in loading state_dict for Net:"]
+    for which, keys in (("Missing", missing), ("Unexpected", unexpected)):
+        quoted = ", ".join(f'"{key}"' for key in keys.split())
+        lines += [f"\t{which} key(s) in state_dict: {quoted}."] if keys else []
+    lines += [
+        f"\tsize mismatch for {key}: copying a param with shape torch.Size([1]) from checkpoint, "
+        "the shape in current model is torch.Size([4])."
+        for key in shapes
+    ]
+    return told("RuntimeError: " + "\n".join(lines))
+
+
+def test_weights_that_do_not_load_are_told_by_their_keys():
+    """A common prefix or suffix that all keys lack is named."""
+    both = "The parameters of Net are called {}; what is loaded calls them {}. {}"
+    wanted = "q.weight and k.weight"
+    others = "The keys must be the module's own names, or the module's names those of the keys."
+    for given, words, advice in (
+        ("q k", "q and k", "Each key is missing .weight at its end."),
+        ("q", "q", "Each key is missing .weight at its end."),
+        ("q v", "q and v", others),
+    ):
+        said = loading("q.weight k.weight", given)
+        assert said == both.format(wanted, words, advice)
+    said = loading("net.q net.k", "q k")
+    assert said == both.format("net.q and net.k", "q and k", "Each key is missing net. before it.")
+    assert loading("q k") == "Net also needs q and k, and gets no value."
+    assert loading("", "q") == "Net has no q."
+
+
+def test_at_most_six_wrong_shapes_of_weights_are_told():
+    """The others are counted."""
+    one = "{} is [1] in what is loaded, and [4] in Net."
+    assert loading(shapes=("a", "b")) == f"{one.format('a')} {one.format('b')}"
+    assert loading(shapes=tuple("abcdef")).endswith(one.format("f"))
+    assert loading(shapes=tuple("abcdefg")).endswith(f"{one.format('f')} 1 more have other shapes.")
