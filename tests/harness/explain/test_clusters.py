@@ -1,0 +1,233 @@
+"""Clusters of wrong answers, and the file with their names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from grader.core.evidence import Excerpt
+from grader.core.explanation import WrongAnswer, WrongAnswers
+from grader.core.verdict import Diagnosis
+from grader.explain.mistakes.clusters import (
+    BadNames,
+    NamedMistake,
+    checked_id,
+    groups_of,
+    named,
+    read_names,
+    write_names,
+)
+
+pytestmark = pytest.mark.unit
+
+
+def answers(
+    *numbers: float,
+    exercise: str = "run",
+    test: str = "t",
+    size: int = 1,
+    suspicion: str | None = None,
+    source: Excerpt | None = None,
+) -> WrongAnswers:
+    """Returns one wrong answer to an exercise."""
+    one = WrongAnswer(test, 0, True, (len(numbers),), numbers, (1.3e-6, 1e-5), "x", size)
+    return WrongAnswers(exercise, (one,), suspicion, source)
+
+
+def test_clusters_come_by_size_then_by_member_then_by_exercise():
+    """Each submission is a member once."""
+    wrong = {
+        "a": [answers(1.0), answers(9.0, exercise="run_b")],
+        "b": [answers(2.0)],
+        "c": [answers(2.0)],
+        "d": [answers(1.0, exercise="run_b")],
+    }
+    found = [(one.exercise, one.members) for one in groups_of(wrong)]
+    assert found == [("run", ["b", "c"]), ("run", ["a"]), ("run_b", ["a"]), ("run_b", ["d"])]
+
+
+def test_an_id_follows_from_the_answers_alone():
+    """Rounding, the class and the members do not matter; the exercise and the values do."""
+
+    def id_of(one: WrongAnswers) -> str:
+        (group,) = groups_of({"a": [one]})
+        return group.id
+
+    first = id_of(answers(1.0, float("inf")))
+    assert len(first) == 6
+    assert id_of(answers(1.0000001, float("inf"))) == first
+    others = [
+        answers(1.0, 2.0),
+        answers(1.0, float("inf"), exercise="run_b"),
+        answers(1.0, float("inf"), test="u"),
+    ]
+    assert len({first, *map(id_of, others)}) == 4
+
+
+def test_a_cluster_tells_its_tests_and_its_smallest_case():
+    """A test with several calls is told once."""
+    one = answers(1.0, size=5).answers[0]
+    several = (one, replace(one, call=1, size=3), replace(one, test="u", size=4))
+    (group,) = groups_of({"a": [WrongAnswers("run", several)]})
+    assert group.tests == ["t", "u"]
+    assert group.smallest.size == 3
+
+
+def test_the_most_frequent_suspicion_counts():
+    """Members without one say nothing."""
+    said = ["line 3", None, "line 4", "line 4"]
+    (group,) = groups_of({str(n): [answers(1.0, suspicion=one)] for n, one in enumerate(said)})
+    assert group.suspicion == "line 4"
+    (silent,) = groups_of({"a": [answers(1.0)]})
+    assert silent.suspicion is None
+
+
+def test_two_sources_are_shown_with_different_lines_if_possible():
+    """Equal ones would show nothing more."""
+
+    def shown(*texts: str | None) -> list[str]:
+        sources = [None if one is None else Excerpt("a.py", 1, (one,)) for one in texts]
+        wrong = {str(n): [answers(1.0, source=one)] for n, one in enumerate(sources)}
+        (group,) = groups_of(wrong)
+        return [name for name, _ in group.sources]
+
+    assert shown("x", "x", "y") == ["0", "2"]
+    assert shown("x", "x") == ["0", "1"]
+    assert shown(None, "x") == ["1"]
+    assert shown(None) == []
+
+
+@pytest.mark.parametrize(
+    ("second", "exercise", "members", "is_one"),
+    [
+        ("line 3", "run_b", "ab", True),
+        ("line 3", "run_b", "a", True),
+        ("line 4", "run_b", "ab", False),
+        (None, "run_b", "ab", False),
+        ("line 3", "run_b", "ac", False),
+        ("line 3", "run_b", "abc", True),
+        ("line 3", "run", "a", False),
+    ],
+)
+def test_clusters_of_one_line_and_the_same_members_are_one(second, exercise, members, is_one):
+    """A line that spoils two exercises is one cause for those submissions."""
+    wrong = {name: [answers(1.0, suspicion="line 3")] for name in "ab"} | {"c": []}
+    for name in members:
+        wrong[name] = [*wrong[name], answers(5.0, exercise=exercise, suspicion=second)]
+    groups = groups_of(wrong)
+    assert len(groups) == (1 if is_one else 2)
+    if is_one:
+        together = [groups[0], *groups[0].also]
+        assert {one.exercise for one in together} == {"run", exercise}
+
+
+def test_a_third_exercise_of_one_cause_is_told_with_the_first():
+    """Two clusters of one exercise are never one cause."""
+    line = {"suspicion": "line 3"}
+    wrong = {
+        "a": [answers(1.0, **line), *(answers(1.0, exercise=f"run_{n}", **line) for n in "bc")],
+        "b": [answers(1.0, **line), answers(2.0, exercise="run_b", **line)],
+    }
+    first, *others = groups_of(wrong)
+    assert [one.exercise for one in first.also] == ["run_b", "run_c"]
+    assert [(one.exercise, one.members) for one in others] == [("run_b", ["b"])]
+
+
+HALF = NamedMistake(
+    Diagnosis("half", 'Half "is" missing.', "Where?"), answers(1.0, float("nan"), size=2)
+)
+
+
+def test_names_are_read_as_they_were_written(tmp_path):
+    """An empty folder has none."""
+    assert read_names(tmp_path) == []
+    other = replace(HALF, diagnosis=replace(HALF.diagnosis, mistake="other-one"))
+    write_names(tmp_path, [HALF, other])
+    first, second = read_names(tmp_path)
+    assert first.diagnosis == HALF.diagnosis
+    assert first.exercise == "run"
+    assert repr(first.answers) == repr(HALF.answers)
+    assert second.diagnosis.mistake == "other-one"
+    assert [one.name for one in tmp_path.iterdir()] == ["mistakes.toml"]
+    with pytest.raises(BadNames, match="cannot be written"):
+        write_names(tmp_path / "nowhere", [HALF])
+
+
+TABLE = """\
+[[mistake]]
+id = "half"
+exercise = "run"
+sentence = "Half."
+hint = "Why?"
+
+[[mistake.answer]]
+test = "t"
+call = 0
+plain = true
+shape = [1]
+numbers = [1.0]
+tolerance = [1e-6, 1e-5]
+inputs = "x"
+size = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[mistake", "is not TOML"),
+        ("\\xff", "is not TOML"),
+        (f"other = 1\n{TABLE}", "knows no 'other': there is \\[\\[mistake\\]\\]"),
+        (TABLE.replace("[[mistake]]", "[mistake]").partition("\n\n")[0], "in two brackets"),
+        ("mistake = [1]\n", None),
+        (TABLE.replace("hint", "hnit"), "toml:1: a mistake has no 'hnit': there is id, exercise"),
+        (f"\n{TABLE}".replace('"Half."', '" "'), 'toml:2: this mistake needs sentence = "…"'),
+        (TABLE.replace('"Half."', "3"), "toml:1: this mistake needs sentence"),
+        (TABLE.replace('id = "half"', 'id = "Half!"'), "toml:1: 'Half!' is not an id of a mistake"),
+        (TABLE.replace("numbers = [1.0]", 'numbers = ["x"]'), "an answer of this mistake is"),
+        (TABLE.partition("\n\n")[0], "has no answers by which it could be known"),
+        (TABLE + TABLE, "toml:16: 'half' is there twice for run"),
+    ],
+)
+def test_a_damaged_file_of_names_is_refused_with_its_place(tmp_path, text, said):
+    """The line is that of the mistake's table."""
+    file = tmp_path / "mistakes.toml"
+    file.write_bytes(text.encode() if "xff" not in text else b"\xff")
+    if said is None:
+        assert read_names(tmp_path) == []
+        return
+    with pytest.raises(BadNames, match=said):
+        read_names(tmp_path)
+
+
+def test_a_mistake_may_be_named_in_two_exercises(tmp_path):
+    """Only within one exercise is the name unique."""
+    (tmp_path / "mistakes.toml").write_text(TABLE + TABLE.replace('"run"', '"run_b"'))
+    assert [one.exercise for one in read_names(tmp_path)] == ["run", "run_b"]
+
+
+def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path):
+    """The message says why it cannot be read."""
+    (tmp_path / "mistakes.toml").mkdir()
+    with pytest.raises(BadNames, match="cannot be read: Is a directory"):
+        read_names(tmp_path)
+
+
+def test_wrong_answers_that_show_a_named_mistake_get_its_name():
+    """The exercise and the values must both match."""
+    one = replace(HALF, answers=answers(1.0))
+    wrong = {
+        "a": [answers(1.000001), answers(1.0, exercise="run_b")],
+        "b": [answers(2.0)],
+    }
+    assert named([one], wrong) == [("a", "run", HALF.diagnosis)]
+
+
+@pytest.mark.parametrize("text", ["no-scale", "half", "scale-by-d_k", "2"])
+def test_an_id_is_words_and_hyphens(text):
+    """Underscores stand within later words."""
+    assert checked_id(text) == text
+    for bad in (f"{text}-", f"-{text}", text + " x", "No", ""):
+        with pytest.raises(BadNames, match="is not an id of a mistake"):
+            checked_id(bad)

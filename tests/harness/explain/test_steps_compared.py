@@ -1,0 +1,275 @@
+"""Step comparison: the calls that are repeated, the steps that are told, and roles of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from grader.core.evidence import StepSeen, StepWalk
+from grader.core.verdict import Aspect, Status
+from grader.core.wire.calls import Answer, Call
+from grader.core.wire.records import Line, Record, Unloaded
+from grader.explain.layouts import RESULT
+from grader.explain.mistakes.mistakes import KnownMistakes
+from grader.explain.step_comparison import (
+    StepComparison,
+    compare_steps,
+    first_strange,
+    in_words,
+    steps_seen,
+)
+from grader.explain.step_roles import Sighting, misplaced
+from grader.testing.outcome import Observation, StudentFault
+
+pytestmark = pytest.mark.unit
+
+X = torch.tensor([1.0, 2.0, 4.0])
+LINES = [Line("a.py", number, f"x = {number}") for number in range(9)]
+
+
+def record(value: torch.Tensor, line: int = 1, *more: int) -> Record:
+    return Record(value, tuple(LINES[number] for number in (line, *more)))
+
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ([[1.0], [INF], [float("nan")]], 1),
+        ([[1.0], [float("nan")], [INF]], 1),
+        ([[1.0], [2.0]], None),
+        ([[-INF], [1.0], [float("nan")]], None),
+        ([[-INF], [1.0], [INF]], 2),
+        ([[float("nan"), -INF]], 0),
+    ],
+)
+def test_the_first_nan_or_infinity_is_told_unless_a_mask_came_before(values, line):
+    """A softmax of a row that is masked whole gives NaN, and the mask may be right."""
+    records = [record(torch.tensor(value), number) for number, value in enumerate(values)]
+    assert first_strange(records) == (None if line is None else LINES[line])
+
+
+def test_values_without_a_line_or_a_fraction_are_not_strange():
+    """The innermost line is told."""
+    nan = torch.tensor([float("nan")])
+    assert first_strange([Record(nan, ()), record(torch.tensor([1]), 2)]) is None
+    assert first_strange([record(nan, 3, 4)]) == LINES[4]
+
+
+def seen(name: str, right: bool | None) -> StepSeen:
+    return StepSeen(name, (3,), (3,) if right else None, right)
+
+
+def test_right_steps_are_listed_and_the_first_wrong_one_named():
+    """Six are enough; the result has no name."""
+    steps = [seen("scores", True), seen("scaled", None), seen("weights", False), seen("r", None)]
+    said = 'Right so far: scores. The next step, "weights", is missing or wrong.'
+    assert in_words(steps) == said
+    many = [*(seen(str(number), True) for number in range(6)), seen(RESULT, False)]
+    assert in_words(many) == "Right so far: 0, 1, 2, 3, 4 and 5. The result is wrong."
+    more = [seen("first", True), *many]
+    assert in_words(more) == "Right so far: …, 0, 1, 2, 3, 4 and 5. The result is wrong."
+
+
+def test_words_belong_to_the_test_whose_call_was_repeated():
+    """A strange value is told in place of the steps, and unloaded weights to all wrong tests."""
+    walk = StepWalk("run", "a", (seen("scores", True), seen(RESULT, False)))
+    names = tuple(f"w{number}" for number in range(7))
+    unloaded = Unloaded(LINES[5], names, 8, 9)
+    found = StepComparison(walk, {"b": LINES[4]}, frozenset("abc"), (unloaded,))
+    loads = (
+        "With strict=False, a.py:5 leaves 8 of 9 parameters as they were: w0, w1, w2, w3, w4, w5 "
+        "and 2 more."
+    )
+    steps = "Right so far: scores. The result is wrong."
+    strange = "The first NaN or positive infinity appears in a.py:4: x = 4"
+    told = {test: found.in_words(test) for test in "abcd"}
+    assert told == {"a": f"{loads}\n{steps}", "b": f"{loads}\n{strange}", "c": loads, "d": ""}
+    assert (found.line_of("b"), found.line_of("a")) == (LINES[4], None)
+
+
+WRONG_STEPS = {"one": {"scores"}, "other": {"weights"}}
+
+
+class Catalogue:
+    """A catalogue that knows which steps two mistakes get wrong."""
+
+    def wrong_steps(self, name: str, _observation: Observation) -> set[str]:
+        return WRONG_STEPS[name]
+
+
+def test_a_right_step_contradicts_a_mistake_that_would_spoil_it():
+    """Only parts of a combined mistake are checked."""
+    observed = Observation("a", 0, Aspect.VALUES, Call("run", {}), X)
+    walk = StepWalk("run", "a", (seen("scores", True), seen("weights", False)))
+    found = StepComparison(walk, {}, frozenset("a"), (), observed)
+    catalogue: Any = Catalogue()
+    assert found.contradicts(catalogue, "one + other")
+    assert not found.contradicts(catalogue, "other + other")
+    assert not found.contradicts(catalogue, "one")
+    assert not replace(found, walk=None).contradicts(catalogue, "one + other")
+    assert not replace(found, observed=None).contradicts(catalogue, "one + other")
+
+
+STEPS = {"scores": [X], "scaled": [X * 3 + 1], "weights": [X.exp()], RESULT: [X.sin()]}
+
+
+@pytest.mark.parametrize(
+    ("values", "right"),
+    [
+        ([X], [True, False, None, None]),
+        ([X, X * 3 + 1], [True, True, False, None]),
+        ([X * 3 + 1], [None, True, False, None]),
+        ([X, X.exp()], [True, None, True, False]),
+        ([X.cos()], []),
+        ([X, X.sin()], []),
+    ],
+)
+def test_the_step_after_the_last_right_one_is_wrong(values, right):
+    """Steps before it may be computed in another way; with the result right, nothing is told."""
+    found = steps_seen([record(value, number) for number, value in enumerate(values)], STEPS)
+    assert [one.right for one in found] == right
+
+
+def steps(_function: object, arguments: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    return {"doubled": [2 * arguments["x"]]}
+
+
+KNOWN = KnownMistakes({"run": lambda x: 2 * x + 1, "run_b": lambda x: 2 * x + 1}, None, steps)
+BARE = KnownMistakes({"run": lambda x: 2 * x + 1})
+
+
+def observed(
+    test: str,
+    value: torch.Tensor | None = None,
+    aspect: Aspect = Aspect.VALUES,
+    size: int = 3,
+    number: int = 0,
+) -> Observation:
+    x = torch.arange(1.0, 1.0 + size)
+    return Observation(
+        test, number, aspect, Call("run", {"x": x}), 0 * x if value is None else value
+    )
+
+
+def followed(
+    *answers: Observation, catalogue: KnownMistakes = KNOWN, failed: str = "abcdefgh"
+) -> tuple[list[int], StepComparison | None]:
+    """Returns the sizes of the inputs of the repeated calls, and the comparison."""
+    asked: list[int] = []
+
+    def ask(call: Call) -> Answer:
+        x = call.arguments["x"]
+        asked.append(x.numel())
+        assert call.record
+        if x.numel() == 7:
+            raise StudentFault(Status.TIMEOUT, "late")
+        strange = record(x * float("nan"), 4)
+        return Answer(0 * x, records=(record(2 * x, 3), strange))
+
+    found = compare_steps(catalogue, ask, {"run": answers}, {"run": [*failed]})
+    return asked, found.get("run")
+
+
+def test_the_largest_plain_call_is_repeated():
+    """It matches least by chance, and plain calls come before other shapes."""
+    deep = observed("d", aspect=Aspect.GENERALITY, size=9)
+    calls, found = followed(observed("a", size=3), observed("b", size=5), deep)
+    assert calls == [5]
+    assert found.walk == StepWalk(
+        "run", "b", (StepSeen("doubled", (5,), (5,), True), StepSeen(RESULT, (5,), None, False))
+    )
+    assert (found.wrong, found.strange) == ({"a", "b", "d"}, {})
+    assert followed(deep)[0] == [9]
+
+
+def test_right_answers_and_tests_that_passed_are_not_followed():
+    """There is nothing to compare then."""
+    right = observed("a", 2 * torch.arange(1.0, 4.0) + 1)
+    assert followed(right) == ([], None)
+    assert followed(observed("a"), failed="b") == ([], None)
+    assert followed(observed("a", aspect=Aspect.GRADIENTS))[0] == []
+
+
+def test_a_nearly_right_answer_has_no_steps():
+    """Its wrong steps would be nearly right as well; its call is repeated for other findings."""
+    nearly = observed("a", (2 * torch.arange(1.0, 4.0) + 1) * 1.001)
+    calls, found = followed(nearly)
+    assert calls == [3]
+    assert found.walk is None
+    other = observed("b", size=2)
+    assert followed(nearly, other)[0] == [2]
+
+
+def test_answers_with_nan_are_repeated_too_one_of_each_test():
+    """Each test is told its own line."""
+    nan = float("nan") * torch.ones(4)
+    calls, found = followed(
+        observed("a", size=3),
+        observed("b", nan, Aspect.NUMERICS, 4),
+        observed("b", nan, Aspect.NUMERICS, 4, number=1),
+        observed("c", nan, Aspect.NUMERICS, 4),
+    )
+    assert calls == [3, 4, 4]
+    assert found.strange == {"b": LINES[4], "c": LINES[4]}
+    assert found.walk.test == "a"
+    many = [observed(test, nan, Aspect.NUMERICS, 4) for test in "abcdefgh"]
+    assert followed(*many)[0] == [4] * 6
+
+
+def test_without_known_steps_one_plain_call_is_repeated():
+    """Its records may still show where a NaN begins."""
+    calls, found = followed(observed("a", size=3), observed("b", size=5), catalogue=BARE)
+    assert calls == [5]
+    assert (found.walk, found.observed.test) == (None, "b")
+
+
+def test_a_call_that_is_lost_shows_nothing():
+    """The explanation goes on."""
+    calls, found = followed(observed("a", size=7))
+    assert calls == [7]
+    assert (found.walk, found.strange) == (None, {})
+
+
+ROLES = {"queries": (2, 3), "keys": (2, 3), "rotated queries": (2, 3), "weights": (3, 3)}
+
+
+def sighted(*pairs: tuple[str, str]) -> frozenset[str]:
+    """Returns the misplaced steps of those that were seen on lines of code, innermost last."""
+    lines = {source: Line("a.py", number, source) for number, (_, source) in enumerate(pairs)}
+    return misplaced([Sighting(step, (lines[source],)) for step, source in pairs], ROLES)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "astray"),
+    [
+        ([("queries", "k = x"), ("keys", "q = y")], {"queries", "keys"}),
+        ([("queries", "query = x"), ("keys", "key = y")], set()),
+        ([("queries", "q = x"), ("keys", "k = y")], set()),
+        # One alone may be a name that was chosen badly.
+        ([("queries", "k = x")], set()),
+        ([("queries", "k = x"), ("keys", "k = y")], set()),
+        ([("queries", "k = x"), ("queries", "q = x"), ("keys", "q = y")], set()),
+        ([("queries", "k_heads = x"), ("keys", "myQuery = y")], {"queries", "keys"}),
+        ([("queries", "k, q = x"), ("keys", "k, q = x")], {"queries", "keys"}),
+        ([("keys", "k, q = x"), ("queries", "k, q = x")], set()),
+        ([("queries", "k, q, v = x"), ("keys", "k, q, v = x")], set()),
+        ([("queries", "k = q = x"), ("keys", "q = k = y")], set()),
+        ([("queries", "self.k = x"), ("keys", "self.q = y")], set()),
+        ([("queries", "k, self.q = x"), ("keys", "k, self.q = x")], set()),
+        ([("queries", "return x"), ("keys", "q = (")], set()),
+        # A participle stands before the word that tells.
+        ([("rotated queries", "k = x"), ("keys", "q = y")], {"rotated queries", "keys"}),
+        # Another shape is another role.
+        ([("queries", "weights = x"), ("weights", "queries = y")], set()),
+    ],
+)
+def test_steps_in_each_others_variables_are_misplaced(pairs, astray):
+    """Singular, plural and first letters name a role; both steps must be astray."""
+    assert sighted(*pairs) == astray
