@@ -51,12 +51,16 @@ def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
 def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
     """Returns the function around a place or, without a place, the function called `name`.
 
-    The search for a name covers the files in `root` and in the folders directly below it.
+    A place outside of any function has a few lines around it. The search for a name covers the
+    files in `root` and in the folders directly below it.
     """
     if where is not None:
         lines = lines_of(root, where.file)
         if 1 <= where.line <= len(lines):
-            return _function(where.file, lines, _start(lines, where.line - 1))
+            start = _start(lines, where.line - 1)
+            if start is None:
+                return next(iter(excerpts(root, [where])))
+            return _function(where.file, lines, start)
     opening = re.compile(rf"\s*def {re.escape(name)}\b")
     for file in sorted([*root.glob("*.py"), *root.glob("*/*.py")])[:_MOST_FILES]:
         lines = lines_of(root, file.relative_to(root).as_posix())
@@ -66,14 +70,14 @@ def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
     return None
 
 
-def _start(lines: Sequence[str], place: int) -> int:
-    """Returns the first line of the function around a line; a few lines above it outside of any."""
+def _start(lines: Sequence[str], place: int) -> int | None:
+    """Returns the first line of the function around a line, or None outside of any."""
     indent = _indent(lines[place])
     for above in range(place, -1, -1):
         is_outer = above == place or _indent(lines[above]) < indent
         if _DEFINITION.match(lines[above]) and is_outer:
             return above
-    return max(place - _AROUND, 0)
+    return None
 
 
 def _function(file: str, lines: Sequence[str], first: int) -> Excerpt:
