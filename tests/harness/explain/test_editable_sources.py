@@ -1,7 +1,8 @@
-"""The other files whose names an edit of one file may use."""
+"""The sources of a submission: their lines and functions, and the files that edits may use."""
 
 import pytest
 
+from grader.core.wire.trials import Passed
 from grader.explain.repair.sources import EditableSources
 from tests.harness.conftest import write_files
 
@@ -35,3 +36,138 @@ def test_edits_of_a_file_may_use_files_in_its_folder(sources):
 def test_users_of_a_file_are_the_files_that_import_it(sources):
     """The import names the module, and that name leads to the file."""
     assert sources.users("model/layers.py") == [FILES["adapters.py"]]
+
+
+PROGRAM = """\
+import parts.heads
+from masks import causal as hidden
+
+SIZE: int = 4
+TABLE = [1,
+         2]
+TOTAL = 0
+TOTAL += 1
+
+
+def first(x, n=SIZE,
+          k=2):
+    y = x
+    def inner():
+        return y
+    return inner()
+
+
+class Base:
+    scale = 2
+    kept: int = 3
+
+    def run(self):
+        return self.scale
+
+    def rnu(self):
+        return self.first
+
+
+class Net(Base):
+    def run(self):
+        return TABLE
+
+    def other(self):
+        pass
+"""
+
+
+def concerned(tmp_path, *lines: int, file: str = "a.py") -> dict[str, list[int]]:
+    """Returns the lines concerned if a call ran these lines."""
+    (tmp_path / "a.py").write_text(PROGRAM)
+    (tmp_path / "masks.py").write_text(
+        "scale = 1\nother = 2\n\nclass Base:\n    x = 1\n    y = 2\n"
+    )
+    found = EditableSources.below(tmp_path).concerned([Passed(file, lines)])
+    return {name: sorted(own) for name, own in found.items()}
+
+
+def test_lines_that_ran_concern_the_defaults_and_values_that_they_use(tmp_path):
+    """A default or a table may be the wrong place."""
+    assert concerned(tmp_path, 13, 16) == {"a.py": [4, 11, 12, 13, 16]}
+    assert concerned(tmp_path, 32) == {"a.py": [5, 6, 20, 21, 30, 32, 34], "masks.py": [5, 6]}
+    assert concerned(tmp_path, 24)["a.py"] == [20, 21, 24]
+    assert concerned(tmp_path, 24)["masks.py"] == [1]
+    assert concerned(tmp_path, 7) == {"a.py": [7, 8]}
+    assert concerned(tmp_path, 7, file="none.py") == {}
+    assert concerned(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [(4, None), (11, "first"), (13, "first"), (15, "inner"), (16, "first"), (20, None), (24, "run"),
+     (34, "other"), (99, None)],
+)  # fmt: skip
+def test_the_innermost_function_around_a_line_is_found(tmp_path, line, name):
+    """A line outside of any has none."""
+    (tmp_path / "a.py").write_text(PROGRAM)
+    node = EditableSources.below(tmp_path).node("a.py", line)
+    assert (node.name if node else None) == name
+
+
+def test_lines_and_classes_are_those_of_the_files(tmp_path):
+    """A worker may invent both files and numbers."""
+    (tmp_path / "a.py").write_text(PROGRAM)
+    sources = EditableSources.below(tmp_path)
+    assert sources.line("a.py", 13) == "y = x"
+    assert [sources.line("a.py", number) for number in (0, 99)] == ["", ""]
+    assert sources.line("b.py", 1) == ""
+    assert [one.name for one in sources.classes] == ["Base", "Net"]
+    assert sources.count("a.py", "def run(self):") == 2
+
+
+SEVERAL = {
+    "a.py": "import parts.heads\nfrom masks import causal\n",
+    "masks.py": "import a\n",
+    "parts/__init__.py": "x = 1\n",
+    "parts/heads.py": "y = 1\n",
+    "parts/tails.py": "from parts.heads import y\n",
+    "far/deep.py": "z = 1\n",
+    "broken.py": "x = (\n",
+    "notes.txt": "import a, masks\n",
+    "book.ipynb/1": "w = 1\n",
+}
+
+
+@pytest.fixture(name="several")
+def _several(tmp_path):
+    for name, text in SEVERAL.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return EditableSources.below(tmp_path)
+
+
+def test_files_that_are_imported_or_lie_beside_a_file_are_read_for_it(several):
+    """In the top folder, only imported ones are."""
+
+    def names(texts: list[str]) -> list[str]:
+        return [name for text in texts for name, own in SEVERAL.items() if own == text]
+
+    assert names(several.elsewhere("a.py")) == ["masks.py", "parts/__init__.py", "parts/heads.py",
+                                                "parts/tails.py"]  # fmt: skip
+    assert names(several.elsewhere("masks.py")) == ["a.py"]
+    assert names(several.elsewhere("parts/heads.py")) == ["parts/__init__.py", "parts/tails.py"]
+    assert names(several.elsewhere("far/deep.py")) == []
+    assert names(several.users("parts/heads.py")) == ["a.py", "parts/tails.py"]
+    assert names(several.users("a.py")) == ["masks.py"]
+    assert names(several.users("book.ipynb/1")) == []
+    assert "broken.py" not in names(several.texts)
+    assert "book.ipynb/1" in names(several.texts)
+
+
+def test_only_so_much_of_other_files_is_read(tmp_path):
+    """Four hundred thousand characters, in whole files."""
+    (tmp_path / "a.py").write_text("import b, c, d\n")
+    for name, size in (("b", 199_000), ("c", 199_000), ("d", 5_000)):
+        (tmp_path / f"{name}.py").write_text("#" * size)
+    (tmp_path / "large.py").write_text("#" * 200_001)
+    sources = EditableSources.below(tmp_path)
+    assert [len(text) for text in sources.elsewhere("a.py")] == [199_000, 199_000]
+    assert len(sources.texts) == 4
+    (tmp_path / "d.py").write_text("#" * 2_000)
+    assert len(EditableSources.below(tmp_path).elsewhere("a.py")) == 3

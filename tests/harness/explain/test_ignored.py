@@ -107,3 +107,69 @@ def test_an_unused_adapter_parameter_is_named_only_if_it_decides_the_answer(tmp_
         )
         is None
     )
+
+
+def test_a_method_overridden_by_a_later_generation_is_not_named(tmp_path):
+    """The class between them has no such method."""
+    derived = (
+        "\nclass Between(Attention):\n    pass\n\nclass Masked(Between):\n"
+        "    def forward(self, x, mask):\n        return x * mask\n"
+    )
+    assert unused_in_words(tmp_path, IN_A_METHOD + derived) is None
+    other = derived.replace("def forward", "def backward")
+    assert unused_in_words(tmp_path, IN_A_METHOD + other) is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x * mask",
+        "return x, locals()",
+        "x = eval('mask')\n    return x",
+        "torch.clamp(mask, 0)\n    return x",
+        "return x if _ else mask",
+    ],
+)
+def test_a_parameter_that_may_be_read_is_not_named(tmp_path, body):
+    """Some functions read every variable."""
+    assert unused_in_words(tmp_path, f"def attend(x, mask):\n    {body}\n") is None
+
+
+@pytest.mark.parametrize("name", ["_mask", "self", "cls"])
+def test_a_parameter_that_is_never_read_on_purpose_is_not_named(tmp_path, name):
+    """An underscore says so."""
+    assert unused_in_words(tmp_path, f"def attend({name}, x):\n    return x.sum()\n") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "is_named"),
+    [
+        ("x.softmax(-1)", True),
+        ("torch.softmax(x, -1)", False),
+        ("self.softmax(x)", False),
+        ("x.fill_(0)", False),
+        ("x = x.softmax(-1)", False),
+    ],
+)
+def test_a_discarded_result_is_that_of_a_tensors_method(tmp_path, line, is_named):
+    """Other calls may do something."""
+    text = f"def attend(x):\n    {line}\n    return x.sum()\n"
+    said = "The result of `softmax` is never used in `attend` (model.py:1)."
+    assert unused_in_words(tmp_path, text) == (said if is_named else None)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "is_named"),
+    [
+        (None, True, True),
+        (False, True, True),
+        (None, False, False),
+        (None, None, False),
+        (True, True, False),
+    ],
+)
+def test_a_parameter_decides_if_only_wrong_calls_pass_it(tmp_path, right, wrong, is_named):
+    """False counts as not passed."""
+    asked = (checked_call(True, mask=right), checked_call(False, mask=wrong))
+    said = unused_in_words(tmp_path, IN_A_FUNCTION, "model.py", asked)
+    assert (said is not None) is is_named

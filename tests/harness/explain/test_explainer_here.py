@@ -1,0 +1,491 @@
+"""The explainer's words, step by step: for each kind of failure, with a submission in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.core.causes import NOT_CALLED
+from grader.core.verdict import GradeStatus, Status, Where
+from grader.core.wire.calls import Call
+from grader.core.wire.trials import Outcomes, Trials
+from grader.explain.deadline import Deadline
+from grader.explain.explainer.service import OwnTime
+from grader.explain.explainer.workbench import RestartingBench, WorkerLosses
+from grader.explain.repair.earlier_calls import SAID
+from grader.sandbox.worker import WorkerLost
+from grader.testing.outcome import StudentFault
+from tests.harness.explained_here import COUNT, DOUBLE, RIGHT, Course, few_objects
+
+pytestmark = pytest.mark.unit
+
+PASSED, FAILED, ERROR = Status.PASSED, Status.FAILED, Status.ERROR
+DOUBLES, TWICE, DEEP, COUNTS = (
+    f"t::{name}" for name in ("doubles", "doubles_twice", "doubles_deep", "counts")
+)
+
+
+@pytest.fixture(autouse=True)
+def _few_objects() -> Iterator[None]:
+    with few_objects():
+        yield
+
+
+@pytest.fixture
+def course(monkeypatch, tmp_path) -> Course:
+    """A small course whose explainer works in this process, and tries no edits."""
+    return Course(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def repairing(monkeypatch, tmp_path) -> Course:
+    """The same course, with edits."""
+    return Course(monkeypatch, tmp_path, edits=True)
+
+
+def test_a_known_mistake_is_explained_with_its_line(repairing):
+    """Words come first, then the mistake, then the line that fixes the tests."""
+    statuses = repairing.graded(RIGHT.replace("2 * x", "3 * x"))
+    assert statuses == {DOUBLES: FAILED, TWICE: FAILED, DEEP: FAILED, COUNTS: PASSED}
+    first, *_, last = repairing.explain(statuses)
+    assert set(first.tests) == {DOUBLES, TWICE, DEEP}
+    told = first.tests[DOUBLES]
+    assert told.message.startswith(
+        "every value is too large by the same factor\n6 of 6 values in the result are wrong"
+    )
+    assert (told.diagnosis, told.where) == (None, None)
+    assert told.measurement is not None
+    for name in (DOUBLES, TWICE, DEEP):
+        told = last.tests[name]
+        assert told.diagnosis.mistake == "tripled"
+        assert told.where == Where("adapters.py", 2)
+        assert "Changing adapters.py:2" in told.message
+    assert last.missing is None
+    assert last.wrong == ()
+    (picture,) = last.evidence.pictures
+    assert picture.test == DOUBLES
+    (excerpt,) = last.evidence.excerpts
+    assert (excerpt.file, excerpt.first) == ("adapters.py", 1)
+    (repair,) = last.evidence.repairs
+    assert (repair.exercises, repair.places) == ((DOUBLE,), (("adapters.py", 2),))
+    assert repair.edits > 0
+
+
+def test_an_unknown_mistake_keeps_its_answers_with_the_suspected_line(repairing):
+    """Nobody knows its name, but its line is proved."""
+    words = repairing.words(RIGHT.replace("2 * x", "2.5 * x"))
+    assert all(told.diagnosis is None for told in words.tests.values())
+    (wrong,) = words.wrong
+    assert wrong.exercise == DOUBLE
+    assert [one.test for one in wrong.answers] == [DOUBLES, TWICE, DEEP]
+    assert [one.plain for one in wrong.answers] == [True, True, False]
+    assert wrong.suspicion.endswith(": return 2.5 * x")
+    assert wrong.source.lines == ("def run_double(x):", "    return 2.5 * x")
+    message = words.tests[DOUBLES].message
+    assert "A constant in adapters.py:2 looks wrong." in message
+    assert message.endswith("    return 2.5 * x")
+
+
+def test_an_edited_line_is_shown_only_if_the_course_shows_edits(monkeypatch, tmp_path):
+    """The corrected line is a part of the solution; the test above sees a course without it."""
+    course = Course(monkeypatch, tmp_path, edits=True, show_edits=True)
+    shown = course.words(RIGHT.replace("2 * x", "2.5 * x")).tests[DOUBLES].message
+    assert shown.endswith("    return 2.5 * x\nFor example:\n    return 2.0 * x")
+
+
+def test_a_wrong_exercise_leaves_the_words_of_a_right_one_alone(course):
+    """Only one of the two has a known mistake."""
+    program = RIGHT.replace("2 * x", "3 * x").replace("x.numel()", "x.numel() + 1")
+    words = course.words(program)
+    assert words.tests[DOUBLES].diagnosis.mistake == "tripled"
+    assert words.tests[COUNTS].diagnosis is None
+    assert [one.exercise for one in words.wrong] == [COUNT]
+    only = course.words(RIGHT.replace("x.numel()", "x.numel() + 1"))
+    assert set(only.tests) == {COUNTS}
+
+
+def test_a_test_that_passes_at_home_failed_on_new_inputs(course):
+    """A public test and a hidden one say it in other words."""
+    (course.folder / "adapters.py").write_text(RIGHT)
+    statuses = {DOUBLES: FAILED, TWICE: FAILED, DEEP: PASSED, COUNTS: PASSED}
+    words = course.explain(statuses)[-1]
+    assert set(words.tests) == {DOUBLES, TWICE}
+    assert words.tests[DOUBLES].message.startswith("passes your tests but fails on")
+    assert words.tests[TWICE].message.startswith("passes on some inputs but fails on")
+    assert all(told.where is None for told in words.tests.values())
+
+
+RAISES = RIGHT.replace("return 2 * x", "return 2 * x.flatten(5)")
+
+
+def test_an_exception_is_explained_at_the_line_that_raised(course):
+    """Its message is the one that a student sees at home."""
+    statuses = course.graded(RAISES)
+    assert statuses == {DOUBLES: ERROR, TWICE: ERROR, DEEP: ERROR, COUNTS: PASSED}
+    words = course.explain(statuses)[-1]
+    told = words.tests[DOUBLES]
+    assert told.message.startswith("IndexError: Dimension out of range")
+    assert "The test called run_double(x=float32[2, 3])." in told.message
+    assert told.where == Where("adapters.py", 2)
+    assert words.wrong == ()
+
+
+def test_an_exception_whose_line_is_certain_needs_no_search(course):
+    """An undefined name is wrong wherever it stands."""
+    words = course.words(RIGHT.replace("2 * x", "2 * math.prod(x.shape) * x"))
+    assert "Is an import missing (import math)?" in words.tests[DOUBLES].message
+    assert words.evidence.repairs == ()
+
+
+def test_an_exercise_that_is_not_written_is_told_as_missing(repairing):
+    """Its call counts as no call that came before others."""
+    program = RIGHT.replace("return 2 * x", "raise NotImplementedError").replace(
+        "x.numel()", "x.numel() + 1"
+    )
+    statuses = repairing.graded(program)
+    assert statuses == {
+        DOUBLES: Status.MISSING,
+        TWICE: Status.MISSING,
+        DEEP: Status.MISSING,
+        COUNTS: FAILED,
+    }
+    words = repairing.explain(statuses)[-1]
+    said = "run_double is not implemented yet (adapters.py:2: raise NotImplementedError)"
+    assert words.tests[DOUBLES].message == said
+    assert words.tests[COUNTS].where == Where("adapters.py", 5)
+
+
+STATE = "calls = 0\n\ndef run_double(x):\n    global calls\n    calls += 1\n"
+KEEPS = (
+    f"{STATE}    return 2 * x if calls == 1 else 3 * x\n\ndef run_count(x):\n    return x.numel()\n"
+)
+
+
+def test_an_answer_that_depends_on_earlier_calls_is_told_with_the_line_that_keeps_state(course):
+    """Nothing else is told of it: values and mistakes are those of the state."""
+    statuses = course.graded(KEEPS)
+    assert statuses[TWICE] is FAILED
+    words = course.explain(statuses)[-1]
+    told = words.tests[TWICE]
+    assert SAID in told.message
+    assert "State from an earlier call is kept in adapters.py:5: calls += 1" in told.message
+    assert (told.where, told.diagnosis) == (Where("adapters.py", 5), None)
+    assert words.evidence.walks == ()
+
+
+def test_a_submission_that_passed_everything_is_not_asked(course):
+    """There is nothing to explain."""
+    (words,) = course.explain(course.graded(RIGHT))
+    assert (words.tests, words.message, words.missing) == ({}, None, None)
+    assert course.suite.ran == []
+
+
+def test_a_forbidden_name_is_remarked_even_if_all_tests_pass(monkeypatch, tmp_path):
+    """The judge sees calls only; the source may name more."""
+    course = Course(monkeypatch, tmp_path)
+    assignment = course.suite.assignment
+    object.__setattr__(assignment, "forbidden", {"torch.softmax": 0.0, "torch.tril": 0.0})
+    program = f"import torch\n{RIGHT}\nother = torch.tril\nlast = torch.softmax\n"
+    statuses = course.graded(program)
+    (words,) = course.explain(statuses)
+    wish = "which must be written by hand in this assignment"
+    assert words.message == (
+        "its source names torch.softmax (adapters.py:9) and torch.tril (adapters.py:8), "
+        f"{wish}; no call of it was seen"
+    )
+    (words,) = course.explain(statuses, message="it calls torch.softmax (adapters.py:9)")
+    assert words.message == (
+        "it calls torch.softmax (adapters.py:9); its source also names torch.tril (adapters.py:8)"
+    )
+    told = course.explain(statuses, message="torch.softmax and torch.tril")
+    assert [one.message for one in told] == [None]
+
+
+def test_the_judges_remark_on_a_test_follows_its_words(course):
+    """A remark belongs to one test."""
+    statuses = course.graded(RIGHT.replace("2 * x", "3 * x"))
+    words = course.explain(statuses, remarks={DOUBLES: "It costs half."})[-1]
+    assert words.tests[DOUBLES].message.endswith("\nIt costs half.")
+    assert "It costs half." not in words.tests[TWICE].message
+
+
+def test_equal_programs_of_a_class_are_explained_once(course):
+    """The second submission gets the same words, with its own remarks."""
+    statuses = course.graded(RIGHT.replace("2 * x", "3 * x"))
+    first = course.explain(statuses)[-1]
+    assert course.session.benches > 0
+    assert course.suite.ran
+    course.suite.ran.clear()
+    (again,) = course.explain(statuses, remarks={DOUBLES: "It costs half."})
+    assert course.session.benches == 0
+    assert course.suite.ran == []
+    assert again.tests[TWICE] == first.tests[TWICE]
+    assert again.tests[DOUBLES].message == f"{first.tests[DOUBLES].message}\nIt costs half."
+
+
+def test_tests_that_help_to_explain_run_after_those_that_failed(course):
+    """Passed tests of a wrong exercise, then the plain ones of others; no others of a right one."""
+    program = RIGHT.replace("2 * x", "(3 if x.ndim == 1 else 2) * x")
+    statuses = course.graded(program)
+    assert [name for name, one in statuses.items() if one is FAILED] == [TWICE]
+    course.explain(statuses)
+    assert course.suite.ran[:4] == [TWICE, DOUBLES, DEEP, COUNTS]
+    course.suite.ran.clear()
+    course.explain({DOUBLES: PASSED, DEEP: PASSED, COUNTS: FAILED})
+    assert course.suite.ran[:2] == [COUNTS, DOUBLES]
+    assert DEEP not in course.suite.ran
+
+
+HANGS = RIGHT.replace("return 2 * x", "while x.ndim:\n        raise SystemExit")
+TOOK = "run_double(...) took longer than 8 seconds and was stopped"
+LOST = {name: Status.TIMEOUT for name in (DOUBLES, TWICE, DEEP)} | {COUNTS: PASSED}
+
+
+def hanging_at(course: Course, line: int) -> None:
+    def adapt(session: Any) -> None:
+        file = course.folder / "adapters.py"
+        session.stack_dump = (
+            f'  File "/usr/lib/torch.py", line 3 in matmul\n  File "{file}", line 99 in run\n'
+            f'  File "{file}", line {line} in run_double\n'
+        )
+
+    course.adapt = adapt
+
+
+def test_a_test_that_hangs_is_told_with_the_line_of_its_stack_dump(course):
+    """All tests that hang in one function get its line; only the first one runs again."""
+    (course.folder / "adapters.py").write_text(HANGS)
+    hanging_at(course, 3)
+    lost = {DOUBLES: TOOK, TWICE: f"run_double{NOT_CALLED}{TOOK}", "t::gone": TOOK}
+    words = course.explain(LOST, lost)[-1]
+    assert course.suite.ran == [DOUBLES]
+    assert set(words.tests) == {DOUBLES, TWICE}
+    told = words.tests[DOUBLES]
+    assert told.where == Where("adapters.py", 3)
+    said, source, *_ = told.message.splitlines()
+    assert said == "after 8 s still running adapters.py:3"
+    assert source == "    raise SystemExit"
+    assert words.tests[TWICE].message.splitlines()[0] == f"run_double{NOT_CALLED}{said}"
+
+
+def test_a_hang_without_a_line_keeps_the_judges_words(course):
+    """A stack dump may name no line of the submission."""
+    (course.folder / "adapters.py").write_text(HANGS)
+    words = course.explain(LOST, {DOUBLES: TOOK})[-1]
+    assert (words.tests[DOUBLES].message, words.tests[DOUBLES].where) == (TOOK, None)
+
+
+def test_a_lost_test_that_now_ends_gets_no_words(course):
+    """Its line cannot be found."""
+    (course.folder / "adapters.py").write_text(RIGHT)
+    hanging_at(course, 2)
+    assert course.explain(LOST, {DOUBLES: TOOK})[-1].tests == {}
+
+
+def test_a_submission_that_cannot_be_imported_has_one_message(course):
+    """Each test repeats it; a submission that was imported once is not called broken."""
+    (course.folder / "adapters.py").write_text("x = 1\n")
+    fault = StudentFault(ERROR, "NameError: no", Where("adapters.py", 1))
+    course.adapt = lambda session: setattr(session, "problem", fault)
+    statuses = {DOUBLES: ERROR, COUNTS: ERROR}
+    (words,) = course.explain(statuses, status=GradeStatus.UNREADABLE)
+    assert words.message == "NameError: no"
+    assert {one.message for one in words.tests.values()} == {"NameError: no"}
+    assert set(words.tests) == set(statuses)
+    (excerpt,) = words.evidence.excerpts
+    assert excerpt.lines == ("x = 1",)
+    (words,) = course.explain(statuses)
+    assert words.missing == "it was imported once, and not again: NameError: no"
+    assert words.tests == {}
+
+
+def test_an_endless_import_is_told_with_its_line(course):
+    """The judge's words come first, then what the import printed."""
+    (course.folder / "adapters.py").write_text("x = 0\nwhile x:\n    pass\n")
+    fault = StudentFault(Status.TIMEOUT, "late\nPrinted just before:\n    | 1")
+    course.adapt = lambda session: setattr(session, "problem", fault)
+    statuses, took = (
+        {DOUBLES: Status.TIMEOUT},
+        "the import took longer than 9 seconds and was stopped",
+    )
+    late = {"status": GradeStatus.UNREADABLE, "message": took, "lost": {DOUBLES: took}}
+    (words,) = course.explain(statuses, **late)
+    assert words.message == f"{took}\nPrinted just before:\n    | 1"
+    assert course.limits.import_seconds == 5.0
+
+    def adapt(session: Any) -> None:
+        session.problem = fault
+        session.stack_dump = f'  File "{course.folder}/adapters.py", line 2 in <module>\n'
+
+    course.adapt = adapt
+    (words,) = course.explain(statuses, **late)
+    said = "it cannot be imported: after 9 s still running adapters.py:2"
+    assert words.message.startswith(f"{said}\n    while x:\n")
+    assert words.message.endswith("\nPrinted just before:\n    | 1")
+
+
+def test_the_limits_of_a_session_follow_from_the_explainers_time(course):
+    """A call may take a quarter of it; the import may take what the judge allowed."""
+    course.explain(course.graded(RIGHT.replace("2", "3")))
+    limits = course.limits
+    assert (limits.submission_seconds, limits.call_seconds, limits.call_wall) == (40.0, 5.0, 15.0)
+    assert (limits.import_seconds, limits.memory) == (40.0, 512 << 20)
+    assert limits.tells_where
+
+
+@pytest.mark.parametrize(
+    ("problem", "missing"),
+    [
+        (MemoryError(), "its explanation needs more memory than an explainer has"),
+        (ValueError("secret"), "the explainer failed on it (ValueError)"),
+    ],
+)
+def test_an_explainer_that_fails_says_so(course, problem, missing):
+    """The words from before stay, and no text of an exception is repeated."""
+    statuses = course.graded(RIGHT.replace("2 * x", "3 * x"))
+
+    def adapt(session: Any) -> None:
+        def bench() -> None:
+            raise problem
+
+        session.bench = bench
+
+    course.adapt = adapt
+    words = course.explain(statuses)[-1]
+    assert words.missing == missing
+    assert set(words.tests) == {DOUBLES, TWICE, DEEP}
+    course.adapt = lambda _: None
+    assert course.explain(statuses)[-1].missing is None
+
+
+def test_an_unreadable_submission_has_no_words(course):
+    """Its judge has said why."""
+    course.refused = "there is no adapters.py"
+    assert course.explain({DOUBLES: FAILED}) == []
+
+
+def test_an_explainer_without_time_says_that_it_is_late(course):
+    """What was found before is kept."""
+    statuses = course.graded(RIGHT.replace("2 * x", "3 * x"))
+    course.adapt = lambda session: setattr(session, "spent", 1e9)
+    *_, last = course.explain(statuses)
+    assert last.missing == "the time for its explanation ended before it was complete"
+    assert last.tests == {}
+    course.adapt = lambda _: None
+    assert course.explain(statuses)[-1].missing is None
+
+
+def test_the_clock_of_an_explanation_counts_its_sessions_workers():
+    """It stands still while the machine does something else."""
+    clock, session = OwnTime(), type("Spent", (), {"spent": 100.0})()
+    before = clock()
+    clock.follow(session)
+    assert 100 <= clock() - before < 200
+    deadline = Deadline.after(50, clock)
+    assert not deadline.passed
+    session.spent = 151.0
+    assert deadline.passed
+
+
+def test_the_explainer_names_the_mistakes_of_a_program_by_exercise(course):
+    """The authors' tools ask for names and for the number of wrong answers alone."""
+    statuses = course.graded(RIGHT.replace("2 * x", "3 * x"))
+    explainer = course.service._explainer
+    with course.prepared(None, None) as prepared:
+        names, cases = explainer.names(prepared.session.ask, statuses)
+        wrong = explainer.wrong_answers(prepared.session.ask, DOUBLE)
+        right = explainer.wrong_answers(prepared.session.ask, COUNT)
+    assert (names, cases) == ({DOUBLE: "tripled"}, {DOUBLE: 3})
+    assert [one.test for one in wrong.answers] == [DOUBLES, TWICE, DEEP]
+    assert right is None
+
+
+class Crashing:
+    """A worker that crashes at some edits, and takes a second for every trial."""
+
+    def __init__(self, bad: set[int], status: Status = Status.CRASHED) -> None:
+        self.seconds = 0.0
+        self._bad, self._status = bad, status
+        self.tried: list[list[int]] = []
+
+    def __enter__(self) -> Crashing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def try_edits(self, trials: Any) -> Any:
+        self.seconds += 1.0
+        edits = [int(next(iter(one))) for one in trials.edits]
+        self.tried.append(edits)
+        if self._bad & {*edits}:
+            raise WorkerLost(self._status, "lost")
+        outcomes = Outcomes(tried=len(edits), calls=len(edits))
+        for place, edit in enumerate(edits):
+            outcomes.add(place, 0, torch.tensor(float(edit)))
+        if edits:
+            outcomes.add_control(0, torch.tensor(-1.0))
+        return outcomes
+
+
+def trials(count: int, seconds: float = 100.0, follow: int = 0) -> Any:
+    return Trials((Call(DOUBLE, {}),), 1, [{str(one): ()} for one in range(count)], seconds, follow)
+
+
+def restarting(bad: set[int], left: int, status: Status = Status.CRASHED) -> Any:
+    opened: list[Crashing] = []
+
+    def new() -> Crashing:
+        opened.append(Crashing(bad, status))
+        return opened[-1]
+
+    return RestartingBench(new, WorkerLosses(left)), opened
+
+
+def test_after_a_crash_the_edits_run_again_in_eight_parts():
+    """Only the part with the bad edit is left out, and each answer keeps its edit's number."""
+    bench, opened = restarting({5}, 3)
+    found = bench.try_edits(trials(16))
+    assert [one.tried for one in opened] == [
+        [[*range(16)]],
+        [[0, 1], [2, 3], [4, 5]],
+        [[6, 7], [8, 9], [10, 11], [12, 13], [14, 15]],
+    ]
+    expected = {n: None if n in (4, 5) else float(n) for n in range(16)}
+    answers = {n: found.of(n, 0) for n in range(16)}
+    assert {n: None if one is None else float(one) for n, one in answers.items()} == expected
+    assert float(found.unedited(0)) == -1
+    assert (found.tried, found.calls) == (14, 14)
+    assert bench.seconds == 9.0
+    bench.close()
+
+
+def test_lines_are_recorded_once_before_the_parts_run():
+    """No part records them again."""
+    bench, opened = restarting({0}, 3)
+    bench.try_edits(trials(3, follow=1))
+    assert opened[1].tried[0] == []
+    assert [*opened[1].tried, *opened[2].tried][1:] == [[0], [1], [2]]
+
+
+def test_a_bench_without_time_or_losses_left_gives_up():
+    """A hang is no crash: no other worker starts."""
+    bench, opened = restarting({5}, 0)
+    with pytest.raises(WorkerLost):
+        bench.try_edits(trials(16))
+    assert len(opened) == 1
+    bench, opened = restarting({5}, 1)
+    with pytest.raises(WorkerLost):
+        bench.try_edits(trials(16))
+    assert len(opened) == 2
+    bench, opened = restarting({5}, 3, Status.TIMEOUT)
+    with pytest.raises(WorkerLost):
+        bench.try_edits(trials(16))
+    assert len(opened) == 1
+    bench, opened = restarting({15}, 3)
+    found = bench.try_edits(trials(16, seconds=3.0))
+    assert opened[1].tried == [[0, 1], [2, 3]]
+    assert found.tried == 4

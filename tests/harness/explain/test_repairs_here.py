@@ -1,0 +1,104 @@
+"""Repairs of submissions in memory: the edits that prove a line, and those that prove nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from grader.core.verdict import Where
+from grader.core.wire.trials import Passed, TextChange
+from grader.explain.repair.search import Cost, FileEdit, RepairEdit, schedule
+from grader.explain.repair.sources import EditableSources
+from grader.explain.rewriting.edit import Edit, Replacement
+from tests.harness.explained_here import RIGHT, Course, few_objects
+
+pytestmark = pytest.mark.unit
+
+DOUBLES = "t::doubles"
+
+
+@pytest.fixture(autouse=True)
+def _few_objects() -> Iterator[None]:
+    with few_objects():
+        yield
+
+
+@pytest.fixture
+def course(monkeypatch, tmp_path) -> Course:
+    """A small course whose explainer works in this process."""
+    return Course(monkeypatch, tmp_path, edits=True)
+
+
+def test_a_line_whose_edit_breaks_another_exercise_is_not_named(course):
+    """The constant is right for the second exercise."""
+    program = (
+        "FACTOR = 3\n\ndef run_double(x):\n    return FACTOR * x\n\n"
+        "def run_count(x):\n    return x.numel() * FACTOR // 3\n"
+    )
+    assert course.words(program).tests[DOUBLES].where != Where("adapters.py", 1)
+    alone = program.replace("x.numel() * FACTOR // 3", "x.numel()")
+    words = course.words(alone)
+    assert {words.tests[DOUBLES].where} <= {Where("adapters.py", 1), Where("adapters.py", 4)}
+
+
+def test_two_slips_in_one_function_are_not_told_as_one_line(course):
+    """No single edit makes the answer right."""
+    program = RIGHT.replace(
+        "return 2 * x", "y = (x - 1.25) * 2.5\n    return y.sin() + 0.3 * x.exp()"
+    )
+    words = course.words(program)
+    assert words.tests[DOUBLES].where is None
+    (repair,) = words.evidence.repairs
+    assert (repair.exercises, repair.places) == ((), ())
+
+
+def test_two_exercises_with_one_wrong_line_are_repaired_together(course):
+    """Its edit makes both right, and is searched once."""
+    program = (
+        "def twice(n):\n    return 3 * n\n\ndef run_double(x):\n    return twice(x)\n\n"
+        "def run_count(x):\n    return twice(x.numel()) // 2\n"
+    )
+    words = course.words(program)
+    assert words.tests[DOUBLES].where == Where("adapters.py", 2)
+    assert words.tests["t::counts"].where == Where("adapters.py", 2)
+    (repair,) = words.evidence.repairs
+    assert repair.exercises == ("run_count", "run_double")
+
+
+def edit(start: int, text: str) -> Edit:
+    return Edit("constant", 1, (1,), 1.0, (Replacement(start, start + 1, text),), "a factor", None)
+
+
+def test_two_edits_of_one_file_are_sent_in_the_order_of_their_places():
+    """Workers take changes in order; edits of two files stay apart."""
+    late, early = FileEdit("a.py", edit(9, "3")), FileEdit("a.py", edit(2, "5"))
+    changes = [TextChange(2, 3, "5"), TextChange(9, 10, "3")]
+    assert late.together_with(early) == {"a.py": changes}
+    assert late.together_with(None) == {"a.py": changes[1:]}
+    other = FileEdit("b.py", edit(2, "5"))
+    assert late.together_with(other) == {"a.py": changes[1:], "b.py": changes[:1]}
+
+
+def test_a_repair_is_whole_if_it_fixes_all_and_breaks_nothing():
+    """Either alone is not enough."""
+    made, one = FileEdit("a.py", edit(2, "5")), frozenset({"run"})
+    assert RepairEdit(made, 1.0, one, frozenset()).is_whole
+    assert not RepairEdit(made, 0.5, one, frozenset()).is_whole
+    assert not RepairEdit(made, 1.0, one, frozenset({"run_b"})).is_whole
+    assert Cost(2, 3).plus(Cost(4, 5)) == Cost(6, 8)
+
+
+def test_edits_are_scheduled_by_cost_then_by_place(tmp_path):
+    """Very long texts are left out, because one frame holds hundreds of edits."""
+    (tmp_path / "b.py").write_text("def f(x):\n    return x + 1\n")
+    (tmp_path / "a.py").write_text(f"def g(x):\n    return x - {'1' * 700}\n")
+    sources = EditableSources.below(tmp_path)
+    passed = [Passed("b.py", (2,)), Passed("a.py", (2,))]
+    found = schedule(sources, passed)
+    keys = [(one.edit.cost, one.file, one.edit.line) for one in found]
+    assert keys == sorted(keys)
+    assert {one.file for one in found} == {"a.py", "b.py"}
+    longest = max(sum(len(piece.text) for piece in one.edit.replacements) for one in found)
+    assert longest <= 600
+    assert schedule(sources, [Passed("b.py", (1,))]) == []
