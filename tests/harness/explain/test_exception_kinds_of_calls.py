@@ -175,7 +175,8 @@ WRONG_TYPE = "TypeError: {}(): argument 'x' (position 1) must be {}, not {}"
 )  # fmt: skip
 def test_an_argument_of_the_wrong_type_gets_the_advice_for_both_types(name, wanted, got, advice):
     """Only if both types are those of a common case, there is advice."""
-    said = f"torch's {name} expects a {wanted} there, and gets a {got}{advice}"
+    first, second = (f"an {kind}" if kind == "int" else f"a {kind}" for kind in (wanted, got))
+    said = f"torch's {name} expects {first} there, and gets {second}{advice}"
     if advice is None:
         said = f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
     assert sentence(WRONG_TYPE.format(name, wanted, got)) == said

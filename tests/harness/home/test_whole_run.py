@@ -289,7 +289,7 @@ def test_a_misnamed_adapter_is_told_with_the_name_that_it_needs(at_home: AtHome)
     assert "\nadapters.py has no run_later; it has run_latre: rename it.\n" in ran
     assert "4 passed, 1 missing" in ran
     text = adapters.read_text()
-    adapters.write_text(text.replace("run_latre(x: Tensor", "run_latre(y: Tensor"))
+    adapters.write_text(text.replace("run_latre(x: Tensor", "run_latre(other: Tensor"))
     assert "rename it" not in at_home()
     adapters.write_text(f"{text}\n\nlater = lambda x: run_latre(x)\n")
     assert "rename it" not in at_home()

@@ -56,7 +56,7 @@ def first(sentences: Any) -> str:
 
 def returned(tensor: torch.Tensor, asked_in: torch.dtype, untouched: str = "") -> Observations:
     """Returns observations in which the submission returned a tensor, made by `LINE`."""
-    known = Returned(tensor, ("seq", "d"), asked_in, lambda _: LINE, untouched)
+    known = Returned(tensor, ("seq", "d"), asked_in, lambda _: LINE, untouched=untouched)
     return Observations(returned=[known])
 
 

@@ -121,14 +121,18 @@ def test_the_wrong_places_of_an_axis_are_those_with_any_wrong_number():
 )
 def test_an_almost_right_answer_is_called_so(factor, said):
     comparison = compare(A * factor, A, FLOAT32)
-    told = [*nearness_in_words(comparison)]
+    told = [*nearness_in_words(comparison, None)]
     if said is None:
         assert told == [] or factor < 1.001
     else:
         assert told[0].startswith(said)
+        assert [*nearness_in_words(comparison, A - 1)] == told
+    assert not [*nearness_in_words(comparison, A)], "any answer is near to what was there before"
     single = compare(torch.tensor([1.001]), torch.tensor([1.0]), FLOAT32)
-    assert first(nearness_in_words(single)).startswith("It is nearly right: off by 0.1%. Look")
-    assert [*nearness_in_words(compare(A > 1, A > 2, FLOAT32))] == []
+    assert first(nearness_in_words(single, None)).startswith(
+        "It is nearly right: off by 0.1%. Look"
+    )
+    assert [*nearness_in_words(compare(A > 1, A > 2, FLOAT32), None)] == []
 
 
 def test_an_answer_is_near_if_each_error_is_small_beside_the_largest_value():

@@ -19,6 +19,7 @@ from grader.testing.handles.scripts import (
     note_source,
     remarked,
     untouched,
+    value_before,
 )
 from grader.testing.kinds import PlainType
 from grader.testing.object_kinds import ClassType, ObjectType
@@ -202,7 +203,7 @@ OF_MODULE, GRAD_OF_MODULE = Step(1, Doing.READ, ""), Step(1, Doing.READ, "grad")
     ids=str,
 )
 def test_a_parameter_or_gradient_that_nobody_wrote_to_is_known(value, step, steps, what):
-    assert untouched(value, step, steps) == what
+    assert untouched(value, step, value_before(step, steps)) == what
 
 
 # --- Two processes ------------------------------------------------------------------------------
