@@ -60,11 +60,13 @@ def _tried(server: ForkServer, scratch: Path, device: str) -> str:
     """Returns why a worker could not compute on the device; an empty text if it could."""
     folder = Path(tempfile.mkdtemp(dir=scratch))
     folder.chmod(PASSABLE)
-    (folder / "adapters.py").write_text(_TRIAL)
+    root = folder / "submission"  # which workers may list, as an import does
+    root.mkdir()
+    (root / "adapters.py").write_text(_TRIAL)
     worker = Worker.in_new_folder(server, scratch, Allowance(_MEMORY, device=device))
     with contextlib.ExitStack() as ending:
         ending.callback(worker.end)
-        worker.load(Submission("trial", folder, "adapters.py", "adapters"), _PATIENCE)
+        worker.load(Submission("trial", root, "adapters.py", "adapters"), _PATIENCE)
         call = Call("run_trial", {"x": torch.ones(2)}, device=device)
         answer = opened(worker.ask(call, _PATIENCE))
     if answer.raised is not None:

@@ -1,0 +1,214 @@
+"""Fork servers: their workers, groups and ends, and the ones that replace them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from grader.core.assignment import BadAssignment
+from grader.core.processes import is_alive
+from grader.core.scratch import PASSABLE, new_scratch
+from grader.core.submission import Submission
+from grader.core.verdict import Status
+from grader.core.wire.calls import Call
+from grader.sandbox.cgroups import GroupBounds
+from grader.sandbox.fork_server import ForkServer, ForkServerLost, ForkServers, starting_zygote
+from grader.sandbox.limits import Allowance, Patience
+from grader.sandbox.preparation import require_device
+from grader.sandbox.worker import Worker, WorkerLost
+from grader.sandbox.zygote import Zygote
+from grader.testing.memory import Sealed, opened
+from tests.harness.waiting import until
+
+pytestmark = pytest.mark.process
+
+MB = 1 << 20
+PATIENCE = Patience(60.0, 120.0)
+PROGRAM = """
+import os, sys
+print("imported")
+def run_double(x):
+    print("doubling", end="")
+    return 2 * x
+def run_exit():
+    os._exit(3)
+def run_kill():
+    os.abort()
+def run_hang():
+    while True:
+        pass
+"""
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    """A zygote that was asked to preload an absent module."""
+    with starting_zygote() as own:
+        own.warm_up(["absent_one", "colorsys"], ["inotify_init1"])
+        yield own
+
+
+@pytest.fixture(scope="module")
+def scratch() -> Iterator[Path]:
+    """The folder in which workers write."""
+    with new_scratch() as own:
+        yield own
+
+
+@pytest.fixture
+def server(zygote, scratch) -> Iterator[ForkServer]:
+    """A fork server in the zygote's ground."""
+    with closing(ForkServer(zygote, scratch, ground=zygote.ground)) as own:
+        yield own
+
+
+def loaded(server: ForkServer, scratch: Path, memory: int = 1 << 30) -> Worker:
+    """Returns a worker that has imported the program."""
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    folder.chmod(PASSABLE)
+    root = folder / "submission"
+    root.mkdir()
+    (root / "adapters.py").write_text(PROGRAM)
+    worker = Worker.in_new_folder(server, folder, Allowance(memory, threads=100))
+    report = worker.load(Submission("own", root, "adapters.py", "adapters"), PATIENCE, ["a.b"])
+    assert report.adapters == ("run_double", "run_exit", "run_hang", "run_kill")
+    return worker
+
+
+def test_a_worker_is_forked_and_ended_with_its_exit_code(server):
+    """The fork server knows it by another number if it has a namespace of its own."""
+    one, other = server.spawn(), server.spawn()
+    assert is_alive(one.pid)
+    assert is_alive(other.pid)
+    assert one.pid != other.pid
+    codes = server.end_workers()
+    assert codes == {one.number: -signal.SIGKILL, other.number: -signal.SIGKILL}
+    assert not is_alive(one.pid)
+    assert server.end_workers() == {}
+    for spawned in (one, other):
+        assert spawned.channel.recv(10) == b""
+        assert os.read(spawned.printed, 10) == b""
+        spawned.channel.close()
+        os.close(spawned.printed)
+    assert not server.has_ended
+
+
+def test_a_fork_server_knows_what_was_not_preloaded(server, zygote):
+    server.wait_until_ready()
+    assert server.preload == zygote.preload == ("absent_one", "colorsys")
+    assert zygote.granted == ("inotify_init1",)
+    assert set(server.not_preloaded) == {"absent_one"}
+    assert server.groups == (zygote.ground.version if zygote.ground else "")
+
+
+def test_a_closed_fork_server_has_ended_with_its_workers(zygote, scratch):
+    own = ForkServer(zygote, scratch)
+    spawned = own.spawn()
+    assert own.group(GroupBounds(64 * MB, 9)) is None
+    assert own.groups == ""
+    own.close()
+    assert own.has_ended
+    assert own.is_lost
+    until(lambda: not is_alive(spawned.pid), "the worker has ended")
+    own.close()
+    assert not zygote.has_ended
+
+
+def test_bounds_are_those_of_a_group_which_is_used_again(server, zygote):
+    if zygote.ground is None:
+        pytest.skip("no control groups here")
+    group = server.group(GroupBounds(640 * MB, 90))
+    assert group is not None
+    assert server.group(GroupBounds(640 * MB, 90)) is group
+    other = server.group(GroupBounds(650 * MB, 90))
+    assert other.folders != group.folders
+    again = server.group(GroupBounds(640 * MB, 90))
+    assert again.folders == group.folders
+    pids = {int(pid) for pid in (again.folders[0] / "cgroup.procs").read_text().split()}
+    assert server._pid in pids
+    tasks = int(group.file("pids.max").read_text())
+    assert 91 <= tasks < 150
+
+
+def test_a_killed_fork_server_is_lost_and_another_one_replaces_it(zygote, scratch):
+    with ForkServers(zygote, scratch) as servers:
+        first = servers.current()
+        first.wait_until_ready()
+        assert servers.current() is first
+        os.kill(first._pid, signal.SIGKILL)
+        until(lambda: first.has_ended, "the fork server has ended")
+        with pytest.raises(ForkServerLost, match="the fork server was lost: it forked no worker"):
+            first.spawn()
+        second = servers.current()
+        assert second is not first
+        assert is_alive(second.spawn().pid)
+        servers.give_up()
+        assert second.has_ended
+        assert servers.current() not in (first, second)
+
+
+def test_a_killed_zygote_is_replaced_with_the_same_modules(scratch):
+    with starting_zygote() as own:
+        own.warm_up(["absent_one"], leaves_no_marks=True)
+        with ForkServers(own, scratch) as servers:
+            servers.current().wait_until_ready()
+            os.kill(own._process.pid, signal.SIGKILL)
+            until(lambda: own.has_ended, "the zygote has ended")
+            servers.current().close()
+            server = servers.current()
+            server.wait_until_ready()
+            assert set(server.not_preloaded) == {"absent_one"}
+            assert servers._zygote is not own
+            assert servers._zygote.leaves_no_marks
+            assert servers._zygote.temporary == own.temporary
+
+
+def test_a_worker_tells_its_isolation_output_and_answers(server, scratch, zygote):
+    worker = loaded(server, scratch)
+    assert worker.printed_text == "imported\n"
+    how = f"control group {zygote.ground.version}" if zygote.ground else "watched"
+    assert worker.isolation["memory"] == f"1024 MB, {how}"
+    assert worker.isolation["threads"].startswith("100, ")
+    assert worker.isolation["disk"] in ("256 MB, watched", "256 MB, kept by the kernel")
+    call = Call("run_double", {"x": 4})
+    answer = opened(worker.ask(call, PATIENCE))
+    assert (answer.value, worker.printed) == (8, b"doubling")
+    assert not worker.hoards
+    assert worker.taken.wall > 0
+    assert isinstance(worker.ask(call, PATIENCE, {answer.digest}), Sealed)
+    assert "serving.py" in worker.stack_dump()
+    worker.end()
+    assert not is_alive(worker._pid)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "patience", "status", "says"),
+    [
+        ("run_exit", PATIENCE, Status.CRASHED, "run_exit(...) ended its process (exit code 3)"),
+        ("run_kill", PATIENCE, Status.CRASHED, "run_kill(...) ended its process (SIGABRT)"),
+        ("run_hang", Patience(0.2, 60.0), Status.TIMEOUT,
+         "run_hang(...) took longer than 0.2 seconds of processor time and was stopped"),
+    ],
+)  # fmt: skip
+def test_a_lost_worker_says_why(server, scratch, adapter, patience, status, says):
+    worker = loaded(server, scratch)
+    with pytest.raises(WorkerLost) as lost:
+        worker.ask(Call(adapter, {}), patience)
+    assert lost.value.status is status
+    assert lost.value.message in (says, says.replace(" of processor time", ""))
+    worker.end()
+
+
+def test_a_device_is_tried_before_any_submission_is_graded_on_it(server, scratch):
+    """The CPU under another name works; a device without numbers gives no result."""
+    require_device(server, scratch, "cpu")
+    require_device(server, scratch, "cpu:0")
+    with pytest.raises(BadAssignment, match=r"--device meta: .* \(another result came back\)"):
+        require_device(server, scratch, "meta")
+    assert server.end_workers() == {}
