@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -169,16 +168,6 @@ class HereSession(_Loaded):
         """Provides a fresh import of the submission, in which edits can be tried."""
         self.benches += 1
         yield _Loaded(self._folder, self._edits)
-
-
-@contextlib.contextmanager
-def few_objects() -> Iterator[None]:
-    """Hides this process's objects from the trials, which look through all for a submission's."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 class Course:

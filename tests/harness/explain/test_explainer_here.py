@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from grader.explain.explainer.workbench import RestartingBench, WorkerLosses
 from grader.explain.repair.earlier_calls import SAID
 from grader.sandbox.worker import WorkerLost
 from grader.testing.outcome import StudentFault
-from tests.harness.explained_here import COUNT, DOUBLE, RIGHT, Course, few_objects
+from tests.harness.explained_here import COUNT, DOUBLE, RIGHT, Course
 
 pytestmark = pytest.mark.unit
 
@@ -26,12 +25,6 @@ PASSED, FAILED, ERROR = Status.PASSED, Status.FAILED, Status.ERROR
 DOUBLES, TWICE, DEEP, COUNTS = (
     f"t::{name}" for name in ("doubles", "doubles_twice", "doubles_deep", "counts")
 )
-
-
-@pytest.fixture(autouse=True)
-def _few_objects() -> Iterator[None]:
-    with few_objects():
-        yield
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from grader.core.verdict import Where
@@ -11,17 +9,11 @@ from grader.core.wire.trials import Passed, TextChange
 from grader.explain.repair.search import Cost, FileEdit, RepairEdit, schedule
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit, Replacement
-from tests.harness.explained_here import RIGHT, Course, few_objects
+from tests.harness.explained_here import RIGHT, Course
 
 pytestmark = pytest.mark.unit
 
 DOUBLES = "t::doubles"
-
-
-@pytest.fixture(autouse=True)
-def _few_objects() -> Iterator[None]:
-    with few_objects():
-        yield
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
 import textwrap
@@ -22,15 +21,6 @@ pytestmark = pytest.mark.unit
 CALL = Call("run_double", {"x": torch.tensor([1.0, 2.0])})
 # Each trial edits a 3 into a 2, and this is the right answer.
 DOUBLED = torch.tensor([2.0, 4.0])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _freeze_older_objects() -> Iterator[None]:
-    """Older objects are hidden from the garbage collector, as in a worker."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 WAYS = {
@@ -204,11 +194,7 @@ def run_double(x):
 
 @pytest.fixture
 def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying, str]]]:
-    """A function that loads a program as a submission's adapters.
-
-    The objects that exist before are frozen, as a fork server does before it forks.
-    """
-    gc.freeze()
+    """A function that loads a program as a submission's adapters."""
     monkeypatch.syspath_prepend(str(tmp_path))
     names = []
 
@@ -225,7 +211,6 @@ def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying
         return trying, f"{name}.py"
 
     yield load
-    gc.unfreeze()
     for name in names:
         sys.modules.pop(name, None)
 
