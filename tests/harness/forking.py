@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 
@@ -24,3 +27,20 @@ def in_a_fork(work: Callable[[], Any]) -> Any:
         said = pipe.read()
     os.waitpid(child, 0)
     return json.loads(said)
+
+
+@contextlib.contextmanager
+def folder_for_everybody() -> Iterator[Path]:
+    """Provides a folder that every user may enter."""
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+def refusal(use: Callable[[], object]) -> str:
+    """Returns the name of the exception that a use raises, or an empty text."""
+    try:
+        use()
+    except Exception as error:
+        return type(error).__name__
+    return ""

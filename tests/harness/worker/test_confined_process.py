@@ -12,9 +12,8 @@ import socket
 import stat
 import sys
 import sysconfig
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from grader.worker.confinement import file_tree, identity, layers
 from grader.worker.confinement.layers import InheritedState, ProcessLimits
 from grader.worker.confinement.seccomp import prepare_filter, restrict_system_calls
 from grader.worker.confinement.seccomp_program import native_architecture, number_of
-from tests.harness.forking import in_a_fork
+from tests.harness.forking import folder_for_everybody, in_a_fork, refusal
 
 pytestmark = [
     pytest.mark.process,
@@ -40,18 +39,8 @@ INHERITED = InheritedState(61200, (), (), 100 * MB, 1 << 30, ())
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that every user may enter."""
-    with tempfile.TemporaryDirectory() as made:
-        Path(made).chmod(0o755)
-        yield Path(made)
-
-
-def refusal(use: Callable[[], object]) -> str:
-    """Returns the name of the exception that a use raises, or an empty text."""
-    try:
-        use()
-    except Exception as error:
-        return type(error).__name__
-    return ""
+    with folder_for_everybody() as made:
+        yield made
 
 
 def is_open(descriptor: int) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import signal
 import sys
-import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,29 +18,19 @@ from grader.worker.trials import alarm as alarms
 from grader.worker.trials.alarm import Alarm, TooLong
 from grader.worker.trials.exchange import CannotExchange, LoadedSource, parts_of
 from grader.worker.trials.trials import Trying
+from tests.harness.loaded_programs import Loaded, loading
 
 pytestmark = pytest.mark.unit
 
 X = torch.tensor([1.0, 2.0])
-Loaded = Callable[..., types.ModuleType]
 
 
 @pytest.fixture
 def loaded(tmp_path, monkeypatch) -> Iterator[Loaded]:
     """A function that loads a program as a module."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    names: list[str] = []
-
-    def load(program: str, name: str = "") -> types.ModuleType:
-        name = name or f"stateful_{len(names)}_{tmp_path.name}"
-        (tmp_path / f"{name}.py").write_text(textwrap.dedent(program))
-        names.append(name)
-        importlib.invalidate_caches()
-        return importlib.import_module(name)
-
-    yield load
-    for name in names:
-        sys.modules.pop(name, None)
+    with loading(tmp_path) as load:
+        yield load
 
 
 def trying(module: types.ModuleType, root: Path) -> Trying:

@@ -7,14 +7,14 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grader.worker import fork_server, zygote
-from tests.harness.forking import in_a_fork
+from tests.harness.forking import folder_for_everybody, in_a_fork, refusal
 
 pytestmark = [
     pytest.mark.process,
@@ -26,18 +26,8 @@ MB = 1 << 20
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that every user may enter."""
-    with tempfile.TemporaryDirectory() as made:
-        Path(made).chmod(0o755)
-        yield Path(made)
-
-
-def refusal(use: Callable[[], object]) -> str:
-    """Returns the name of the exception that a use raises, or an empty text."""
-    try:
-        use()
-    except Exception as error:
-        return type(error).__name__
-    return ""
+    with folder_for_everybody() as made:
+        yield made
 
 
 # --- The fork server and the zygote --------------------------------------------------------------

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
-import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ from grader.core.wire.trials import Passed, TextChange, Trials
 from grader.worker.trials import memory
 from grader.worker.trials.memory import State, modules_below
 from grader.worker.trials.trials import Trying
+from tests.harness.loaded_programs import Loaded, loading
 
 pytestmark = pytest.mark.unit
 
@@ -94,25 +92,13 @@ SHOWN = (
     " m.torch.is_autocast_enabled('cpu'), m.torch.is_anomaly_enabled()"
 )
 
-Loaded = Callable[..., types.ModuleType]
-
 
 @pytest.fixture
 def loaded(tmp_path, monkeypatch) -> Iterator[Loaded]:
     """A function that loads a program as a module."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    names: list[str] = []
-
-    def load(program: str, name: str = "") -> types.ModuleType:
-        name = name or f"stateful_{len(names)}_{tmp_path.name}"
-        (tmp_path / f"{name}.py").write_text(textwrap.dedent(program))
-        names.append(name)
-        importlib.invalidate_caches()
-        return importlib.import_module(name)
-
-    yield load
-    for name in names:
-        sys.modules.pop(name, None)
+    with loading(tmp_path) as load:
+        yield load
 
 
 @pytest.fixture
