@@ -79,9 +79,13 @@ class HomeReport:
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Marks missing code, and replaces a traceback by a short failure."""
-        report = yield
         belongs = membership(item)
         exception = call.excinfo.value if call.excinfo else None
+        is_ours = belongs is not None and not isinstance(exception, pytest.skip.Exception)
+        if call.excinfo is not None and is_ours:
+            # pytest would format it for a tenth of a second, and the failure below replaces it.
+            call.excinfo.traceback = call.excinfo.traceback.filter(lambda _: False)
+        report = yield
         if belongs is None or (report.when != "call" and report.passed):
             return report
         report.user_properties.append((_EXERCISE, belongs.exercise))

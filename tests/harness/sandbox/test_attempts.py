@@ -78,11 +78,8 @@ def folder(monkeypatch) -> Iterator[Path]:
 def test_an_unconfined_attempt_succeeds(folder, trial: ProbeTrial):
     """It reaches what it looks for, or takes the amount that would be too much."""
     module = {"reaching": reaching, "taking": taking}[trial.module]
-    if trial.after:
-        # The locks are those of another process, which lives meanwhile.
-        with _held_by_another(trial.after):
-            result = attempted(folder, module, trial.adapter)
-    else:
+    # Some attempts look for another process, or for the locks that one holds meanwhile.
+    with _another_process(trial.after):
         result = attempted(folder, module, trial.adapter)
     if trial.adapter in PERHAPS and result is not True:
         pytest.skip(f"this machine says {result}")
@@ -90,13 +87,16 @@ def test_an_unconfined_attempt_succeeds(folder, trial: ProbeTrial):
 
 
 @contextlib.contextmanager
-def _held_by_another(adapter: str) -> Iterator[None]:
+def _another_process(attempt: str) -> Iterator[None]:
+    """Forks a process of another session; it first makes an attempt of its own, if one is given."""
     reading, writing = os.pipe()
     ended, ending = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(ending)
-        getattr(reaching, adapter)()
+        os.setsid()
+        if attempt:
+            getattr(reaching, attempt)()
         os.write(writing, b"x")
         os.read(ended, 1)
         os._exit(0)
