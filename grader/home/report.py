@@ -83,7 +83,7 @@ class HomeReport:
         exception = call.excinfo.value if call.excinfo else None
         is_ours = belongs is not None and not isinstance(exception, pytest.skip.Exception)
         if call.excinfo is not None and is_ours:
-            # pytest would format it for a tenth of a second, and the failure below replaces it.
+            # To format it, pytest compiles the source of each frame; the failure below replaces it.
             call.excinfo.traceback = call.excinfo.traceback.filter(lambda _: False)
         report = yield
         if belongs is None or (report.when != "call" and report.passed):

@@ -305,7 +305,7 @@ def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
         raise CopyFailed(str(problem)) from problem
     if not order["survey"]:
         return {"submission": submission.as_json()}
-    # Loaded only for a survey: with `packaging`, it is nearly half of a process's start.
+    # Loaded only for a survey: with `packaging`, it is a fifth of a process's start.
     from grader.intake.programs.needs import read_needs
 
     try:

@@ -62,7 +62,10 @@ def _tried(server: ForkServer, scratch: Path, device: str) -> str:
     folder.chmod(PASSABLE)
     root = folder / "submission"  # which workers may list, as an import does
     root.mkdir()
-    (root / "adapters.py").write_text(_TRIAL)
+    root.chmod(0o755)  # whatever the umask is
+    adapters = root / "adapters.py"
+    adapters.write_text(_TRIAL)
+    adapters.chmod(0o644)
     worker = Worker.in_new_folder(server, scratch, Allowance(_MEMORY, device=device))
     with contextlib.ExitStack() as ending:
         ending.callback(worker.end)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import torch
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.worker.trials.trials import Trying
+from tests.harness.loaded_programs import loading
 
 pytestmark = pytest.mark.unit
 
@@ -196,23 +195,16 @@ def run_double(x):
 def loaded(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], tuple[Trying, str]]]:
     """A function that loads a program as a submission's adapters."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    names = []
+    with loading(tmp_path) as load:
 
-    def load(program: str) -> tuple[Trying, str]:
-        name = f"program_{len(names)}_{tmp_path.name}"
-        text = textwrap.dedent(program)
-        (tmp_path / f"{name}.py").write_text(text)
-        names.append(name)
-        importlib.invalidate_caches()
-        module = importlib.import_module(name)
-        trying = Trying({"run_double": module.run_double}, tmp_path)
-        # This call's cached values must not hide the effect of edits.
-        module.run_double(CALL.arguments["x"])
-        return trying, f"{name}.py"
+        def loaded_adapters(program: str) -> tuple[Trying, str]:
+            module = load(program)
+            trying = Trying({"run_double": module.run_double}, tmp_path)
+            # This call's cached values must not hide the effect of edits.
+            module.run_double(CALL.arguments["x"])
+            return trying, f"{module.__name__}.py"
 
-    yield load
-    for name in names:
-        sys.modules.pop(name, None)
+        yield loaded_adapters
 
 
 def outcomes_of_edit(trying: Trying, file: str, text: str, old: str, new: str) -> Outcomes:
