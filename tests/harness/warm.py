@@ -268,6 +268,8 @@ def _load_commands() -> None:
     import safetensors.torch
     import torch._dynamo
 
+    import grader.explain.explainer.service
+    import grader.explain.rewriting.slips
     import grader.grading.job.work
     from grader.cli.main import COMMANDS, cli
 
