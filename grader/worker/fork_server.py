@@ -61,7 +61,6 @@ def serve_judges(
         granted = tuple(order["granted"])
         _obey(control, InheritedState(user, tuple(namespaces), engine_modules(), *own, granted))
     end_descendants()
-    os._exit(0)
 
 
 def _obey(control: socket.socket, inherited: InheritedState) -> None:

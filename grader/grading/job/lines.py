@@ -57,13 +57,9 @@ class LineChannel:
             self._answering.write("\n")
             self._answering.flush()
 
-    def stop_listening(self) -> None:
-        """Closes the reading end; other processes that share it read on."""
-        self._listening.close()
-
     def close(self) -> None:
         """Closes both ends; other processes that share them keep theirs."""
-        self.stop_listening()
+        self._listening.close()
         with contextlib.suppress(BrokenPipeError):
             self._answering.close()
 

@@ -66,18 +66,13 @@ class Explaining:
 
 def work(collected: Collected, lines: LineChannel) -> None:
     """Runs one job until the coordinator hangs up."""
-    scratch = new_scratch()
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch.path / "inductor")
-    # Temporary files of references and tests go there too: a killed job leaves none behind.
-    tempfile.tempdir = str(scratch.path)
-    here = os.getpid()
-    servers = ForkServers(collected.zygote, scratch.path, collected.settings.device)
-    try:
+    with new_scratch() as scratch:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "inductor")
+        # Temporary files of references and tests go there too: a killed job leaves none behind.
+        tempfile.tempdir = str(scratch)
+        servers = ForkServers(collected.zygote, scratch, collected.settings.device)
         with servers, IntakeClient() as intake:
-            Job(collected, lines, servers, intake, scratch.path).serve()
-    finally:
-        if os.getpid() == here:
-            scratch.remove()
+            Job(collected, lines, servers, intake, scratch).serve()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +175,6 @@ def run_jobs(collected: Collected, ends: Sequence[LineChannel]) -> None:
     gc.freeze()
     gc.enable()
     running = {_forked(partial(job, end), end): end for end in ends}
-    for end in ends:
-        end.stop_listening()
     while running:
         pid, status = os.wait()
         if pid in running:

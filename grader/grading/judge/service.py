@@ -71,8 +71,8 @@ class JudgeService:
         )
         self._graded = 0
 
-    def prepare(self) -> dict[str, Any]:
-        """Warms up; returns the maximum score for the coordinator.
+    def prepare(self) -> None:
+        """Warms up before the first submission.
 
         Raises:
             BadAssignment: if no worker can compute on the device, or the seed is that of home.
@@ -85,7 +85,6 @@ class JudgeService:
         with contextlib.suppress(ForkServerLost):
             self._servers.current().wait_until_ready()
         require_device(self._servers.current(), self._scratch, self._settings.device)
-        return {"max_score": self._suite.max_score}
 
     def grade(self, job: Mapping[str, Any]) -> Grade:
         """Returns the grade that a job asks for."""

@@ -169,6 +169,31 @@ def test_an_assignment_that_cannot_be_used_stops_the_batch(starting):
     assert (job.killed, job.closed) == (1, 1)
 
 
+def test_a_batch_that_is_interrupted_begins_no_other_submission(starting):
+    """Its jobs are killed, and what still waits is left alone."""
+    (job,) = starting.jobs[:] = [AnsweringJob()]
+    begun, killed = threading.Event(), threading.Event()
+    job.kill = killed.set
+
+    def grade(task: Task, _: Any) -> Grade:
+        job.asked.append(task.entry.name)
+        if task.entry.name != "a":
+            begun.set()
+            killed.wait()
+        return a_grade(task.entry.name)
+
+    def interrupted() -> None:
+        with Coordinator(SETTINGS, 1) as pool:
+            next(pool.grade([task_of(name) for name in "abc"]))
+            begun.wait()
+            raise KeyboardInterrupt
+
+    job.grade = grade
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert job.asked == ["a", "b"]
+
+
 def test_a_long_silence_is_broken_by_the_names_of_the_submissions_at_work(starting):
     """The sentence comes again after twice the time, as long as nothing arrives."""
     told: list[str] = []

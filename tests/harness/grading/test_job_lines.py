@@ -78,18 +78,6 @@ def test_answers_to_a_coordinator_that_is_gone_are_dropped():
     os.close(orders)
 
 
-@pytest.mark.unit
-def test_a_channel_may_stop_listening_and_still_answer(channel):
-    """The process that forked a job leaves the orders to it."""
-    own, orders, answers = channel
-    own.stop_listening()
-    own.say({})
-    assert os.read(answers, 99) == b"{}\n"
-    own.close()
-    assert os.read(answers, 99) == b""
-    os.close(orders)
-
-
 # --- Processes ----------------------------------------------------------------------------------
 
 

@@ -20,7 +20,9 @@ from grader.grading.job.lines import LineChannel
 from grader.grading.job.work import Job
 from grader.grading.options import Task
 from grader.intake.entry import Entry
+from grader.sandbox.fork_server import ForkServerLost
 from tests.harness.conftest import TINY, write_files
+from tests.harness.forking import in_a_fork
 
 pytestmark = pytest.mark.unit
 
@@ -46,7 +48,7 @@ LOOKS = """
         }
 
     COLLECTOR = {"dies_with": dies_with(), "collects": gc.isenabled(), "pid": os.getpid()}
-    print("a line that is no JSON", flush=True)
+    print('{"stopped": "a module of the course says so"}', flush=True)
     """
 TEST = """
     import json
@@ -58,7 +60,7 @@ TEST = """
     @exercise("run_double")
     def test_looks(student, draw):
         '''It looks around.'''
-        print("another line that is no JSON", flush=True)
+        print('{"stopped": "a test says so"}', flush=True)
         with (Path(__file__).parents[2] / "seen.jsonl").open("a") as log:
             log.write(json.dumps(seen() | {"collector": COLLECTOR}) + "\\n")
         assert (student(draw(2)) < 9).all()
@@ -163,13 +165,16 @@ class Channel:
 
 
 class Server:
-    """A fork server or an intake process, which may be given up."""
+    """A fork server or an intake process, which may be given up or closed."""
 
     def __init__(self) -> None:
-        self.given_up = 0
+        self.given_up = self.closed = 0
 
     def give_up(self) -> None:
         self.given_up += 1
+
+    def close_own(self) -> None:
+        self.closed += 1
 
 
 class Forking(Job):
@@ -206,6 +211,53 @@ def test_a_child_takes_submissions_until_it_is_told_to_leave(monkeypatch):
     assert ended == []
     assert [*job._submissions()] == [{"entry": 2}]
     assert ended == [0]
+
+
+class Loading(Job):
+    """A job whose children say whether the modules that explain were loaded before them."""
+
+    __slots__ = ()
+
+    def _be(self, order: dict[str, Any]) -> None:
+        self.lines.say({order["be"]: self.collected.explaining})
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("role", "before"), [("judge", None), ("explainer", "loaded")])
+def test_a_judge_does_not_wait_for_the_modules_that_explain(monkeypatch, role, before):
+    """They load while it works, and before an explainer; a lost fork server stops neither."""
+
+    def lost() -> Any:
+        raise ForkServerLost("it did not start")
+
+    monkeypatch.setattr(work, "Explaining", lambda _: "loaded")
+    (answers, answering), (listening, orders) = os.pipe(), os.pipe()
+    with contextlib.closing(LineChannel(listening, answering)) as channel:
+        collected = SimpleNamespace(suite=None, explaining=None)
+        job = Loading(collected, channel, SimpleNamespace(current=lost), None, Path())
+        assert job._as_child({"be": role}) == 0
+    assert collected.explaining == "loaded"
+    assert json.loads(os.read(answers, 99)) == {role: before}
+    os.close(answers)
+    os.close(orders)
+
+
+@pytest.mark.process
+def test_a_child_ends_the_servers_that_it_started():
+    """The scratch folder of its job would otherwise be removed with them."""
+
+    def ended() -> list[int]:
+        servers, intake = Server(), Server()
+        service = SimpleNamespace(
+            bound_this_process=lambda: None, ExplainerService=lambda *_: 1 / 0
+        )
+        explaining = SimpleNamespace(service=service, mistakes=None, slips=None)
+        collected = SimpleNamespace(suite=None, settings=None, explaining=explaining)
+        with contextlib.suppress(ZeroDivisionError):
+            Job(collected, Channel(), servers, intake, Path())._be({"be": "explainer"})
+        return [servers.closed, intake.closed]
+
+    assert in_a_fork(ended) == [1, 1]
 
 
 @pytest.mark.process

@@ -331,8 +331,8 @@ def test_a_judge_warms_up_before_the_first_submission(course, monkeypatch):
 
     def serve(suite: Suite) -> None:
         for servers in (Servers(), Servers(lost=1)):
-            prepared = a_service(suite, servers=servers).prepare()
-            assert (prepared, servers.waited) == ({"max_score": 5.0}, 1)
+            a_service(suite, servers=servers).prepare()
+            assert servers.waited == 1
         with pytest.raises(BadAssignment, match=f"the seed {SEED} draws the tests that students"):
             a_service(suite, seed=SEED).prepare()
 
