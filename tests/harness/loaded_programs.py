@@ -10,6 +10,9 @@ import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from grader.core.wire.trials import TextChange
+from grader.worker.trials.trials import Trying
+
 Loaded = Callable[..., types.ModuleType]
 
 
@@ -28,3 +31,16 @@ def loading(folder: Path) -> Iterator[Loaded]:
     yield load
     for name in names:
         sys.modules.pop(name, None)
+
+
+def trying(module: types.ModuleType, root: Path) -> Trying:
+    """Returns the trials of a loaded program's adapters."""
+    adapters = {name: one for name, one in vars(module).items() if name.startswith("run_")}
+    return Trying(adapters, root)
+
+
+def edit(module: types.ModuleType, *pairs: tuple[str, str]) -> dict[str, list[TextChange]]:
+    """Returns the edit that replaces texts of a loaded program, each at its first place."""
+    text = Path(str(module.__file__)).read_text()
+    changes = [TextChange(text.index(old), text.index(old) + len(old), new) for old, new in pairs]
+    return {Path(str(module.__file__)).name: changes}

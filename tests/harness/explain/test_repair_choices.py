@@ -13,7 +13,6 @@ from grader.explain.line_words import proof, subject_in_words, suspicion
 from grader.explain.repair.choice import chosen
 from grader.explain.repair.exercises import Changes, ExerciseRepair, Proved, proved
 from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit
 from grader.explain.repair.sources import EditableSources
 from grader.testing.outcome import Question
@@ -51,23 +50,6 @@ def shifted(parts):
 def size(parts):
     result = abs(parts)
     return result
-
-def turned(x):
-    sin, cos = x
-    return sin * 3, cos
-
-def halves(sin_x, cos_x):
-    return (sin_x, cos_x), (sin_x, cos_x), (cos_x, sin_x)
-
-def named(upper_x, lower_x):
-    upper = lower_x
-    return upper, upper_x, lower_x
-
-def entries(d, qkv_bias, out_bias):
-    return {
-        "query": Layer(d, bias=qkv_bias),
-        "output": Layer(d, bias=qkv_bias),
-    }
 
 def bounded(length, width):
     near = length + 1
@@ -143,37 +125,6 @@ def test_a_missing_operation_is_named_where_the_value_is_computed(sources):
     choice = chosen(edits_producing("return -result", "result = -abs(parts)"), sources, ADAPTERS)
     assert choice is not None
     assert choice.places[0].source == "result = abs(parts)"
-
-
-def ranking_changes(sources: EditableSources, *wanted: str) -> list[float]:
-    """Returns how much the ranking changes each edit's cost; negative means likelier."""
-    weighing = EditRanking(sources, ADAPTERS)
-    return [weighing.weight(one.made) - one.made.edit.cost for one in edits_producing(*wanted)]
-
-
-def test_an_edit_that_restores_the_usual_order_is_likelier(sources):
-    """A program that writes `sin, cos` everywhere but once is probably wrong at that one place."""
-    restored, exchanged = ranking_changes(
-        sources,
-        "return (sin_x, cos_x), (sin_x, cos_x), (sin_x, cos_x)",
-        "return (cos_x, sin_x), (sin_x, cos_x), (cos_x, sin_x)",
-    )
-    assert restored < 0 < exchanged
-
-
-def test_a_variable_is_likelier_computed_from_a_similar_name(sources):
-    """`upper` is likelier made of `upper_x` than of `lower_x`."""
-    called_alike, negative = ranking_changes(
-        sources, "upper = upper_x", "return -upper, upper_x, lower_x"
-    )
-    assert called_alike < 0 == negative
-
-
-def test_a_dict_entry_is_likelier_made_from_a_similar_name(sources):
-    """`out_bias` abbreviates the bias of `output`."""
-    mended = ('"query": Layer(d, bias=out_bias),', '"output": Layer(d, bias=out_bias),')
-    of_another, called_alike = ranking_changes(sources, *mended)
-    assert called_alike < of_another
 
 
 def test_a_cheap_edit_does_not_rule_out_another_line(sources):

@@ -17,8 +17,7 @@ from grader.core.wire.trials import TextChange, Trials
 from grader.worker.trials import alarm as alarms
 from grader.worker.trials.alarm import Alarm, TooLong
 from grader.worker.trials.exchange import CannotExchange, LoadedSource, parts_of
-from grader.worker.trials.trials import Trying
-from tests.harness.loaded_programs import Loaded, loading
+from tests.harness.loaded_programs import Loaded, edit, loading, trying
 
 pytestmark = pytest.mark.unit
 
@@ -31,17 +30,6 @@ def loaded(tmp_path, monkeypatch) -> Iterator[Loaded]:
     monkeypatch.syspath_prepend(str(tmp_path))
     with loading(tmp_path) as load:
         yield load
-
-
-def trying(module: types.ModuleType, root: Path) -> Trying:
-    adapters = {name: one for name, one in vars(module).items() if name.startswith("run_")}
-    return Trying(adapters, root)
-
-
-def edit(module: types.ModuleType, *pairs: tuple[str, str]) -> dict[str, list[TextChange]]:
-    text = Path(str(module.__file__)).read_text()
-    changes = [TextChange(text.index(old), text.index(old) + len(old), new) for old, new in pairs]
-    return {Path(str(module.__file__)).name: changes}
 
 
 # --- Exchange ------------------------------------------------------------------------------------

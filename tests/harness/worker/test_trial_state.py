@@ -12,11 +12,11 @@ import torch
 
 from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
-from grader.core.wire.trials import Passed, TextChange, Trials
+from grader.core.wire.trials import Passed, Trials
 from grader.worker.trials import memory
 from grader.worker.trials.memory import State, modules_below
 from grader.worker.trials.trials import Trying
-from tests.harness.loaded_programs import Loaded, loading
+from tests.harness.loaded_programs import Loaded, edit, loading, trying
 
 pytestmark = pytest.mark.unit
 
@@ -210,17 +210,6 @@ def test_only_modules_below_the_root_are_found(loaded, tmp_path):
 
 
 # --- Trials --------------------------------------------------------------------------------------
-
-
-def trying(module: types.ModuleType, root: Path) -> Trying:
-    adapters = {name: one for name, one in vars(module).items() if name.startswith("run_")}
-    return Trying(adapters, root)
-
-
-def edit(module: types.ModuleType, *pairs: tuple[str, str]) -> dict[str, list[TextChange]]:
-    text = Path(str(module.__file__)).read_text()
-    changes = [TextChange(text.index(old), text.index(old) + len(old), new) for old, new in pairs]
-    return {Path(str(module.__file__)).name: changes}
 
 
 def test_an_edit_is_dropped_at_a_call_that_it_does_not_change(loaded, tmp_path):
