@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 import torch
 
+from grader.testing.comparison import FLOAT32, Tolerance
+
 Steps = Mapping[str, Sequence[torch.Tensor]]
 
 # The result is a step too, even if the reference names no steps.
 RESULT = "result"
-# Rounding adds up over the steps.
-_RTOL, _ATOL = 1e-3, 1e-4
+# Rounding adds up over the steps: within this, a value may be the step or a wrong one.
+NEARLY = Tolerance(rtol=1e-3, atol=1e-4)
 # Masks may use any large negative number instead of minus infinity: smaller values count as this.
 _HIDDEN = -5e3
 _MOST_PIECES = 300
@@ -81,10 +83,11 @@ class KnownSteps:
     Axes of equal length keep their order, because shapes alone do not tell them apart. Code that
     loops over heads computes only slices of a step. A step that is a single number must match
     exactly. `doubtful` steps hold the same values as an earlier step, so those values do not show
-    that the code reached them.
+    that the code reached them. Values are the same within a `tolerance`.
     """
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Steps, tolerance: Tolerance = FLOAT32) -> None:
+        self._tolerance = tolerance
         self._numbers: dict[float, list[str]] = {}
         for name, forms in steps.items():
             for number in {float(form) for form in forms if form.dim() == 0}:
@@ -145,7 +148,8 @@ class KnownSteps:
         own = self._pieces.get(value.numel())
         if own is None or bool(value.isnan().any()):
             return Alike({}, {})
-        same_numbers = _close(self._sorted[value.numel()], value.flatten().sort().values)
+        numbers = value.flatten().sort().values
+        same_numbers = _close(self._sorted[value.numel()], numbers, self._tolerance)
         steps: dict[str, Likeness] = {}
         slices: dict[tuple[Cut, int], Likeness] = {}
         left = _MOST_ALIKE
@@ -156,7 +160,7 @@ class KnownSteps:
             left -= 1
             if left < 0:
                 return Alike(steps, {})
-            likeness = _likeness(value, piece.numbers)
+            likeness = _likeness(value, piece.numbers, self._tolerance)
             if piece.cut is None and likeness > steps.get(piece.name, Likeness.NONE):
                 steps[piece.name] = likeness
             elif piece.cut is not None and likeness is not Likeness.NONE:
@@ -171,7 +175,7 @@ def _doubtful(steps: Steps) -> Iterator[str]:
     for name, forms in steps.items():
         own = [_comparable(form) for form in forms]
         pairs = ((one, other) for one in own for other in earlier if one.shape == other.shape)
-        if name != RESULT and any(bool(_close(*pair).all()) for pair in pairs):
+        if name != RESULT and any(bool(_close(*pair, NEARLY).all()) for pair in pairs):
             yield name
         earlier += own
 
@@ -192,13 +196,14 @@ def _digest(tensor: torch.Tensor) -> bytes:
     return hashlib.blake2b(head + numbers, digest_size=16).digest()
 
 
-def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:
+def _likeness(value: torch.Tensor, piece: torch.Tensor, tolerance: Tolerance) -> Likeness:
     flat, own = value.flatten(), piece.flatten()
-    if value.shape == piece.shape and bool(_close(own, flat).all()):
+    if value.shape == piece.shape and bool(_close(own, flat, tolerance).all()):
         return Likeness.SAME
     best = Likeness.NONE
     probes = _probes(tuple(piece.shape))
-    likely = _close(own[probes.taken], flat[probes.places]).all(dim=1).nonzero().flatten().tolist()
+    at_probes = _close(own[probes.taken], flat[probes.places], tolerance)
+    likely = at_probes.all(dim=1).nonzero().flatten().tolist()
     left = _MOST_TURNS
     for number in likely:
         turned = piece.permute(probes.orders[number])
@@ -209,7 +214,7 @@ def _likeness(value: torch.Tensor, piece: torch.Tensor) -> Likeness:
         left -= 1
         if left < 0:
             break
-        if bool(_close(turned.flatten(), flat).all()):
+        if bool(_close(turned.flatten(), flat, tolerance).all()):
             if turned.shape == value.shape:
                 return Likeness.PERMUTED
             best = Likeness.MERGED
@@ -282,5 +287,6 @@ def _is_telling(tensor: torch.Tensor, numbers: int) -> bool:
     return tensor.dim() > 0 and len(set(tensor.flatten().tolist())) >= numbers
 
 
-def _close(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    return (one == other) | ((one - other).abs() <= _ATOL + _RTOL * other.abs())
+def _close(one: torch.Tensor, other: torch.Tensor, tolerance: Tolerance) -> torch.Tensor:
+    allowed = tolerance.atol + tolerance.rtol * other.abs()
+    return (one == other) | ((one - other).abs() <= allowed)

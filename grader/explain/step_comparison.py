@@ -19,7 +19,7 @@ from grader.core.verdict import Aspect
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line, Record, Unloaded
 from grader.explain.deadline import NEVER, Deadline, TooLate
-from grader.explain.layouts import RESULT, Cut, KnownSteps, Likeness, Steps
+from grader.explain.layouts import NEARLY, RESULT, Cut, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.step_roles import Sighting, misplaced
@@ -126,7 +126,8 @@ def compare_steps(
             ]
             chosen, steps = _chosen(catalogue, wrong)
             if chosen and len(followed) < _MOST_FOLLOWED:
-                followed[exercise] = _followed(ask, exercise, chosen, steps, wrong, deadline)
+                fixed = catalogue.fixed_steps(chosen[0]) if steps else ()
+                followed[exercise] = _followed(ask, exercise, chosen, steps, fixed, wrong, deadline)
     return followed
 
 
@@ -151,25 +152,34 @@ def _unloaded_in_words(one: Unloaded) -> str:
 
 
 def steps_seen(
-    records: Sequence[Record], right: Steps, deadline: Deadline = NEVER
+    records: Sequence[Record],
+    right: Steps,
+    deadline: Deadline = NEVER,
+    fixed: Collection[str] = (),
 ) -> tuple[StepSeen, ...]:
     """Returns the steps of the reference, each right, wrong or not seen in the records.
 
     The first step after the last right one is wrong. Unseen steps before it may be computed in
-    another way. Returns nothing if no step is right, or if none is wrong. A step whose value
+    another way. `fixed` steps are equal for every input, so they show that of fixed ones only.
+    Returns nothing if no step before the wrong one is right, or if none is wrong. If the wrong one
+    is nearly right, rounding may be the cause, and nothing is returned either. A step whose value
     stands in another step's variable is not right.
 
     Raises:
         TooLate: if the deadline passes.
     """
     known = KnownSteps.of(right)
-    shapes, sightings = _shapes(records, known, deadline)
-    for name in misplaced(sightings, _first_shapes(right)):
-        shapes.pop(name, None)
-    names = list(right)
-    last = max((names.index(name) for name in shapes), default=-1)
-    wrong = next((name for name in names[last + 1 :] if name not in known.doubtful), None)
-    if last < 0 or wrong is None:
+    found, sightings = _shapes(records, known, deadline)
+    astray = misplaced(sightings, _first_shapes(right))
+    names = [name for name in right if name not in known.doubtful]
+    shapes = {name: shape for name, shape in found.items() if name not in astray}
+    wrong = _first_wrong(names, shapes, fixed)
+    before = names[: names.index(wrong)] if wrong is not None else []
+    shapes = {name: shapes[name] for name in before if name in shapes}
+    if wrong is None or not shapes:
+        return ()
+    nearly = KnownSteps({wrong: right[wrong]}, NEARLY)
+    if wrong not in found and wrong in _shapes(records, nearly, deadline)[0]:
         return ()
     return tuple(
         StepSeen(
@@ -180,6 +190,17 @@ def steps_seen(
         )
         for name, shape in _first_shapes(right).items()
     )
+
+
+def _first_wrong(
+    names: Sequence[str], right: Collection[str], fixed: Collection[str]
+) -> str | None:
+    """Returns the first step that is not right, and that no later right step may build on."""
+    for place, name in enumerate(names):
+        later = (other for other in names[place:] if other in right)
+        if not any(other not in fixed or name in fixed for other in later):
+            return name
+    return None
 
 
 def _shapes(
@@ -267,11 +288,12 @@ def _followed(
     exercise: str,
     chosen: Sequence[Observation],
     steps: Steps,
+    fixed: Collection[str],
     wrong: Sequence[Observation],
     deadline: Deadline,
 ) -> StepComparison:
     recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
-    taken = steps_seen(recorded[0][1].records, steps, deadline)
+    taken = steps_seen(recorded[0][1].records, steps, deadline, fixed)
     strange: dict[str, Line] = {}
     for one, own in recorded:
         line = None if _is_finite(one) else first_strange(own.records)

@@ -89,6 +89,10 @@ class FrozenMistakes:
         known = self._module(observation).wrong_steps
         return known.get(observation.call.adapter, {}).get(name, ())
 
+    def fixed_steps(self, observation: Observation) -> Collection[str]:
+        """Returns the steps that are equal whatever numbers the inputs of the exercise hold."""
+        return self._module(observation).fixed_steps.get(observation.call.adapter, ())
+
     def _rows(self, observation: Observation) -> tuple[torch.Tensor, Sequence[str]]:
         module, test = self._module(observation), self._test(observation)
         rows = None if test is None else test.answers.get(observation.number)

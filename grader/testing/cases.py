@@ -202,6 +202,7 @@ class FrozenModule:
     `mistakes` holds the name of the mistake in each row of answers, by exercise; the first, empty
     one is the reference. `dropped_from`, `ignored_by` and `echoed_in` are what the mistakes' author
     says of them. `wrong_steps` are, by exercise and mistake, the steps that it always gets wrong.
+    `fixed_steps` are, by exercise, the steps that do not depend on numbers in the inputs.
     """
 
     tests: Mapping[str, FrozenTest]
@@ -211,6 +212,7 @@ class FrozenModule:
     ignored_by: Mapping[str, Collection[str]] = field(default_factory=dict)
     echoed_in: Mapping[str, Collection[str]] = field(default_factory=dict)
     wrong_steps: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
+    fixed_steps: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 def fixture_file(test_module: Path) -> Path:
@@ -243,6 +245,8 @@ def freeze(file: Path, module: FrozenModule) -> None:
             for exercise, by_mistake in module.wrong_steps.items()
         },
     }
+    if module.fixed_steps:
+        metadata["fixed_steps"] = {name: sorted(own) for name, own in module.fixed_steps.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
     save_file(
         {name: tensor.contiguous() for name, tensor in tensors.items()},

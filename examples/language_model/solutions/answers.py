@@ -36,15 +36,15 @@ def answer(exercise: str, parts: Parts) -> Answer:
 
 
 def named_steps(function: Answer, arguments: Mapping[str, Any]) -> dict[str, list[Tensor]]:
-    """Returns the steps of an answer of the model, by name and in order.
+    """Returns the steps of an answer of the model, by name and in order, with their other forms.
 
     Each repetition of a step, as in each block, has a name of its own.
     """
     seen: dict[str, list[Tensor]] = {}
 
-    def keep(name: str, step: Tensor) -> Tensor:
+    def keep(name: str, step: Tensor, *forms: Tensor) -> Tensor:
         own, number = name, 1
-        while (known := seen.setdefault(own, [step])[0]) is not step:
+        while (known := seen.setdefault(own, [step, *forms])[0]) is not step:
             if torch.equal(known, step):
                 break
             number += 1

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from .parts import Parts
+from .parts import Parts, unobserved
 
 
 def scaled_dot_product_attention(
@@ -113,4 +113,12 @@ def _angles(
     frequencies = parts.step("frequencies", parts.rope_frequencies(first_of_pair, d_k, theta))
     in_order = torch.arange(max_seq_len, device=vectors.device)
     table = parts.positions_in_table(in_order)[:, None].to(precise) * frequencies
-    return parts.step("angles", table[parts.rope_positions(positions)])
+    angles = table[parts.rope_positions(positions)]
+    forms = () if parts.step is unobserved else _forms_of(angles)
+    return parts.step("angles", angles, *forms)
+
+
+def _forms_of(angles: Tensor) -> tuple[Tensor, ...]:
+    """Returns the forms in which code also keeps angles: both features of a pair, cos and sin."""
+    each = angles.repeat_interleave(2, dim=-1)
+    return each, *(torch.stack((one.cos(), one.sin())) for one in (angles, each))

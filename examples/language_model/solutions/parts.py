@@ -10,7 +10,7 @@ from . import steps
 InOrder = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
-def unobserved(_name: str, step: Tensor) -> Tensor:
+def unobserved(_name: str, step: Tensor, *_forms: Tensor) -> Tensor:
     """Passes a step on; a function that keeps steps may replace this one."""
     return step
 
@@ -19,10 +19,10 @@ def unobserved(_name: str, step: Tensor) -> Tensor:
 class Parts:
     """The functions behind the answers: right ones by default.
 
-    `step` is called with every step's name and tensor, and its result is used.
+    `step` is called with every step's name, tensor and other forms, and its result is used.
     """
 
-    step: Callable[[str, Tensor], Tensor] = unobserved
+    step: Callable[..., Tensor] = unobserved
 
     multiply: Callable[[Tensor, Tensor], Tensor] = steps.multiply_transposed
     look_up: Callable[[Tensor, Tensor], Tensor] = steps.look_up

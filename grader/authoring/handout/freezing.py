@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +104,8 @@ def _write(assignment: Assignment, reference_run: ReferenceRun, into: Path) -> l
         file = fixture_file(into / place)
         authors = (mistakes.dropped_from, mistakes.ignored_by, mistakes.echoed_in)
         wrong = {name: _wrong_steps(reference_run, name) for name in exercises[module]}
-        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors, wrong))
+        fixed = _fixed_steps(reference_run, exercises[module])
+        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors, wrong, fixed))
         written.append(file)
     return written
 
@@ -122,9 +123,7 @@ def _write_slips(assignment: Assignment, folder: Path) -> list[Path]:
 def _wrong_steps(reference_run: ReferenceRun, exercise: str) -> dict[str, Collection[str]]:
     """Returns the steps that each single mistake gets wrong in every case of a test of values."""
     mistakes = reference_run.mistakes
-    plain = [
-        one for one in reference_run.observations.get(exercise, ()) if one.aspect is Aspect.VALUES
-    ]
+    plain = _plain(reference_run, exercise)
     alone = [name for name in mistakes.of_exercise(exercise) if AND not in name] if plain else []
     found = {
         name: frozenset.intersection(
@@ -133,6 +132,24 @@ def _wrong_steps(reference_run: ReferenceRun, exercise: str) -> dict[str, Collec
         for name in alone
     }
     return {name: steps for name, steps in found.items() if steps}
+
+
+def _fixed_steps(
+    reference_run: ReferenceRun, exercises: Iterable[str]
+) -> dict[str, Collection[str]]:
+    """Returns, by exercise, the steps that are equal whatever numbers the inputs hold."""
+    fixed = {
+        name: [frozenset(reference_run.mistakes.fixed_steps(one)) for one in plain]
+        for name in exercises
+        if (plain := _plain(reference_run, name))
+    }
+    found = {name: frozenset.intersection(*own) for name, own in fixed.items()}
+    return {name: steps for name, steps in found.items() if steps}
+
+
+def _plain(reference_run: ReferenceRun, exercise: str) -> list[Observation]:
+    every = reference_run.observations.get(exercise, ())
+    return [one for one in every if one.aspect is Aspect.VALUES]
 
 
 def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:

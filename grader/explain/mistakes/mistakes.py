@@ -135,6 +135,20 @@ class KnownMistakes:
             return ()
         return frozenset.intersection(*(frozenset(_differing(own, right)) for own in taken))
 
+    def fixed_steps(self, observation: Observation) -> Collection[str]:
+        """Returns the steps to an answer that are equal whatever numbers the inputs hold."""
+        right, call = self.steps(observation), call_in_float64(observation.call)
+        if right is None or self._named_steps is None:
+            return ()
+        (function,) = self.of(_RIGHT, call.adapter)
+        move = functools.partial(_moved, generator=torch.Generator().manual_seed(0))
+        others = {name: mapped(value, move) for name, value in call.arguments.items()}
+        try:
+            taken = self._named_steps(function, others)
+        except Exception:  # a reference may refuse these numbers
+            return ()
+        return taken.keys() - _differing(taken, right)
+
     def _computed_steps(self, call: Call) -> Steps | None:
         if call.adapter in self.dropped_from or call.is_script:
             return None
@@ -254,6 +268,12 @@ def _nudge(value: Value, generator: torch.Generator) -> Value:
         return value
     up_or_down = 2 * torch.randint(0, 2, value.shape, generator=generator) - 1
     return value.to(torch.float64) * (1 + torch.finfo(value.dtype).eps * up_or_down)
+
+
+def _moved(value: Value, generator: torch.Generator) -> Value:
+    if not (isinstance(value, torch.Tensor) and value.is_floating_point()):
+        return value
+    return value + torch.rand(value.shape, generator=generator, dtype=value.dtype)
 
 
 def _differing(taken: Steps, right: Steps) -> Iterator[str]:

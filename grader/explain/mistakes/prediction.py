@@ -164,6 +164,9 @@ class Catalogue(Protocol):
     def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
         """Returns the steps to an answer that every variant of a mistake gets wrong."""
 
+    def fixed_steps(self, observation: Observation) -> Collection[str]:
+        """Returns the steps to an answer that are equal whatever numbers the inputs hold."""
+
 
 # A row holds the sizes of the answer's axes (-1 for missing ones), the sample and the rounding. Its
 # last value is 1 if there is an answer at all.

@@ -345,12 +345,12 @@ def test_a_mistake_may_call_the_references_and_leaves_the_random_state_alone():
 
 
 def steps_of(function: Function, arguments: Mapping[str, Any]) -> dict[str, list[torch.Tensor]]:
-    """Returns two steps, of which a mistake called `wrongly` gets one wrong."""
+    """Returns steps, of which a mistake called `wrongly` gets one wrong."""
     x = arguments["x"]
     if getattr(function, "__name__", "") == "fails":
         raise ValueError("no steps")
     third = 3 * x if getattr(function, "__name__", "") == "wrongly" else x
-    return {"input": [x + 1], "factor": [third], "own": [x]}
+    return {"input": [x + 1], "factor": [third], "table": [torch.arange(3.0)], "own": [x]}
 
 
 def test_the_steps_of_a_reference_end_with_its_result():
@@ -376,7 +376,7 @@ def test_the_steps_of_a_reference_end_with_its_result():
     )
     (one,) = seen("run_double", lambda x: x, CASES[:1])
     steps = catalogue.steps(one)
-    assert [*steps] == ["input", "factor", "own", RESULT]
+    assert [*steps] == ["input", "factor", "table", "own", RESULT]
     assert torch.equal(steps[RESULT][0], 2 * ROW.double())
     assert catalogue.steps(one) is steps
     names = ("one", "some", "bad", "elsewhere")
@@ -392,6 +392,9 @@ def test_the_steps_of_a_reference_end_with_its_result():
     assert catalogue.steps(Observation("script", 0, Aspect.VALUES, script, ROW)) is None
     assert [*known(TRIPLED).steps(one)] == [RESULT]
     assert known(TRIPLED).wrong_steps("tripled", one) == ()
+    assert set(catalogue.fixed_steps(one)) == {"table"}
+    assert catalogue.fixed_steps(seen("run_drop", lambda x: x, CASES[:1])[0]) == ()
+    assert known(TRIPLED).fixed_steps(one) == ()
 
 
 def test_a_dropout_mistake_is_known_by_factor_and_pattern():

@@ -137,6 +137,39 @@ def test_the_step_after_the_last_right_one_is_wrong(values, right):
     assert [one.right for one in found] == right
 
 
+def test_a_step_that_is_nearly_right_ends_what_is_told():
+    """A norm with a wrong eps is off by less than a thousandth, as rounding may be elsewhere."""
+    nearly = [record(X), record((X * 3 + 1) * 1.0005, 2)]
+    assert steps_seen(nearly, STEPS) == ()
+    told = steps_seen([*nearly, record(X.exp(), 3)], STEPS)
+    assert [one.right for one in told] == [True, None, True, False]
+
+
+TABLE, KEYS, OTHER = X.sqrt(), 5 * X, X - 7
+BESIDE = {"normed": [X], "table": [TABLE], "angles": [OTHER], "turned": [KEYS], RESULT: [X.sin()]}
+
+
+@pytest.mark.parametrize(
+    ("values", "right"),
+    [
+        ([X, TABLE, OTHER], [True, True, True, False, None]),
+        ([X, OTHER], [True, None, True, False, None]),
+        ([X, TABLE], [True, True, False, None, None]),
+        ([X, KEYS], [True, None, None, True, False]),
+        # The norm is not right, whichever tables are.
+        ([TABLE, OTHER], []),
+        ([OTHER, KEYS], [None, None, True, True, False]),
+    ],
+)
+def test_a_step_that_is_equal_for_every_input_does_not_show_that_earlier_ones_are_right(
+    values, right
+):
+    """A right table of angles says nothing about the norm before it, but all about its parts."""
+    records = [record(value, number) for number, value in enumerate(values)]
+    found = steps_seen(records, BESIDE, fixed={"table", "angles"})
+    assert [one.right for one in found] == right
+
+
 def steps(_function: object, arguments: Mapping[str, torch.Tensor]) -> dict[str, Any]:
     return {"doubled": [2 * arguments["x"]]}
 

@@ -189,6 +189,7 @@ WHOLE = FrozenModule(
     {"m": ["run_z"]},
     {"m": ["run_w"]},
     {"run_x": {"m": ["weights", "scores"]}},
+    {"run_x": ["table", "mask"]},
 )
 
 
@@ -224,6 +225,7 @@ def test_a_module_of_tests_is_read_as_it_was_frozen(tmp_path):
     assert (found.dropped_from, found.ignored_by) == ({"m": "run_y"}, {"m": ["run_z"]})
     assert found.echoed_in == {"m": ["run_w"]}
     assert found.wrong_steps == {"run_x": {"m": ["scores", "weights"]}}
+    assert found.fixed_steps == {"run_x": ["mask", "table"]}
 
 
 def test_eleven_inputs_come_back_in_their_order(tmp_path):
