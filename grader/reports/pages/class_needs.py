@@ -90,16 +90,18 @@ def _picture(group: AnswerCluster, results: Results) -> ShownTensor | None:
     return _beginning(min(seen, key=lambda one: len(one.expected))) if seen else None
 
 
+def _is_same(one: float, two: float) -> bool:
+    both_nan = math.isnan(one) and math.isnan(two)
+    return both_nan or math.isclose(one, two, rel_tol=_SAME, abs_tol=_SAME)
+
+
 def _beginning(picture: Picture) -> ShownTensor:
     width = picture.shape[-1] if picture.shape else 1
     expected, got = [], []
     for start in range(0, min(len(picture.expected), _ROWS * width), max(width, 1)):
         end = start + min(width, _COLUMNS)
         wanted, came = picture.expected[start:end], picture.got[start:end]
-        wrong = [
-            not math.isclose(one, two, rel_tol=_SAME, abs_tol=_SAME)
-            for one, two in zip(wanted, came, strict=True)
-        ]
+        wrong = [not _is_same(one, two) for one, two in zip(wanted, came, strict=True)]
         expected.append(tuple((f"{one:.4g}", False) for one in wanted))
         got.append(tuple((f"{one:.4g}", bad) for one, bad in zip(came, wrong, strict=True)))
     test = picture.test.partition("::")[2] or picture.test

@@ -422,6 +422,9 @@ def test_submissions_that_answer_alike_are_one_group_of_the_page(tmp_path: Path)
     assert (group.said, group.named, len(group.members)) == ("run_x: named half", True, 2)
 
 
+NAN, INF = math.nan, math.inf
+
+
 def a_picture(shape: tuple[int, ...], expected: list[float], got: list[float]) -> Picture:
     axes = ("",) * len(shape)
     return Picture("t.py::vx", "the result", axes, shape, tuple(expected), tuple(got))
@@ -436,9 +439,9 @@ def a_picture(shape: tuple[int, ...], expected: list[float], got: list[float]) -
             [[("1", False), ("100", False)], [("100.2", True), ("0.0005", False)]],
         ),
         (
-            a_picture((4,), [0, math.nan, 5, math.inf], [0.002, 1, math.inf, math.inf]),
-            "the result, shape [4], in vx",
-            [[("0.002", True), ("1", True), ("inf", True), ("inf", False)]],
+            a_picture((5,), [0, NAN, 5, INF, NAN], [0.002, 1, INF, INF, NAN]),
+            "the result, shape [5], in vx",
+            [[("0.002", True), ("1", True), ("inf", True), ("inf", False), ("nan", False)]],
         ),
         (a_picture((), [1.0], [3.0]), "the result, shape [], in vx", [[("3", True)]]),
         (
