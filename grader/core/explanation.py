@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 from grader.core.evidence import Evidence, Excerpt
 from grader.core.text import PlainData
-from grader.core.verdict import Diagnosis, Grade, GradeStatus, Measurement, Status, Where
+from grader.core.verdict import (
+    Diagnosis,
+    Grade,
+    GradeStatus,
+    Measurement,
+    Status,
+    Verdict,
+    Where,
+)
 
 # The number of values that are kept of an answer.
 SAMPLE = 24
@@ -124,16 +132,25 @@ PENDING = "no explanation was added yet"
 
 
 class Told(NamedTuple):
-    """The explanation of one test that did not pass; its numbers come from inputs at home."""
+    """The explanation of one test that did not pass; its numbers come from inputs at home.
+
+    `guess` is a last line of the message, until the cause is proved.
+    """
 
     message: str
     measurement: Measurement | None = None
     diagnosis: Diagnosis | None = None
     where: Where | None = None
+    guess: str = ""
+
+    @property
+    def in_full(self) -> str:
+        """Returns the message with the guess."""
+        return f"{self.message}\n{self.guess}" if self.guess else self.message
 
     def as_json(self) -> dict[str, Any]:
         """Returns the words as an object, without the fields whose values are unknown."""
-        row: dict[str, Any] = {"message": self.message}
+        row: dict[str, Any] = {"message": self.in_full}
         if self.measurement is not None:
             row["measurement"] = [self.measurement.as_json(), self.measurement.spread()]
         places = {"diagnosis": self.diagnosis, "where": self.where}
@@ -200,10 +217,19 @@ def wants_words(grade: Grade, names_matter: bool) -> bool:
     return names_matter or any(test.status is not Status.PASSED for test in grade.tests)
 
 
+def _with_words(test: Verdict, said: Told) -> Verdict:
+    return test._replace(
+        message=said.in_full,
+        measurement=said.measurement,
+        diagnosis=said.diagnosis,
+        where=said.where,
+    )
+
+
 def explained(grade: Grade, words: Words) -> Grade:
     """Returns the grade with its words; outcomes and scores stay the same."""
     tests = tuple(
-        test if (said := words.tests.get(test.id)) is None else test._replace(**said._asdict())
+        test if (said := words.tests.get(test.id)) is None else _with_words(test, said)
         for test in grade.tests
     )
     return dataclasses.replace(

@@ -247,7 +247,8 @@ def words_of(raised: BaseException, about: str) -> Told:
         where = raised.where
         return Told(plain(raised.message), where=where)
     if isinstance(raised, WrongNumbers):
-        return Told(plain(str(raised)), raised.comparison.measurement, where=raised.where)
+        measured = raised.comparison.measurement
+        return Told(plain(raised.in_full), measured, where=raised.where, guess=raised.guess)
     if isinstance(raised, WrongForm):
         return Told(plain(str(raised)), where=raised.where)
     if isinstance(raised, AssertionError | pytest.fail.Exception):

@@ -33,7 +33,6 @@ from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun
 from grader.home.time_limit import Limit, is_debugged
 from grader.testing.cases import FrozenModule, FrozenTest
 from grader.testing.course import AND
-from grader.testing.differences import without_guesses
 from grader.testing.exercise import membership
 from grader.testing.outcome import Observation, Prediction, Question
 from grader.worker.trials.alarm import TooLong
@@ -180,7 +179,7 @@ class Reasons:
         # The rest of an exception's message is about state from earlier calls, not about this call.
         is_raised = said.status is Status.ERROR
         message = said.headline if is_raised else said.message
-        message = without_guesses(message)
+        failure.guess = ""
         failure.said = dataclasses.replace(said, message=message, places=places, advice=advice)
         return True
 
@@ -198,7 +197,7 @@ class Reasons:
         if mistake is not None and reason.root != said.exercise:
             failure.more.append(f"The same mistake as in {reason.root}: fix it there first.")
         if mistake is not None or mended is not None:
-            said = dataclasses.replace(said, message=without_guesses(said.message))
+            failure.guess = ""
         advice, places = "", said.places
         if mended is not None:
             advice, _, failure.line = words.partition("\n")

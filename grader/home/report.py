@@ -106,12 +106,14 @@ class HomeReport:
         drawing: list[str] = []
         status = Status.FAILED
         where = None
+        guess = ""
         if isinstance(exception, StudentFault | WrongNumbers | WrongForm):
             where = exception.where
         if isinstance(exception, StudentFault):
             message, status = exception.message, exception.status
         elif isinstance(exception, WrongNumbers):
-            message = str(exception) if self._verbose else exception.words
+            message = exception.in_full if self._verbose else exception.words
+            guess = exception.guess
             if self._verbose:
                 ink = ink_for(getattr(sys.__stdout__, "encoding", None))
                 drawing = picture(exception.comparison, exception.axes, ink)
@@ -133,7 +135,8 @@ class HomeReport:
             belongs.aspect,
             places=() if where is None else ((where.file, where.line),),
         )
-        return Failure(about_of(item), said, (path, (line or 0) + 1), drawing=drawing)
+        place = (path, (line or 0) + 1)
+        return Failure(about_of(item), said, place, drawing=drawing, guess=guess)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -21,6 +21,7 @@ from grader.testing.differences import (
     as_before,
     difference_in_words,
     dropout_in_words,
+    guess_in_words,
     nearness_in_words,
     precision_in_words,
     worst_in_a_table,
@@ -97,11 +98,27 @@ class WrongNumbers(AssertionError):
         self._shows_expected = shows_expected()
 
     def __str__(self) -> str:
+        """Returns the sentences, a table of the worst numbers, and the guess."""
+        return "\n".join(filter(None, [self.in_full, self.guess]))
+
+    @property
+    def in_full(self) -> str:
         """Returns the sentences, and a table of the worst numbers."""
         if self._untouched:
             return self.words
         table = worst_in_a_table(self.comparison, self._shows_expected)
         return "\n".join([self.words, *table])
+
+    @property
+    def guess(self) -> str:
+        """Returns a guess at the cause of an almost right answer, or ""."""
+        return guess_in_words(self.comparison) if any(self._nearness) else ""
+
+    @property
+    def _nearness(self) -> Iterator[str]:
+        if self._conversion is None and not self._untouched:
+            before = None if self._known is None else self._known.before
+            yield from nearness_in_words(self.comparison, before)
 
     @property
     def _untouched(self) -> str:
@@ -117,8 +134,7 @@ class WrongNumbers(AssertionError):
         is_converted = self._conversion is not None
         words += precision_in_words(self.comparison, self._dtype, is_converted)
         if self._conversion is None:
-            before = None if self._known is None else self._known.before
-            return "\n".join([*words, *nearness_in_words(self.comparison, before)])
+            return "\n".join([*words, *self._nearness])
         converted = self._conversion.in_words(self.what)
         is_first = self._conversion.explains
         return "\n".join([*converted, *words] if is_first else [*words, *converted])

@@ -177,7 +177,9 @@ _INFINITE = (
 )
 # An answer this many tolerances off, and this share of the largest value, is nearly right.
 _NEAR_TIMES, _NEAR = 5000, 5e-3
-_GUESSED = " Look for rounding, a constant or another dtype."
+# Errors by rounding go both ways, each at least in this share of the values. The largest is at most
+# so many times the median one.
+_EITHER_WAY, _OVER_MEDIAN = 0.25, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,24 +238,48 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
 
 
 def nearness_in_words(comparison: Comparison, before: torch.Tensor | None) -> Iterator[str]:
-    """Yields how near an almost right answer is, and the possible reasons.
+    """Yields how near an almost right answer is.
 
-    Yields nothing if the value `before` the call is near to the expected one: any answer is then.
+    If the value `before` the call is known, its change must be almost right: a small change leaves
+    any answer near to the expected one.
     """
     got, want = comparison.got, comparison.want
     times = comparison.measurement.error_over_tolerance
     if comparison.boolean or times > _NEAR_TIMES or not is_near(got, want):
         return
-    if before is not None and is_near(before, want):
+    was = before if before is not None and before.shape == want.shape else torch.zeros(())
+    if not is_near(got - was, want - was):
         return
     share = 100 * float((got - want).abs().max() / want.abs().max())
     one, of = ("It is", "") if want.numel() == 1 else ("All are", " of the largest value at most")
-    yield f"{one} nearly right: off by {share:.2g}%{of}.{_GUESSED}"
+    yield f"{one} nearly right: off by {share:.2g}%{of}."
 
 
-def without_guesses(message: str) -> str:
-    """Returns the message of a test whose cause is proved, without guesses at the cause."""
-    return message.replace(_GUESSED, "")
+def guess_in_words(comparison: Comparison) -> str:
+    """Returns a guess at the cause of errors in an almost right answer, or "".
+
+    The errors must be of one size, absolutely or relative to the values. Those of rounding go both
+    ways. A constant may make every value too large, or every value too small.
+    """
+    off = (comparison.got - comparison.want).flatten()
+    relative = off / comparison.want.flatten()
+    relative = relative[relative.isfinite()]
+    if len(relative) < _PATTERN or not (_is_even(off) or _is_even(relative)):
+        return ""
+    if _goes_both_ways(off) and _goes_both_ways(relative):
+        return "Look for rounding, a constant or another dtype."
+    is_one_way = bool((relative > 0).all()) or bool((relative < 0).all())
+    return "Look for a constant." if is_one_way else ""
+
+
+def _is_even(errors: torch.Tensor) -> bool:
+    sizes = errors.abs()
+    return float(sizes.max()) <= _OVER_MEDIAN * float(sizes.median())
+
+
+def _goes_both_ways(errors: torch.Tensor) -> bool:
+    ways = ((errors > 0).double().mean(), (errors < 0).double().mean())
+    return min(map(float, ways)) >= _EITHER_WAY
 
 
 def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:

@@ -35,7 +35,6 @@ from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
 from grader.testing.course import AND
-from grader.testing.differences import without_guesses
 from grader.testing.memory import opened
 from grader.testing.outcome import Observation, Question, where_of
 from grader.testing.suite import Suite, Test
@@ -456,7 +455,7 @@ class Explainer:
         finding = findings.get(self._suite.tests[test].exercise)
         if finding is None or test not in finding.tests:
             return words
-        return _certain(words)._replace(diagnosis=finding.diagnosis)
+        return words._replace(diagnosis=finding.diagnosis, guess="")
 
 
 def _suspected(
@@ -468,8 +467,8 @@ def _suspected(
 def _mended(test: str, words: Told, proved: Proved, shown: bool) -> Told:
     """Returns the words with the line that fixes the test."""
     place = proved.mended.places[0]
-    told = _with(_certain(words), proved.in_words(test, words.diagnosis is not None, shown))
-    return told._replace(where=Where(plain(place.file), place.line))
+    told = _with(words, proved.in_words(test, words.diagnosis is not None, shown))
+    return told._replace(where=Where(plain(place.file), place.line), guess="")
 
 
 def _depending(test: str, told: Told, depends: Dependence) -> Told:
@@ -481,11 +480,7 @@ def _depending(test: str, told: Told, depends: Dependence) -> Told:
     # The lines below describe values that earlier calls left behind.
     message = told.message if told.measurement else told.message.partition("\n")[0]
     told = Told(message, told.measurement, None, where_of(depends.lines.get(test)))
-    return _with(_certain(told), depends.in_words(test))
-
-
-def _certain(words: Told) -> Told:
-    return words._replace(message=without_guesses(words.message))
+    return _with(told, depends.in_words(test))
 
 
 def _with(words: Told, said: str) -> Told:
