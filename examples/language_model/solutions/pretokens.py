@@ -13,6 +13,7 @@ def words_pattern() -> re.Pattern[str]:
 
     The library has no `\p{L}` and `\p{N}`. Its `\w` covers letters, numerals and the underscore,
     and its `\d` the decimal digits. The pattern therefore lists other numerals (as in 2², ½, Ⅷ).
+    The library's `\s` has four characters more than Unicode's white space: U+001C to U+001F.
     """
     others = {"No", "Nl"}
     numerals = "".join(
@@ -21,8 +22,10 @@ def words_pattern() -> re.Pattern[str]:
         if unicodedata.category(character) in others
     )
     letter, numeral = rf"[^\W\d_{numerals}]", rf"[\d{numerals}]"
+    space, other = r"[^\S\x1c-\x1f]", r"(?:[^\s\w]|[_\x1c-\x1f])"
     return re.compile(
-        rf"'(?:[sdmt]|ll|ve|re)| ?{letter}+| ?{numeral}+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+"
+        rf"'(?:[sdmt]|ll|ve|re)| ?{letter}+| ?{numeral}+| ?{other}+"
+        rf"|{space}+(?![\S\x1c-\x1f])|{space}+"
     )
 
 
