@@ -167,6 +167,8 @@ def _gone_through(several: ListType) -> Kind:
         return IterableType(several, (TEXT,))
     if several.item == ParameterType():
         return IterableType(several, (PARAMETERS,))
+    if several.item == Anything():
+        return IterableType(several, (TEXT, PARAMETERS))
     return several
 
 

@@ -219,6 +219,8 @@ META = Elsewhere("float32", (2, 3), "meta")
          ["a", None, Local(0, STREAM)]),
         (collections.abc.Iterable[torch.nn.Parameter], [[ONE], Local(0, PARAMETERS)],
          [Local(0, TEXT), Local(0, MODULE)]),
+        (collections.abc.Iterable[Any], [[ONE, {}], Local(0, PARAMETERS), Local(0, TEXT)],
+         [None, "a", Local(0, MODULE)]),
         (torch.nn.Parameter, [ONE, Local(0, PARAMETER), Local(0, OBJECT)], [1.0, Local(0, MODULE)]),
         (torch.nn.Module, [Local(0, MODULE), Local(0, OBJECT)], [Local(0, PATH), Foreign("x")]),
         (pathlib.Path, [Local(0, PATH)], [Local(0, OBJECT), "a"]),

@@ -98,6 +98,31 @@ def test_adamw_of_groups(student, reference, draw, lr):
         assert_matches(own, right, what=f"the parameter of group {number}")
 
 
+@exercise("get_adamw_cls", aspect="generality")
+def test_adamw_of_what_parameters_gives(student, reference, draw):
+    """Parameters come from a generator as well, as those of a module do."""
+    layer, gradients = draw.module(torch.nn.Linear(3, 2)), [slopes(draw, 2, 3) for _ in range(3)]
+    states = []
+    for handle in (student, reference):
+        module = handle.module(layer)
+        optimizer = handle()(module.parameters(), **SETTINGS)
+        for gradient in gradients:
+            module.parameter("weight").grad = gradient
+            optimizer.step()
+        states.append(module.state_dict())
+    for name, right in states[1].items():
+        assert_matches(states[0][name], right, what=f"the {name} after three steps")
+
+
+@exercise("get_adamw_cls", aspect="discipline")
+def test_adamw_removes_gradients(student, draw):
+    """`zero_grad` leaves no gradient, or zeros: the next one must not be added to this one."""
+    parameter = student.parameter(draw(4), grad=slopes(draw, 4))
+    student()([parameter], **SETTINGS).zero_grad()
+    left = parameter.grad
+    assert left is None or not left.any(), "after zero_grad the parameter still has its gradient"
+
+
 @exercise("get_adamw_cls", aspect="discipline")
 def test_adamw_leaves_gradients_alone(student, draw):
     """A step reads the gradients and does not write into them."""

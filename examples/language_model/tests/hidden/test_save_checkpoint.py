@@ -11,6 +11,12 @@ def test_saved_into_an_open_file(student, reference, draw):
     checkpoints_match(student, reference, draw, "stream")
 
 
+@exercise("run_save_checkpoint", aspect="generality")
+def test_saved_optimizer_keeps_its_rate(student, reference, draw):
+    """A schedule changes the rate: the optimizer goes on with its last one."""
+    checkpoints_match(student, reference, draw, lr=0.5)
+
+
 @exercise("run_save_checkpoint", aspect="discipline")
 def test_saving_leaves_the_training_alone(student, draw):
     """The model has the same weights as before, and the file is there."""

@@ -98,6 +98,18 @@ def test_tokenizer_without_special_tokens_takes_them_for_text(student, reference
 
 
 @exercise("get_tokenizer", aspect="generality")
+def test_tokenizer_adds_a_special_token(student, reference, draw):
+    """A special token that is not in the vocabulary gets the next free id."""
+    learnt, telling = rivals(draw)
+    vocab, merges = trained(draw, reference, corpus(draw, "abe", 12, 40) + learnt, 20)
+    text = ENDS.join([*drawn_words(draw, "abe", 2), telling])
+    own, right = (handle(vocab, merges, [ENDS]) for handle in (student, reference))
+    ids = own.encode(text)
+    tokens_match(vocab | {len(vocab): ENDS.encode()}, ids, right.encode(text), text)
+    assert_matches(own.decode(ids), text, what="the text, encoded and decoded,")
+
+
+@exercise("get_tokenizer", aspect="generality")
 def test_tokenizer_of_nothing(student, reference, draw):
     """An empty text has no tokens, and no tokens are an empty text."""
     learnt, telling = rivals(draw)

@@ -28,17 +28,18 @@ def form_of(file, form):
     return {"path": file, "str": file.as_str, "stream": file.as_stream}[form]
 
 
-def gone_on(handle, saved, loaded, draw_of_steps, form="path"):
+def gone_on(handle, saved, loaded, draw_of_steps, form="path", lr=0.05):
     """What a training goes on with: iteration, weights, and the weights after one step more.
 
-    `saved` and `loaded` are the model that is saved, and the one into which it is loaded.
+    `saved` and `loaded` are the model that is saved, and the one into which it is loaded; `lr` is
+    the rate of the latter's optimizer.
     """
     save, load = (handle.other(f"run_{what}_checkpoint") for what in ("save", "load"))
     before, other, after, iteration, x = draw_of_steps
     file = handle.file(name="checkpoint.pt")
     save(*trained(handle, saved, before), iteration, form_of(file, form))
     file = file.in_a_new_process()
-    model, optimizer = trained(handle, loaded, other)
+    model, optimizer = trained(handle, loaded, other, lr)
     told = load(form_of(file, form), model, optimizer)
     weights = model.state_dict()
     model.parameter("0.weight").grad = after
@@ -46,7 +47,7 @@ def gone_on(handle, saved, loaded, draw_of_steps, form="path"):
     return told, weights, model.state_dict(), model(x)
 
 
-def checkpoints_match(student, reference, draw, form="path"):
+def checkpoints_match(student, reference, draw, form="path", lr=0.05):
     """A training that was saved and loaded goes on as if it had not been stopped."""
     saved, loaded = small_model(draw), small_model(draw)
     steps = (
@@ -56,7 +57,7 @@ def checkpoints_match(student, reference, draw, form="path"):
         int(draw.integers(10, 5_000)),
         draw(5, 3),
     )
-    both = [gone_on(handle, saved, loaded, steps, form) for handle in (student, reference)]
+    both = [gone_on(handle, saved, loaded, steps, form, lr) for handle in (student, reference)]
     (iteration, weights, later, output), (right_iteration, right_weights, right_later, right) = both
     assert_matches(iteration, right_iteration, what="the iteration that was loaded")
     for name, own in weights.items():
