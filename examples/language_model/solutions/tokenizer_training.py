@@ -74,7 +74,9 @@ class Training:
     ) -> Learnt:
         """Returns the vocabulary, and the merges in order."""
         text = Path(input_path).read_text("utf-8")
-        counted = Counter(self.first_tokens(word) for word in self.words(text, special_tokens))
+        counted: Counter[Word] = Counter()
+        for word, number in Counter(self.words(text, special_tokens)).items():
+            counted[self.first_tokens(word)] += number
         counts = self.counts(counted)
         merges: list[Pair] = []
         for _ in range(self.merges_wanted(vocab_size, special_tokens)):
