@@ -92,6 +92,54 @@ WRONG = {
         },
         *("run_train_bpe", "bpe-ties-smallest + bpe-words-counted-once"),
     ),
+    "side by side, and cut at nothing": (
+        "naive",
+        "basics/text.py",
+        {
+            "chunks = [text]": "chunks = re.split('', text)",
+            "    merges = []\n": (
+                "    merges = []\n"
+                "    counts = Counter(pair for word in words for pair in zip(word, word[1:]))\n"
+            ),
+            "        counts = Counter()\n": "",
+            "counts[pair] += 1": "pass",
+            "        vocab[len(vocab)] = new\n": (
+                "        vocab[len(vocab)] = new\n        counts[best] = 0\n"
+                "        for old in words:\n"
+                "            i = 0\n"
+                "            while i < len(old) - 1:\n"
+                "                if (old[i], old[i + 1]) == best:\n"
+                "                    for one in old[i - 1 : i] if i else ():\n"
+                "                        counts[one, best[0]] -= 1\n"
+                "                        counts[one, new] += 1\n"
+                "                    for one in old[i + 2 : i + 3]:\n"
+                "                        counts[best[1], one] -= 1\n"
+                "                        counts[new, one] += 1\n"
+                "                    i += 1\n"
+                "                i += 1\n"
+            ),
+        },
+        *("run_train_bpe", "bpe-cut-at-nothing + bpe-counts-side-by-side"),
+    ),
+    "goes on": (
+        "naive",
+        "basics/text.py",
+        {
+            "    merges = []\n": "    merges, counts = [], {}\n",
+            "counts = Counter()": "counts = Counter(dict.fromkeys(counts, 0))",
+        },
+        *("run_train_bpe", "bpe-merges-without-pairs"),
+    ),
+    "goes on, and cut at nothing": (
+        "naive",
+        "basics/text.py",
+        {
+            "    merges = []\n": "    merges, counts = [], {}\n",
+            "counts = Counter()": "counts = Counter(dict.fromkeys(counts, 0))",
+            "chunks = [text]": "chunks = re.split('', text)",
+        },
+        *("run_train_bpe", "bpe-cut-at-nothing + bpe-merges-without-pairs"),
+    ),
     "never counted": (
         *("heap", "lm/bpe.py", {"counts[come] += weights[number]": "counts[come] += 0"}),
         *("run_train_bpe", ") was expected"),

@@ -54,25 +54,47 @@ class ForgottenOnce(CountedOnce):
         self.pairs.pop(pair, None)
 
 
+class Kept(Counts):
+    """Counts that stay at zero, so that the training never ends for want of pairs.
+
+    The count of a merged pair either stays as well, or is dropped.
+    """
+
+    drops_merged = False
+
+    def discount(self, place: int) -> None:
+        for pair in self.pairs_of(place):
+            self.pairs[pair] -= self.numbers[place]
+
+    def merge(self, pair: Pair) -> None:
+        self.places.setdefault(pair, {})
+        super().merge(pair)
+        if self.drops_merged:
+            del self.pairs[pair]
+
+
 class Corrected(Counts):
     """Counts that are corrected around each merge, as if no other merge stood beside it.
 
-    Counts that are no longer positive either stay, are dropped, or end the training.
+    Counts that are no longer positive either stay, are dropped, or end the training. The count of
+    a merged pair is set to zero if it `keeps` it, and dropped otherwise.
     """
 
-    drops, ends = False, False
+    keeps, drops, ends = False, False, False
 
     def are_left(self) -> bool:
         return any(n > 0 for n in self.pairs.values()) if self.ends else super().are_left()
 
     def merge(self, pair: Pair) -> None:
+        self.pairs[pair] = 0
         for place in self.places.pop(pair, ()):
             word = self.words[place]
             merged = self.words[place] = merge(word, pair)
             self.correct(word, merged, pair, self.numbers[place])
             for own in itertools.pairwise(merged):
                 self.places[own][place] = None
-        self.pairs.pop(pair, None)
+        if not self.keeps:
+            self.pairs.pop(pair, None)
 
     def correct(
         self, word: Sequence[bytes], _merged: Sequence[bytes], pair: Pair, number: int

@@ -62,6 +62,12 @@ def _no_words(_training: Training, text: str, special_tokens: list[str]) -> Iter
     return (part for part, special in parts if not special)
 
 
+def _characters_without_specials(
+    training: Training, text: str, special_tokens: list[str]
+) -> Iterable[str]:
+    return Training.words(training, text, special_tokens) if special_tokens else text
+
+
 def _no_words_without_specials(
     training: Training, text: str, special_tokens: list[str]
 ) -> Iterable[str]:
@@ -180,6 +186,12 @@ MISTAKES = (
         dict(words=_no_words_without_specials),
     ),
     _mistake(
+        "bpe-cut-at-nothing",
+        "Without special tokens your text is cut at every character: your pattern is empty then.",
+        "Where does `re.split` cut a text if its pattern is an empty one?",
+        dict(words=_characters_without_specials),
+    ),
+    _mistake(
         "bpe-words-at-spaces",
         "Your text is cut into words at its spaces instead of by the pattern.",
         "Which words does the pattern find in `it's 12:30`, and which of them has the space?",
@@ -227,7 +239,7 @@ MISTAKES = (
         "Once a + b is merged twice in `abab`, which pair is there, and which pairs are gone?",
         *(
             dict(counts=type(one.__name__, (one,), settings))
-            for settings in ({}, {"drops": True}, {"ends": True})
+            for settings in ({"keeps": True}, {}, {"drops": True}, {"ends": True})
             for one in (
                 counts.Corrected,
                 counts.CorrectedAtAll,
@@ -235,5 +247,17 @@ MISTAKES = (
                 counts.CorrectedApart,
             )
         ),
+        common=True,
+    ),
+    _mistake(
+        "bpe-merges-without-pairs",
+        "Where no pair is left to merge, your training goes on: it merges pairs that the text no "
+        "longer has.",
+        "Which counts are there when every word is one token, and does your loop look at them?",
+        *(
+            dict(counts=type(counts.Kept.__name__, (counts.Kept,), settings))
+            for settings in ({}, {"drops_merged": True})
+        ),
+        common=True,
     ),
 )
