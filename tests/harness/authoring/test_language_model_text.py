@@ -79,6 +79,32 @@ WRONG = {
         {'self.rank.get(pair, float("inf"))': 'self.rank.get(pair) or float("inf")'},
         *("get_tokenizer", "tokenizer-first-merge-missing"),
     ),
+    "cut where there is nothing to cut at": (
+        *("naive", "basics/text.py", {"if self.special_tokens:\n": "if True:\n"}),
+        *("get_tokenizer", "tokenizer-cut-at-nothing"),
+    ),
+    "one pattern": (
+        "naive",
+        "basics/text.py",
+        {"re.split(pattern, text)": 're.findall(pattern[1:-1] + "|" + PAT, text)'},
+        *("get_tokenizer", "tokenizer-specials-in-pattern"),
+    ),
+    "blank parts left out": (
+        "naive",
+        "basics/text.py",
+        {"re.findall(PAT, part):": "re.findall(PAT, part.strip() and part):"},
+        *("get_tokenizer", "tokenizer-spaces-at-specials-lost"),
+    ),
+    "specials lost and spaces between tokens": (
+        "naive",
+        "basics/text.py",
+        {
+            'pattern = "(" + "|".join': 'pattern = "" + "|".join',
+            'self.special_tokens) + ")"': 'self.special_tokens) + ""',
+            'b"".join(self.vocab': 'b" ".join(self.vocab',
+        },
+        *("get_tokenizer", "tokenizer-specials-lost + tokenizer-decodes-with-spaces"),
+    ),
     "ties": (
         *("naive", "basics/text.py", {"lambda item: (item[1], item[0])": "lambda item: item[1]"}),
         *("run_train_bpe", "bpe-ties-first-seen"),

@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ..pretokens import cut_at, words
+from ..pretokens import cut_at, words, words_pattern
 from ..tokenizer import Tokenizer, merge
-from .mistake import Mistake
+from .mistake import Mistake, Replacing
 
 
 def _uncut(_tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
@@ -31,6 +31,26 @@ def _unescaped(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
     parts = re.split(f"({'|'.join(tokenizer.special_tokens)})", text)
     for part in filter(None, parts):
         yield part, part in tokenizer.special_tokens
+
+
+def _one_pattern(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
+    specials = map(re.escape, tokenizer.special_tokens)
+    for part in re.findall("|".join([*specials, words_pattern().pattern]), text):
+        yield part, part in tokenizer.special_tokens
+
+
+def _at_nothing(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
+    if tokenizer.special_tokens:
+        return cut_at(text, tokenizer.special_tokens)
+    return ((character, False) for character in text)
+
+
+def _without_blanks(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
+    return (one for one in cut_at(text, tokenizer.special_tokens) if one[0].strip())
+
+
+def _stripped_parts(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
+    return ((part.strip(), special) for part, special in cut_at(text, tokenizer.special_tokens))
 
 
 def _shortest_first(_tokenizer: Tokenizer, special_tokens: list[str]) -> list[str]:
@@ -181,13 +201,19 @@ def _characters_one_by_one(tokenizer: Tokenizer, iterable: Iterable[str]) -> Ite
         yield from tokenizer.encode(character)
 
 
-def _tokenizer(**replaced: Callable[..., Any]) -> Callable[..., Tokenizer]:
+def _made(**replaced: Callable[..., Any]) -> Callable[..., Tokenizer]:
     """Returns a class of tokenizer with some of its methods replaced."""
     return type("Tokenizer", (Tokenizer,), dict(replaced))
 
 
-def _mistake(id: str, explanation: str, hint: str, *variants: Callable[..., Any]) -> Mistake:
-    return Mistake(id, explanation, hint, {"get_tokenizer": variants})
+def _tokenizer(**replaced: Callable[..., Any]) -> Replacing:
+    return Replacing(_made, replaced)
+
+
+def _mistake(
+    id: str, explanation: str, hint: str, *variants: Replacing, common: bool = False
+) -> Mistake:
+    return Mistake(id, explanation, hint, {"get_tokenizer": variants}, common=common)
 
 
 MISTAKES = (
@@ -197,12 +223,14 @@ MISTAKES = (
         "Where in your code is a text cut before its words are looked for?",
         _tokenizer(parts=_uncut),
         _tokenizer(parts=_specials_as_text),
+        common=True,
     ),
     _mistake(
         "tokenizer-specials-lost",
         "Your special tokens are gone from what is encoded.",
         "Does `re.split` keep the text it splits at if the pattern has no group?",
         _tokenizer(parts=_without_specials),
+        common=True,
     ),
     _mistake(
         "tokenizer-specials-unescaped",
@@ -210,6 +238,26 @@ MISTAKES = (
         "alternative there.",
         "Which function of `re` makes a pattern of a text that matches this text and nothing else?",
         _tokenizer(parts=_unescaped),
+    ),
+    _mistake(
+        "tokenizer-specials-in-pattern",
+        "Your special tokens are found only where a word begins: a space or a mark before one "
+        "takes its first characters along.",
+        "Which match does a regular expression find at the space of ` <|endoftext|>`?",
+        _tokenizer(parts=_one_pattern),
+    ),
+    _mistake(
+        "tokenizer-spaces-at-specials-lost",
+        "Spaces and line ends beside your special tokens are lost.",
+        "Which parts does `strip` leave empty or make shorter?",
+        _tokenizer(parts=_without_blanks),
+        _tokenizer(parts=_stripped_parts),
+    ),
+    _mistake(
+        "tokenizer-cut-at-nothing",
+        "Without special tokens your text is cut at every character: your pattern is empty then.",
+        "Where does `re.split` cut a text if its pattern is an empty one?",
+        _tokenizer(parts=_at_nothing),
     ),
     _mistake(
         "tokenizer-specials-shortest-first",

@@ -123,7 +123,7 @@ def test_tokenizer_of_nothing(student, reference, draw):
 def test_tokenizer_keeps_special_tokens_in_lines(student, reference, draw):
     """Special tokens in what comes line by line."""
     learnt, telling = rivals(draw)
-    lines = [f"{draw.text(6, 'abeé')}{ENDS}{telling}\n" for _ in range(2)]
+    lines = [f"{draw.text(6, 'abeé')} {ENDS} {ENDS}{telling}\n" for _ in range(2)]
     vocab, merges = trained(draw, reference, corpus(draw, "abeé", 12, 40) + learnt, 20, [ENDS])
     own, right = (handle(vocab, merges, [ENDS]) for handle in (student, reference))
     got, wanted = list(own.encode_iterable(lines)), list(right.encode_iterable(lines))

@@ -98,7 +98,7 @@ def test_tokenizer_with_any_vocabulary(student, reference, draw, merges):
     """The order of the merges counts, whatever ids the tokens have."""
     text = draw.text(200, "aabehlnott  ") + rivals(draw)[1]
     vocab, merges = made(draw, text, merges)
-    encodings_match(student, reference, vocab, merges, [text[100:], text])
+    encodings_match(student, reference, vocab, merges, [text[text.index(" ", 100) :], text])
 
 
 @exercise("get_tokenizer", aspect="generality")

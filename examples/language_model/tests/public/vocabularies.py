@@ -35,9 +35,11 @@ def made(draw, text, merges=40):
     """A vocabulary and merges that no training leaves: both are drawn, and so are all ids.
 
     The text's last two characters are merged first. What is merged first need not have a smaller
-    id. Some merges go across the borders of words, and are never to be applied.
+    id. Some merges go across the borders of words, and are never to be applied. No token is a whole
+    word: whoever looks words up in the vocabulary before merging is right after any training.
     """
     data = text.encode()
+    words = {space + word for word in data.split(b" ") for space in (b"", b" ")}
     pairs = [(data[-2:-1], data[-1:])]
     tokens = [*(bytes([byte]) for byte in range(256)), data[-2:]]
     for place in draw.integers(1, len(data), 4 * merges).tolist():
@@ -45,8 +47,9 @@ def made(draw, text, merges=40):
         right = [token for token in tokens if data[place:].startswith(token)]
         choice = draw.integers(0, 1_000, 2).tolist()
         pair = left[choice[0] % len(left)], right[choice[1] % len(right)]
-        if b"".join(pair) not in tokens and len(pairs) < merges:
-            tokens.append(b"".join(pair))
+        joined = b"".join(pair)
+        if joined.strip() and joined not in words.union(tokens) and len(pairs) < merges:
+            tokens.append(joined)
             pairs.append(pair)
     ids = draw.permutation(len(tokens)).tolist()
     return dict(sorted(zip(ids, tokens, strict=True))), pairs
