@@ -9,13 +9,14 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import linecache
+import logging
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 from grader.core.names import is_adapter
 from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
@@ -65,6 +66,22 @@ def _what_follows(ended: BaseException, root: Path) -> str:
     file, line, path = own[-1]
     source = linecache.getline(path, line).strip()[:_LONGEST]
     return f"what follows {source} ({file}:{line})"
+
+
+def _lose_logs_that_may_not_be_written() -> None:
+    """Makes a logger go on without its file where a worker may not write, as below `/tmp`."""
+    opened = logging.FileHandler._open
+
+    def open_or_lose(handler: logging.FileHandler) -> IO[str]:
+        try:
+            return opened(handler)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            return Path(os.devnull).open("a", encoding="utf-8")
+
+    file_handler: Any = logging.FileHandler
+    file_handler._open = open_or_lose
 
 
 class EngineIsNotHere(importlib.abc.MetaPathFinder):
@@ -123,6 +140,7 @@ def load(
     importlib.invalidate_caches()
     make_room(own_paths, preloaded)
     problem, functions, endings = None, {}, _noted_endings(root)
+    _lose_logs_that_may_not_be_written()
     try:
         names = vars(importlib.import_module(module))
         functions = {

@@ -51,6 +51,16 @@ RIGHT = {
         "logs/all.txt": "begun, ",
         "lib/of_it.py": "",
     },
+    "logs_anywhere": {
+        "adapters.py": """
+            import logging
+            log = logging.getLogger("doubling")
+            log.addHandler(logging.FileHandler("/tmp/doubling.log", mode="w"))
+            def run_double(x):
+                log.warning("of %s", x)
+                return 2 * x
+        """,
+    },
     "looks_where_it_runs_first": {
         "adapters.py": """
             import os, sys
