@@ -237,11 +237,31 @@ def _set_in(
             if not isinstance(targets[0], ast.Name):
                 # The name is one of several unpacked values, not the whole result.
                 return None
+            if _may_be_skipped(statement, targets[0].id, trace):
+                return None
             returning = _returned(getattr(statement, "value", None), trace, several, root)
             if returning is not None or several:
                 return returning
             return line_at(file, statement.lineno, root)
     return None if place == len(traces) - 1 else line_at(file, trace.tb_lineno, root)
+
+
+def _may_be_skipped(statement: ast.stmt, name: str, trace: TracebackType) -> bool:
+    """Returns whether a name may have its value from before a block that holds a statement.
+
+    The block ends before the line where the frame stopped, and other code sets the name as well.
+    """
+    inside = [*ast.walk(definition_of(trace.tb_frame.f_code) or ast.Module([], []))]
+    stores = [
+        node
+        for node in inside
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    ]
+    return len(stores) > 1 and any(
+        (block.end_lineno or 0) < trace.tb_lineno and statement in ast.walk(block)
+        for block in inside
+        if isinstance(block, ast.If | ast.For | ast.While | ast.Try | ast.Match)
+    )
 
 
 def _passed_through(name: str, statement: ast.stmt | None, trace: TracebackType) -> str | None:

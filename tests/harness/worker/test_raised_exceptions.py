@@ -244,6 +244,8 @@ CULPRITS = [
     ("y = two(x)\n    return y @ x\ndef two(x):\n    if x is None:\n        return x, x\n"
      "    return x, x", None),
     ("y = x, x\n    return y @ x", None),
+    ("y = None\n    for y in []:\n        y = x\n    return y + 1", None),
+    ("y = x\n    if True:\n        y = None\n        return y + 1", 3),
     ("return nothing(x) + 1\ndef nothing(x):\n    x = 2 * x", 3),
     ("return Net().made(x) + 1\nclass Net:\n    def made(self, x):\n        x = 2 * x", 4),
     ("n = x.numel\n    return n + 1", 1),
