@@ -49,6 +49,10 @@ WRONG = {
         },
         *("get_adamw_cls", "adamw-bias-not-corrected + adamw-without-decay"),
     ),
+    "ends without a gradient": (
+        *("naive", "basics/optim.py", {"continue": "return"}),
+        *("get_adamw_cls", "parameter 3 after step 1 is the parameter as it was"),
+    ),
     "norm of the weights": (
         *("naive", "basics/optim.py", {"total += (p.grad.data**2)": "total += (p.data**2)"}),
         *("run_gradient_clipping", "clipping-weights"),

@@ -39,9 +39,9 @@ def test_adamw_with_a_large_eps(student, reference, draw, eps):
 
 @exercise("get_adamw_cls", aspect="generality")
 def test_adamw_leaves_alone_what_has_no_gradient(student, reference, draw):
-    """A parameter without a gradient stays as it is; it does not decay either."""
-    starts = [draw(3), draw(3)]
-    gradients = [[slopes(draw, 3), None] for _ in range(3)]
+    """A parameter without a gradient stays as it is, undecayed, and the next one is moved."""
+    starts = [draw(3), draw(3), draw(3)]
+    gradients = [[slopes(draw, 3), None, slopes(draw, 3)] for _ in range(3)]
     steps_match(student, reference, starts, gradients)
 
 
@@ -49,7 +49,7 @@ def test_adamw_leaves_alone_what_has_no_gradient(student, reference, draw):
 def test_adamw_counts_the_steps_of_each_parameter(student, reference, draw):
     """The means of a parameter whose first gradient comes late are corrected from then on."""
     starts = [draw(3), draw(3)]
-    gradients = [[slopes(draw, 3), slopes(draw, 3) if step > 1 else None] for step in range(5)]
+    gradients = [[slopes(draw, 3) if step > 1 else None, slopes(draw, 3)] for step in range(5)]
     steps_match(student, reference, starts, gradients)
 
 

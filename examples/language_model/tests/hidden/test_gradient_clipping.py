@@ -1,5 +1,6 @@
 """The clipping of gradients: what the grade looks at beyond the public tests."""
 
+import pytest
 import torch
 from tests.public.clipped import clipping_matches
 
@@ -29,7 +30,8 @@ def test_clipping_where_some_have_no_gradient(student, reference, draw):
 
 
 @exercise("run_gradient_clipping", aspect="generality")
-def test_clipping_of_what_parameters_gives(student, reference, draw):
+@pytest.mark.parametrize("max_l2_norm", [0.5, 2.0])
+def test_clipping_of_what_parameters_gives(student, reference, draw, max_l2_norm):
     """Parameters come from a generator as well, as those of a module do."""
     gradients = {"weight": draw(2, 3, scale=5.0), "bias": draw(2)}
     results = []
@@ -37,7 +39,7 @@ def test_clipping_of_what_parameters_gives(student, reference, draw):
         module = handle.module(torch.nn.Linear(3, 2))
         for name, gradient in gradients.items():
             module.parameter(name).grad = gradient
-        handle(module.parameters(), max_l2_norm=2.0)
+        handle(module.parameters(), max_l2_norm=max_l2_norm)
         results.append([module.parameter(name).grad for name in gradients])
     for name, own, right in zip(gradients, *results, strict=True):
         assert_matches(own, right, what=f"the gradient of the {name}")
