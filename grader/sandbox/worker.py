@@ -73,11 +73,14 @@ class Exchange:
     ) -> Received:
         """Sends a frame and receives one; `look` is called often, and may raise to end it.
 
+        Without a frame to send, it waits for one more answer to the last request.
+
         Raises:
             EOFError, ConnectionError: if the worker hung up.
             BadFrame: if the bytes received are not a frame.
         """
-        self.printed = b""
+        if frame:
+            self.printed = b""
         try:
             self._send(memoryview(frame), look)
             # Output from before an answer has arrived by the time the answer does.

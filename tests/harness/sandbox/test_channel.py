@@ -82,6 +82,16 @@ def test_the_end_of_the_output_before_an_answer_is_kept(ends):
     assert ends.exchange.printed == b"later"
 
 
+def test_the_output_between_two_answers_to_one_request_is_kept(ends):
+    """A worker tells that it is confined, then imports and prints before the judge is scheduled."""
+    ends.channel.sendall(encode({"told": "confined"}, {}))
+    os.write(ends.output, b"imported")
+    ends.exchange.ask(b"", ends.look)
+    ends.channel.sendall(encode({"told": "loaded"}, {}))
+    ends.exchange.ask(b"", ends.look)
+    assert ends.exchange.printed == b"imported"
+
+
 def test_a_look_ends_the_wait_and_the_output_is_kept(ends):
     """The exception comes from the look: the worker takes too long, or too much."""
     os.write(ends.output, b"last words")
