@@ -49,6 +49,14 @@ MISTAKES = (
                 {"wave_angles": _with_exponents(lambda first: first, lambda first: first + 1)},
                 _ENCODING,
             ),
+            Way(
+                {
+                    "wave_angles": _with_exponents(
+                        lambda first: 2 * first, lambda first: 2 * (first + 1)
+                    )
+                },
+                _ENCODING,
+            ),
         ),
     ),
     Mistake(
