@@ -26,6 +26,10 @@ def _naive(x: Tensor, dim: int) -> Tensor:
     return exponentials / exponentials.sum(dim=dim, keepdim=True)
 
 
+def _below_the_largest_of_all(x: Tensor, dim: int) -> Tensor:
+    return _naive(x - x.max(), dim)
+
+
 def _of_last_axis(x: Tensor, _dim: int) -> Tensor:
     return softmax(x, -1)
 
@@ -151,6 +155,15 @@ MISTAKES = (
         "NaN.",
         "Which value can you subtract from all scores without changing the softmax?",
         ways(Way((*_SOFTMAX, SCALED_DOT_PRODUCT, MULTIHEAD, MULTIHEAD_ROPE), {"softmax": _naive})),
+        own_dtype=True,
+    ),
+    Mistake(
+        "softmax-one-maximum",
+        "Your softmax subtracts the largest value of the whole tensor, so that a row far below it "
+        "becomes 0 / 0.",
+        "How large is the exponential of -1000, and how many largest values should three rows "
+        "have?",
+        ways(Way((*_SOFTMAX, SCALED_DOT_PRODUCT), {"softmax": _below_the_largest_of_all})),
         own_dtype=True,
     ),
     Mistake(
