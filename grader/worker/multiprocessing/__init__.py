@@ -36,6 +36,9 @@ def do_without_forking() -> None:
     """
     # joblib reads this variable once, at its import, and then stays in its own process.
     os.environ["JOBLIB_MULTIPROCESSING"] = "0"
+    # A program that leaves two processors free, or shares a text out, needs more than two.
+    for name in ("cpu_count", "process_cpu_count"):
+        setattr(os, name, lambda: PROCESSORS)
     for module, source, names in _REPLACED:
         for own in names.split():
             replacement = getattr(source, own)
@@ -69,6 +72,8 @@ _REPLACED = (
     (multiprocessing.managers, sharing, "SyncManager"),
     (concurrent.futures.process, pools, "ProcessPoolExecutor"),
 )
+# Submissions count as many processors on every machine, so that no grade depends on it.
+PROCESSORS = 8
 # A pool of 64 threads fits into half of the memory that a worker may have.
 _STACK = 4 << 20
 

@@ -43,6 +43,11 @@ TRIED = {
             assert pool.apply(add, (1,), {"b": 2}) == 3
             assert pool.map(partial(add, 1), [1]) == [2]
     """,
+    "processors_to_spare": """
+        assert os.cpu_count() - 2 == cpu_count() - 2 == mp.get_context("spawn").cpu_count() - 2 == 6
+        with Pool(os.cpu_count() // 4) as pool:
+            assert pool.map(square, [1, 2]) == [1, 4]
+    """,
     "pool_later": """
         told = []
         pool = Pool(processes=4, initializer=prepare, initargs=(5,))
