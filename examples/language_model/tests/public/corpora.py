@@ -59,14 +59,13 @@ def telling(draw):
     return "\n".join(lines) + 17 * f" {e}{f}" + "\n"
 
 
-def merges_cost(student, draw, words):
-    """Counts the lines that a dozen merges execute in a text with so many other words.
+def merges_cost(student, draw, merged, words):
+    """Counts the lines that a dozen merges in some words execute in a text with so many others.
 
     None of these has a pair that is merged; they have the same 64 pairs, however many they are.
     """
     letters = _CAPITALS[:8]
     others = [draw.text(16, letters) for _ in range(words)]
-    merged = [draw.text(8, "abcdefghijklmnop") for _ in range(4)]
     text = "\n".join([*(150 * merged), *others])
 
     def lines(merges):

@@ -74,7 +74,8 @@ def test_training_on_sentences(student, reference, draw):
 @exercise("run_train_bpe", aspect="efficiency")
 def test_training_goes_on_from_the_counts_that_it_has(student, draw):
     """A merge costs as much in a text that has more words, if it changes none of them."""
-    few, many = merges_cost(student, draw, 20), merges_cost(student, draw, 160)
+    merged = [draw.text(8, "abcdefghijklmnop") for _ in range(4)]
+    few, many = (merges_cost(student, draw, merged, words) for words in (20, 160))
     assert many - few <= 12 * 140 * LINES_FOR_A_WORD, (
         f"twelve merges more execute {few} lines of Python, and {many} in a text with 140 more "
         "words that none of them changes: a merge changes the counts of a few pairs, and all "
