@@ -5,9 +5,6 @@ from tests.public.corpora import ENDS, corpus, telling, trainings_match
 
 from grader.testing import exercise
 
-# Bytes: more than most programs read at once that take a file piece by piece.
-LARGE = 300_000
-
 
 @exercise("run_train_bpe")
 @pytest.mark.parametrize(("letters", "merges"), [("ab", 30), ("aeinorst", 45)])
@@ -53,14 +50,3 @@ def test_training_without_merges(student, reference, draw):
     """Where there is room for the bytes and the special tokens only, nothing is merged."""
     trainings_match(student, reference, telling(draw) + corpus(draw, "abc", 3, 8), 0)
     trainings_match(student, reference, telling(draw) + corpus(draw, "abc", 3, 8), 1)
-
-
-@exercise("run_train_bpe", aspect="generality")
-def test_training_on_a_large_file(student, reference, draw):
-    """A program that reads a file piece by piece cuts no word in two.
-
-    One word is repeated, all of whose pairs are equally frequent: to lose one changes the order.
-    """
-    letters = draw.permutation(26).tolist()[:8]
-    word = "".join(chr(ord("a") + place) for place in letters) + " "
-    trainings_match(student, reference, word * (LARGE // len(word)), len(letters))
