@@ -5,6 +5,7 @@ A file may end early, with `exit()` or where it asks for input: its definitions 
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -68,6 +69,9 @@ def _what_follows(ended: BaseException, root: Path) -> str:
     return f"what follows {source} ({file}:{line})"
 
 
+_MAY_NOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
 def _lose_logs_that_may_not_be_written() -> None:
     """Makes a logger go on without its file where a worker may not write, as below `/tmp`."""
     opened = logging.FileHandler._open
@@ -75,9 +79,9 @@ def _lose_logs_that_may_not_be_written() -> None:
     def open_or_lose(handler: logging.FileHandler) -> IO[str]:
         try:
             return opened(handler)
-        except FileNotFoundError:
-            raise
-        except OSError:
+        except OSError as problem:
+            if problem.errno not in _MAY_NOT_WRITE:
+                raise
             return Path(os.devnull).open("a", encoding="utf-8")
 
     file_handler: Any = logging.FileHandler

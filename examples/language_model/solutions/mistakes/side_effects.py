@@ -25,6 +25,13 @@ class _Draining(AdamW):
         parameter.grad.zero_()
 
 
+class _Keeping(AdamW):
+    """An AdamW that keeps the gradients, so that the next ones are added to them."""
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        pass
+
+
 class _Greedy(Tokenizer):
     """A tokenizer that reads all lines before it encodes the first."""
 
@@ -60,6 +67,7 @@ def _halving_the_weights(
 
 HABITS = (
     Habit("gradient-changed", {"get_adamw_cls": (lambda: _Draining,)}),
+    Habit("gradient-kept", {"get_adamw_cls": (lambda: _Keeping,)}),
     Habit("text-changed", {"run_get_batch": (_writing_into_the_text,)}),
     Habit("model-changed", {"run_save_checkpoint": (_halving_the_weights,)}),
     Habit("text-read-at-once", {"get_tokenizer": (_Greedy,)}),
