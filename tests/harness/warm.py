@@ -45,7 +45,7 @@ _SERVED = ("zygote", "intake")
 _PARKED = 512
 _JOB = ("-m", "grader.grading.job.process")
 _ZYGOTE = ("-I", "-c")
-_INTAKE = ("-I", "-X", "utf8=1", "-c")
+_INTAKE = ("-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
 # These packages are plugins of pytest.
 _PLUGINS = ("grader", "jaxtyping")
 # torch reads these when it loads: a zygote with one of them starts an interpreter.

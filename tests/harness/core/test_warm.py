@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -12,13 +13,14 @@ import pytest
 from grader.core.assignment import Settings
 from grader.grading.job.client import JobClient
 from grader.grading.options import Task
+from grader.intake.client import IntakeClient
 from grader.intake.entry import Entry
-from tests.harness.conftest import TINY, write_files
+from tests.harness.conftest import RIGHT, TINY, write_files
 from tests.harness.warm import ForkedPopen, Warm
 
 pytestmark = pytest.mark.process
 
-# A fresh interpreter loads some 2,700 modules; beartype alone has 300.
+# A fresh interpreter loads some 2,700 modules; beartype alone has 300, an intake process 100.
 FEW = 40
 # Writes down the modules of a process with their places in memory, which a fork keeps.
 NOTES = """
@@ -89,4 +91,23 @@ def test_pytest_of_a_student_loads_its_plugins_alone(warm, home_pytest, tmp_path
     assert "1 passed" in done.stdout
     inherited = template_modules(warm, "command", tmp_path / "command")
     own = own_modules(tmp_path / "home", inherited, plugins=("grader", "jaxtyping"))
+    assert len(own) < FEW, own
+
+
+def test_an_intake_process_loads_next_to_nothing(tmp_path):
+    log = tmp_path / "imports"
+
+    class Noting(IntakeClient):
+        """A client whose process notes each module that it begins to load."""
+
+        boot = (
+            f"import sys; log = open({os.fspath(log)!r}, 'w', 1); "
+            "sys.addaudithook(lambda what, of: what == 'import' and print(of[0], file=log)); "
+        ) + IntakeClient.boot
+
+    alice = write_files(tmp_path / "alice", {"adapters.py": RIGHT})
+    (tmp_path / "copy").mkdir()
+    with Noting() as client:
+        assert client.take_in(Entry("alice", alice), tmp_path / "copy", "adapters.py")
+    own = log.read_text().split()
     assert len(own) < FEW, own
