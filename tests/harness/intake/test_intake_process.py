@@ -152,9 +152,7 @@ def test_processor_time_is_counted_separately_for_each_submission(
     used = 0.0
     for number in range(60):
         client.take_in(alice, new_folder(tmp_path, str(number)), "adapters.py")
-        used = sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) / os.sysconf(
-            "SC_CLK_TCK"
-        )
+        used = client.processor_seconds()
         if used > 3:
             break
     assert used > TIGHT.processor_seconds
@@ -347,7 +345,6 @@ def test_a_survey_returns_the_needs_of_a_submission(
     assert client.take_in(alice, new_folder(tmp_path, "again"), "adapters.py").name == "alice"
     with pytest.raises(CopyFailed, match="inside a submission"):
         client.survey(alice, new_folder(tmp_path, "out"), "../adapters.py")
-    assert client.processor_seconds() > 0
 
 
 def test_the_intake_process_ends_with_its_context() -> None:
