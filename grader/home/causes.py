@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from grader.home.failure import Failure
 from grader.home.reimport import CannotCopy
 from grader.home.repair import HomeBench, HomeRepair, RepairBudget, quietly
 from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
-from grader.home.time_limit import Limit, is_debugged
+from grader.home.time_limit import Limit, is_debugged, own_time
 from grader.testing.cases import FrozenModule, FrozenTest
 from grader.testing.course import AND
 from grader.testing.exercise import membership
@@ -291,7 +290,7 @@ class _Inquiry:
         return _Reason(told, made_in, finding.tests, proved, way, builds_on, ignored)
 
     def _rerun(self, first: str, ask: Callable[[Call], Answer]) -> None:
-        end = time.monotonic() + self._patience.seconds
+        end = own_time() + self._patience.seconds
         self._reruns = {exercise: RerunAnswers() for exercise in self._tests}
         for exercise in sorted(self._tests, key=lambda name: name != first):
             own = self._tests[exercise]

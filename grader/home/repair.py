@@ -9,7 +9,6 @@ import pdb
 import random
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from grader.explain.repair.search import FileEdit, Search, SearchBounds, Workben
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.slips import load_slips
 from grader.home.reimport import CannotCopy, Reimport
+from grader.home.time_limit import own_time
 from grader.worker.trials.alarm import TooLong
 from grader.worker.trials.trials import Trying
 
@@ -43,7 +43,7 @@ _CRASHING = "vmap"
 
 @dataclass(frozen=True, slots=True)
 class RepairBudget:
-    """The budget of all trials: edits, and seconds (a safety net) after which none begins."""
+    """The budget of all trials: edits, and seconds of `own_time` after which none begins."""
 
     edits: int
     seconds: float
@@ -90,11 +90,11 @@ class HomeRepair:
         if exercise not in self._wrong or not _can_be_stopped():
             return None
         if exercise not in self._chosen:
-            self._end = time.monotonic() + self._left.seconds
+            self._end = own_time() + self._left.seconds
             try:
                 self._attempt(exercise)
             finally:
-                self._left = RepairBudget(self._left.edits, self._end - time.monotonic())
+                self._left = RepairBudget(self._left.edits, self._end - own_time())
         return self._chosen.get(exercise)
 
     def roots_of(self, exercise: str, failing: Iterable[str]) -> list[str]:
@@ -130,7 +130,7 @@ class HomeRepair:
     def _search(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
         """Returns a search within the rest of the budget; None if the budget is used up."""
         edits = self._left.edits - sum(one.cost.edits for one in self._begun)
-        seconds = self._end - time.monotonic()
+        seconds = self._end - own_time()
         if edits <= 0 or seconds <= 0:
             return None
         bounds, every = SearchBounds(edits, seconds), [*itertools.chain(*self._asked.values())]
@@ -171,7 +171,7 @@ class HomeBench:
         with quietly():
             self._copy = Reimport(root)
             self.functions, modules = self._copy.functions, self._copy.modules
-            self._trying = Trying(self.functions, root, modules, time.monotonic)
+            self._trying = Trying(self.functions, root, modules, own_time)
         self.sources = EditableSources.of(root, self._copy.files, load_slips(root))
         if any(_CRASHING in text for text in self.sources.texts):
             raise CannotCopy
@@ -200,12 +200,12 @@ class HomeBench:
         """Returns the outcomes of trials, which pass through a frame as on the way to a worker."""
         sent = io.BytesIO(encode_trials(trials))
         arrived = decode(receive(lambda size: bytearray(sent.read(size))), trusted=True)
-        began = time.monotonic()
+        began = own_time()
         try:
             with self.in_place():
                 return self._trying.perform(trials_in(*arrived))
         finally:
-            self.seconds += time.monotonic() - began
+            self.seconds += own_time() - began
 
 
 def _can_be_stopped() -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,6 +12,7 @@ import pytest
 
 from grader.core.verdict import Aspect, Status
 from grader.core.wire.calls import Answer, Call
+from grader.home.time_limit import own_time
 from grader.testing.cases import Draw, fixture_file
 from grader.testing.exercise import Membership, membership
 from grader.testing.handles.bench import Bench
@@ -62,24 +62,24 @@ def rerun(
 ) -> RerunAnswers:
     """Runs an exercise's tests with `ask` in the place of the bench's calls; keeps their answers.
 
-    Leaves out tests with an aspect of NOT_TELLING. Begins no test after the time `end` of the
-    monotonic clock, nor after a call that took too long. A test that imports packages, which later
-    tests then find imported, puts the end off by its time.
+    Leaves out tests with an aspect of NOT_TELLING. Begins no test after `own_time` reached `end`,
+    nor after a call that took too long. A test that imports packages, which later tests then find
+    imported, puts the end off by its time.
     """
     reran = RerunAnswers()
     for test in tests:
         member = membership(test)
         if member is None or member.aspect in NOT_TELLING:
             continue
-        if time.monotonic() > end:
+        if own_time() > end:
             reran.is_whole = False
             break
-        began, modules = time.monotonic(), len(sys.modules)
+        began, modules = own_time(), len(sys.modules)
         if not _run(test, member, bench, ask, reran):
             reran.is_whole = False
             break
         if len(sys.modules) > modules:
-            end += time.monotonic() - began
+            end += own_time() - began
     return reran
 
 

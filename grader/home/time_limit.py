@@ -36,8 +36,8 @@ _WAITED = Path("/proc/thread-self/schedstat")
 Result = TypeVar("Result")
 
 
-def _own_time() -> float:
-    """Returns wall time without the time that this thread waited for a processor."""
+def own_time() -> float:
+    """Returns wall time in seconds without the time that this thread waited for a processor."""
     try:
         waited = int(_WAITED.read_bytes().split()[1])
     except (OSError, IndexError, ValueError):
@@ -92,7 +92,7 @@ class Limit:
         """
         if not self._seconds or threading.current_thread() is not threading.main_thread():
             return make()
-        running = _Running(_own_time(), modules=len(sys.modules))
+        running = _Running(own_time(), modules=len(sys.modules))
         trace = sys.gettrace()
         self._running = running
         result: Result | None = None
@@ -151,8 +151,8 @@ class Limit:
             self._running = None
             return
         if self._spares_imports and len(sys.modules) > running.modules:
-            running.began, running.modules = _own_time(), len(sys.modules)
-        took = _own_time() - running.began
+            running.began, running.modules = own_time(), len(sys.modules)
+        took = own_time() - running.began
         if took < self._allowed(own):
             return
         if running.place is None:
