@@ -11,7 +11,7 @@ from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
 
 # Two lines are told if the weights of their best edits differ by at most this.
-_ABOUT_THE_SAME = 0.5
+_ABOUT_THE_SAME = 0.35
 # A heavy edit more often fixes by chance, so a second line may be farther away.
 _HEAVY, _FAR = 1.9, 0.6
 # If more lines than these have practically equal weights, none is told.
