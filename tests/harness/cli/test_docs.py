@@ -107,8 +107,8 @@ def printed_by(
 @pytest.mark.process
 @pytest.mark.parametrize(
     "page",
-    # The commands of authors take half a minute.
-    rest_slow(RUN_PAGES, [page for page in RUN_PAGES if page.name != "authors.md"]),
+    # The commands of the other pages take half a minute.
+    rest_slow(RUN_PAGES, [page for page in RUN_PAGES if page.name not in ("authors.md", "gpu.md")]),
     ids=lambda page: page.name,
 )
 def test_commands_of_a_page_print_the_output_that_it_shows(page, copy, tmp_path, warm):

@@ -16,6 +16,7 @@ import pytest
 
 from grader.intake.entry import Entry
 from grader.intake.process import take_in
+from tests.harness.marks import asked_for, rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -240,11 +241,14 @@ def document(cells: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Any]]:
-    """The results of each notebook in IPython and as in a worker, by name."""
+def found(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[Any, Any]]:
+    """The results of the notebooks of these tests in IPython and as in a worker, by name."""
     folder = tmp_path_factory.mktemp("notebooks")
-    cells = SAME | NOTED | dict.fromkeys(DOCUMENTS, BELOW)
-    documents = {name: document(own) for name, own in (SAME | NOTED).items()} | DOCUMENTS
+    every = SAME | NOTED | dict.fromkeys(DOCUMENTS, BELOW)
+    cells = {name: every[name] for name in asked_for(request, "name")}
+    documents = {name: DOCUMENTS.get(name) or document(own) for name, own in cells.items()}
     taken_in = []
     for number, content in enumerate(documents.values()):
         place = folder / str(number)
@@ -270,7 +274,7 @@ def _run(how: str, work: list[Any], temporary: Path) -> list[Any]:
     return list(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("name", rest_slow(SAME, 3))
 def test_a_notebook_leaves_the_names_that_it_leaves_in_ipython(
     found: dict[str, tuple[Any, Any]], name: str
 ) -> None:
@@ -280,7 +284,7 @@ def test_a_notebook_leaves_the_names_that_it_leaves_in_ipython(
     assert not_run == []
 
 
-@pytest.mark.parametrize("name", NOTED)
+@pytest.mark.parametrize("name", rest_slow(NOTED, 3))
 def test_lines_of_a_notebook_that_are_not_run_are_noted(
     found: dict[str, tuple[Any, Any]], name: str
 ) -> None:

@@ -36,7 +36,7 @@ from tests.harness.marks import rest_slow
 
 RANKS = ("root", "an ordinary user", "root of a container without rights")
 OWN_RANK = RANKS[0] if os.geteuid() == 0 else RANKS[1]
-A_SIXTH = f"a sixth of the corpus as {OWN_RANK}"
+A_TWELFTH = f"a twelfth of the corpus as {OWN_RANK}"
 # Spies that fail only inside a namespace of their own, with the kind that they need.
 OF_A_TREE_OF_ITS_OWN = {
     "paths_of_hidden_files": "files",
@@ -49,9 +49,9 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module", params=rest_slow([A_SIXTH, *RANKS], [A_SIXTH]))
+@pytest.fixture(scope="module", params=rest_slow([A_TWELFTH, *RANKS], [A_TWELFTH]))
 def outcome(request: pytest.FixtureRequest, hasty: Path) -> Iterator[Outcome]:
-    """The outcome of the corpus: a sixth of it by lot as this user, or all of it at one rank.
+    """The outcome of the corpus: a twelfth of it by lot as this user, or all of it at one rank.
 
     Root also grades the most telling parts at other ranks. Explanations take most of the time, so
     that only the other ranks search for them.
@@ -59,9 +59,9 @@ def outcome(request: pytest.FixtureRequest, hasty: Path) -> Iterator[Outcome]:
     root = Path(tempfile.mkdtemp(prefix="corpus-"))
     root.chmod(0o755)
     try:
-        if request.param == A_SIXTH:
+        if request.param == A_TWELFTH:
             yield graded(
-                root, hasty, replace(rank(OWN_RANK, root), wanted=random_sixth().__contains__)
+                root, hasty, replace(rank(OWN_RANK, root), wanted=random_twelfth().__contains__)
             )
         else:
             yield graded(root, hasty, rank(request.param, root))
@@ -69,10 +69,10 @@ def outcome(request: pytest.FixtureRequest, hasty: Path) -> Iterator[Outcome]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def random_sixth() -> list[str]:
-    """Returns every sixth sample of each kind, from a random start."""
+def random_twelfth() -> list[str]:
+    """Returns every twelfth sample of each kind, from a random start."""
     by_kind = sorted(expectations(), key=lambda name: expectations()[name].kind)
-    return by_kind[secrets.randbelow(6) :: 6]
+    return by_kind[secrets.randbelow(12) :: 12]
 
 
 def test_the_batch_succeeds_and_grades_every_hostile_submission(outcome):
