@@ -8,6 +8,7 @@ from typing import Any
 from ..pretokens import cut_at, words, words_pattern
 from ..tokenizer import Tokenizer, merge
 from .mistake import Mistake, Replacing
+from .words import with_underscores, with_word_characters
 
 
 def _uncut(_tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
@@ -31,6 +32,12 @@ def _unescaped(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
     parts = re.split(f"({'|'.join(tokenizer.special_tokens)})", text)
     for part in filter(None, parts):
         yield part, part in tokenizer.special_tokens
+
+
+def _joined(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
+    together = "".join(tokenizer.special_tokens)
+    for part, special in cut_at(text, [together] if together else []):
+        yield part, special and part in tokenizer.special_tokens
 
 
 def _one_pattern(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
@@ -75,6 +82,14 @@ def _at_spaces(_tokenizer: Tokenizer, text: str) -> list[str]:
 
 def _spaces_lost(_tokenizer: Tokenizer, text: str) -> list[str]:
     return text.split()
+
+
+def _with_word_characters(_tokenizer: Tokenizer, text: str) -> list[str]:
+    return with_word_characters(text)
+
+
+def _with_underscores(_tokenizer: Tokenizer, text: str) -> list[str]:
+    return with_underscores(text)
 
 
 def _first_in_text(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
@@ -240,6 +255,12 @@ MISTAKES = (
         _tokenizer(parts=_unescaped),
     ),
     _mistake(
+        "tokenizer-specials-joined",
+        "Your pattern has several special tokens one behind another: alone, none of them is found.",
+        "Which character stands between the alternatives of a regular expression?",
+        _tokenizer(parts=_joined),
+    ),
+    _mistake(
         "tokenizer-specials-in-pattern",
         "Your special tokens are found only where a word begins: a space or a mark before one "
         "takes its first characters along.",
@@ -329,6 +350,13 @@ MISTAKES = (
         "Which words does the pattern find in `it's 12:30`, and which of them has the space?",
         _tokenizer(words=_at_spaces),
         _tokenizer(words=_spaces_lost),
+    ),
+    _mistake(
+        "tokenizer-words-of-word-characters",
+        r"Your pattern takes more than letters for letters: `\w` matches an underscore as well.",
+        r"Which words does the pattern find in `x_2`, and which of the three characters is `\w`?",
+        _tokenizer(words=_with_word_characters),
+        _tokenizer(words=_with_underscores),
     ),
     _mistake(
         "tokenizer-not-utf8",

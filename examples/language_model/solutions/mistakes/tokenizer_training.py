@@ -11,6 +11,7 @@ from ..tokenizer import Pair
 from ..tokenizer_training import Training, Word
 from . import tokenizer_counts as counts
 from .mistake import Mistake, Replacing
+from .words import with_underscores, with_word_characters
 
 
 def _first_seen(_training: Training, pairs: Counter[Pair]) -> Pair:
@@ -57,6 +58,11 @@ def _unescaped(_training: Training, text: str, special_tokens: list[str]) -> Ite
         yield from words_of(part)
 
 
+def _joined(_training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    for part in re.split(re.escape("".join(special_tokens)) or "$^", text):
+        yield from words_of(part)
+
+
 def _no_words(_training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
     parts = cut_at(text, longest_first(special_tokens))
     return (part for part, special in parts if not special)
@@ -82,6 +88,18 @@ def _at_spaces(training: Training, text: str, special_tokens: list[str]) -> Iter
 def _at_borders(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
     for part in _no_words(training, text, special_tokens):
         yield from re.findall(r"\s+|\S+", part)
+
+
+def _with_word_characters(
+    training: Training, text: str, special_tokens: list[str]
+) -> Iterable[str]:
+    for part in _no_words(training, text, special_tokens):
+        yield from with_word_characters(part)
+
+
+def _with_underscores(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+    for part in _no_words(training, text, special_tokens):
+        yield from with_underscores(part)
 
 
 def _each_once(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
@@ -174,6 +192,12 @@ MISTAKES = (
         dict(words=_unescaped),
     ),
     _mistake(
+        "bpe-specials-joined",
+        "Your pattern has several special tokens one behind another: alone, none of them is found.",
+        "Which character stands between the alternatives of a regular expression?",
+        dict(words=_joined),
+    ),
+    _mistake(
         "bpe-across-words",
         "Your merges go across the borders of words.",
         "Which step comes before the pairs of a text are counted?",
@@ -197,6 +221,13 @@ MISTAKES = (
         "Which words does the pattern find in `it's 12:30`, and which of them has the space?",
         dict(words=_at_spaces),
         dict(words=_at_borders),
+    ),
+    _mistake(
+        "bpe-words-of-word-characters",
+        r"Your pattern takes more than letters for letters: `\w` matches an underscore as well.",
+        r"Which words does the pattern find in `x_2`, and which of the three characters is `\w`?",
+        dict(words=_with_word_characters),
+        dict(words=_with_underscores),
     ),
     _mistake(
         "bpe-words-counted-once",

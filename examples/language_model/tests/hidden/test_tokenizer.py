@@ -136,9 +136,9 @@ def test_tokenizer_reads_a_file_as_it_goes(student, draw):
     line = draw.text(60, "abehlot ") + "\n"
     vocab, merges = made(draw, line, merges=5)
     file = student.file(2_000 * line.encode() + b"\xff", "large.txt")
-    items = student(vocab, merges, None).encode_iterable(file.as_text)
+    own = student(vocab, merges, None)
     try:
-        assert len(list(itertools.islice(items, 5))) == 5
+        assert len(list(itertools.islice(own.encode_iterable(file.as_text), 5))) == 5
     except Exception as fault:
         if "UnicodeDecodeError" not in str(fault):
             raise

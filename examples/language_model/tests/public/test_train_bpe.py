@@ -67,7 +67,7 @@ def test_training_on_sentences(student, reference, draw):
     words = corpus(draw, "abst", 10, 30).split()
     marks = ["'s ", "'ll ", ", ", ". ", " (3) ", "\n\n", "  ", "-", "12 "]
     ends = [marks[place] for place in draw.integers(0, len(marks), len(words)).tolist()]
-    text = "".join(word + end for word, end in zip(words, ends, strict=True))
+    text = "".join(word + end for word, end in zip(words, ends, strict=True)) + "a_! " * 30
     trainings_match(student, reference, telling(draw) + text, 25)
 
 

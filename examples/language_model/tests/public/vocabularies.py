@@ -34,14 +34,15 @@ def rivals(draw):
 def made(draw, text, merges=40):
     """A vocabulary and merges that no training leaves: both are drawn, and so are all ids.
 
-    The text's last two characters are merged first. What is merged first need not have a smaller
-    id. Some merges go across the borders of words, and are never to be applied. No token is a whole
-    word: whoever looks words up in the vocabulary before merging is right after any training.
+    The text's last two characters are merged first, then a space and the letter that begins the
+    last word but one. What is merged first need not have a smaller id. Some merges go across the
+    borders of words, and are never to be applied. No token is a whole word: whoever looks words up
+    in the vocabulary before merging is right after any training.
     """
     data = text.encode()
     words = {space + word for word in data.split(b" ") for space in (b"", b" ")}
-    pairs = [(data[-2:-1], data[-1:])]
-    tokens = [*(bytes([byte]) for byte in range(256)), data[-2:]]
+    pairs = [(data[-2:-1], data[-1:]), (b" ", data.split()[-2:][0][:1])]
+    tokens = [*(bytes([byte]) for byte in range(256)), *map(b"".join, pairs)]
     for place in draw.integers(1, len(data), 4 * merges).tolist():
         left = [token for token in tokens if data[:place].endswith(token)]
         right = [token for token in tokens if data[place:].startswith(token)]
