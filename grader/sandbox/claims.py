@@ -112,8 +112,9 @@ def _without_beginning(text: str, folder: Path) -> str:
 
 def _is_refusal(raised: Raised) -> bool:
     """Returns whether the exception looks like a refusal by the confinement."""
+    kinds = ("PermissionError", "AccessDenied")  # Python's own, and psutil's
     refusals = ("Operation not permitted", "Read-only file system")
-    return raised.kind == "PermissionError" or any(one in raised.message for one in refusals)
+    return raised.kind in kinds or any(one in raised.message for one in refusals)
 
 
 def _names(root: Path, scratch: Path) -> Mapping[str, str]:
