@@ -75,6 +75,8 @@ def _attend(
     queries, keys, values = parts.tensors_in_order(Q, K, V)
     scores = parts.step("scores", parts.similarity(queries, keys))
     scores = parts.step("scaled", parts.scale(scores, queries.shape[-1], width))
+    if mask is None:
+        mask = parts.unasked_mask(*scores.shape[-2:])
     if mask is not None:
         scores = parts.step("masked", parts.mask_scores(scores, mask))
     weights = parts.softmax(scores, parts.axis_of_keys)

@@ -40,6 +40,7 @@ class Parts:
     axis_of_keys: int = -1
     mask_weights: Callable[[Tensor, Tensor], Tensor] = steps.mask_weights
     causal_mask: Callable[[int], Tensor] = steps.causal_mask
+    unasked_mask: Callable[[int, int], Tensor | None] = steps.no_mask
     tensors_in_order: InOrder = steps.in_order
 
     project: Callable[[Tensor, Tensor], Tensor] = steps.multiply_transposed

@@ -119,6 +119,10 @@ def _earlier_only(seq_len: int) -> Tensor:
     return _everything(seq_len).tril(-1)
 
 
+def _lower_triangle(queries: int, keys: int) -> Tensor:
+    return torch.ones(queries, keys, dtype=torch.bool).tril()
+
+
 MISTAKES = (
     Mistake(
         "softmax-ignores-dim",
@@ -255,6 +259,12 @@ MISTAKES = (
         "Your mask removes weights after the softmax, so that the remaining ones do not sum to 1.",
         "When must a key be hidden so that the other weights still sum to 1?",
         ways(Way(ATTENTION, {"mask_scores": _unmasked, "mask_weights": _removed})),
+    ),
+    Mistake(
+        "causal-unasked",
+        "Without a mask, your tokens do not see those that come after them.",
+        "What does `mask=None` say about the keys that a query may see?",
+        ways(Way(_MASKED, {"unasked_mask": _lower_triangle})),
     ),
     Mistake(
         "causal-missing",
