@@ -224,11 +224,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Returns one more than the processors, because tests wait at times.
+    """Returns two more than the processors, because tests wait at times.
 
     Each process needs a gigabyte of memory.
     """
-    return min(processors() + 1, MOST_PROCESSES)
+    return min(processors() + 2, MOST_PROCESSES)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,14 +21,9 @@ class GradingJob:
     even on a busy machine.
     """
 
-    def __init__(self, settings: Settings, jobs: Sequence[JobClient] = ()) -> None:
-        self.judge, self.explainer = jobs or _patient(settings, 2)
-
-    @classmethod
-    def several(cls, settings: Settings, count: int) -> list[GradingJob]:
-        """Starts this number of pairs, which share one collection of tests."""
-        jobs = _patient(settings, 2 * count)
-        return [cls(settings, jobs[2 * place : 2 * place + 2]) for place in range(count)]
+    def __init__(self, settings: Settings) -> None:
+        patient = dataclasses.replace(settings, explain_seconds=PATIENCE)
+        self.judge, self.explainer = JobClient.several(patient, 2, submissions=1)
 
     def grade(
         self,
@@ -45,8 +40,3 @@ class GradingJob:
         """Ends the jobs."""
         self.judge.close()
         self.explainer.close()
-
-
-def _patient(settings: Settings, count: int) -> list[JobClient]:
-    patient = dataclasses.replace(settings, explain_seconds=PATIENCE)
-    return JobClient.several(patient, count, submissions=1)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import queue
 import shutil
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +20,6 @@ from tests.harness.marks import rest_slow
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
-JUDGES = 2
 SEED = 3
 NAMED = 0.95
 LINE_GIVEN = 0.75
@@ -91,28 +88,22 @@ def sampled_slips(part: int | None) -> list[Slip]:
 def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Class:
     """The grades of the right programs and of the drawn wrong ones, from real workers."""
     folder = tmp_path_factory.mktemp("corpus")
-    judges: queue.Queue[GradingJob] = queue.Queue()
     settings = Settings(str(ROOT), SEED, (), "adapters.py", 120.0, 2048, "corpus")
-    for job in GradingJob.several(settings, JUDGES):
-        judges.put(job)
+    judge = GradingJob(settings)
 
-    def grade(number: int, program: str | Slip) -> Grade:
-        place = folder / str(number)
+    def grade(program: str | Slip) -> Grade:
+        place = folder / "program"
         place.mkdir()
         style, edits = (program, ()) if isinstance(program, str) else (program.style, program.edits)
-        judge = judges.get()
         try:
             return judge.grade(Entry(str(program), stage(style, edits, place)), "hash")
         finally:
-            judges.put(judge)
             shutil.rmtree(place)
 
     right = STYLES[::2] if request.param is None else STYLES
     programs: Sequence[str | Slip] = [*right, *sampled_slips(request.param)]
-    with ThreadPoolExecutor(JUDGES) as pool:
-        grades = list(pool.map(grade, range(len(programs)), programs))
-    while not judges.empty():
-        judges.get().close()
+    grades = [grade(program) for program in programs]
+    judge.close()
     found = Class()
     for program, result in zip(programs, grades, strict=True):
         if isinstance(program, str):

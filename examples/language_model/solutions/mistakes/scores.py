@@ -263,7 +263,7 @@ MISTAKES = (
     Mistake(
         "causal-unasked",
         "Without a mask, your tokens do not see those that come after them.",
-        "What does `mask=None` say about the keys that a query may see?",
+        "Which keys may a query see if `mask` is None?",
         ways(Way(_MASKED, {"unasked_mask": _lower_triangle})),
     ),
     Mistake(
