@@ -16,7 +16,7 @@ def test_training(student, reference, draw, letters, merges):
 @exercise("run_train_bpe")
 def test_training_on_documents(student, reference, draw):
     """Several documents, each ended by a special token and a line end."""
-    documents = [corpus(draw, "abc<>no|", 4, 6) + " <<>>" for _ in range(30)]
+    documents = [corpus(draw, "abc<>no|", 4, 6) + " <<_>>" for _ in range(30)]
     text = "".join(f"{one}\n{ENDS}\n" for one in [*documents, telling(draw)])
     trainings_match(student, reference, text, 40)
 

@@ -42,7 +42,7 @@ def test_tokenizer_encodes_words(student, reference, draw):
 
 
 @exercise("get_tokenizer")
-@pytest.mark.parametrize("where", ["contractions", "spaces", "digits and marks"])
+@pytest.mark.parametrize("where", ["contractions", "spaces", "digits and marks", "underscores"])
 def test_tokenizer_cuts_texts_as_gpt2_does(student, reference, draw, where):
     """Letters, digits, marks, contractions and spaces are words of their own."""
     learnt, telling = rivals(draw)
@@ -57,6 +57,7 @@ def test_tokenizer_cuts_texts_as_gpt2_does(student, reference, draw, where):
             ", 12.50_! ",
             "".join(f"{one}, 12.50_!?  3rd-{one}" for one in words),
         ),
+        "underscores": ("_! ", "".join(f"{one}_!_{one} " for one in words)),
     }[where]
     known = between.join(4 * words)
     vocab, merges = trained(draw, reference, known + learnt, 30)
