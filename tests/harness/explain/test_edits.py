@@ -346,7 +346,7 @@ class Example:
 
 @pytest.fixture(
     scope="module",
-    params=rest_slow(EXAMPLES, 40),
+    params=rest_slow(EXAMPLES, 80),
     ids=lambda file: file.relative_to(ROOT).as_posix(),
 )
 def example(request: pytest.FixtureRequest) -> Example:
