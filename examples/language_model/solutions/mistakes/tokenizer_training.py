@@ -224,7 +224,7 @@ MISTAKES = (
     ),
     _mistake(
         "bpe-words-of-word-characters",
-        r"Your pattern takes more than letters for letters: `\w` matches an underscore as well.",
+        r"Your words take an underscore for a letter, as `\w` does.",
         r"Which words does the pattern find in `x_2`, and which of the three characters is `\w`?",
         dict(words=_with_word_characters),
         dict(words=_with_underscores),
