@@ -125,6 +125,7 @@ def redact(root: Path, kind: str, message: str, **more: Any) -> Raised:
     ("kind", "message", "says"),
     [
         ("PermissionError", "no", "starts no other program and no connection"),
+        ("AccessDenied", "(pid=1)", "starts no other program and no connection"),
         ("OSError", "[Errno 30] Read-only file system: 'x'", "reads its own files"),
         ("OSError", "[Errno 1] Operation not permitted", "reads its own files"),
         ("ValueError", "no", ""),

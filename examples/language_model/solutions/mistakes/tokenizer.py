@@ -84,14 +84,6 @@ def _spaces_lost(_tokenizer: Tokenizer, text: str) -> list[str]:
     return text.split()
 
 
-def _with_word_characters(_tokenizer: Tokenizer, text: str) -> list[str]:
-    return with_word_characters(text)
-
-
-def _with_underscores(_tokenizer: Tokenizer, text: str) -> list[str]:
-    return with_underscores(text)
-
-
 def _first_in_text(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
     while True:
         pairs = itertools.pairwise(tokens)
@@ -355,8 +347,8 @@ MISTAKES = (
         "tokenizer-words-of-word-characters",
         r"Your words take an underscore for a letter, as `\w` does.",
         r"Which words does the pattern find in `x_2`, and which of the three characters is `\w`?",
-        _tokenizer(words=_with_word_characters),
-        _tokenizer(words=_with_underscores),
+        _tokenizer(words=staticmethod(with_word_characters)),
+        _tokenizer(words=staticmethod(with_underscores)),
     ),
     _mistake(
         "tokenizer-not-utf8",

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..pretokens import cut_at, longest_first
@@ -80,26 +80,16 @@ def _no_words_without_specials(
     return Training.words(training, text, special_tokens) if special_tokens else [text]
 
 
-def _at_spaces(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
-    for part in _no_words(training, text, special_tokens):
-        yield from part.split()
+def _cut_by(cut: Callable[[str], Iterable[str]]) -> Callable[..., Iterable[str]]:
+    def words(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
+        for part in _no_words(training, text, special_tokens):
+            yield from cut(part)
+
+    return words
 
 
-def _at_borders(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
-    for part in _no_words(training, text, special_tokens):
-        yield from re.findall(r"\s+|\S+", part)
-
-
-def _with_word_characters(
-    training: Training, text: str, special_tokens: list[str]
-) -> Iterable[str]:
-    for part in _no_words(training, text, special_tokens):
-        yield from with_word_characters(part)
-
-
-def _with_underscores(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
-    for part in _no_words(training, text, special_tokens):
-        yield from with_underscores(part)
+def _at_borders(text: str) -> list[str]:
+    return re.findall(r"\s+|\S+", text)
 
 
 def _each_once(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
@@ -219,15 +209,15 @@ MISTAKES = (
         "bpe-words-at-spaces",
         "Your text is cut into words at its spaces instead of by the pattern.",
         "Which words does the pattern find in `it's 12:30`, and which of them has the space?",
-        dict(words=_at_spaces),
-        dict(words=_at_borders),
+        dict(words=_cut_by(str.split)),
+        dict(words=_cut_by(_at_borders)),
     ),
     _mistake(
         "bpe-words-of-word-characters",
         r"Your words take an underscore for a letter, as `\w` does.",
         r"Which words does the pattern find in `x_2`, and which of the three characters is `\w`?",
-        dict(words=_with_word_characters),
-        dict(words=_with_underscores),
+        dict(words=_cut_by(with_word_characters)),
+        dict(words=_cut_by(with_underscores)),
     ),
     _mistake(
         "bpe-words-counted-once",
