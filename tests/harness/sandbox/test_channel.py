@@ -106,6 +106,22 @@ def test_a_look_ends_the_wait_and_the_output_is_kept(ends):
     assert ends.exchange.printed == b"last words"
 
 
+def test_output_alone_does_not_wake_the_judge(ends):
+    """Else a worker that prints byte by byte costs the judge a look for each."""
+
+    def trickle() -> None:
+        for _ in range(5000):
+            os.write(ends.output, b".")
+        ends.channel.sendall(encode({}, {}))
+
+    worker = threading.Thread(target=trickle)
+    worker.start()
+    ends.exchange.ask(b"", ends.look)
+    worker.join()
+    assert ends.looks < 200
+    assert ends.exchange.printed.endswith(b".")
+
+
 def test_a_worker_that_hangs_up_gives_no_answer(ends):
     ends.channel.sendall(encode({}, {})[:5])
     ends.channel.close()
