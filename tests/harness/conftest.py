@@ -288,8 +288,8 @@ def hasty(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def judge(hasty: Path) -> Iterator[GradingJob]:
-    """A judge of the hasty assignment, with 5 seconds and 512 MB per submission."""
-    settings = Settings(str(hasty), 1, (), "adapters.py", 5.0, 512, "suite")
+    """A judge of the hasty assignment, with 3 seconds and 512 MB per submission."""
+    settings = Settings(str(hasty), 1, (), "adapters.py", 3.0, 512, "suite")
     client = GradingJob(settings)
     yield client
     client.close()
@@ -308,22 +308,29 @@ def grade(judge: GradingJob, tmp_path: Path) -> Callable[..., Graded]:
     return grade_submission
 
 
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of a run of pytest share."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 @pytest.fixture(scope="session", autouse=True)
-def warm() -> Iterator[Warm]:
+def warm(shared_folder: Path) -> Warm:
     """The templates from which commands, jobs and zygotes are forked; the first use starts them."""
-    with Warm() as templates:
-        templates.serve_this_process()
-        yield templates
+    owner = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+    templates = Warm(shared_folder / "warm", owner)
+    templates.serve_this_process()
+    return templates
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
-def attention_handout(grader: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def attention_handout(grader: Run, shared_folder: Path) -> Path:
     """The handout of the attention assignment, for copying; all processes of a run share it."""
-    shared = tmp_path_factory.getbasetemp()
-    folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "attention"
+    folder = shared_folder / "attention"
     sys.audit("tests.forked", "grader handout")
     with FileLock(f"{folder}.lock"):
         if not folder.exists():

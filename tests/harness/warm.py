@@ -1,10 +1,10 @@
 """Processes that start at once: they are forked from an interpreter that has loaded torch.
 
 A fresh interpreter needs two seconds to load torch, pytest and the rest before a test's first line.
-Three *templates* load them once. A process that is forked from one is real: its arguments, folder,
-environment, descriptors, session and exit code are its own. Only the steps before Python's first
-line are missing. A test of those, or of the modules that a command loads, starts an interpreter
-itself.
+Three *templates* load them once, for all processes of a run of pytest. A process that is forked
+from one is real: its arguments, folder, environment, descriptors, session and exit code are its
+own. Only the steps before Python's first line are missing. A test of those, or of the modules that
+a command loads, starts an interpreter itself.
 
 The *command* template serves `grader`, `pytest` and the processes that collect tests. The *zygote*
 template has a scrubbed environment and serves zygotes, which must hold nothing of the others. The
@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import gc
 import json
 import os
 import runpy
 import select
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -53,31 +53,32 @@ _READ_AT_START = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
 
 
 class Warm:
-    """A context manager of the templates, which start at their first use."""
+    """The templates of a run of pytest: they start at their first use, and end with the run.
 
-    def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="warm-"))
-        self._started: dict[str, subprocess.Popen[bytes]] = {}
+    `folder` holds their addresses, and `owner` is the id of the run's first process.
+    """
 
-    def __enter__(self) -> Warm:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._started.values():
-            process.kill()
-            process.wait()
-        shutil.rmtree(self._folder)
+    def __init__(self, folder: Path, owner: int) -> None:
+        folder.mkdir(exist_ok=True)
+        self._folder = folder
+        self._owner = owner
+        self._started: list[subprocess.Popen[bytes]] = []
 
     def address(self, name: str) -> Path:
         """Returns the address of a template: "command", "zygote" or "intake"; may start it."""
+        with (self._folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return self._address(name)
+
+    def _address(self, name: str) -> Path:
         address = self._folder / name
-        if name not in self._started:
+        if not address.exists():
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
                 listening.bind(os.fspath(address))
                 listening.listen(64)
                 # Whatever is forked from the first one is served by the others.
-                others = [*map(self.address, _SERVED)] if name == "command" else []
-                self._started[name] = _start(name, listening.fileno(), others)
+                others = [*map(self._address, _SERVED)] if name == "command" else []
+                self._started.append(_start(name, listening.fileno(), self._owner, others))
         return address
 
     def run(
@@ -205,13 +206,15 @@ class ForkedPopen:
             os.kill(self.pid, signal.SIGTERM)
 
 
-def _start(name: str, listening: int, others: Sequence[Path]) -> subprocess.Popen[bytes]:
+def _start(
+    name: str, listening: int, owner: int, others: Sequence[Path]
+) -> subprocess.Popen[bytes]:
     """Starts the interpreter of a template; the zygotes' one gets no secrets."""
     isolated = name == "zygote"
     flags = {"command": ["-P"], "zygote": ["-I"], "intake": [*_INTAKE[:-1]]}[name]
     environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
     return subprocess.Popen(
-        [sys.executable, *flags, __file__, name, str(listening), *others],
+        [sys.executable, *flags, __file__, name, str(listening), str(owner), *others],
         pass_fds=[listening],
         stdin=subprocess.DEVNULL,
         env=environment if isolated else None,
@@ -228,14 +231,11 @@ def _text(file: Any) -> str:
 # --- Templates ----------------------------------------------------------------------------------
 
 
-def main(name: str, listening: int, *others: str) -> None:
-    """Loads the slow modules, then forks a process for each order, until it is killed."""
-    orders = socket.socket(fileno=listening)
+def main(name: str, listening: int, owner: int, *others: str) -> None:
+    """Loads the slow modules, then forks a process for each order, until the owner ends."""
+    orders, ending = socket.socket(fileno=listening), os.pidfd_open(owner)
     if name != "command":
         sys.path.insert(0, os.fspath(ROOT))
-    from grader.core.processes import end_with_parent
-
-    end_with_parent()
     if name == "command":
         _load_commands()
         addresses = map(Path, (orders.getsockname(), *others))
@@ -247,11 +247,12 @@ def main(name: str, listening: int, *others: str) -> None:
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while True:
+    while ending not in select.select([orders, ending], [], [])[0]:
         asked, _ = orders.accept()
         with asked:
             if os.fork() == 0:
                 orders.close()
+                os.close(ending)
                 _keep(asked)
 
 
@@ -362,8 +363,6 @@ def _become(order: Mapping[str, Any], descriptors: Sequence[int]) -> NoReturn:
 
 def _place(descriptors: Sequence[int], numbers: Sequence[int]) -> None:
     """Gives received descriptors the numbers that the command knows, and closes all others."""
-    import fcntl
-
     parked = [fcntl.fcntl(one, fcntl.F_DUPFD, _PARKED) for one in descriptors]
     for one, number in zip(parked, numbers, strict=True):
         os.dup2(one, number)
@@ -410,4 +409,4 @@ def run_here(address: str, arguments: Sequence[str]) -> int:
 if __name__ == "__main__":
     if sys.argv[1] == "run":
         sys.exit(run_here(sys.argv[2], sys.argv[3:]))
-    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
