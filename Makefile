@@ -6,7 +6,7 @@ ONLY ?=
 BUDGET ?= 7200
 # More options for pytest in `make sweep`.
 OPTIONS ?=
-PYTEST := $(BIN)/pytest tests/harness/$(ONLY) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest tests/harness/$(ONLY) -p no:logging --dist loadfile --no-loadscope-reorder
 
 .PHONY: setup demo quick test sweep check format lint types units sentences bench clean
 

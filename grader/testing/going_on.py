@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,9 +42,10 @@ class GoingOn:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._codes: list[tuple[FunctionType, CodeType]] = []
+        beginnings = tuple(f"{folder}{os.sep}" for folder in folders)
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
-            if file and any(Path(file).is_relative_to(folder) for folder in folders):
+            if file and file.startswith(beginnings):
                 self._take(module, Path(file))
 
     @contextmanager

@@ -16,7 +16,7 @@ import pytest
 
 from grader.explain.rewriting.edit import Edit
 from tests.harness.marks import rest_slow
-from tests.harness.undoing import edits_of
+from tests.harness.undoing import Programs, edits_of, tree
 
 pytestmark = pytest.mark.unit
 
@@ -320,10 +320,6 @@ def edits_of_program(program: str) -> Sequence[Edit]:
     return edits_of(PROGRAMS[program])
 
 
-def without_positions(source: str) -> str:
-    return ast.dump(ast.parse(source))
-
-
 @pytest.mark.parametrize(("group", "program", "right", "wrong", "mended"), TABLE)
 def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, mended):
     """This table lists the slips that the engine can undo, each group in several styles."""
@@ -331,9 +327,8 @@ def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, mend
     assert source.count(right) >= 1, right
     slipped = source.replace(right, wrong, 1)
     lines = changed_lines(source, slipped)
-    wanted = without_positions(source.replace(right, mended, 1))
-    results = (without_positions(edit.applied(slipped)) for edit in edits_of(slipped, lines))
-    assert wanted in results, group
+    wanted = source.replace(right, mended, 1)
+    assert wanted in Programs(slipped, edits_of(slipped, lines)), group
 
 
 @dataclass(frozen=True)
@@ -364,16 +359,16 @@ def test_an_edit_changes_the_lines_that_it_names_and_no_other(example):
 def test_an_edited_program_parses_and_differs_from_the_original(example):
     """A syntax error, or another spelling of the same program, would teach the search nothing."""
     # A program that does not parse has no edits.
-    unchanged = without_positions(example.source) if example.edits else ""
+    unchanged = tree(example.source) if example.edits else ""
     for edit in example.edits[::EVERY]:
-        assert without_positions(edit.applied(example.source)) != unchanged, edit
+        assert tree(edit.applied(example.source)) != unchanged, edit
 
 
 @pytest.mark.parametrize("program", rest_slow(PROGRAMS, SOONER))
 def test_no_two_edits_make_the_same_program(program):
     """Trying an edit costs several calls, so no program may be tried twice."""
     source = PROGRAMS[program]
-    results = Counter(without_positions(edit.applied(source)) for edit in edits_of_program(program))
+    results = Counter(tree(edit.applied(source)) for edit in edits_of_program(program))
     assert [count for count in results.values() if count > 1] == []
 
 

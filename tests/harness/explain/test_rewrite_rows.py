@@ -11,7 +11,7 @@ from grader.explain.rewriting.patterns import Row
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.vocabulary import Nature
 from grader.explain.rewriting.rows import ROWS
-from tests.harness.undoing import edits_of
+from tests.harness.undoing import Programs, edits_of
 
 pytestmark = pytest.mark.unit
 
@@ -46,18 +46,14 @@ ANNOTATIONS = {
 }
 
 
-def results(line: str, given: str = "") -> set[str]:
-    """Returns each program that an edit makes of a function with this line, without its layout."""
+def results(line: str, given: str = "") -> Programs:
+    """Returns the programs that edits make of a function with this line."""
     source = function(line, given)
-    return {ast.dump(ast.parse(edit.applied(source))) for edit in edits_of(source)}
+    return Programs(source, edits_of(source))
 
 
 def function(line: str, given: str = "") -> str:
     return f"def f({given}):\n    {line}\n"
-
-
-def program(line: str, given: str = "") -> str:
-    return ast.dump(ast.parse(function(line, given)))
 
 
 def variable(row: Row, name: str) -> str:
@@ -97,29 +93,29 @@ def test_each_rewrite_row_turns_its_before_into_its_after(row: Row):
     for line in lines(row):
         wanted = line.format(after if line == "{}" else f"({after})")
         given = parameters(row)
-        assert program(wanted, given) in results(line.format(before), given), line
+        assert function(wanted, given) in results(line.format(before), given), line
 
 
 def test_a_gap_takes_any_expression_and_keeps_its_text():
     """Parentheses are added only where the new position needs them."""
     found = results("return torch.cat((a + b, a + b), dim=-1)")
-    assert program("return (a + b).repeat_interleave(2, dim=-1)") in found
+    assert function("return (a + b).repeat_interleave(2, dim=-1)") in found
 
 
 def test_a_repeated_gap_matches_only_equal_expressions():
     """Two different tensors do not match a gap that the pattern repeats."""
-    unlike = program("return a.repeat_interleave(2, dim=-1)")
+    unlike = function("return a.repeat_interleave(2, dim=-1)")
     assert unlike not in results("return torch.cat((a, b), dim=-1)")
 
 
 def test_an_empty_argument_list_leaves_no_stray_comma():
     """`$*given` may stand for no arguments at all."""
-    assert program("return torch.stack(a).flatten(-2)") in results("return torch.cat(a)")
+    assert function("return torch.stack(a).flatten(-2)") in results("return torch.cat(a)")
 
 
 def test_a_new_gap_is_filled_with_nearby_variables():
     """The factors of a product come first, and a variable is not an ingredient of itself."""
     given = "v: Tensor, q: Tensor, k: Tensor"
     found = results("return q @ k.mT", given)
-    assert program("return (q @ k.mT) / k.shape[-1] ** 0.5", given) in found
-    assert program("return n // n", "n: int") not in results("return n", "n: int")
+    assert function("return (q @ k.mT) / k.shape[-1] ** 0.5", given) in found
+    assert function("return n // n", "n: int") not in results("return n", "n: int")
