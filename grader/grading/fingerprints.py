@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import json
 import platform
@@ -17,7 +18,9 @@ import grader
 from grader.core.assignment import Assignment, Settings
 
 _MARK = "exercise"
+_WORD = re.compile(r"\w+")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Scope = ast.Module | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,16 @@ def files_of_tests(files: Collection[Path], others: Collection[Path]) -> Mapping
     """
     texts = {file: _text(file) for file in (*files, *others)}
     found = {file: _taken_apart(texts[file]) for file in files if file.suffix == ".py"}
+    names_in = functools.cache(_mentioned)
     return {
         file: parts
         for file, parts in found.items()
         if parts is not None
-        and not any(_mentions(texts[it], file.stem) for it in texts if it != file)
+        and not any(
+            file.stem in text and file.stem in names_in(text)
+            for other, text in texts.items()
+            if other != file
+        )
     }
 
 
@@ -62,12 +70,14 @@ def _text(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace") if file.suffix == ".py" else ""
 
 
-def _mentions(text: str, name: str) -> bool:
-    """Returns whether the name occurs, except in the definition of a function of that name."""
-    if name not in text:
-        return False
-    word = re.escape(name)
-    return re.search(rf"\b{word}\b", re.sub(rf"\bdef {word}\(", "def (", text)) is not None
+def _mentioned(text: str) -> frozenset[str]:
+    """Returns the names that occur, except in definitions of functions of that name."""
+    return frozenset(word[0] for word in _WORD.finditer(text) if not _is_defined(text, word))
+
+
+def _is_defined(text: str, word: re.Match[str]) -> bool:
+    start, end = word.span()
+    return text.startswith("(", end) and text.endswith("def ", 0, start)
 
 
 def _taken_apart(source: str) -> TestFile | None:
@@ -88,27 +98,25 @@ def _taken_apart(source: str) -> TestFile | None:
     known = {name: exercise for name, exercise in exercises.items() if exercise is not None}
     if len(known) != len(found):
         return None
-    return _cut_out(tree, found, known)
+    return _cut_out(source, tree, found, known)
 
 
 def _cut_out(
-    tree: ast.Module, tests: Mapping[str, Function], exercises: Mapping[str, str]
+    source: str, tree: ast.Module, tests: Mapping[str, Function], exercises: Mapping[str, str]
 ) -> TestFile:
-    """Returns the tests, and the rest of their file.
+    """Returns the tests, and the rest of their file, from which they are removed.
 
     If the file mentions one of the tests elsewhere, all of the file counts as the rest.
     """
-    source = ast.unparse(tree)
-    own = {name: ast.dump(test) for name, test in tests.items()}
-    if any(_mentions(source, test.name) for test in tests.values()):
-        own = dict.fromkeys(own, "")
-    else:
-        for scope in (
-            node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef)
-        ):
-            scope.body = [one for one in scope.body if one not in tests.values()]
+    own = {name: ast.unparse(test) for name, test in tests.items()}
+    for scope in _scopes(tree):
+        scope.body = [one for one in scope.body if one not in tests.values()]
+    rest = ast.unparse(tree)
+    mentioned = _mentioned("\n".join([rest, *own.values()]))
+    if any(test.name in mentioned for test in tests.values()):
+        own, rest = dict.fromkeys(own, ""), ast.unparse(ast.parse(source))
     written = tuple(WrittenTest(name, exercises[name], own[name]) for name in tests)
-    return TestFile(written, ast.dump(tree))
+    return TestFile(written, rest)
 
 
 def _is_mark(node: ast.AST) -> bool:
@@ -148,13 +156,21 @@ def _is_test(name: str) -> bool:
     return name.lower().startswith("test")
 
 
-def _tests(scope: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Function]]:
+def _tests(scope: Scope, prefix: str = "") -> Iterator[tuple[str, Function]]:
     """Yields the test functions of a module and of its classes, each as pytest names it."""
     for node in scope.body:
         if isinstance(node, Function) and _is_test(node.name):
             yield f"{prefix}{node.name}", node
         elif isinstance(node, ast.ClassDef):
             yield from _tests(node, f"{prefix}{node.name}::")
+
+
+def _scopes(scope: Scope) -> Iterator[Scope]:
+    """Yields a module, its classes, and the classes in these."""
+    yield scope
+    for node in scope.body:
+        if isinstance(node, ast.ClassDef):
+            yield from _scopes(node)
 
 
 def _exercise(test: Function) -> str | None:
