@@ -262,7 +262,7 @@ def marked_line(files: Mapping[str, str]) -> tuple[str, int]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("kind", rest_slow(WRONG, 3))
+@pytest.mark.parametrize("kind", rest_slow(WRONG, 4))
 def test_the_wrong_line_is_named_in_every_style(judged, kind):
     """Layout does not matter, nor how the code is split into lines, functions and files."""
     mistake, exercise, files = WRONG[kind]

@@ -115,7 +115,7 @@ def test_a_right_program_earns_full_marks_in_both_forms(graded):
     assert graded(modular({})).carried == ()
 
 
-@pytest.mark.parametrize("mistake", rest_slow(COMMON, 5))
+@pytest.mark.parametrize("mistake", rest_slow(COMMON, 8))
 def test_one_wrong_helper_costs_points_only_in_its_root_exercise(graded, mistake):
     """The ten exercises that build on it are right code: one line to fix, one exercise lost."""
     wrong, (root, *_) = COMMON[mistake]
@@ -127,7 +127,7 @@ def test_one_wrong_helper_costs_points_only_in_its_root_exercise(graded, mistake
     assert {(one.root, one.mistake) for one in grade.carried} == {(root, mistake)}
 
 
-@pytest.mark.parametrize("mistake", rest_slow(COMMON, 6))
+@pytest.mark.parametrize("mistake", rest_slow(COMMON, 9))
 def test_a_program_with_helpers_loses_no_more_than_one_with_copied_code(graded, mistake):
     wrong, places = COMMON[mistake]
     worth = {test.exercise: 0.0 for test in graded(modular({})).tests}
@@ -198,7 +198,7 @@ def test_letter_and_terminal_show_the_same_final_points(tmp_path, back, lost):
         assert "earns none" not in told
 
 
-@pytest.mark.parametrize(("one", "other"), rest_slow(PAIRS, 9, rows=True))
+@pytest.mark.parametrize(("one", "other"), rest_slow(PAIRS, 14, rows=True))
 def test_two_wrong_helpers_cost_points_only_in_their_two_root_exercises(graded, one, other):
     """Code that builds on both is right code on two wrong parts: two lines need a fix."""
     (wrong, _), (too, _) = COMMON[one], COMMON[other]

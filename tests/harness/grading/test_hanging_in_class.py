@@ -40,7 +40,7 @@ def hasty(tiny, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def job(hasty) -> Iterator[GradingJob]:
-    client = GradingJob(Settings(str(hasty), 1, (), "adapters.py", 4.0, 512, "suite"))
+    client = GradingJob(Settings(str(hasty), 1, (), "adapters.py", 3.0, 512, "suite"))
     yield client
     client.close()
 
@@ -208,8 +208,8 @@ def test_the_message_about_an_endless_import_names_its_line(grade):
     graded = grade(f"import time\n\nwhile True:\n    time.sleep(0.1)\n{RIGHT_COUNT}")
     assert graded.status is GradeStatus.UNREADABLE
     headline, line, *_ = graded.message.splitlines()
-    said = r"it cannot be imported: after (4|20) s still running adapters\.py:4"
-    assert re.fullmatch(rf"{said} \(the submission has 4 s in all\)", headline)
+    said = r"it cannot be imported: after (3|15) s still running adapters\.py:4"
+    assert re.fullmatch(rf"{said} \(the submission has 3 s in all\)", headline)
     assert line.strip() == "time.sleep(0.1)"
     assert {test.where for test in graded.tests} == {Where("adapters.py", 4)}
     assert graded.unexplained is None
@@ -228,7 +228,7 @@ def test_the_running_line_is_found_in_a_notebook(grade):
 
 def test_the_coordinator_names_the_submissions_that_it_waits_for(hasty, tmp_path):
     """After a silence the coordinator names the submissions in progress, but no graded ones."""
-    settings = Settings(str(hasty), 1, (), "adapters.py", 4.0, 512, "suite")
+    settings = Settings(str(hasty), 1, (), "adapters.py", 3.0, 512, "suite")
     text = f"def run_double(x):\n{LOOP}{RIGHT_COUNT}"
     tasks = [
         Task(Entry(name, write_files(tmp_path / name, {"adapters.py": program})), place, "hash", "")

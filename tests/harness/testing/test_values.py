@@ -206,7 +206,7 @@ def test_a_right_program_in_another_style_passes(grades, name):
 
 
 @pytest.mark.parametrize(
-    "name", rest_slow([name for name in OTHERS if name.startswith("wrong")], 12)
+    "name", rest_slow([name for name in OTHERS if name.startswith("wrong")], 18)
 )
 def test_a_message_gives_the_place_of_a_wrong_value(grades, name):
     """Only the wrong function's own exercise fails."""
