@@ -97,7 +97,7 @@ def _manager() -> Any:
     """Returns IPython's transformer, changed to keep line numbers; the first cell loads it."""
     from IPython.core.inputtransformer2 import TransformerManager
 
-    manager = TransformerManager()  # type: ignore[no-untyped-call]
+    manager = TransformerManager()
     manager.token_transformers = [_keeping_lines(one) for one in manager.token_transformers]
     return manager
 
