@@ -45,7 +45,7 @@ class GoingOn:
         beginnings = tuple(f"{folder}{os.sep}" for folder in folders)
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
-            if file and file.startswith(beginnings):
+            if isinstance(file, str) and file.startswith(beginnings):
                 self._take(module, Path(file))
 
     @contextmanager

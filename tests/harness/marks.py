@@ -5,7 +5,9 @@ always wins. `--kind unit` runs the tests of one kind. `-m unit` would also run 
 differs from their module's.
 
 - `unit`: starts no process. `make quick` runs these.
-- `process`: starts processes, or looks at what they left. `make test` runs these and the units.
+- `process`: starts processes, or looks at what they left. `make test` runs these and the units. A
+  test that starts none and takes a second of a processor has `process(takes="a second")`, so that
+  `make quick` stays quick.
 - `slow`: claims over all of a kind what another test of its module claims over some. `make sweep`
   runs these.
 """
@@ -62,6 +64,11 @@ def asked_for(request: pytest.FixtureRequest, name: str) -> list[Any]:
         if item.path == request.path and name in getattr(item, "callspec", _NoParameters).params
     ]
     return list(dict.fromkeys(chosen))
+
+
+def _takes_long(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("process")
+    return mark is not None and "takes" in mark.kwargs
 
 
 class _NoParameters:
@@ -146,7 +153,7 @@ class Marks:
         kind = kind_of(item)
         if kind == "unit" and (started or used):
             return f"it is marked unit and starts a process: {_listed([*started, *used])}"
-        if kind == "process" and not started and not used:
+        if kind == "process" and not started and not used and not _takes_long(item):
             return "it is marked process and starts none: mark it unit"
         return None
 

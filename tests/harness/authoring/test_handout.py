@@ -400,7 +400,7 @@ FREEZING = {
 }
 
 
-@pytest.mark.unit
+@pytest.mark.process(takes="a second")
 def test_freezing_returns_the_fixtures_of_each_public_module(tmp_path):
     """A hidden test in which the reference fails does not matter; old fixtures are replaced."""
     root = write_files(tmp_path / "course", TINY | FREEZING)

@@ -206,6 +206,7 @@ def test_every_variant_accepts_the_adapters_keywords():
 # --- Its effects --------------------------------------------------------------------------------
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("part", rest_slow(range(PARTS), PARTS))
 def test_every_variant_is_caught(part):
     """At least one test of the same exercise catches it, public or hidden."""
@@ -224,6 +225,7 @@ def test_every_variant_is_caught(part):
     assert not {*map(str, variants)} - caught
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("exercise", rest_slow(solutions.__all__, SOONER))
 def test_answers_of_mistakes_differ_from_each_other_and_from_right_ones(asked, exercise):
     """On the tests' inputs, the answers differ from each other and from the right ones.

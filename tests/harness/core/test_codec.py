@@ -85,6 +85,7 @@ def test_data_that_does_not_match_the_annotations_is_refused(entry: object) -> N
         from_plain(Part, entry)
 
 
+@pytest.mark.process(takes="a second")
 def test_randomly_changed_data_is_refused_or_within_its_bounds() -> None:
     """The test makes ten thousand random changes, each at one place."""
     drawn = random.Random(5)

@@ -26,6 +26,9 @@ def test_nothing_is_started(): pass
 @pytest.mark.process
 def test_a_process_is_started(): subprocess.run([sys.executable, "-S", "-c", ""], check=True)
 
+@pytest.mark.process(takes="a second")
+def test_much_is_computed(): pass
+
 @pytest.mark.slow
 def test_much_is_started(): pass
 """
@@ -60,9 +63,9 @@ def pytest_output(warm, tmp_path: Path) -> Callable[..., str]:
 
 def test_true_marks_pass_and_a_kind_is_run_alone(pytest_output):
     """Modules without a test of that kind are not even imported."""
-    assert "3 passed" in pytest_output(test_marked=MARKED)
+    assert "4 passed" in pytest_output(test_marked=MARKED)
     said = pytest_output("--kind", "unit", test_marked=MARKED, test_broken=BROKEN)
-    assert "1 passed, 2 deselected" in said
+    assert "1 passed, 3 deselected" in said
 
 
 def test_a_false_mark_fails(pytest_output):

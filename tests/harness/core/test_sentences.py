@@ -19,7 +19,7 @@ from tests.harness.sentences import (
     sentences_of_template,
 )
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.process(takes="four seconds")
 
 ROOT = Path(__file__).parents[3]
 

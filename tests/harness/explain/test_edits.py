@@ -364,6 +364,7 @@ def test_an_edited_program_parses_and_differs_from_the_original(example):
         assert tree(edit.applied(example.source)) != unchanged, edit
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("program", rest_slow(PROGRAMS, SOONER))
 def test_no_two_edits_make_the_same_program(program):
     """Trying an edit costs several calls, so no program may be tried twice."""

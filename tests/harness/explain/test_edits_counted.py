@@ -52,6 +52,7 @@ def shown(file: str, edit: Edit) -> str:
     return f"{edit.kind} {edit.cost:g}, {file}:{edit.line}, {edit.subject}: {text}"
 
 
+@pytest.mark.process(takes="a second")
 def test_no_rule_makes_other_edits_than_those_that_were_counted():
     """The message lists the edits of the kinds that changed."""
     known = set(TABLE.read_text("utf-8").splitlines())

@@ -271,6 +271,7 @@ def test_code_that_was_left_out_or_confused_is_restored(group, right, wrong, men
     assert_undone(LEFT_OUT, group, right, wrong, mended)
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("style", rest_slow(styles(), {"method_chains"}))
 def test_programs_of_every_style_have_edits(style):
     """One line in an unforeseen style must not leave a submission without an explanation."""

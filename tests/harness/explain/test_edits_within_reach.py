@@ -13,6 +13,7 @@ pytestmark = pytest.mark.unit
 WITHIN_REACH = 0.5
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("every", rest_slow([5, 1], [5]))
 def test_slips_of_the_corpus_lie_within_reach(every):
     """At least half of the wrong programs that differ in one line are one edit away."""

@@ -116,6 +116,7 @@ def nested_functions(depth, innermost):
     return "".join(heads) + " " * depth + innermost
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize(
     "source",
     [

@@ -478,7 +478,7 @@ def hostile_texts() -> list[str]:
     ]
 
 
-@pytest.mark.unit
+@pytest.mark.process(takes="a second")
 def test_hostile_exception_texts_are_explained_or_ignored():
     """Whatever an exception's text says, the judge returns an explanation or None without delay."""
     for text in hostile_texts():

@@ -68,6 +68,7 @@ def _function(tmp_path, monkeypatch):
     del sys.modules[NAME]
 
 
+@pytest.mark.process(takes="a second")
 def test_likely_edits_are_tried_in_order_until_time_runs_out(function, tmp_path):
     """Edits are tried in order, however batched; unlikely ones get only the remaining time."""
     benches: list[Bench] = []

@@ -459,6 +459,7 @@ def independent_tests_in(files: list[Path], others: Sequence[Path] = ()) -> dict
     return {file: {test.name for test in parts.tests} for file, parts in found.items()}
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("part", rest_slow(range(18), 18))
 def test_a_change_of_a_bundled_test_module_affects_only_its_own_tests(
     tmp_path: Path, part: int

@@ -169,6 +169,7 @@ def classroom() -> Files:
     return found
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize(
     "platform", [canvas, moodle, moodle_flat, gradescope, classroom], ids=lambda one: one.__name__
 )

@@ -212,6 +212,7 @@ def bomb(size: int) -> bytes:
     return tar.getvalue()
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
 def test_unpacking_a_bomb_stops_early_and_takes_little_memory(
     tmp_path: Path, compress: Callable[[bytes], bytes]

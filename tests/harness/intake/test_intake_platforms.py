@@ -354,6 +354,7 @@ def test_names_in_a_download_are_fit_to_print(tmp_path: Path) -> None:
     assert len(found.entries) == 3
 
 
+@pytest.mark.process(takes="a second")
 def test_a_bomb_in_a_download_is_one_unreadable_submission(tmp_path: Path) -> None:
     """The other submissions are graded, and the bomb is not unpacked."""
     path = tmp_path / "d.zip"

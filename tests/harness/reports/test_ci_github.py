@@ -238,6 +238,7 @@ def test_the_step_summary_escapes_markdown_of_a_submission() -> None:
     assert "javascript" not in re.sub(r"\\.", "", read.split("\n", 1)[1])
 
 
+@pytest.mark.process(takes="a second")
 def test_a_summary_is_never_larger_than_github_shows() -> None:
     """GitHub would drop a larger summary whole."""
     tests = [

@@ -57,6 +57,7 @@ def test_an_ungraded_submission_is_not_gradable() -> None:
     assert "the grader's: the judge was lost twice" in found["message"]
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("text", ["😀" * 5000, '"' * 5000, "é" * 5000])
 def test_the_result_file_stays_below_prairielearns_size_limit(text: str) -> None:
     """PrairieLearn would not read a larger file at all."""

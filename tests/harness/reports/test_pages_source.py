@@ -73,6 +73,7 @@ def test_any_excerpt_is_shown_completely_and_escaped(lines):
     ]
 
 
+@pytest.mark.process(takes="a second")
 def test_a_very_long_line_is_coloured_in_linear_time():
     """The pattern looks at each character only a few times, even on a very long line."""
     for text in ('"', "'\\", "\\", "a.", "1_", "@a", " ", '"\\\\'):

@@ -307,6 +307,7 @@ def test_an_edit_outside_the_submission_is_ignored(loaded):
     assert trying.perform(Trials([CALL], 1, edits, 10.0)).given == {}
 
 
+@pytest.mark.process(takes="a second")
 def test_a_late_alarm_does_not_stop_a_later_trial(loaded):
     """Python handles signals late, so a call that raises may already be over."""
     text = """
