@@ -413,7 +413,7 @@ def test_freezing_returns_the_fixtures_of_each_public_module(tmp_path):
     assert [file.suffix for file in written] == [".json", ".safetensors"]
 
 
-@pytest.mark.unit
+@pytest.mark.process(takes="a second")
 def test_a_public_test_that_the_reference_fails_stops_the_freezing(tmp_path):
     """No student could pass it."""
     wrong = FREEZING["tests/hidden/test_wrong.py"]

@@ -246,6 +246,7 @@ def test_answers_of_mistakes_differ_from_each_other_and_from_right_ones(asked, e
     assert alike == {row for row in ALIKE if row[0] == exercise}
 
 
+@pytest.mark.process(takes="a second")
 def test_an_echo_gives_the_same_answers_as_another_mistake(asked):
     """The other mistake is named instead, unless the echo was found in another exercise."""
     alike = {"mask-ignored": "causal-missing", "rope-positions-ignored": "mha-positions-ignored"}

@@ -159,7 +159,7 @@ def test_links_with_very_many_steps_are_left_out(alice: Path, tmp_path: Path) ->
     assert note.startswith("Left out (links to folders or out of it): again.py, round")
 
 
-@pytest.mark.unit
+@pytest.mark.process(takes="a second")
 def test_any_number_of_short_links_is_followed(alice: Path, tmp_path: Path) -> None:
     """The limit on steps does not affect honest links."""
     for number in range(1500):

@@ -175,6 +175,7 @@ def test_a_submission_name_survives_the_xml_document(name: str) -> None:
     assert suite.attrib["name"] == name.expandtabs(4)
 
 
+@pytest.mark.process(takes="a second")
 def test_a_large_class_is_written_grade_by_grade() -> None:
     """Ten thousand grades with all their messages do not fit in memory."""
 

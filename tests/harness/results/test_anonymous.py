@@ -79,6 +79,7 @@ def all_names(results: Results) -> set[str]:
     return names | turned | {t for a in people for t in (a.name, a.id, a.email)}
 
 
+@pytest.mark.process(takes="a second")
 def test_an_anonymous_report_contains_no_name(tmp_path: Path):
     """The test searches everything: texts, titles, data, file names, sources and comments."""
     folder = store_talkative_class(tmp_path / "results")

@@ -56,6 +56,7 @@ def verdict_on_x(
 # --- Parts and wholes ---------------------------------------------------------------------------
 
 
+@pytest.mark.process(takes="a second")
 def test_parts_add_up_to_the_whole_whatever_the_weights():
     """Each part is less than one hundredth away from its exact share."""
     for chance in random_generators():

@@ -98,6 +98,7 @@ def test_a_suite_of_some_exercises_keeps_their_points(course):
     assert opened(course, look) == ({"run_double", "run_count"}, 5.0)
 
 
+@pytest.mark.process(takes="a second")
 def test_each_test_can_be_run_any_number_of_times(course):
     """A test ends at its first failure, or runs past all of them to make all its calls."""
 

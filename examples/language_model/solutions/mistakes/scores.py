@@ -103,6 +103,10 @@ def _removed(weights: Tensor, mask: Tensor) -> Tensor:
     return weights.masked_fill(~mask, 0.0)
 
 
+def _made_infinite(weights: Tensor, mask: Tensor) -> Tensor:
+    return weights.masked_fill(~mask, -math.inf)
+
+
 def _everything(seq_len: int) -> Tensor:
     return torch.ones(seq_len, seq_len, dtype=torch.bool)
 
@@ -259,6 +263,12 @@ MISTAKES = (
         "Your mask removes weights after the softmax, so that the remaining ones do not sum to 1.",
         "When must a key be hidden so that the other weights still sum to 1?",
         ways(Way(ATTENTION, {"mask_scores": _unmasked, "mask_weights": _removed})),
+    ),
+    Mistake(
+        "mask-infinite-weights",
+        "Your mask writes -inf into the weights: the softmax, which turns it into 0, is over.",
+        "On which side of the softmax does -inf become a weight of 0?",
+        ways(Way(ATTENTION, {"mask_scores": _unmasked, "mask_weights": _made_infinite})),
     ),
     Mistake(
         "causal-unasked",
