@@ -40,6 +40,11 @@ def kind_of(item: pytest.Item) -> str | None:
     return "slow" if "slow" in names else next(iter(names), None)
 
 
+def _takes_long(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("process")
+    return mark is not None and "takes" in mark.kwargs
+
+
 def rest_slow(
     values: Iterable[Any], sooner: int | Collection[Any], *, rows: bool = False
 ) -> list[Any]:
@@ -64,11 +69,6 @@ def asked_for(request: pytest.FixtureRequest, name: str) -> list[Any]:
         if item.path == request.path and name in getattr(item, "callspec", _NoParameters).params
     ]
     return list(dict.fromkeys(chosen))
-
-
-def _takes_long(item: pytest.Item) -> bool:
-    mark = item.get_closest_marker("process")
-    return mark is not None and "takes" in mark.kwargs
 
 
 class _NoParameters:

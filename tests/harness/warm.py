@@ -62,6 +62,7 @@ class Warm:
         folder.mkdir(exist_ok=True)
         self._folder = folder
         self._owner = owner
+        # A `Popen` without a reference warns that its process still runs.
         self._started: list[subprocess.Popen[bytes]] = []
 
     def address(self, name: str) -> Path:

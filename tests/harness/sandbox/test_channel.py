@@ -110,7 +110,7 @@ def test_output_alone_does_not_wake_the_judge(ends):
     """Else a worker that prints byte by byte costs the judge a look for each."""
 
     def trickle() -> None:
-        for _ in range(5000):
+        for _ in range(50_000):
             os.write(ends.output, b".")
         ends.channel.sendall(encode({}, {}))
 
@@ -118,7 +118,7 @@ def test_output_alone_does_not_wake_the_judge(ends):
     worker.start()
     ends.exchange.ask(b"", ends.look)
     worker.join()
-    assert ends.looks < 200
+    assert ends.looks < 1000
     assert ends.exchange.printed.endswith(b".")
 
 
