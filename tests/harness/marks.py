@@ -6,8 +6,8 @@ differs from their module's.
 
 - `unit`: starts no process. `make quick` runs these.
 - `process`: starts processes, or looks at what they left. `make test` runs these and the units. A
-  test that starts none and takes a second of a processor has `process(takes="a second")`, so that
-  `make quick` stays quick.
+  test that starts none and takes a second of a processor (with all its parameters) has
+  `process(takes="a second")`, so that `make quick` stays quick.
 - `slow`: claims over all of a kind what another test of its module claims over some. `make sweep`
   runs these.
 """
@@ -29,7 +29,11 @@ KINDS = {
     "slow": "claims over all of a kind what another test of its module claims over some",
 }
 # A module with a test of a kind contains one of these texts.
-_SAID = {kind: (f"mark.{kind}",) for kind in KINDS} | {"slow": ("mark.slow", "rest_slow")}
+_SAID = {
+    "unit": ("mark.unit",),
+    "process": ("mark.process", "rest_long"),
+    "slow": ("mark.slow", "rest_slow"),
+}
 # `warm.py` raises the last event, because a forked process counts too.
 _STARTS = ("os.fork", "os.posix_spawn", "subprocess.Popen", "tests.forked")
 
@@ -53,10 +57,24 @@ def rest_slow(
     `sooner` holds these values, or is a number n that keeps the first of every n values. If the
     values are `rows`, each holds one value per parameter.
     """
+    return _rest(pytest.mark.slow, values, sooner, rows)
+
+
+def rest_long(values: Iterable[Any], sooner: int, *, rows: bool = False) -> list[Any]:
+    """Leaves parameters of a unit test out of `make quick`, except the first of every `sooner`.
+
+    If the values are `rows`, each holds one value per parameter.
+    """
+    return _rest(pytest.mark.process(takes="a second"), values, sooner, rows)
+
+
+def _rest(
+    mark: pytest.MarkDecorator, values: Iterable[Any], sooner: int | Collection[Any], rows: bool
+) -> list[Any]:
     return [
         value
         if (number % sooner == 0 if isinstance(sooner, int) else value in sooner)
-        else pytest.param(*(value if rows else (value,)), marks=pytest.mark.slow)
+        else pytest.param(*(value if rows else (value,)), marks=mark)
         for number, value in enumerate(values)
     ]
 

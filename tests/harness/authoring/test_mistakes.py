@@ -260,6 +260,7 @@ def test_an_echo_gives_the_same_answers_as_another_mistake(asked):
             assert not differ(one, other)
 
 
+@pytest.mark.process(takes="a second")
 def test_two_mistakes_together_give_a_third_answer(asked):
     """A missing scale with a missing causal mask gives a third result."""
     exercise = "run_multihead_self_attention"

@@ -32,6 +32,7 @@ def test_new_prints_the_name_and_the_next_commands(tmp_path, words, name):
     assert project["tool"]["grader"]["name"] == name
 
 
+@pytest.mark.process(takes="a second")
 def test_freeze_prints_each_file_from_the_assignments_folder(tiny, tmp_path):
     """The size is in KiB."""
     course = Path(shutil.copytree(tiny, tmp_path / "course"))

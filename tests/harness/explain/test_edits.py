@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from grader.explain.rewriting.edit import Edit
-from tests.harness.marks import rest_slow
+from tests.harness.marks import rest_long, rest_slow
 from tests.harness.undoing import Programs, edits_of, tree
 
 pytestmark = pytest.mark.unit
@@ -320,7 +320,9 @@ def edits_of_program(program: str) -> Sequence[Edit]:
     return edits_of(PROGRAMS[program])
 
 
-@pytest.mark.parametrize(("group", "program", "right", "wrong", "mended"), TABLE)
+@pytest.mark.parametrize(
+    ("group", "program", "right", "wrong", "mended"), rest_long(TABLE, 4, rows=True)
+)
 def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, mended):
     """This table lists the slips that the engine can undo, each group in several styles."""
     source = PROGRAMS[program]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.harness.marks import rest_long
 from tests.harness.undoing import assert_undone, table_of
 
 pytestmark = pytest.mark.unit
@@ -129,7 +130,7 @@ SLIPS = {
 TABLE = table_of(SLIPS)
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), rest_long(TABLE, 4, rows=True))
 def test_a_slip_is_undone_by_matching_names(group, right, wrong, mended):
     """The words in a program tell which case, option or function is meant."""
     assert_undone(PROGRAM, group, right, wrong, mended)

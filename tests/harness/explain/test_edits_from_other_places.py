@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.harness.marks import rest_long
 from tests.harness.undoing import assert_undone, edits_of, table_of, tree
 
 pytestmark = pytest.mark.unit
@@ -242,7 +243,9 @@ SLIPS = {
 }
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
+@pytest.mark.parametrize(
+    ("group", "right", "wrong", "mended"), rest_long(table_of(SLIPS), 4, rows=True)
+)
 def test_a_slip_that_other_places_contradict_is_undone(group, right, wrong, mended):
     """The right program, or an equivalent one, is among the edits of the wrong one."""
     assert_undone(MODEL, group, right, wrong, mended)

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from benchmarks.slips_archive import styles, submission
-from tests.harness.marks import rest_slow
+from tests.harness.marks import rest_long, rest_slow
 from tests.harness.undoing import assert_undone, edits_of, table_of
 
 pytestmark = pytest.mark.unit
@@ -265,7 +265,9 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
+@pytest.mark.parametrize(
+    ("group", "right", "wrong", "mended"), rest_long(table_of(SLIPS), 4, rows=True)
+)
 def test_code_that_was_left_out_or_confused_is_restored(group, right, wrong, mended):
     """The right program is among the edits of the wrong one."""
     assert_undone(LEFT_OUT, group, right, wrong, mended)

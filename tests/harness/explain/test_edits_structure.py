@@ -6,6 +6,7 @@ import pytest
 
 from grader.core.wire.trials import TextChange
 from grader.worker.trials.exchange import LoadedSource, functions_below
+from tests.harness.marks import rest_long
 from tests.harness.undoing import assert_undone, table_of
 
 pytestmark = pytest.mark.unit
@@ -139,7 +140,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
 TABLE = table_of(SLIPS)
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), rest_long(TABLE, 4, rows=True))
 def test_a_slip_in_program_structure_is_undone(group, right, wrong, mended):
     """One change of structure may replace several pieces of text on several lines."""
     assert_undone(LAYERS, group, right, wrong, mended)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.harness.marks import rest_long
 from tests.harness.undoing import Programs, assert_undone, edits_of, table_of
 
 pytestmark = pytest.mark.unit
@@ -197,7 +198,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
 TABLE = table_of(SLIPS)
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
+@pytest.mark.parametrize(("group", "right", "wrong", "mended"), rest_long(TABLE, 4, rows=True))
 def test_a_slip_is_undone_with_code_from_elsewhere_in_the_program(group, right, wrong, mended):
     """A student writes the same code twice and forgets or mistakes it once."""
     assert_undone(LAYERS, group, right, wrong, mended)

@@ -243,6 +243,7 @@ def test_einsum_takes_its_equation_first(words, is_tensor):
     assert (said == "torch's einsum takes the equation first, then the tensors.") is is_tensor
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -37,6 +37,7 @@ def course(tmp_path):
     return written
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("root", COURSES, ids=lambda root: root.name)
 def test_each_row_of_a_course_does_what_its_example_says(root):
     """Nothing would check a row without an example."""

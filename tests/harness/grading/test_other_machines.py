@@ -135,7 +135,7 @@ def changed(tmp_path) -> Callable[..., list[str]]:
     return found
 
 
-@pytest.mark.unit
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize(
     ("kind", "change"),
     [

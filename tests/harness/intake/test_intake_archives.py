@@ -323,6 +323,7 @@ def test_a_file_that_is_no_archive_is_unreadable(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("kind", ["zip", "tar.gz", "tar.xz", "tar"])
 def test_an_archive_damaged_anywhere_is_read_or_refused(tmp_path: Path, kind: str) -> None:
     """Damage at any byte raises `Unreadable`, never another exception."""

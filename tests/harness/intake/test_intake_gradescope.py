@@ -184,6 +184,7 @@ def test_the_latest_of_two_submissions_by_one_person_counts(tmp_path: Path) -> N
     assert "1 resubmitted: latest taken" in found.kinds[0]
 
 
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize(
     ("metadata", "reason"),
     [

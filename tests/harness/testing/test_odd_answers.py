@@ -148,6 +148,7 @@ def test_no_answer_makes_the_grader_itself_fail(result, part):
             assert_passes_or_fails(assertion)
 
 
+@pytest.mark.process(takes="a second")
 def test_no_file_parameter_or_state_dict_makes_the_grader_itself_fail():
     """A worker may claim any value as a file's content, a gradient or a state dict."""
     for value in VALUES:
