@@ -33,8 +33,14 @@ quick: setup
 test sweep half rest: export PYTHONUTF8 = 1
 test sweep half rest: export OMP_NUM_THREADS = 1
 test sweep half rest: export PYTHONDONTWRITEBYTECODE =
+ifdef ONLY
 test: setup
 	$(PYTEST) --numprocesses auto --kind unit --kind process
+else
+test: setup
+	@$(MAKE) --no-print-directory --jobs 2 units
+	$(PYTEST) --numprocesses auto --kind process
+endif
 
 sweep: setup
 	$(PYTEST) --numprocesses auto --kind slow --budget $(BUDGET) $(OPTIONS)

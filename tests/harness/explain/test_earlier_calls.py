@@ -22,6 +22,7 @@ from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.sources import EditableSources
 from grader.testing.differences import Conversion
 from grader.testing.outcome import Question, Returned, observing
+from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
 
@@ -120,7 +121,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("kind", KEPT)
+@pytest.mark.parametrize("kind", rest_slow(KEPT, 2))
 def test_state_left_by_earlier_calls_is_reported_with_its_line(grade, kind):
     """In a fresh state the program is right: no edit may claim a fix, no mistake is named."""
     program = textwrap.dedent(KEPT[kind]).lstrip("\n")

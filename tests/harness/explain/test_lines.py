@@ -262,7 +262,7 @@ def marked_line(files: Mapping[str, str]) -> tuple[str, int]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("kind", rest_slow(WRONG, 4))
+@pytest.mark.parametrize("kind", rest_slow(WRONG, 6))
 def test_the_wrong_line_is_named_in_every_style(judged, kind):
     """Layout does not matter, nor how the code is split into lines, functions and files."""
     mistake, exercise, files = WRONG[kind]
@@ -446,11 +446,14 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
 @pytest.mark.process
 @pytest.mark.parametrize(
     "answer",
-    [
-        "torch.softmax(in_features, dim).round(decimals=4)",
-        "1.0002 * torch.softmax(in_features, dim)",
-        "torch.softmax(in_features.bfloat16(), dim).to(in_features.dtype)",
-    ],
+    rest_slow(
+        [
+            "torch.softmax(in_features, dim).round(decimals=4)",
+            "1.0002 * torch.softmax(in_features, dim)",
+            "torch.softmax(in_features.bfloat16(), dim).to(in_features.dtype)",
+        ],
+        3,
+    ),
     ids=["rounded", "a constant", "a dtype"],
 )
 def test_a_nearly_right_answer_is_reported_as_such_without_a_mistake(judged, answer):

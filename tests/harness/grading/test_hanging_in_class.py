@@ -99,7 +99,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("does", rest_slow(HOSTILE.values(), 4), ids=HOSTILE)
+@pytest.mark.parametrize("does", rest_slow(HOSTILE.values(), 6), ids=HOSTILE)
 def test_a_worker_that_forges_its_running_line_gets_no_line(grade, does):
     """Its verdicts are those of an endless loop without a line, and the rest is graded."""
     graded = grade(LIAR.format(does=does) + RIGHT_COUNT)
