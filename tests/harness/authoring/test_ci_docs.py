@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -47,10 +46,13 @@ def test_each_command_of_the_page_runs(grader, at_home, command):
 
 
 @pytest.mark.process
-def test_the_ci_pages_trial_of_the_autograder_runs(grader, at_home):
+def test_the_ci_pages_trial_of_the_autograder_runs(grader, at_home, warm):
     """The page's lines run in the shell, with this environment's Python."""
     assert grader("gradescope-zip", "autograder.zip", cwd=at_home).returncode == 0
-    script = TRIAL.replace("GRADER_PYTHON=$PWD/.venv/bin/python", f"GRADER_PYTHON={sys.executable}")
+    (at_home / "python").write_text(warm.program())
+    (at_home / "python").chmod(0o755)
+    script = TRIAL.replace(".venv/bin/python", "python")
+    assert script != TRIAL
     done = subprocess.run(
         ["bash", "-euc", script], cwd=at_home, capture_output=True, text=True, check=True
     )

@@ -88,6 +88,15 @@ def packed(grader, tiny, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
+def forked(warm, tmp_path) -> Mapping[str, str]:
+    """Variables with which the autograder's command is forked; it runs this project's engine."""
+    program = tmp_path / "python"
+    program.write_text(warm.program())
+    program.chmod(0o755)
+    return {"GRADER_PYTHON": str(program)}
+
+
+@pytest.fixture
 def container(packed, tmp_path) -> Container:
     """A fresh container with the tiny assignment's autograder."""
     return Container(tmp_path / "autograder", packed)
@@ -225,7 +234,7 @@ def test_a_torch_index_that_is_not_an_address_is_refused(grader, tmp_path):
     assert not (tmp_path / "a.zip").exists()
 
 
-def test_options_of_the_zip_command_apply_when_the_autograder_runs(grader, tiny, tmp_path):
+def test_options_of_the_zip_command_apply_when_the_autograder_runs(grader, tiny, forked, tmp_path):
     """The instructor chooses hidden tests after the due date, a leaderboard and one exercise.
 
     The seed is fixed too.
@@ -236,7 +245,7 @@ def test_options_of_the_zip_command_apply_when_the_autograder_runs(grader, tiny,
     assert grader("gradescope-zip", file, *options, cwd=tiny).returncode == 0
     container = Container(tmp_path / "autograder", file)
     write_files(container.root / "submission", {"src/my adapters.py": RIGHT})
-    found = container.graded()
+    found = container.graded(forked)
     assert [test["visibility"] for test in found["tests"]] == ["visible", "after_due_date"]
     assert found["extra_data"]["seed"] == 5
     assert found["leaderboard"][0]["value"] == 50.0
@@ -252,7 +261,7 @@ def test_a_right_submission_gets_the_points_of_the_gradescope_assignment(contain
         assert (container.root / name).stat().st_mode & 0o007 == 0, name
 
 
-def test_a_submission_cannot_read_the_tests_and_solutions(container):
+def test_a_submission_cannot_read_the_tests_and_solutions(container, forked):
     """The submission would put the file's text into the message of an exception."""
     if sys.platform != "linux":
         pytest.skip("files are confined on Linux")
@@ -263,7 +272,7 @@ def test_a_submission_cannot_read_the_tests_and_solutions(container):
                              .read_text())
         """
     write_files(container.root / "submission", {"adapters.py": spy})
-    found = container.graded()
+    found = container.graded(forked)
     assert found["score"] == 0.0
     # The worker may have a file tree of its own, in which the file does not exist.
     said = found["tests"][0]["output"]
