@@ -90,7 +90,7 @@ def _text_by_text(in_indices: Tensor, **others: Any) -> Tensor:
 
 def _alternating(right: Answer) -> Answer:
     calls = itertools.count()
-    return lambda **inputs: right(**inputs) + next(calls) % 2
+    return lambda **inputs: right(**inputs) * (1 + next(calls) % 2)
 
 
 def _logarithm_near_zero(inputs: Tensor, targets: Tensor) -> Tensor:

@@ -2,9 +2,10 @@
 
 import pytest
 from tests.public.windows import (
-    assert_begin_at_once,
+    LONG,
     assert_follow,
     assert_long,
+    assert_only_window,
     assert_uniform,
     dataset_of,
     starts_of,
@@ -15,13 +16,18 @@ from grader.testing import assert_inputs_unchanged, exercise
 
 
 @exercise("run_get_batch")
-@pytest.mark.parametrize(("size", "length", "count"), [(40, 8, 24), (25, 24, 1)])
-def test_batch_of_any_text(student, draw, size, length, count):
-    """A long text, and one with room for a single window."""
-    dataset = dataset_of(draw, size)
-    windows, targets = student(dataset, count, length, "cpu")
+def test_batch_of_a_long_text(student, draw):
+    """Longer windows are parts of the text as well."""
+    dataset = dataset_of(draw, LONG)
+    windows, targets = student(dataset, 4, 24, "cpu")
     starts_of(dataset, windows)
     assert_follow(dataset, windows, targets)
+
+
+@exercise("run_get_batch")
+def test_batch_of_the_only_long_window(student, draw):
+    """A text with room for one window of many tokens."""
+    assert_only_window(student, dataset_of(draw, 25))
 
 
 @exercise("run_get_batch")
@@ -36,9 +42,9 @@ def test_batches_begin_anywhere_within_each(student, draw):
 @pytest.mark.parametrize("dtype", ["uint16", "int32", "int64"])
 def test_batch_of_any_integers(student, draw, dtype):
     """Token files hold integers of two, four or eight bytes; int64 comes of all of them."""
-    dataset = (dataset_of(draw, 7) + 60_000).astype(dtype)
+    dataset = (dataset_of(draw, LONG) + 45_000).astype(dtype)
     windows, targets = student(dataset, 1, 6, "cpu")
-    assert_begin_at_once(dataset, windows)
+    starts_of(dataset, windows)
     assert_follow(dataset, windows, targets)
     assert_long(windows, targets)
 
@@ -46,23 +52,20 @@ def test_batch_of_any_integers(student, draw, dtype):
 @exercise("run_get_batch", aspect="generality")
 def test_batch_of_single_tokens(student, draw):
     """One window of one token."""
-    dataset = dataset_of(draw, 2)
-    windows, targets = student(dataset, 1, 1, "cpu")
-    assert_begin_at_once(dataset, windows)
-    assert_follow(dataset, windows, targets)
+    assert_only_window(student, dataset_of(draw, 2))
 
 
 @exercise("run_get_batch", aspect="discipline")
 def test_batch_leaves_the_text_alone(student, draw):
     """The text is as it was before."""
-    assert_inputs_unchanged(student, dataset_of(draw, 20), 4, 5, "cpu")
+    assert_inputs_unchanged(student, dataset_of(draw, LONG), 1, 5, "cpu")
 
 
 @exercise("run_get_batch", aspect="discipline")
 def test_batch_lies_on_the_device(student, draw):
     """Both results lie on the device that is asked for; torch's meta device plays the GPU."""
     for name, tensor in zip(
-        ("windows", "targets"), student(dataset_of(draw, 20), 4, 5, "meta"), strict=True
+        ("windows", "targets"), student(dataset_of(draw, LONG), 1, 5, "meta"), strict=True
     ):
         where = str(tensor.device)
         assert where == "meta", f"with device='meta' the {name} lie on the {where}"

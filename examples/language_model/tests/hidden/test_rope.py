@@ -38,9 +38,9 @@ def test_rope_with_other_thetas(student, reference, draw, theta, d_k):
 @exercise("run_rope", aspect="generality")
 @pytest.mark.parametrize(("seq", "d_k"), [(1, 4), (7, 2), (3, 10)], ids=str)
 def test_rope_of_other_sizes(student, reference, draw, seq, d_k):
-    """One vector, one pair, sizes that are no powers of two."""
+    """One vector, one pair, sizes that are no powers of two; nothing is at the position 0."""
     inputs = rotation(draw, d_k, 16) | {"in_query_or_key": draw(2, seq, d_k)}
-    inputs["token_positions"] = draw.permutation(16)[:seq]
+    inputs["token_positions"] = 1 + draw.permutation(15)[:seq]
     assert_matches(student(**inputs), reference(**inputs))
 
 
@@ -54,8 +54,9 @@ def test_rope_at_the_last_positions(student, reference, draw):
 
 @exercise("run_rope", aspect="gradients")
 def test_rope_gradients(student, reference, draw):
-    """Gradients reach the vectors, turned back."""
-    inputs = rotation(draw, 8, 6, 2) | {"token_positions": draw.permutation(6)}
+    """Gradients reach the vectors, turned back; none is at the position 0."""
+    inputs = rotation(draw, 8, 7) | {"in_query_or_key": draw(2, 6, 8)}
+    inputs["token_positions"] = 1 + draw.permutation(6)
     cotangent = draw(2, 6, 8)
     assert_gradients_match(student, reference, cotangent, wrt=("in_query_or_key",), **inputs)
 

@@ -5,6 +5,11 @@ import torch
 THETA = 10_000.0
 
 
+def away_from_zero(numbers, distance):
+    """The same numbers, each farther from 0 by a distance."""
+    return numbers + torch.where(numbers < 0, -distance, distance)
+
+
 def linear(draw, d_in, d_out, **kwargs):
     """The sizes and the weights of a linear layer."""
     return {

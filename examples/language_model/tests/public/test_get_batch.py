@@ -2,10 +2,11 @@
 
 import pytest
 from tests.public.windows import (
-    assert_begin_at_once,
+    LONG,
     assert_follow,
     assert_independent,
     assert_long,
+    assert_only_window,
     assert_uniform,
     dataset_of,
     starts_of,
@@ -19,27 +20,27 @@ from grader.testing import exercise
 @pytest.mark.parametrize("length", [5, 9])
 def test_batch_of_the_only_window(student, draw, length):
     """A text with room for one window: it is that, and the targets are one token later."""
-    dataset = dataset_of(draw, length + 1)
-    windows, targets = student(dataset, 1, length, "cpu")
-    assert_begin_at_once(dataset, windows)
-    assert_follow(dataset, windows, targets)
+    assert_only_window(student, dataset_of(draw, length + 1))
 
 
 @exercise("run_get_batch")
 def test_batch_of_windows_of_a_text(student, draw):
     """Each window is a part of the text, and each target the token that comes next."""
-    dataset = dataset_of(draw, 60)
-    windows, targets = student(dataset, 16, 7, "cpu")
+    dataset = dataset_of(draw, LONG)
+    windows, targets = student(dataset, 4, 7, "cpu")
     starts_of(dataset, windows)
     assert_follow(dataset, windows, targets)
 
 
 @exercise("run_get_batch")
 def test_batch_begins_anywhere(student, draw):
-    """Windows begin equally often at each place that leaves a target for their last token."""
-    dataset = dataset_of(draw, 17)
-    batches = windows_of(student, dataset, 5, batches=150, count=6)
-    assert_uniform([start for windows in batches for start in starts_of(dataset, windows)], 12)
+    """Windows begin equally often at each place that leaves a target for their last token.
+
+    Each is a batch of its own: whether those of one batch are independent, the next test asks.
+    """
+    dataset = dataset_of(draw, 9)
+    batches = windows_of(student, dataset, 5, batches=280, count=1)
+    assert_uniform([start for windows in batches for start in starts_of(dataset, windows)], 4)
 
 
 @exercise("run_get_batch")
@@ -52,8 +53,5 @@ def test_windows_begin_independently(student, draw):
 
 @exercise("run_get_batch", aspect="discipline")
 def test_batch_is_of_long_integers(student, draw):
-    """Both results are int64, as an embedding and a loss want token ids.
-
-    The text is long: hardly ever does a window begin at its end, which other tests look at.
-    """
-    assert_long(*student(dataset_of(draw, 3_000), 2, 6, "cpu"))
+    """Both results are int64, as an embedding and a loss want token ids."""
+    assert_long(*student(dataset_of(draw, LONG), 1, 6, "cpu"))

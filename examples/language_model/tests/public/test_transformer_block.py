@@ -1,7 +1,7 @@
 """The Transformer block: the tests that you have at home."""
 
 import pytest
-from tests.public.inputs import block
+from tests.public.inputs import away_from_zero, block
 
 from grader.testing import assert_gradients_match, assert_inputs_unchanged, assert_matches, exercise
 from tests.public.tolerances import OF_A_MODEL
@@ -33,8 +33,9 @@ def test_block_with_another_theta(student, reference, draw):
 
 @exercise("run_transformer_block", aspect="gradients")
 def test_block_gradients(student, reference, draw):
-    """Gradients reach the tokens."""
-    inputs, cotangent = block(draw, 8, 2, 12, 5) | {"in_features": draw(2, 5, 8)}, draw(2, 5, 8)
+    """Gradients reach the tokens, which are so large that nothing hangs on eps."""
+    features, cotangent = away_from_zero(draw(2, 5, 8), 1.0), draw(2, 5, 8)
+    inputs = block(draw, 8, 2, 12, 5) | {"in_features": features}
     assert_gradients_match(
         student, reference, cotangent, wrt=("in_features",), tolerance=OF_A_MODEL, **inputs
     )
