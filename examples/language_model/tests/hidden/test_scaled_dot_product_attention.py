@@ -53,12 +53,12 @@ def test_attention_under_a_shared_mask(student, reference, draw):
 
 @exercise("run_scaled_dot_product_attention", aspect="numerics")
 def test_attention_with_very_large_scores(student, reference, draw):
-    """Scores of plus and minus ten thousand give no NaN, all of minus and a mask neither."""
-    Q = torch.cat((torch.full((2, 4, 1), 200.0), draw.integers(-2, 3, 2, 4, 15)), dim=-1)
-    signs = 2 * draw.integers(0, 2, 2, 6, 1) - 1
-    signs[0] = -1
-    K = torch.cat((200.0 * signs, draw.integers(-2, 3, 2, 6, 15)), dim=-1)
-    V, mask = draw(2, 6, 3), draw.mask(2, 4, 6)
+    """Scores of plus and minus ten thousand give no NaN, all of one sign and a mask neither."""
+    Q = torch.cat((torch.full((3, 4, 1), 200.0), draw.integers(-2, 3, 3, 4, 15)), dim=-1)
+    signs = 2 * draw.integers(0, 2, 3, 6, 1) - 1
+    signs[0], signs[1] = -1, 1
+    K = torch.cat((200.0 * signs, draw.integers(-2, 3, 3, 6, 15)), dim=-1)
+    V, mask = draw(3, 6, 3), draw.mask(3, 4, 6)
     assert_matches(student(Q, K, V, mask), reference(Q, K, V, mask), LARGE_SCORES)
 
 
