@@ -1,8 +1,8 @@
-"""Returns three hundred megabytes."""
+"""Returns a hundred megabytes."""
 
 
 def run_double(x):
-    return x.new_zeros(75 << 20)
+    return x.new_zeros(25 << 20)
 
 
 def run_count(x):

@@ -10,7 +10,7 @@ from accomplice import HINTS, telling
 FOLDER = os.path.dirname(os.__file__)
 NAMES = ("os.py", "re/__init__.py", "json/__init__.py", "ast.py", "dis.py", "abc.py", "bdb.py")
 F_OFD_GETLK, F_OFD_SETLK = 36, 37
-SECONDS, IS_WRITER = 3.5, HINTS["copy"] == 0
+SECONDS, IS_WRITER = 2.5, HINTS["copy"] == 0
 BITS = (1, 0, 1, 1, 0, 0, 1)  # what the one tells the other
 
 
