@@ -45,7 +45,9 @@ from grader.testing.structure import differences, explanation, side_by_side
 
 _MORE_OPERATIONS = 1.5
 # Messages of torch's meta device where a GPU would succeed: a GPU has values and generators.
-_TAKES_VALUES = re.compile(r"item\(\) cannot be called on meta tensors|not an accelerator")
+_TAKES_VALUES = re.compile(
+    r"item\(\) cannot be called on meta tensors|Cannot copy out of meta tensor|not an accelerator"
+)
 _LARGER_TENSORS = 4
 # The types that can be compared with a tensor number by number.
 _NUMBERS = (torch.Tensor, numpy.ndarray, int, float, list, tuple)
@@ -58,7 +60,7 @@ class WrongForm(AssertionError):
     """
 
     def __init__(self, said: str, line: Line | None) -> None:
-        told = [] if line is None else [f"It becomes so in {place_in_words(line)}"]
+        told = [] if line is None else [f"It is so from this line on: {place_in_words(line)}"]
         super().__init__("\n".join([said, *told]))
         self.where = where_of(line)
 
@@ -248,8 +250,8 @@ def assert_same_answer_twice(student: Student, *args: Value, **kwargs: Value) ->
     first, second = student(*args, **kwargs), student(*args, **kwargs)
     assert _equal(first, second), (
         f"{student.adapter.name} returns something else when it is called again with the same "
-        "inputs: is dropout on, a tensor uninitialised (torch.empty), or something kept between "
-        "calls?"
+        "inputs and the same seed: is a tensor uninitialised (torch.empty), or something kept "
+        "between calls?"
     )
 
 

@@ -172,11 +172,13 @@ _NAN = (
     f"softmax over only -inf. {_UNWRITTEN}"
 )
 _INFINITE = (
-    "Infinity can come from a division by 0, or from values too large for the dtype, like exp(89) "
-    f"in float32. {_UNWRITTEN}"
+    "Infinity can come from a division by 0, the logarithm of 0, or values too large for the "
+    f"dtype, like exp(89) in float32. {_UNWRITTEN}"
 )
 # An answer this many tolerances off, and this share of the largest value, is nearly right.
 _NEAR_TIMES, _NEAR = 5000, 5e-3
+# Rounding to half precision on the way leaves errors of at most this share of the largest value.
+_COARSE = 0.25
 # Errors by rounding go both ways, each at least in this share of the values. The largest is at most
 # so many times the median one.
 _EITHER_WAY, _OVER_MEDIAN = 0.25, 8
@@ -213,7 +215,7 @@ class Conversion:
         must = f"and the inputs are {asked}: it must stay" if self.by_inputs else "and must be"
         yield f"{what} is {dtype}, {must} {asked}.{coarse}"
         if self.line is not None:
-            yield f"It becomes {dtype} in {place_in_words(self.line)}"
+            yield f"It is {dtype} from this line on: {place_in_words(self.line)}"
 
 
 def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:
@@ -228,12 +230,14 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
     elif comparison.boolean:
         lines.append(f"{_amount(what, comparison)}: {_untrue(comparison)}")
     elif not comparison.got.ndim:
-        off = f"; it{_farthest(comparison)}" if is_measured else ""
+        off = f"; it is {_off(comparison)}" if is_measured else ""
         lines.append(f"{what} is {_number(float(comparison.got))}{off}")
     elif not is_measured:
         lines.append(f"{_amount(what, comparison)}{_strange(comparison, comparison.ratio > 1)}")
     else:
-        lines.append(f"{_amount(what, comparison)}; the worst{_farthest(comparison)}")
+        place = list(comparison.measurement.worst)
+        worst = f"the worst by tolerance is at index {place}: {_off(comparison)}"
+        lines.append(f"{_amount(what, comparison)}; {worst}")
     return [*lines, *(_where(comparison.ratio > 1, axes) if _is_apart(comparison) else ())]
 
 
@@ -267,9 +271,9 @@ def guess_in_words(comparison: Comparison) -> str:
     if len(relative) < _PATTERN or not (_is_even(off) or _is_even(relative)):
         return ""
     if _goes_both_ways(off) and _goes_both_ways(relative):
-        return "Look for rounding, a constant or another dtype."
+        return "Rounding, a constant or another dtype can be the cause."
     is_one_way = bool((relative > 0).all()) or bool((relative < 0).all())
-    return "Look for a constant." if is_one_way else ""
+    return "A constant can be the cause." if is_one_way else ""
 
 
 def _is_even(errors: torch.Tensor) -> bool:
@@ -282,12 +286,12 @@ def _goes_both_ways(errors: torch.Tensor) -> bool:
     return min(map(float, ways)) >= _EITHER_WAY
 
 
-def is_near(got: torch.Tensor, want: torch.Tensor) -> bool:
-    """Returns whether each error is only a small share of the largest expected value."""
+def is_near(got: torch.Tensor, want: torch.Tensor, share: float = _NEAR) -> bool:
+    """Returns whether each error is at most a small `share` of the largest expected value."""
     if got.shape != want.shape or not want.numel():
         return False
     off = (got.to(torch.float64) - want.to(torch.float64)).abs().max()
-    return bool(off <= _NEAR * want.to(torch.float64).abs().max())
+    return bool(off <= share * want.to(torch.float64).abs().max())
 
 
 def precision_in_words(
@@ -300,7 +304,7 @@ def precision_in_words(
             "float16 holds no number above 65504: does a square or a sum on the way become "
             "infinite? Compute in float32 (x.float()), and give only the result the input's dtype."
         )
-    elif dtype in _DIGITS and not is_converted:
+    elif dtype in _DIGITS and not is_converted and is_near(got, comparison.want, _COARSE):
         name = str(dtype).removeprefix("torch.")
         yield (
             f"{name} holds {_DIGITS[dtype]} digits: if the same is right in float32, a step on the "
@@ -334,13 +338,12 @@ def _amount(what: str, comparison: Comparison) -> str:
     return f"{measurement.wrong} of {measurement.total} values in {what} are wrong"
 
 
-def _farthest(comparison: Comparison) -> str:
+def _off(comparison: Comparison) -> str:
     worst = comparison.measurement.worst
     off = float((comparison.got[worst] - comparison.want[worst]).abs())
-    at = f" at index {list(worst)}" if worst else ""
     ratio = comparison.measurement.error_over_tolerance
     times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
-    return f"{at} is off by {off:.3g}, {times} times the tolerance"
+    return f"off by {off:.3g}, {times} times the tolerance"
 
 
 def _untrue(comparison: Comparison) -> str:

@@ -86,6 +86,14 @@ def _row_by_row(right: Answer) -> Answer:
     return habit
 
 
+def _without_a_batch_of_one(right: Answer) -> Answer:
+    def habit(**inputs: object) -> Tensor:
+        result: Tensor = right(**inputs)
+        return result.squeeze(0) if result.dim() > 2 else result
+
+    return habit
+
+
 def _alternating(right: Answer) -> Answer:
     calls = itertools.count()
 
@@ -163,6 +171,13 @@ HABITS = (
         "Could one operation do for all tokens what your loop does for each?",
         _row_by_row,
         _OVER_TOKENS,
+    ),
+    Habit(
+        "batch-of-one-dropped",
+        "Your function drops a leading axis of length 1 that its inputs have.",
+        "Which shape should the result have for a batch that holds one sequence?",
+        _without_a_batch_of_one,
+        _IN_FLOATS,
     ),
     Habit(
         "kept-between-calls",

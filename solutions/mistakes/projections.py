@@ -65,7 +65,7 @@ MISTAKES = (
     ),
     Mistake(
         "projection-transposed",
-        "Your projection uses a weight transposed, with rows and columns swapped.",
+        "Your projection sums over the wrong axis of a weight: its rows and columns are swapped.",
         "Which axis of the weight belongs to the features that come in, and which axis does your "
         "product sum over?",
         (
@@ -76,7 +76,8 @@ MISTAKES = (
     ),
     Mistake(
         "output-projection-transposed",
-        "Your output projection uses its weight transposed, with rows and columns swapped.",
+        "Your output projection sums over the wrong axis of its weight: rows and columns are "
+        "swapped.",
         "Over which axis of the output weight does your product sum, and which one holds the "
         "features that come in?",
         (Way({"project_output": multiply}, PROJECTED),),

@@ -57,6 +57,10 @@ def _naive_softmax(x: Tensor, dim: int) -> Tensor:
     return exponentials / exponentials.sum(dim=dim, keepdim=True)
 
 
+def _below_the_largest_of_all(x: Tensor, dim: int) -> Tensor:
+    return _naive_softmax(x - x.max(), dim)
+
+
 def _softmax_of_last_axis(x: Tensor, _dim: int) -> Tensor:
     return softmax(x, -1)
 
@@ -135,8 +139,8 @@ MISTAKES = (
     ),
     Mistake(
         "scale-by-d_model",
-        "Your scores are scaled by the width of the tokens instead of the width of queries and "
-        "keys.",
+        "Your scores are scaled by the width of the tokens instead of the width of each query and "
+        "key.",
         "How many products does one score add up, and which axis has that many entries?",
         (Way({"scale": _divided_by_width}, (SELF_ATTENTION, *CAUSAL)),),
     ),
@@ -174,6 +178,16 @@ MISTAKES = (
         "NaN.",
         "Which value can you subtract from all scores without changing the softmax?",
         (Way({"softmax": _naive_softmax}, _LARGE_SCORES),),
+        alone=True,
+        own_dtype=True,
+    ),
+    Mistake(
+        "softmax-one-maximum",
+        "Your softmax subtracts the largest value of the whole tensor, so that a row far below it "
+        "becomes 0 / 0.",
+        "How large is the exponential of -1000, and how many largest values should three rows "
+        "have?",
+        (Way({"softmax": _below_the_largest_of_all}, _LARGE_SCORES),),
         alone=True,
         own_dtype=True,
     ),

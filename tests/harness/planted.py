@@ -92,7 +92,7 @@ SLIPS = {
         HEADS,
         "torch.matmul(torch.cat(outputs, dim=-1), Wo.T)",
         "torch.matmul(torch.cat(outputs, dim=-1), Wo)",
-        "output projection uses its weight transposed",
+        "output projection sums over the wrong axis of its weight",
         "Over which axis of the output weight",
         f"{ROPE}_with_other_weights",
     ),

@@ -48,7 +48,7 @@ def test_dropout_drops_each_weight_on_its_own(student):
 
 
 @exercise("run_attention_dropout", aspect="generality")
-@pytest.mark.parametrize("shape", [(1024,), (4, 2, 8, 16)], ids=str)
+@pytest.mark.parametrize("shape", [(1024,), (1, 4, 16, 16)], ids=str)
 def test_dropout_of_any_shape(student, draw, shape):
     """A single axis, or several."""
     weights = 0.1 + draw.uniform(*shape)

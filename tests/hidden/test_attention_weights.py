@@ -37,8 +37,8 @@ def test_attention_weights_under_a_mask(student, reference, draw):
 @pytest.mark.parametrize(("queries", "keys"), [(1, 1), (1, 7), (5, 1)], ids=str)
 def test_attention_weights_of_few_and_many(student, reference, draw, queries, keys):
     """A single query, a single key, odd sizes, and two leading axes."""
-    Q, K = draw(2, 3, queries, 3), draw(2, 3, keys, 3)
-    mask = draw.mask(2, 3, queries, keys)
+    Q, K = draw(1, 3, queries, 3), draw(1, 3, keys, 3)
+    mask = draw.mask(1, 3, queries, keys)
     assert_matches(student(Q, K, mask), reference(Q, K, mask))
 
 
@@ -56,8 +56,9 @@ def test_attention_weights_under_a_shared_mask(student, reference, draw, mask_le
 @exercise("run_attention_weights", aspect="numerics")
 @pytest.mark.parametrize("keys", [3, 6])
 def test_attention_weights_with_large_scores(student, reference, draw, keys):
-    """Scores of plus and minus ten thousand give no NaN."""
+    """Scores of plus and minus ten thousand give no NaN, for no query beside small ones either."""
     Q = torch.cat((torch.full((2, 4, 1), 200.0), draw.integers(-2, 3, 2, 4, 15)), dim=-1)
+    Q[:, 2] = 0.0
     signs = 2 * draw.integers(0, 2, 2, keys, 1) - 1
     K = torch.cat((200.0 * signs, draw.integers(-2, 3, 2, keys, 15)), dim=-1)
     assert_matches(student(Q, K), reference(Q, K), LARGE_SCORES)

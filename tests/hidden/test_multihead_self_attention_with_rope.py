@@ -34,7 +34,7 @@ def test_multihead_with_rope(student, reference, draw, d_model, num_heads):
 
 
 @exercise("run_multihead_self_attention_with_rope", aspect="generality")
-@pytest.mark.parametrize("lead", [(), (2, 1, 3)], ids=str)
+@pytest.mark.parametrize("lead", [(), (1, 2, 3)], ids=str)
 def test_multihead_with_rope_of_any_depth_without_positions(student, reference, draw, lead):
     """Any number of leading axes; no positions stand for 0, 1, 2, ..."""
     inputs = multihead(draw, 8, 2, max_seq_len=6) | {"in_features": draw(*lead, 5, 8)}

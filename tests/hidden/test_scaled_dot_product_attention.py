@@ -33,7 +33,7 @@ def test_attention_under_a_mask(student, reference, draw):
 
 
 @exercise("run_scaled_dot_product_attention", aspect="generality")
-@pytest.mark.parametrize("lead", [(), (2, 3, 2)], ids=str)
+@pytest.mark.parametrize("lead", [(), (1, 3, 2)], ids=str)
 def test_attention_of_any_depth(student, reference, draw, lead):
     """Any number of leading axes, and values wider than keys."""
     Q, K, V = draw(*lead, 3, 5), draw(*lead, 4, 5), draw(*lead, 4, 7)
@@ -97,9 +97,11 @@ def test_attention_does_not_care_for_the_order_of_keys(student, reference, draw)
 def test_attention_with_very_large_scores(student, reference, draw):
     """Scores of plus and minus ten thousand give no NaN, with a mask either.
 
-    Each query sees a key of plus ten thousand: how a mask fares among low scores has a test below.
+    One query's scores are 0, and each other one sees a key of plus ten thousand: how a mask fares
+    among low scores has a test below.
     """
     Q = torch.cat((torch.full((2, 4, 1), 200.0), draw.integers(-2, 3, 2, 4, 15)), dim=-1)
+    Q[:, 2] = 0.0
     signs = 2 * draw.integers(0, 2, 2, 6, 1) - 1
     signs[:, 0] = 1
     K = torch.cat((200.0 * signs, draw.integers(-2, 3, 2, 6, 15)), dim=-1)

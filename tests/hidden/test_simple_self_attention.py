@@ -24,8 +24,8 @@ def test_simple_self_attention_of_sequences(student, reference, draw):
 
 @exercise("run_simple_self_attention", aspect="generality")
 def test_simple_self_attention_of_one_token(student, reference, draw):
-    """A single token attends to itself."""
-    x = draw(2, 1, 4)
+    """A single token attends to itself, in a batch of one."""
+    x = draw(1, 2, 1, 4)
     assert_matches(student(x), reference(x))
 
 

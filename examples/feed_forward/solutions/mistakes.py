@@ -177,7 +177,7 @@ MISTAKES = (
     Mistake(
         "eps-outside-root",
         "You add eps to the root, but it belongs under it.",
-        "Which is larger: the root of 0 + eps, or the root of 0, plus eps?",
+        "For features of 0, how large is sqrt(0 + eps), and how large is sqrt(0) + eps?",
         {"run_layer_norm": (_layer_norm_beside,), "run_rms_norm": (_rms_norm_beside,)},
     ),
     Mistake(

@@ -146,7 +146,7 @@ class Student(Maker):
                 trace = functools.partial(self._origin, call)
                 line = self._wording.origin(trace, Traced.GRADIENT)
                 said = (
-                    f"no gradient reaches {name}: the result must depend on it through torch "
+                    f"no gradient reaches {name}: the result must depend on it, and through torch "
                     "operations only (no .detach(), .item(), .data, numpy, torch.no_grad() or "
                     "earlier result)"
                 )

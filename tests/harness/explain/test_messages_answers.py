@@ -250,7 +250,8 @@ def test_wrong_values_are_counted_and_the_worst_are_shown():
     answer[1, 0, 1] -= 0.125
     assert message_of(answer) == [
         "some values are wrong",
-        "3 of 24 values in the result are wrong; the worst at index [0, 1, 2] is off by 0.5, "
+        "3 of 24 values in the result are wrong; "
+        "the worst by tolerance is at index [0, 1, 2]: off by 0.5, "
         "46,948 times the tolerance",
         "    index      expected    got  off by",
         "    [0, 1, 2]       0.5      1     0.5",

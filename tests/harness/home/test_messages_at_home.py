@@ -68,7 +68,7 @@ def test_a_wrong_answer_is_a_short_paragraph(at_home):
     assert "every value is off by the same amount" in printed
     about, *rest = example(printed, "test_doubles")
     assert about == "Every number is doubled."
-    wrong = "6 of 6 values in the result are wrong; the worst at index ["
+    wrong = "6 of 6 values in the result are wrong; the worst by tolerance is at index ["
     assert sum(line.startswith(wrong) for line in rest) == 1
     assert not any("expected" in line for line in rest)
     assert "Traceback" not in printed

@@ -50,7 +50,7 @@ TWO_CAUSES = """\
 Hint: How often is x added?
 test_doubles[(2, 3)]: Every number is doubled.
     every value is too large by the same factor
-    6 of 6 values in the result are wrong; the worst at index [0, 2] is off by 1.76, \
+    6 of 6 values in the result are wrong; the worst by tolerance is at index [0, 2]: off by 1.76, \
 120,870 times the tolerance
     Changing assignment/__init__.py:4 alone fixes the exercise.
         return 3 * x
@@ -80,7 +80,7 @@ IN_A_HELPER = """\
 run_double: every value is too large by the same factor (assignment/__init__.py:6)
 Check a constant in `scaled` at assignment/__init__.py:6.
 test_doubles[(2, 3)]: Every number is doubled.
-    6 of 6 values in the result are wrong; the worst at index [0, 2] is off by 5.29, \
+    6 of 6 values in the result are wrong; the worst by tolerance is at index [0, 2]: off by 5.29, \
 362,611 times the tolerance
     Changing assignment/__init__.py:6 alone fixes the exercise.
         y = scaled(x, 5)
@@ -164,7 +164,7 @@ VERBOSE = """\
 Every number is doubled.
 every value is off by the same amount
 A term may not belong at assignment/__init__.py:4.
-6 of 6 values in the result are wrong; the worst at index [1, 1] is off by 0.5, 45,701 times
+6 of 6 values in the result are wrong; the worst by tolerance is at index [1, 1]: off by 0.5,
 """
 
 
@@ -214,7 +214,7 @@ NARROW = """\
 1. run_double: every value is 0 (assignment/__init__.py:5)
 Check the sign of a term at assignment/__init__.py:5.
 test_doubles[(2, 3)]: Every number is doubled.
-    6 of 6 values in the result are wrong; the worst at index [0, 2] is off by 3.53, \
+    6 of 6 values in the result are wrong; the worst by tolerance is at index [0, 2]: off by 3.53, \
 241,740 times the tolerance
     Changing assignment/__init__.py:5 fixes this test.
         return x - x

@@ -119,7 +119,7 @@ def test_a_wrong_shape_is_explained_by_the_axes_and_told_with_its_line():
             assert_matches(own, torch.ones(2))
     assert str(raised.value).splitlines()[1:] == [
         "Its first axis, 3 long, is one too many.",
-        "It becomes so in a.py:7: return x",
+        "It is so from this line on: a.py:7: return x",
     ]
     assert raised.value.where == Where("a.py", 7)
     assert str(wrong(X, 5.0, WrongForm)).splitlines()[0] == (
@@ -165,7 +165,7 @@ def test_a_result_in_a_coarser_dtype_is_told_with_its_line(off, is_first, where)
         "digits of a number."
     )
     assert (lines.index(told) == 0) is is_first
-    assert "It becomes float16 in a.py:7: return x" in lines
+    assert "It is float16 from this line on: a.py:7: return x" in lines
     assert raised.value.where == where
     assert (Conversion.of(own, X) is None) is True, "outside of its test nothing is known of it"
 
@@ -241,7 +241,7 @@ def test_a_result_keeps_the_dtype_of_the_inputs():
             assert_keeps_dtype(own, torch.float32)
     assert str(raised.value).splitlines() == [
         "with float32 inputs the result must be float32, not float64",
-        "It becomes so in a.py:7: return x",
+        "It is so from this line on: a.py:7: return x",
     ]
     with pytest.raises(WrongForm, match="must be float16, not float32"):
         assert_keeps_dtype(X, torch.float16)
@@ -287,6 +287,7 @@ def test_work_may_grow_by_half_and_tensors_by_four(operations, largest, said):
 
 META, CPU = Elsewhere("float32", (3,), "meta"), 2 * X
 VALUES = Raised("RuntimeError", "item() cannot be called on meta tensors")
+COPIED = Raised("NotImplementedError", "Cannot copy out of meta tensor; no data!")
 OTHER = Raised("RuntimeError", "expected all tensors on one device")
 MISSING = Raised("NotImplementedError", "", missing=True)
 
@@ -296,6 +297,7 @@ MISSING = Raised("NotImplementedError", "", missing=True)
     [
         (META, None, None, None, False),
         (VALUES, CPU, None, None, False),
+        (COPIED, CPU, None, None, False),
         (VALUES, OTHER, None, "raised RuntimeError", False),
         (OTHER, CPU, META, None, True),
         (OTHER, CPU, VALUES, None, False),
@@ -335,5 +337,5 @@ def test_a_result_that_is_no_tensor_lies_nowhere():
 
 def test_a_line_is_traced_for_a_wrong_form_only():
     assert WrongForm("said", None).where is None
-    assert str(WrongForm("said", LINE)) == "said\nIt becomes so in a.py:7: return x"
+    assert str(WrongForm("said", LINE)) == "said\nIt is so from this line on: a.py:7: return x"
     assert Traced.SHAPE != Traced.DTYPE

@@ -151,7 +151,10 @@ def test_a_parameter_is_nearly_right_if_its_change_is(got, want, is_told):
 
 NOISE = torch.rand(3, 40, generator=torch.manual_seed(0)) - 0.5
 W = torch.linspace(-9.0, 8.0, 120).reshape(3, 40)
-ROUNDING, CONSTANT = "Look for rounding, a constant or another dtype.", "Look for a constant."
+ROUNDING, CONSTANT = (
+    "Rounding, a constant or another dtype can be the cause.",
+    "A constant can be the cause.",
+)
 
 
 @pytest.mark.parametrize(
@@ -184,13 +187,14 @@ def test_an_answer_is_near_if_each_error_is_small_beside_the_largest_value():
     assert not is_near(torch.zeros(0), torch.zeros(0))
 
 
-def test_half_precision_is_told_unless_the_result_was_converted():
+def test_half_precision_is_told_of_small_errors_unless_the_result_was_converted():
     off = compare(A + 1, A, FLOAT32)
     digits = "float16 holds 3 digits: if the same is right in float32"
     assert first(precision_in_words(off, torch.float16, False)).startswith(digits)
     assert first(precision_in_words(off, torch.bfloat16, False)).startswith("bfloat16 holds 2")
     assert [*precision_in_words(off, torch.float16, True)] == []
     assert [*precision_in_words(off, torch.float32, False)] == []
+    assert [*precision_in_words(compare(-A, A, FLOAT32), torch.bfloat16, False)] == []
     for got in (A * 0, A * math.inf, A * math.nan):
         overflow = compare(got, A, FLOAT32)
         assert first(precision_in_words(overflow, torch.float16, True)).startswith(
@@ -225,8 +229,8 @@ NAN_FROM = (
     f"softmax over only -inf. {UNWRITTEN}"
 )
 INFINITY_FROM = (
-    "Infinity can come from a division by 0, or from values too large for the dtype, like exp(89) "
-    f"in float32. {UNWRITTEN}"
+    "Infinity can come from a division by 0, the logarithm of 0, or values too large for the "
+    f"dtype, like exp(89) in float32. {UNWRITTEN}"
 )
 B = torch.zeros(3, 4)
 BOTH_KINDS = torch.stack([A[0], A[1] * math.inf, A[2] * math.nan])
@@ -239,19 +243,23 @@ BOTH_KINDS = torch.stack([A[0], A[1] * math.inf, A[2] * math.nan])
          ["the result is 1.5; it is off by 0.5, 39,683 times the tolerance"]),
         (torch.tensor(-0.0), torch.tensor(math.inf), ["the result is 0"]),
         (changed(2, by=0.5), A,
-         ["4 of 12 values in the result are wrong; the worst at index [2, 0] is off by 0.5, "
+         ["4 of 12 values in the result are wrong; "
+          "the worst by tolerance is at index [2, 0]: off by 0.5, "
           "23,041 times the tolerance",
           "All of them are at seq = 2 (of 3); the rest is right."]),
         (changed(0, 1, by=2.8e-5), A,
-         ["1 of 12 values in the result are wrong; the worst at index [0, 1] is off by 2.79e-05, "
+         ["1 of 12 values in the result are wrong; "
+          "the worst by tolerance is at index [0, 1]: off by 2.79e-05, "
           "2.2 times the tolerance",
           "All of them are at seq = 0 (of 3), d = 1 (of 4); the rest is right."]),
         (changed(slice(0, 2), slice(1, 3)), A,
-         ["4 of 12 values in the result are wrong; the worst at index [0, 1] is off by 1, "
+         ["4 of 12 values in the result are wrong; "
+          "the worst by tolerance is at index [0, 1]: off by 1, "
           "79,365 times the tolerance",
           "All of them are at seq = 0 to 1 (of 3), d = 1 to 2 (of 4); the rest is right."]),
         (changed(slice(None), slice(1, None, 2)), A,
-         ["6 of 12 values in the result are wrong; the worst at index [0, 1] is off by 1, "
+         ["6 of 12 values in the result are wrong; "
+          "the worst by tolerance is at index [0, 1]: off by 1, "
           "79,365 times the tolerance",
           "All of them are at d = 1, 3 (of 4); the rest is right."]),
         (A * math.nan, A, [NAN_FROM]),

@@ -13,9 +13,13 @@ from torch import Tensor
 from ..answers import COMPOSITIONS, Answer, answer
 from ..parts import Parts
 from ..steps import divide_by_root
+from ..tokenizer import Pair, Tokenizer
 from .mistake import MODEL, WHOLE, Way, ways
 
 _WITH_FLOATS = tuple(name for name in COMPOSITIONS if name not in ("run_embedding", MODEL))
+_WITH_LEADING_AXES = tuple(
+    name for name in COMPOSITIONS if name not in ("run_cross_entropy", MODEL)
+)
 _WITHOUT_WEIGHTS = ("run_silu", "run_softmax", "run_scaled_dot_product_attention")
 
 
@@ -57,6 +61,14 @@ def _adding_to_the_weights(right: Answer) -> Answer:
     return function
 
 
+def _adding_to_the_vocabulary(
+    vocab: dict[int, bytes], merges: list[Pair], special_tokens: list[str] | None = None
+) -> Tokenizer:
+    tokenizer = Tokenizer(vocab, merges, special_tokens)
+    vocab.update(tokenizer.vocab)
+    return tokenizer
+
+
 def _on_the_cpu(right: Answer) -> Answer:
     def function(**inputs: Any) -> Tensor:
         result = right(**inputs)
@@ -88,6 +100,14 @@ def _text_by_text(in_indices: Tensor, **others: Any) -> Tensor:
     return torch.cat([right(in_indices=text[None], **others) for text in in_indices])
 
 
+def _without_a_batch_of_one(right: Answer) -> Answer:
+    def function(**inputs: Any) -> Tensor:
+        result = right(**inputs)
+        return result.squeeze(0) if result.dim() > 2 else result
+
+    return function
+
+
 def _alternating(right: Answer) -> Answer:
     calls = itertools.count()
     return lambda **inputs: right(**inputs) * (1 + next(calls) % 2)
@@ -112,11 +132,13 @@ def _normalised_as_it_comes(
 HABITS = (
     Habit("input-changed", _in(tuple(COMPOSITIONS), _writing_into_inputs)),
     Habit("weights-changed", _in(WHOLE, _adding_to_the_weights)),
+    Habit("vocabulary-changed", {"get_tokenizer": (_adding_to_the_vocabulary,)}),
     Habit("device-fixed", _in((*_WITHOUT_WEIGHTS, "run_cross_entropy"), _on_the_cpu)),
     Habit("dtype-fixed", _in((*_WITHOUT_WEIGHTS, "run_rmsnorm", "run_cross_entropy"), _in_float32)),
     Habit("gradient-cut", _in(_WITH_FLOATS, _detached)),
     Habit("loop-over-tokens", _in((*_WITH_FLOATS, "run_embedding"), _number_by_number)),
     Habit("loop-over-texts", {MODEL: (_text_by_text,)}),
+    Habit("batch-of-one-dropped", _in(_WITH_LEADING_AXES, _without_a_batch_of_one)),
     Habit("kept-between-calls", _in(tuple(COMPOSITIONS), _alternating)),
     Habit("half-precision-squared", {"run_rmsnorm": (_normalised_as_it_comes,)}),
     Habit("eps-of-another-size", ways(Way(WHOLE, {"divide_by_root": _with_another_eps}))),

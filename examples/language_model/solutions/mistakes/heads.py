@@ -145,7 +145,8 @@ MISTAKES = (
     ),
     Mistake(
         "output-projection-transposed",
-        "Your output projection uses its weight transposed, with rows and columns swapped.",
+        "Your output projection sums over the wrong axis of its weight: rows and columns are "
+        "swapped.",
         "Over which axis of the output weight does your product sum, and which one holds the "
         "features that come in?",
         ways(Way(CAUSAL, {"project_output": _times})),

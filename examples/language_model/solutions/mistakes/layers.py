@@ -176,7 +176,7 @@ MISTAKES = (
     ),
     Mistake(
         "projection-transposed",
-        "Your projection uses a weight transposed, with rows and columns swapped.",
+        "Your projection sums over the wrong axis of a weight: its rows and columns are swapped.",
         "Which axis of the weight belongs to the features that come in, and which axis does your "
         "product sum over?",
         ways(
@@ -298,7 +298,7 @@ MISTAKES = (
     Mistake(
         "eps-outside-root",
         "You add eps to the root, but it belongs under it.",
-        "Which is larger: the root of 0 + eps, or the root of 0, plus eps?",
+        "For features of 0, how large is sqrt(0 + eps), and how large is sqrt(0) + eps?",
         ways(Way(_RMSNORM, {"divide_by_root": _eps_beside})),
     ),
     Mistake(

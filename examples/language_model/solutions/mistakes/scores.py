@@ -196,8 +196,8 @@ MISTAKES = (
     ),
     Mistake(
         "scale-by-d_model",
-        "Your scores are scaled by the width of the tokens instead of the width of queries and "
-        "keys.",
+        "Your scores are scaled by the width of the tokens instead of the width of each query and "
+        "key.",
         "How many products does one score add up, and which axis has that many entries?",
         ways(Way(CAUSAL, {"scale": _divided_by_width})),
     ),

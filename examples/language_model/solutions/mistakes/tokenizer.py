@@ -274,7 +274,7 @@ MISTAKES = (
     ),
     _mistake(
         "tokenizer-specials-shortest-first",
-        "Where one special token is the beginning of another, yours finds the shorter one.",
+        "Where one special token is the beginning of another, yours can find the shorter one.",
         "Which of two alternatives does a regular expression take if both match at a place?",
         _tokenizer(in_order=_shortest_first),
         _tokenizer(in_order=_as_given),

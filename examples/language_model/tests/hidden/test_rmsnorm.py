@@ -16,7 +16,7 @@ def test_rmsnorm(student, reference, draw, d_model):
 
 
 @exercise("run_rmsnorm", aspect="generality")
-@pytest.mark.parametrize("shape", [(7,), (5, 3), (2, 1, 3, 5), (2, 3, 1)], ids=str)
+@pytest.mark.parametrize("shape", [(7,), (5, 3), (1, 2, 3, 5), (2, 3, 1)], ids=str)
 def test_rmsnorm_of_any_shape(student, reference, draw, shape):
     """Any number of leading axes, and axes of length 1 among them."""
     inputs = rmsnorm(draw, *shape, eps=0.5)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.public.inputs import rotation
+from tests.public.inputs import THETA, rotation
 
 from grader.testing import assert_gradients_match, assert_matches, exercise
 from tests.public.tolerances import up_to
@@ -30,9 +30,10 @@ def test_rope_with_positions_that_broadcast(student, reference, draw, lead, posi
 @exercise("run_rope", aspect="generality")
 @pytest.mark.parametrize(("theta", "d_k"), [(100.0, 8), (500_000.0, 6)], ids=str)
 def test_rope_with_other_thetas(student, reference, draw, theta, d_k):
-    """The base of the frequencies is what the caller says."""
-    inputs = rotation(draw, d_k, 12, 2, theta=theta)
-    assert_matches(student(**inputs), reference(**inputs))
+    """The base of the frequencies is what the caller says, whatever an earlier caller said."""
+    for base in (THETA, theta):
+        inputs = rotation(draw, d_k, 12, 2, theta=base)
+        assert_matches(student(**inputs), reference(**inputs))
 
 
 @exercise("run_rope", aspect="generality")

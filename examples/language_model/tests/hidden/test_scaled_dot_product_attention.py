@@ -25,7 +25,7 @@ def test_attention(student, reference, draw, with_mask):
 
 
 @exercise("run_scaled_dot_product_attention", aspect="generality")
-@pytest.mark.parametrize("lead", [(), (2, 3, 2)], ids=str)
+@pytest.mark.parametrize("lead", [(), (1, 3, 2)], ids=str)
 def test_attention_of_any_depth(student, reference, draw, lead):
     """Any number of leading axes, and values wider than keys."""
     Q, K, V = draw(*lead, 3, 5), draw(*lead, 4, 5), draw(*lead, 4, 7)

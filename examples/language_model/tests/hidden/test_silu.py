@@ -16,7 +16,7 @@ from tests.hidden.precision import DTYPES
 
 
 @exercise("run_silu")
-@pytest.mark.parametrize("shape", [(2, 4, 8), (5, 16)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 4, 8), (5, 16)], ids=str)
 def test_silu(student, reference, draw, shape):
     """Numbers on both sides of 0."""
     x = draw(*shape, scale=3.0)

@@ -14,7 +14,7 @@ from tests.public.vocabularies import (
     trained,
 )
 
-from grader.testing import assert_matches, exercise
+from grader.testing import assert_inputs_unchanged, assert_matches, exercise
 
 
 @exercise("get_tokenizer")
@@ -99,7 +99,7 @@ def test_tokenizer_without_special_tokens_takes_them_for_text(student, reference
 
 @exercise("get_tokenizer", aspect="generality")
 def test_tokenizer_adds_a_special_token(student, reference, draw):
-    """A special token that is not in the vocabulary gets the next free id."""
+    """A special token that is not in the vocabulary gets the next free id; the input stays."""
     learnt, telling = rivals(draw)
     vocab, merges = trained(draw, reference, corpus(draw, "abe", 12, 40) + learnt, 20)
     text = ENDS.join([*drawn_words(draw, "abe", 2), telling])
@@ -107,6 +107,7 @@ def test_tokenizer_adds_a_special_token(student, reference, draw):
     ids = own.encode(text)
     tokens_match(vocab | {len(vocab): ENDS.encode()}, ids, right.encode(text), text)
     assert_matches(own.decode(ids), text, what="the text, encoded and decoded,")
+    assert_inputs_unchanged(student, vocab, merges, [ENDS])
 
 
 @exercise("get_tokenizer", aspect="generality")

@@ -77,9 +77,8 @@ def test_training_goes_on_from_the_counts_that_it_has(student, draw):
     merged = [draw.text(8, "abcdefghijklmnop") for _ in range(4)]
     few, many = (merges_cost(student, draw, merged, words) for words in (20, 160))
     assert many - few <= 12 * 140 * LINES_FOR_A_WORD, (
-        f"twelve merges more execute {few} lines of Python, and {many} in a text with 140 more "
-        "words that none of them changes: a merge changes the counts of a few pairs, and all "
-        "others are as they were"
+        f"twelve merges more execute {few} lines of Python, and {many} where the text has 140 more "
+        "words that no merge changes: after a merge, count again only in the words that it changed"
     )
 
 

@@ -106,8 +106,9 @@ def assert_long(windows, targets):
 def _first(got, wanted):
     pairs = enumerate(zip(got, wanted, strict=False))
     place = next((number for number, (one, other) in pairs if one != other), 0)
-    right = wanted[place] if wanted else "nothing"
-    return f"its token {place} is {got[place]}, where the text goes on with {right}"
+    if not wanted:
+        return f"its token {place} is {got[place]}, which the text does not hold"
+    return f"its token {place} is {got[place]}, where the text goes on with {wanted[place]}"
 
 
 def _shown(tokens):
