@@ -199,9 +199,14 @@ class Carried:
     mistake: str
     points: float
 
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """Returns the exercises at which the mistakes are deducted."""
+        return tuple(self.root.split(" + "))
+
     def sentence(self, is_full: bool) -> str:
         """Returns the reason as a sentence; unless the points are full, more may be wrong."""
-        each = [*zip(self.root.split(" + "), self.mistake.split(" + "), strict=False)]
+        each = [*zip(self.roots, self.mistake.split(" + "), strict=False)]
         roots = " and ".join(f"{root} ({mistake})" for root, mistake in each)
         if len(each) == 1:
             errors = "Its only error" if is_full else "One error"

@@ -95,7 +95,7 @@ def print_grade(grade: Grade, console: Console) -> None:
     verdicts = credited_tests(grade)
     exercises = [standing_of(tests) for tests in by_exercise(verdicts).values()]
     if exercises and grade.status is not GradeStatus.UNREADABLE:
-        _print_causes(grade, causes_of(verdicts), console)
+        _print_causes(grade, causes_of(verdicts, grade.carried), console)
         console.print(_table(exercises, console.width - _OTHER_COLUMNS))
         _print_carried(grade, verdicts, console)
         _print_notes(verdicts, console)

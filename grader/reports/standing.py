@@ -13,14 +13,17 @@ from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, titled
 from grader.core.points import OF_THE_VALUES, WITH_VALUES, hundredths, points_of, total
 from grader.core.text import first_line, one_line, plain, points, quantity
-from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, by_exercise
+from grader.core.verdict import Aspect, Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 
 _LONGEST = 300
 _NAMES = 8
 
 
-def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
+def causes_of(verdicts: Iterable[Verdict], carried: Iterable[Carried] = ()) -> tuple[Cause, ...]:
     """Returns the causes of failed tests by the order of exercises; missing exercises come last.
+
+    An exercise that got full marks by `carried` points fails for the mistakes of its roots only:
+    failures without an explanation belong to the causes of the roots.
 
     Wrong values reduce the points of an exercise's other tests. The cause of the wrong values is
     charged with these points.
@@ -35,7 +38,9 @@ def causes_of(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
         if test.aspect is Aspect.VALUES and test.exercise in lessened:
             more = points_of(lessened.pop(test.exercise))
             failed[place] = replace(test, lost=total((test.lost, more)))
-    return causes(failed, [verdict.exercise for verdict in judged])
+    short = {verdict.exercise for verdict in judged if verdict.score < verdict.max_score}
+    builds_on = {one.exercise: one.roots for one in carried if one.exercise not in short}
+    return causes(failed, [verdict.exercise for verdict in judged], builds_on)
 
 
 def title(cause: Cause, longest: int = _LONGEST) -> str:

@@ -43,9 +43,10 @@ Asking = tuple[str, int]
 class Dependence:
     """The calls that a submission answers rightly if no call comes before them.
 
-    Calls in `tests` were seen to get wrong answers after other calls. `lines` names, by test, the
-    line that keeps state of earlier calls: restoring that state alone makes the test right. Tests
-    in `handed_on` continue in a new process, and pass if they stay in one.
+    Calls in `tests` were seen to get wrong answers after other calls, and each wrong call of such a
+    test is right if it comes first. `lines` names, by test, the line that keeps state of earlier
+    calls: restoring that state alone makes the test right. Tests in `handed_on` continue in a new
+    process, and pass if they stay in one.
     """
 
     right_first: frozenset[Asking] = frozenset()
@@ -106,15 +107,20 @@ def dependence(
         return Dependence()
     with bench() as workbench:
         right = _right_alone(catalogue, workbench, wrong)
-        first = frozenset((one.question.test, one.question.number) for one in right)
+        first = frozenset(map(_asking, right))
         for _ in range(AGAIN if right else 0):
             if len(_right_alone(catalogue, workbench, right)) < len(right):
                 return Dependence(first)
         calls = {one.question.test: one.question.call for one in right}
         handed_on = frozenset(test for test, call in calls.items() if in_two_processes(call))
-        here = [one for one in right if one.question.test not in handed_on]
+        always = {test for test, number in map(_asking, wrong) if (test, number) not in first}
+        here = [one for one in right if one.question.test not in handed_on | always]
         found = _among_others(catalogue, workbench, sources, here, made)
         return replace(found, right_first=first, handed_on=handed_on)
+
+
+def _asking(one: CheckedCall) -> Asking:
+    return one.question.test, one.question.number
 
 
 def _right_alone(

@@ -48,7 +48,7 @@ class Graded:
         """Returns a grade with the data that a page shows."""
         exercises = [standing_of(of_one) for of_one in by_exercise(grade.tests).values()]
         credited = credited_tests(grade)
-        tests, causes = by_exercise(credited), causes_of(credited)
+        tests, causes = by_exercise(credited), causes_of(credited, grade.carried)
         said, short = phrases(grade, causes), complaint(grade, _SHORT, causes)
         page, is_complete = page_name(grade), grade.is_complete
         return cls(grade, page, is_complete, tests, exercises, causes, said, short)

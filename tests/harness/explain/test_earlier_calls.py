@@ -215,17 +215,20 @@ def test_calls_of_exercises_that_are_not_written_take_no_place_among_earlier_one
 
 
 class RightAlone:
-    """A copy of a submission that answers each call rightly, but none after others."""
+    """A copy of a submission that answers each call but one rightly, and none after others."""
 
     seconds = 0.0
     passed = ()
+
+    def __init__(self, but: int | None = None) -> None:
+        self.but = but
 
     def try_edits(self, trials: Trials) -> RightAlone:
         self.told = trials.told
         return self
 
-    def of(self, _trial: int, _place: int) -> bool:
-        return not self.told
+    def of(self, _trial: int, place: int) -> bool:
+        return not self.told and place != self.but
 
 
 @pytest.mark.unit
@@ -240,6 +243,22 @@ def test_every_call_that_depends_on_earlier_ones_is_reported(monkeypatch):
     bench = partial(nullcontext, RightAlone())
     found = dependence({}, bench, EditableSources({}), asked, calls)
     assert found.tests == {one.question.test for one in asked}
+
+
+@pytest.mark.unit
+def test_a_test_with_a_call_that_is_wrong_even_if_it_comes_first_is_not_reported(monkeypatch):
+    """The sentence on earlier calls would hide what is also wrong without them."""
+    monkeypatch.setattr(earlier_calls, "is_answer", lambda _catalogue, _question, answer: answer)
+    call = Call("run_double", {"x": torch.ones(1)}, 0)
+    places = [("test_both", 0), ("test_alone", 0), ("test_both", 1)]
+    asked = [
+        CheckedCall("run_double", Question(test, number, Aspect.VALUES, call), False)
+        for test, number in places
+    ]
+    bench = partial(nullcontext, RightAlone(but=2))
+    found = dependence({}, bench, EditableSources({}), asked, [call] * 3)
+    assert found.tests == {"test_alone"}
+    assert found.right_first == {*places[:2]}
 
 
 @pytest.mark.unit

@@ -153,3 +153,16 @@ def test_carried_points_notes_and_missing_words_stand_below_the_table():
         "about what was handed in",
         "  left out: b.bin",
     ]
+
+
+@pytest.mark.parametrize("points", [1.0, 0.5])
+def test_an_exercise_with_full_marks_by_carried_points_has_no_cause_of_its_own(points):
+    """If points are missing there still, something of its own may be wrong."""
+    tests = failed("run_one", Aspect.VALUES, MISTAKE), failed("run_two", Aspect.VALUES)
+    carried = (Carried("run_two", "run_one", "no-scale", points),)
+    grade = Grade(
+        "a", GradeStatus.GRADED, 0.0, 2.0, 1, "", "", 0.0, None, {}, tests, carried=carried
+    )
+    paper = io.StringIO()
+    print_grade(grade, Console(file=paper, width=120))
+    assert ("2 causes of 2 failures" in paper.getvalue()) == (points < 1)
