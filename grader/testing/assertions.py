@@ -250,7 +250,7 @@ def assert_same_answer_twice(student: Student, *args: Value, **kwargs: Value) ->
     first, second = student(*args, **kwargs), student(*args, **kwargs)
     assert _equal(first, second), (
         f"{student.adapter.name} returns something else when it is called again with the same "
-        "inputs and the same seed: is a tensor uninitialised (torch.empty), or something kept "
+        "inputs and seed: is a tensor uninitialised (torch.empty), or something kept "
         "between calls?"
     )
 

@@ -84,7 +84,8 @@ def test_multihead_with_rope_depends_on_distances(student, reference, draw):
     positions = draw.permutation(20)[:5]
     first = student(**inputs, token_positions=positions)
     second = student(**inputs, token_positions=positions + 44)
-    assert_matches(second, first, up_to(64), what="the result after a move")
+    what = "the result at positions that are all moved by 44"
+    assert_matches(second, first, up_to(64), what=what)
     assert_matches(second, reference(**inputs, token_positions=positions + 44), up_to(64))
 
 
