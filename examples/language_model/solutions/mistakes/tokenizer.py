@@ -93,6 +93,16 @@ def _first_in_text(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
         tokens = merge(tokens, known)
 
 
+def _from_the_right(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
+    while True:
+        known = [pair for pair in itertools.pairwise(tokens) if pair in tokenizer.ranks]
+        if not known:
+            return tokens
+        left, right = min(known, key=tokenizer.ranks.__getitem__)
+        mirrored = merge([token[::-1] for token in reversed(tokens)], (right[::-1], left[::-1]))
+        tokens = [token[::-1] for token in reversed(mirrored)]
+
+
 def _leftmost_alone(tokenizer: Tokenizer, tokens: list[bytes]) -> list[bytes]:
     while True:
         pairs = enumerate(itertools.pairwise(tokens))
@@ -286,6 +296,12 @@ MISTAKES = (
         "If a word has two known pairs, which of them was merged first in the training?",
         _tokenizer(merged=_first_in_text),
         _tokenizer(merged=_leftmost_alone),
+    ),
+    _mistake(
+        "tokenizer-merges-from-the-right",
+        "Your merges go through a word from its end: of `aaa` yours makes `a` and `aa`.",
+        "Which two of three equal letters does someone merge who reads from the left?",
+        _tokenizer(merged=_from_the_right),
     ),
     _mistake(
         "tokenizer-merges-in-reverse",

@@ -21,27 +21,33 @@ def trained(draw, reference, text, merges, special_tokens=()):
 
 
 def rivals(draw):
-    """Words to be learnt from, and two that tell how merges are made; their letters are drawn.
+    """Words to be learnt from, and three that tell how merges are made; their letters are drawn.
 
-    In the first, q + r comes before p + q, which was learnt later; in the second it comes twice.
-    With apostrophes in the place of the spaces, the second is cut between q and r.
+    Of three equal letters in the first, the first two are merged. In the second, q + r comes before
+    p + q, which was learnt later; in the third it comes twice. With apostrophes in the place of the
+    spaces, the third is cut between q and r.
     """
-    q = "sm"[int(draw.integers(0, 2))]
+    q, same = "sm"[int(draw.integers(0, 2))], "jk"[int(draw.integers(0, 2))]
     p, r = ("uvwxyz"[place] for place in draw.permutation(6).tolist()[:2])
-    return f" {q}{r}" * 50 + f" {p}{q}" * 30, f" {p}{q}{r} {q}{r}{q}{r}"
+    learnt = f" {q}{r}" * 50 + f" {same}{same}" * 40 + f" {p}{q}" * 30
+    return learnt, f" {3 * same} {p}{q}{r} {q}{r}{q}{r}"
 
 
 def made(draw, text, merges=40):
     """A vocabulary and merges that no training leaves: both are drawn, and so are all ids.
 
     The text's last two characters are merged first, then a space and the letter that begins the
-    last word but one. What is merged first need not have a smaller id. Some merges go across the
-    borders of words, and are never to be applied. No token is a whole word: whoever looks words up
-    in the vocabulary before merging is right after any training.
+    last word but one, and then two letters of a word of three equal ones before it. What is merged
+    first need not have a smaller id. Some merges go across the borders of words, and are never to
+    be applied. No token is a whole word: whoever looks words up in the vocabulary before merging is
+    right after any training.
     """
     data = text.encode()
     words = {space + word for word in data.split(b" ") for space in (b"", b" ")}
     pairs = [(data[-2:-1], data[-1:]), (b" ", data.split()[-2:][0][:1])]
+    letter = data.split()[-3:][0][:1]
+    if 3 * letter in words:
+        pairs.append((letter, letter))
     tokens = [*(bytes([byte]) for byte in range(256)), *map(b"".join, pairs)]
     for place in draw.integers(1, len(data), 4 * merges).tolist():
         left = [token for token in tokens if data[:place].endswith(token)]
