@@ -98,9 +98,9 @@ def language_model(
     d_ff=12,
     rope_theta=THETA,
 ):
-    """The sizes and the weights of a language model."""
+    """The sizes and the weights of a language model; its embeddings are large beside eps."""
     weights = {
-        "token_embeddings.weight": draw(vocab_size, d_model),
+        "token_embeddings.weight": away_from_zero(draw(vocab_size, d_model), 1.0),
         "ln_final.weight": 1.0 + draw(d_model, scale=0.3),
         "lm_head.weight": draw(vocab_size, d_model, scale=d_model**-0.5),
     }
