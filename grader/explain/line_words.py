@@ -30,7 +30,7 @@ def suspicion(subjects: Sequence[str], places: Sequence[str]) -> str:
     if subject == _NUMBER:
         return f"A constant in {where} looks wrong."
     if subject.endswith(_MISSING):
-        return f"{_begun(subject.removesuffix(_MISSING))} seems to be missing at {where}."
+        return f"{_begun(subject.removesuffix(_MISSING))} may be missing at {where}."
     if subject.endswith(_NOT_HERE):
         return f"{_begun(subject.removesuffix(_NOT_HERE))} may not belong at {where}."
     if subject.endswith(_UNUSED):

@@ -59,8 +59,8 @@ class WrongForm(AssertionError):
     The text may reveal a test's inputs: show it only for inputs that students have.
     """
 
-    def __init__(self, said: str, line: Line | None) -> None:
-        told = [] if line is None else [f"It is so from this line on: {place_in_words(line)}"]
+    def __init__(self, said: str, line: Line | None, words: str = "The result comes from") -> None:
+        told = [] if line is None else [f"{words} {place_in_words(line)}"]
         super().__init__("\n".join([said, *told]))
         self.where = where_of(line)
 
@@ -263,7 +263,8 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
         return
     known = known_of(actual)
     line = known.trace(Traced.DTYPE) if known is not None else None
-    raise WrongForm(f"with {wanted} inputs the result must be {wanted}, not {got}", line)
+    said = f"with {wanted} inputs the result must be {wanted}, not {got}"
+    raise WrongForm(said, line, "It is so from this line on:")
 
 
 def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:

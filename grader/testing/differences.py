@@ -168,8 +168,8 @@ _ROUNDED = 1e-2
 _DIGITS = {torch.float16: 3, torch.bfloat16: 2}
 _UNWRITTEN = "A tensor of torch.empty also holds such values until you fill it."
 _NAN = (
-    "NaN can come from 0 / 0, inf - inf, 0 * inf, the root or logarithm of negative numbers, or "
-    f"softmax over only -inf. {_UNWRITTEN}"
+    "NaN can come from 0/0, inf/inf, inf-inf, 0*inf, the root or logarithm of negative "
+    f"numbers, or softmax over only -inf. {_UNWRITTEN}"
 )
 _INFINITE = (
     "Infinity can come from a division by 0, the logarithm of 0, or values too large for the "

@@ -164,7 +164,8 @@ def _of_texts(actual: str | bytes, expected: str | bytes, place: str) -> Differe
     if shared == len(actual):
         start = max(shared - 2 * _AROUND, 0)
         got, wanted = repr(actual[start:]), repr(expected[start : shared + _AROUND])
-        return Difference(place, f"ends too early, with {got}", f"{wanted} was expected")
+        said = f"ends too early, with {got}" if start else f"is {got}"
+        return Difference(place, said, f"{wanted} was expected")
     if not shared:
         return Difference(place, f"begins with {got}", f"{wanted} was expected")
     words = f"is right up to its {noun} {shared}, around which it is {got}"

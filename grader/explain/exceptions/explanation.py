@@ -86,7 +86,10 @@ def _account(raised: Raised, explanation: Explanation | None, call: Call | None)
         yield _headline(raised, text) + (f" ({place})" if place else "")
     yield from _source(raised)
     if culprit is not None and f"{plain(culprit.file)}:{culprit.line}" != place:
-        yield plain(f"It comes from {culprit.file}:{culprit.line}: {culprit.source}")
+        at = f"{culprit.file}:{culprit.line}"
+        if culprit.function and culprit not in raised.frames:
+            at = f"{culprit.function}, which ends at {at} without a return"
+        yield plain(f"It comes from {at}: {culprit.source}")
     sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:
         yield plain(sentence)

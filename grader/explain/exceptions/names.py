@@ -92,8 +92,8 @@ def _nothing(_: re.Match[str], raised: Raised) -> str:
         nothing = [name for name in nothing if not _is_only_passed(name, source_of(raised))]
     if not nothing and ".grad" in source_of(raised):
         return (
-            "Something there is None. A gradient is None where none reached that tensor: was the "
-            "parameter itself given, or something made of it?"
+            "Something there is None. A gradient is None where none reached that tensor: skip it, "
+            "or ask whether the parameter itself was given."
         )
     if not nothing:
         return "Something there is None, as is what a function without a return gives."
@@ -142,7 +142,7 @@ def _on_truth(operation: Operation) -> str:
     asked = _CONDITION.match(source_of(operation.raised))
     if asked:
         return f" To ask whether it was given, write {asked[1]} is None or {asked[1]} is not None."
-    return " To combine booleans, write & | ~ for and, or, not."
+    return " To combine booleans, write & | ~ for and, or, not. To ask for None, write is None."
 
 
 def _pair(match: re.Match[str], raised: Raised) -> str:

@@ -353,7 +353,8 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at "
         r"non-singleton dimension (\d+)",
-        "Only an axis of size 1 can be expanded: axis {2} has size {1}, where {0} is needed.",
+        "Only an axis of size 1 can be expanded: axis {2} has size {1} here, and size {0} where it "
+        "is to fit.",
     ),
     kind(
         r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "
@@ -390,7 +391,7 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(r"IndexError: too many indices for tensor of dimension (\d+)", _too_many_indices),
     kind(
         r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)",
-        "Axis {1} is {2} long, its last index is one less, and {0} was asked for.",
+        "The axis of this index is {2} long, its last index is one less, and {0} was asked for.",
     ),
     kind(
         r"IndexError: index out of range in self",

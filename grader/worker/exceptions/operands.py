@@ -6,6 +6,7 @@ import ast
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, TracebackType
 
@@ -299,7 +300,10 @@ def _is_set_in(code: CodeType, name: str) -> bool:
 
 
 def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> Frame | None:
-    """Returns the line where a called function returns `several` values, or ends without any."""
+    """Returns the line where a called function returns `several` values, or ends without any.
+
+    A line where a function ends has the function's name.
+    """
     if not isinstance(node, ast.Call):
         return None
     function = callee(node.func, trace.tb_frame)
@@ -318,4 +322,5 @@ def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> 
         return line_at(code.co_filename, returns[0].lineno, root) if len(returns) == 1 else None
     if any(isinstance(one, ast.Return | ast.Yield) for one in inner):
         return None
-    return line_at(code.co_filename, defined.body[-1].lineno, root)
+    end = line_at(code.co_filename, defined.body[-1].lineno, root)
+    return None if end is None else replace(end, function=code.co_name)

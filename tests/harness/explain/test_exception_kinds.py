@@ -18,6 +18,9 @@ def raised(text: str, source: str = "", **known: object) -> Raised:
     return Raised(kind, message, **{"frames": frames, **known})
 
 
+COMBINED = " To combine booleans, write & | ~ for and, or, not. To ask for None, write is None."
+
+
 def sentence(text: str, source: str = "", **known: object) -> str | None:
     """Returns the sentence that explains an exception, or None."""
     explanation = explanation_of(raised(text, source, **known))
@@ -107,8 +110,8 @@ NAMED = [
     (
         NO_ATTRIBUTE.format("NoneType"),
         {"source": "return weight.grad.w"},
-        "Something there is None. A gradient is None where none reached that tensor: was the "
-        "parameter itself given, or something made of it?",
+        "Something there is None. A gradient is None where none reached that tensor: skip it, "
+        "or ask whether the parameter itself was given.",
     ),
     (
         NO_ATTRIBUTE.format("NoneType"),
@@ -222,12 +225,12 @@ def test_a_local_name_without_a_value_is_read_before_or_elsewhere(
         ("if x not in seen:", "x not in seen", " in compares with ==, which gives a tensor"),
         ("y = max(x, z)", "max(x, z)", " Python's max compares tensors as a whole; torch.maximum"),
         ("y = min(x, z)", "min(x, z)", " Python's min compares tensors as a whole; torch.minimum"),
-        ("y = any(x)", "any(x)", " To combine booleans, write & | ~ for and, or, not."),
+        ("y = any(x)", "any(x)", COMBINED),
         ("if x > 1:", "x > 1", " .all() or .any() turns a comparison into one truth value."),
         ("if x:", "", " To ask whether it was given, write x is None or x is not None."),
         ("while not x.y:", "", " To ask whether it was given, write x.y is None or x.y is not"),
-        ("y = x and z", "", " To combine booleans, write & | ~ for and, or, not."),
-        ("if x or z:", "", " To combine booleans, write & | ~ for and, or, not."),
+        ("y = x and z", "", COMBINED),
+        ("if x or z:", "", COMBINED),
     ],
 )
 def test_the_truth_of_a_tensor_is_explained_by_what_asked_for_it(source, expression, advice):

@@ -298,9 +298,9 @@ def test_nan_rows_are_counted_as_rows():
         "some values are NaN",
         "6 of 24 values in the result are wrong: 6 are NaN, the first at index [0, 2, 0]",
         "2 whole rows are NaN, all along d_v, the first of them [0, 2].",
-        "NaN can come from 0 / 0, inf - inf, 0 * inf, the root or logarithm of negative numbers, "
-        "or softmax over only -inf. A tensor of torch.empty also holds such values until you fill "
-        "it.",
+        "NaN can come from 0/0, inf/inf, inf-inf, 0*inf, the root or logarithm of negative "
+        "numbers, or softmax over only -inf. A tensor of torch.empty also holds such values until "
+        "you fill it.",
         "All of them are at queries = 2 (of 4); the rest is right.",
     ]
 

@@ -138,10 +138,13 @@ RAISED = [
     ),
     ("return x.transpose(1, 2)", "A tensor of 2 axes has no axis 2; counted from the end"),
     ("return torch.bmm(x, x)", "@ (torch.matmul) takes any number of leading ones"),
-    ("return x.expand(4, 3)", "axis 0 has size 2, where 4 is needed"),
+    ("return x.expand(4, 3)", "axis 0 has size 2 here, and size 4 where it is to fit"),
     ("return torch.cat([x, x[:1]], dim=-1)", "here one is 2, another 1."),
     ("return torch.stack([x, x[0]])", "here there are [2, 3] and [3]"),
-    ("return x[:, 3]", "Axis 1 is 3 long, its last index is one less, and 3 was asked for."),
+    (
+        "return x[:, 3]",
+        "The axis of this index is 3 long, its last index is one less, and 3 was asked for.",
+    ),
     # Patterns.
     (
         "from einops import rearrange\nreturn rearrange(x, 'b t d -> b d t')",
@@ -184,7 +187,7 @@ RAISED = [
     ),
     (
         "mask = None\ndef made(x, mask):\n    x + 1\nreturn made(x, mask) @ x",
-        "It comes from adapters.py:17: x + 1",
+        "It comes from made, which ends at adapters.py:17 without a return: x + 1",
         "Something there is None, as is what a function without a return gives.",
     ),
     ("if x:\n    return x", "with x = float32[2, 3]", "write x is None or x is not None"),

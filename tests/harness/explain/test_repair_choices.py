@@ -306,7 +306,7 @@ def test_the_search_soon_gives_up_on_lines_that_no_edit_fixes(sources):
 def test_a_missing_call_is_mentioned_only_by_name():
     """The words "a call" without a name help no student, and a replaced call is not missing."""
     name = subject_in_words("a call that is missing", "return x / s", "return x.exp() / s")
-    assert suspicion([name], ["a.py:3"]) == "A call of `exp` seems to be missing at a.py:3."
+    assert suspicion([name], ["a.py:3"]) == "A call of `exp` may be missing at a.py:3."
     two = subject_in_words("a call that is missing", "y = x", "y = x.exp().sum()")
     other = subject_in_words("a call that is missing", "y = x", "y = (-x)")
     assert {suspicion([one], ["a.py:3"]) for one in (two, other)} == {"Check a.py:3."}

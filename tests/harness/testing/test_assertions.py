@@ -119,7 +119,7 @@ def test_a_wrong_shape_is_explained_by_the_axes_and_told_with_its_line():
             assert_matches(own, torch.ones(2))
     assert str(raised.value).splitlines()[1:] == [
         "Its first axis, 3 long, is one too many.",
-        "It is so from this line on: a.py:7: return x",
+        "The result comes from a.py:7: return x",
     ]
     assert raised.value.where == Where("a.py", 7)
     assert str(wrong(X, 5.0, WrongForm)).splitlines()[0] == (
@@ -337,5 +337,5 @@ def test_a_result_that_is_no_tensor_lies_nowhere():
 
 def test_a_line_is_traced_for_a_wrong_form_only():
     assert WrongForm("said", None).where is None
-    assert str(WrongForm("said", LINE)) == "said\nIt is so from this line on: a.py:7: return x"
+    assert str(WrongForm("said", LINE)) == "said\nThe result comes from a.py:7: return x"
     assert Traced.SHAPE != Traced.DTYPE

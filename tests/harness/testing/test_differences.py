@@ -225,8 +225,8 @@ def test_dropout_shows_by_zeros_and_one_factor(dropped, factor, is_told):
 
 UNWRITTEN = "A tensor of torch.empty also holds such values until you fill it."
 NAN_FROM = (
-    "NaN can come from 0 / 0, inf - inf, 0 * inf, the root or logarithm of negative numbers, or "
-    f"softmax over only -inf. {UNWRITTEN}"
+    "NaN can come from 0/0, inf/inf, inf-inf, 0*inf, the root or logarithm of negative "
+    f"numbers, or softmax over only -inf. {UNWRITTEN}"
 )
 INFINITY_FROM = (
     "Infinity can come from a division by 0, the logarithm of 0, or values too large for the "

@@ -68,7 +68,7 @@ LONG = "a" * 30
          [("", f"is right up to its character 30, around which it is '{'a' * 12}b'",
            f"'{'a' * 12}' was expected")]),
         (b"<|endoftext|>", b"<|endoftext|><|endoftext|>",
-         [("", "ends too early, with b'<|endoftext|>'",
+         [("", "is b'<|endoftext|>'",
            "b'<|endoftext|><|endoftext|' was expected")]),
         (b"x" + LONG.encode(), LONG.encode(),
          [("", f"begins with b'x{'a' * 11}'", f"b'{'a' * 12}' was expected")]),

@@ -64,13 +64,13 @@ def made(draw, text, merges=40):
 
 def tokens_match(vocab, own, right, text):
     """Two encodings of a text, token by token; the first that differs is told."""
-    strange = next((place for place, one in enumerate(own) if one not in vocab), None)
+    strange = next(((place, one) for place, one in enumerate(own, 1) if one not in vocab), None)
     assert strange is None, (
-        f"token {strange} of {text!r} has the id {own[strange]}, and the vocabulary that was given "
-        "has no such id"
+        f"token {strange[0]} of {text!r} has the id {strange[1]}, and the vocabulary that was "
+        "given has no such id"
     )
     got, wanted = ([vocab[one] for one in ids] for ids in (own, right))
-    for place, (token, expected) in enumerate(zip(got, wanted, strict=False)):
+    for place, (token, expected) in enumerate(zip(got, wanted, strict=False), 1):
         assert_matches(token, expected, what=f"token {place} of {text!r}")
     assert_matches(got, wanted, what=f"the list of the tokens of {text!r}")
 
