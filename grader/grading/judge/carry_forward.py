@@ -135,7 +135,7 @@ class EarlierVerdicts:
         if not self.kept:
             return False
         wrong = {one.exercise for one in verdicts if one.status is Status.FAILED}
-        wrong |= {name for one in self.carried for name in (one.exercise, *one.root.split(AND))}
+        wrong |= {name for one in self.carried for name in (one.exercise, *one.roots)}
         known = {name: verdict.max_score for name, verdict in self.kept.items()}
         concerned = (one for one in verdicts if one.exercise in wrong)
         return all(known.get(one.id) == one.max_score for one in concerned)
