@@ -53,29 +53,28 @@ def subject_in_words(subject: str, before: str, after: str) -> str:
 def proof(
     places: Sequence[str],
     sources: Sequence[str],
-    on: Sequence[tuple[int, str]],
+    ons: Sequence[Sequence[tuple[int, str]]],
     is_second: bool,
     is_all: bool,
 ) -> str:
     """Returns the sentence that says which change was seen to fix tests, and the source below.
 
-    `places` are alternatives, each with its source. The change includes the lines in `on`, each
-    with its source. With `is_second`, it fixes tests only if another mistake is fixed too. Without
-    `is_all`, some tests of the exercise stay wrong or did not run; another change of the line may
-    fix them.
+    `places` are alternatives, each with its source. A change includes further lines, each with its
+    source, which `ons` holds for each place. With `is_second`, it fixes tests only if another
+    mistake is fixed too. Without `is_all`, some tests of the exercise stay wrong or did not run;
+    another change of the line may fix them.
     """
-    is_one = len(places) == 1
-    which = places[0] if is_one else "one of these lines"
-    if on:
-        which += f" together with {_lines([line for line, _ in on])}"
+    is_one, is_alone = len(places) == 1, not any(ons)
+    changes = [_together(place, on) for place, on in zip(places, ons, strict=True)]
+    which = changes[0] if is_one else f"one of these{' lines' if is_alone else ''}"
     if is_all:
-        alone = "" if on or is_second or not is_one else " alone"
-        said = f"changing {which}{alone} fixes the exercise."
+        alone = " alone" if is_one and is_alone and not is_second else ""
+        said = f"changing {which}{alone} fixes all failed tests of the exercise."
     else:
         said = f"changing {which} fixes this test."
     second = f"{ONE_OF_TWO} With the other fixed, {said}"
-    told = sources if is_one else map(": ".join, zip(places, sources, strict=True))
-    more = (source for _, source in on)
+    told = sources if is_one else map(": ".join, zip(changes, sources, strict=True))
+    more = (source for _, source in ons[0]) if is_one else ()
     return "\n    ".join([second if is_second else _begun(said), *told, *more])
 
 
@@ -89,6 +88,10 @@ def _to_check(subject: str) -> str:
 
 def _begun(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _together(place: str, on: Sequence[tuple[int, str]]) -> str:
+    return f"{place} together with {_lines([line for line, _ in on])}" if on else place
 
 
 def _lines(lines: Sequence[int]) -> str:

@@ -269,18 +269,23 @@ def _chosen(
 ) -> tuple[Sequence[Observation], Steps]:
     """Returns the wrong answers to compare step by step, and the steps of the first.
 
-    Prefers a plain answer with known steps as the first. A few answers with NaN or infinity
-    follow, one of each test. Without any of these, takes one plain answer.
+    Prefers a plain answer with known steps as the first, and one with few axes of equal length:
+    where there are as many heads as features of a head, a wrong split looks right. A few answers
+    with NaN or infinity follow, one of each test. Without any of these, takes one plain answer.
     """
     plain = [one for one in wrong if one.aspect in TELLING_ASPECTS]
     strange = {one.test: one for one in sorted(filterfalse(_is_finite, wrong), key=_order)}
     few = [*strange.values()][:_MOST_STRANGE]
+    known: list[tuple[Observation, Steps]] = []
     for one in sorted(plain, key=_order)[:_MOST_LOOKED_AT]:
         steps = catalogue.steps(one) or {}
         # In a nearly right answer, the wrong steps are nearly right too, and not recognisable.
         if len(steps) > 1 and not any(is_near(one.value, form) for form in steps.get(RESULT, ())):
-            return [one, *(other for other in few if other.test != one.test)], steps
-    return few or sorted(plain, key=_order)[:1], {}
+            known.append((one, steps))
+    if not known:
+        return few or sorted(plain, key=_order)[:1], {}
+    one, steps = min(known, key=lambda each: _square_steps(each[1]))
+    return [one, *(other for other in few if other.test != one.test)], steps
 
 
 def _followed(
@@ -318,6 +323,12 @@ def _recorded(ask: Ask, observation: Observation) -> Answer:
 def _order(observation: Observation) -> tuple[bool, int]:
     """Returns the sorting key: plain cases first, then large ones, which match less by chance."""
     return observation.aspect is not Aspect.VALUES, -observation.value.numel()
+
+
+def _square_steps(steps: Steps) -> int:
+    """Returns the number of steps that have two axes of the same length, other than 1."""
+    shapes = ([size for size in shape if size > 1] for shape in _first_shapes(steps).values())
+    return sum(len({*shape}) < len(shape) for shape in shapes)
 
 
 def _is_finite(observation: Observation) -> bool:

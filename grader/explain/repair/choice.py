@@ -77,8 +77,8 @@ class RepairedExercise:
         """
         where = [in_place(place) for place in self.places]
         sources = [place.source for place in self.places]
-        on = self.places[0].on if len(self.places) == 1 else ()
-        said = proof(where, sources, on, self.besides is not None, is_all)
+        ons = [place.on for place in self.places]
+        said = proof(where, sources, ons, self.besides is not None, is_all)
         if shown:
             said += f"\nFor example:\n    {self.places[0].mended}"
         subjects = [subject_in_words(one.subject, one.source, one.mended) for one in self.places]

@@ -67,7 +67,7 @@ def applied(
         places = [place for place, test in enumerate(tests) if test.exercise == exercise]
         earned = [place for place in places if tests[place].score > 0]
         cost = max(costs[use.name] for use in called)
-        remark = f"uses {plain(in_words(called))}, {WISH}"
+        remark = f"The submission uses {plain(in_words(called))}, {WISH}"
         if cost:
             remark += f": {cost:g}% {TAKEN_OFF}"
             for place, score in zip(earned, _lessened(tests, earned, cost), strict=True):

@@ -138,7 +138,9 @@ def test_state_left_by_earlier_calls_is_reported_with_its_line(grade, kind):
     assert {(one.where.file, one.where.line) for one in plain if one.where} == {
         ("adapters.py", line)
     }
-    assert not any(" alone fixes the exercise" in verdict.message for verdict in told)
+    assert not any(
+        " alone fixes all failed tests of the exercise" in verdict.message for verdict in told
+    )
     assert [verdict.diagnosis for verdict in told if verdict.diagnosis] == []
 
 

@@ -153,7 +153,7 @@ def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
         return {"test a"} if edits == 1 else {"test a", "test b"}
 
     of_one = proved("run_a", beside, {"test a"}, (), passing)
-    assert words_for(of_one, "test a").count(" alone fixes the exercise.") == 1
+    assert words_for(of_one, "test a").count(" alone fixes all failed tests of the exercise.") == 1
     of_two = proved("run_b", beside, {"test a", "test b"}, (), passing)
     assert "This is one of two mistakes." in words_for(of_two, "test b")
 
@@ -168,7 +168,7 @@ def test_an_edit_that_breaks_a_test_that_passed_fixes_nothing(sources):
 
     assert proved("run_a", choice, {"test a"}, {"test b"}, passing) is None
     whole = proved("run_a", choice, {"test a"}, {"test c"}, passing)
-    assert " alone fixes the exercise." in words_for(whole, "test a")
+    assert " alone fixes all failed tests of the exercise." in words_for(whole, "test a")
 
 
 def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
@@ -176,7 +176,7 @@ def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
     choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)
     assert choice is not None
     whole = Proved(choice, frozenset({"test a"}), frozenset())
-    assert " alone fixes the exercise." in whole.in_words("test a")
+    assert " alone fixes all failed tests of the exercise." in whole.in_words("test a")
     part = replace(whole, others=frozenset({"test b"}))
     assert "fixes this test." in part.in_words("test a")
 
@@ -321,9 +321,21 @@ def test_two_suspected_lines_each_get_their_own_subject():
 
 def test_lines_that_change_together_are_shown_each_with_its_source():
     """A reader sees from both lines that their order is wrong."""
-    said = proof(["model.py:11"], ["key: Tensor"], [(12, "query: Tensor")], False, True)
+    said = proof(["model.py:11"], ["key: Tensor"], [[(12, "query: Tensor")]], False, True)
     assert said.splitlines() == [
-        "Changing model.py:11 together with line 12 fixes the exercise.",
+        "Changing model.py:11 together with line 12 fixes all failed tests of the exercise.",
         "    key: Tensor",
         "    query: Tensor",
+    ]
+
+
+def test_a_pair_of_lines_is_told_as_a_pair_beside_another_line():
+    """Neither line of the pair fixes a test alone."""
+    sources = ["even = a * cos + b * sin", "angles = positions / periods"]
+    pair = [(15, "odd = b * cos - a * sin")]
+    said = proof(["rope.py:14", "rope.py:10"], sources, [pair, ()], False, True)
+    assert said.splitlines() == [
+        "Changing one of these fixes all failed tests of the exercise.",
+        "    rope.py:14 together with line 15: even = a * cos + b * sin",
+        "    rope.py:10: angles = positions / periods",
     ]

@@ -222,6 +222,18 @@ def test_the_largest_plain_call_is_repeated():
     assert followed(deep)[0] == [9]
 
 
+def test_a_call_whose_shapes_tell_the_axes_apart_is_compared_first():
+    """With as many heads as features of each head, a split in the wrong order looks right."""
+
+    def split(_function: object, arguments: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+        return {"heads": [arguments["x"].view(2, -1)]}
+
+    catalogue = KnownMistakes({"run": lambda x: 2 * x + 1}, None, split)
+    square, tall = observed("a", size=4), observed("b", size=2)
+    assert followed(square, tall, catalogue=catalogue)[0] == [2]
+    assert followed(square, catalogue=catalogue)[0] == [4]
+
+
 def test_right_answers_and_tests_that_passed_are_not_followed():
     """There is nothing to compare then."""
     right = observed("a", 2 * torch.arange(1.0, 4.0) + 1)

@@ -59,7 +59,8 @@ def test_a_forbidden_call_costs_its_share_of_the_points_that_were_earned(uses):
         verdict("run_a/three", PASSED, score=0.34),
         verdict("run_b/one", PASSED),
     ]
-    cost = f"uses torch.add (adapters.py:5), {WISH}: 50% of this exercise's points are taken off"
+    used = f"The submission uses torch.add (adapters.py:5), {WISH}"
+    cost = f"{used}: 50% of this exercise's points are taken off"
     assert in_short(applied(tests, uses, {"torch.add": 50.0})) == [
         (0.17, f"a note\n{cost}"),
         (0.0, None),
@@ -74,7 +75,9 @@ def test_the_dearest_of_several_forbidden_calls_counts(uses):
     (test,) = applied([verdict("run_a/one", PASSED)], uses, {"torch.add": 10.0, "torch.sum": 25.0})
     assert test.score == 0.75
     assert test.message is not None
-    assert test.message.startswith("uses torch.add (adapters.py:5) and torch.sum (adapters.py:6),")
+    assert test.message.startswith(
+        "The submission uses torch.add (adapters.py:5) and torch.sum (adapters.py:6),"
+    )
     assert ": 25% " in test.message
 
 

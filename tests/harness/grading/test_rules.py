@@ -121,8 +121,8 @@ def test_a_forbidden_call_costs_its_percentage_and_the_message_says_why(double):
         share = 0.5 if verdict.exercise == "run_double" else 1.0
         assert verdict.score == pytest.approx(share * verdict.max_score, abs=0.01)
     assert verdicts(graded)["test_doubles"].message == (
-        "uses torch.add (adapters.py:5), which must be written by hand in this assignment: "
-        "50% of this exercise's points are taken off"
+        "The submission uses torch.add (adapters.py:5), which must be written by hand in this "
+        "assignment: 50% of this exercise's points are taken off"
     )
     assert verdicts(graded)["test_counts"].message is None
     assert graded.message == (
@@ -140,7 +140,8 @@ def test_a_forbidden_call_that_costs_nothing_is_one_note(double):
     )
     assert graded.score == 5.0
     assert messages_of(graded) == [
-        "uses torch.nn.Linear (adapters.py:5), which must be written by hand in this assignment"
+        "The submission uses torch.nn.Linear (adapters.py:5), which must be written by hand in "
+        "this assignment"
     ]
 
 
@@ -161,7 +162,7 @@ def test_only_the_most_expensive_of_several_forbidden_calls_is_deducted(double):
 def test_a_wrong_exercise_keeps_its_message_and_gets_the_note_once(double):
     """The message about the wrong answer comes first."""
     graded = double("return torch.add(x, x) + 1")
-    told = [text for text in messages_of(graded) if "uses torch.add" in text]
+    told = [text for text in messages_of(graded) if "The submission uses torch.add" in text]
     assert len(told) == 1
     assert "values in the result are wrong" in verdicts(graded)["test_doubles"].message
 
@@ -188,7 +189,9 @@ def test_a_forbidden_call_is_noticed_under_any_name(double, imports, body):
     """The function is watched, not its name."""
     graded = double(body, imports)
     assert graded.score == 3.0
-    assert "uses torch.add (adapters.py:5)" in verdicts(graded)["test_doubles"].message
+    assert (
+        "The submission uses torch.add (adapters.py:5)" in verdicts(graded)["test_doubles"].message
+    )
 
 
 ATTENDED = "x.new_zeros(1, 1, 2, 4)"
@@ -235,7 +238,10 @@ def test_a_forbidden_call_is_reported_at_the_innermost_submission_line(double):
     """The student must look at that line; lines inside torch do not help."""
     part = "import torch\n\n\ndef twice(x):\n    return torch.vmap(\n        torch.add)(x, x)\n"
     graded = double("return twice(x)", "from parts.sums import twice", **{"parts/sums.py": part})
-    assert "uses torch.add (parts/sums.py:5)" in verdicts(graded)["test_doubles"].message
+    assert (
+        "The submission uses torch.add (parts/sums.py:5)"
+        in verdicts(graded)["test_doubles"].message
+    )
 
 
 def test_calls_inside_a_forbidden_call_are_not_counted_again(double):
@@ -257,7 +263,10 @@ def test_a_layer_built_at_import_is_noticed_when_an_exercise_calls_it(double):
     """The import belongs to no exercise, so the exercise that calls the layer gets the note."""
     imports = "import torch; layer = torch.nn.Linear(1, 1)"
     graded = double("layer(torch.zeros(1))\nreturn x + x", imports)
-    assert "uses torch.nn.Linear (adapters.py:5)" in verdicts(graded)["test_doubles"].message
+    assert (
+        "The submission uses torch.nn.Linear (adapters.py:5)"
+        in verdicts(graded)["test_doubles"].message
+    )
     assert "it uses torch.nn.Linear (adapters.py:2, adapters.py:5)" in graded.message
 
 
@@ -433,7 +442,7 @@ def test_attention_by_the_function_of_torch_gets_full_marks_and_a_note(tmp_path)
     assert graded.score == graded.max_score
     assert f"it uses {SDPA} (adapters.py:5)" in graded.message
     assert [note for note in messages_of(graded) if SDPA in note] == [
-        f"uses {SDPA} (adapters.py:5), which must be written by hand in this assignment"
+        f"The submission uses {SDPA} (adapters.py:5), which must be written by hand in this assignment"
     ]
 
 

@@ -192,7 +192,7 @@ def test_no_edit_is_tried_if_it_could_crash_the_process(at_home):
     printed = at_home("from torch import vmap\n" + VALUE)
     assert "values in the result are wrong" in printed
     assert "`pytest --locate`" not in printed
-    assert "fixes the exercise" not in printed
+    assert "fixes all failed tests" not in printed
 
 
 def test_the_fixed_line_is_shown_if_the_author_allows_it(at_home):

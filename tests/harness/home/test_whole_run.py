@@ -52,7 +52,7 @@ test_doubles[(2, 3)]: Every number is doubled.
     every value is too large by the same factor
     6 of 6 values in the result are wrong; the worst by tolerance is at index [0, 2]: off by 1.76, \
 120,870 times the tolerance
-    Changing assignment/__init__.py:4 alone fixes the exercise.
+    Changing assignment/__init__.py:4 alone fixes all failed tests of the exercise.
         return 3 * x
 Fails 3 tests in 1 exercise: `pytest -v` shows each.
 
@@ -82,7 +82,7 @@ Check a constant in `scaled` at assignment/__init__.py:6.
 test_doubles[(2, 3)]: Every number is doubled.
     6 of 6 values in the result are wrong; the worst by tolerance is at index [0, 2]: off by 5.29, \
 362,611 times the tolerance
-    Changing assignment/__init__.py:6 alone fixes the exercise.
+    Changing assignment/__init__.py:6 alone fixes all failed tests of the exercise.
         y = scaled(x, 5)
 Fails 3 tests in 1 exercise: `pytest -v` shows each.
 """
@@ -108,7 +108,10 @@ def test_a_single_test_is_explained_as_well_as_all(at_home: AtHome) -> None:
     only = "tests/public/test_tiny.py::test_doubles[(4, 5)]"
     report = at_home("--locate", only, double="return 3 * x").report
     assert "run_double: every number is tripled (assignment/__init__.py:4)\n" in report
-    assert "Changing assignment/__init__.py:4 alone fixes the exercise.\n" in report
+    assert (
+        "Changing assignment/__init__.py:4 alone fixes all failed tests of the exercise.\n"
+        in report
+    )
     assert "0 of 1.5 points in the tests that ran; all public tests are worth 6.5.\n" in report
 
 
@@ -176,7 +179,12 @@ def test_verbose_shows_every_failure_with_its_numbers(at_home: AtHome) -> None:
     for first in ("test_doubles[(2, 3)]", "test_doubles[(4, 5)]", "test_doubles_a_row"):
         assert f"FAILED tests/public/test_tiny.py::{first} - run_double: a term may not" in ran
         assert ran.text.count(f"_ {first} _") == 1
-    assert ran.text.count("Changing assignment/__init__.py:4 alone fixes the exercise.") == 3
+    assert (
+        ran.text.count(
+            "Changing assignment/__init__.py:4 alone fixes all failed tests of the exercise."
+        )
+        == 3
+    )
     assert ran.text.count("difference\n") == 3
     end = ran.report[ran.report.index("= 1 cause of 3") :]
     assert end.startswith(
@@ -243,7 +251,7 @@ def test_an_answer_that_depends_on_earlier_calls_says_so(at_home: AtHome) -> Non
     counting = "SEEN.append(1)\nreturn 2 * x if len(SEEN) < 2 else 3 * x"
     report = at_home("--locate", above="SEEN = []\n", double=counting).report
     assert "earlier call" in report
-    assert "alone fixes the exercise" not in report
+    assert "alone fixes all failed tests of the exercise" not in report
     assert "every number is tripled" not in report
 
 
@@ -255,7 +263,7 @@ def test_no_line_is_told_of_code_that_cannot_be_imported_twice(at_home: AtHome) 
     assert report.startswith(
         "= 1 cause of 3 failures =\nrun_double: every number is tripled\nHint: How often is x"
     )
-    for absent in ("fixes the exercise", "`pytest --locate`", "Traceback", "AssertionError"):
+    for absent in ("fixes all failed tests", "`pytest --locate`", "Traceback", "AssertionError"):
         assert absent not in report
 
 
