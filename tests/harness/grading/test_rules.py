@@ -442,7 +442,8 @@ def test_attention_by_the_function_of_torch_gets_full_marks_and_a_note(tmp_path)
     assert graded.score == graded.max_score
     assert f"it uses {SDPA} (adapters.py:5)" in graded.message
     assert [note for note in messages_of(graded) if SDPA in note] == [
-        f"The submission uses {SDPA} (adapters.py:5), which must be written by hand in this assignment"
+        f"The submission uses {SDPA} (adapters.py:5), "
+        "which must be written by hand in this assignment"
     ]
 
 
