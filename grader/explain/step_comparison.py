@@ -269,7 +269,7 @@ def _chosen(
 ) -> tuple[Sequence[Observation], Steps]:
     """Returns the wrong answers to compare step by step, and the steps of the first.
 
-    Prefers a plain answer with known steps as the first, and one with few axes of equal length:
+    Prefers a plain answer with known steps as the first, and one whose axes differ in length:
     where there are as many heads as features of a head, a wrong split looks right. A few answers
     with NaN or infinity follow, one of each test. Without any of these, takes one plain answer.
     """
@@ -284,7 +284,7 @@ def _chosen(
             known.append((one, steps))
     if not known:
         return few or sorted(plain, key=_order)[:1], {}
-    one, steps = min(known, key=lambda each: _square_steps(each[1]))
+    one, steps = min(known, key=lambda each: _coincidences(*each))
     return [one, *(other for other in few if other.test != one.test)], steps
 
 
@@ -325,10 +325,18 @@ def _order(observation: Observation) -> tuple[bool, int]:
     return observation.aspect is not Aspect.VALUES, -observation.value.numel()
 
 
-def _square_steps(steps: Steps) -> int:
-    """Returns the number of steps that have two axes of the same length, other than 1."""
+def _coincidences(one: Observation, steps: Steps) -> tuple[int, int]:
+    """Returns the number of steps with two axes of one length, and minus that of input lengths.
+
+    Axes of length 1 do not count. With values as wide as keys, a scale by the width of the values
+    looks right.
+    """
     shapes = ([size for size in shape if size > 1] for shape in _first_shapes(steps).values())
-    return sum(len({*shape}) < len(shape) for shape in shapes)
+    inputs = (
+        value.shape for value in one.call.arguments.values() if isinstance(value, torch.Tensor)
+    )
+    lengths = {size for shape in inputs for size in shape}
+    return sum(len({*shape}) < len(shape) for shape in shapes), -len(lengths)
 
 
 def _is_finite(observation: Observation) -> bool:

@@ -55,9 +55,14 @@ def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
 
 
 def _is_apart(comparison: Comparison) -> bool:
-    """Returns whether right values are far nearer than the worst, not just within the tolerance."""
+    """Returns whether right values are far nearer than the worst, not just within the tolerance.
+
+    A few values may be right by chance.
+    """
     right = comparison.ratio[comparison.ratio <= 1]
-    nearest = float(right.max()) if right.numel() else 0.0
+    if right.numel() < _PATTERN:
+        return False
+    nearest = float(right.max())
     return nearest * _APART <= float(comparison.ratio.max())
 
 

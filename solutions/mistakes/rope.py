@@ -206,7 +206,7 @@ MISTAKES = (
     ),
     Mistake(
         "rope-missing",
-        "Your vectors are not rotated at all.",
+        "Your answers are those of vectors that are not rotated.",
         "Should the same token give the same scores at every position?",
         (Way({"rotate": _unturned}, _ROPE), Way({"rotated_roles": ()}, _WITH_ATTENTION)),
     ),

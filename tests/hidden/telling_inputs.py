@@ -11,9 +11,12 @@ def sharp_multihead(d_model, num_heads):
 
 
 def low_scores(draw, batch, queries, keys):
-    """Queries and keys with scores near -40000, and a mask: what hides a key must be lower."""
+    """Queries and keys with scores near -40000, and a mask: what hides a key must be lower.
+
+    Hidden keys have scores that are higher by dozens, so a small weight of theirs counts.
+    """
     towards = torch.full((batch, queries, 1), 400.0)
-    Q = torch.cat((towards, draw.integers(-2, 3, batch, queries, 15)), dim=-1)
+    Q = torch.cat((towards, 8.0 * draw.integers(-2, 3, batch, queries, 15)), dim=-1)
     away = torch.full((batch, keys, 1), -400.0)
     K = torch.cat((away, draw.integers(-2, 3, batch, keys, 15)), dim=-1)
     return Q, K, draw.mask(batch, queries, keys)

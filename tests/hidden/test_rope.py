@@ -37,7 +37,7 @@ def test_rope(student, reference, draw, d_k):
 )
 def test_rope_with_positions_that_broadcast(student, reference, draw, lead, position_lead):
     """Positions line up with the last of the leading axes and hold for those that they lack."""
-    x, positions = draw(*lead, 5, 6), draw.integers(0, 30, *position_lead, 5)
+    x, positions = draw(*lead, 5, 6), draw.integers(1, 30, *position_lead, 5)
     inputs = rotation(6, 30, x, positions)
     assert_matches(student(**inputs), reference(**inputs), up_to(30))
 
@@ -113,7 +113,7 @@ def test_rope_of_half_precision_far_away(student, reference, draw):
 @exercise("run_rope", aspect="gradients")
 def test_rope_gradients(student, reference, draw):
     """Gradients reach the vectors, turned back."""
-    inputs = rotation(8, 12, draw(2, 6, 8), draw.permutation(12)[:6])
+    inputs = rotation(8, 12, draw(2, 6, 8), 1 + draw.permutation(11)[:6])
     cotangent = draw(2, 6, 8)
     assert_gradients_match(student, reference, cotangent, wrt=("in_query_or_key",), **inputs)
 

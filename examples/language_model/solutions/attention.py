@@ -92,7 +92,8 @@ def _projected_heads(
     heads = {}
     for role, weight in zip(("queries", "keys", "values"), weights, strict=True):
         projected = parts.step(role, parts.project(in_features, weight))
-        heads[role] = parts.split_heads(projected, num_heads)
+        split = parts.split_heads(projected, num_heads)
+        heads[role] = parts.step(f"{role} of the heads", split)
     return heads
 
 

@@ -274,7 +274,7 @@ class Student(Maker):
             if isinstance(value, torch.Tensor) and value.is_floating_point()
         ]
         asked_in = functools.reduce(torch.promote_types, dtypes or [torch.get_default_dtype()])
-        is_as_before = untouched(tensor, step, before)
+        is_as_before = untouched(tensor, step, before, steps)
         known = Returned(tensor, axes, asked_in, trace, before, is_as_before, bool(dtypes))
         observed().returned.append(known)
 

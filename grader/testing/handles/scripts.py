@@ -206,17 +206,27 @@ def value_before(step: Step | None, steps: Sequence[Step]) -> torch.Tensor | Non
     return was if isinstance(was, torch.Tensor) else None
 
 
-def untouched(value: torch.Tensor, step: Step | None, before: torch.Tensor | None) -> str:
-    """Returns "parameter" or "gradient" if a step read one as it was `before`; else ""."""
+def untouched(
+    value: torch.Tensor, step: Step | None, before: torch.Tensor | None, steps: Sequence[Step]
+) -> str:
+    """Returns "parameter" or "gradient" if a step read one as it was `before`; else "".
+
+    A parameter whose gradient is 0 may have been written, with 0 added.
+    """
     if step is None or before is None or not same_values(before, value):
         return ""
-    return "gradient" if step.name else "parameter"
+    if step.name:
+        return "gradient"
+    gradient = _put(steps, replace(step, name="grad"))
+    is_still = isinstance(gradient, torch.Tensor) and not bool(gradient.any())
+    return "" if is_still else "parameter"
 
 
 def _put(steps: Sequence[Step], read: Step) -> Value:
     """Returns the value that the test had set there: a parameter's numbers or latest gradient."""
     for one in reversed(steps) if read.name else ():
-        if one.doing is Doing.WRITE and one.on == read.on and one.name == read.name:
+        is_there = one.doing is Doing.WRITE and one.name == read.name
+        if is_there and _is_same_parameter(steps, one.on, read.on):
             return one.positional[0]
     made = steps[read.on]
     if made.doing is Doing.MAKE and made.name == "parameter":
@@ -226,6 +236,15 @@ def _put(steps: Sequence[Step], read: Step) -> Value:
         if module.doing is Doing.MAKE and module.name == "module":
             return parameter_in(module.positional[0], made.positional[0])  # type: ignore[arg-type]
     return None
+
+
+def _is_same_parameter(steps: Sequence[Step], one: int, other: int) -> bool:
+    """Returns whether two steps gave one parameter: a module gives it as often as it is asked."""
+    first, second = steps[one], steps[other]
+    is_asked = first.doing is second.doing is Doing.CALL
+    is_asked = is_asked and first.name == second.name == "get_parameter"
+    asked_alike = first.on == second.on and first.positional == second.positional
+    return one == other or (is_asked and asked_alike)
 
 
 def _arguments(step: Step) -> str:

@@ -178,12 +178,16 @@ W = LINEAR.weight.detach()
 MODULE = Step(0, Doing.MAKE, "module", (outline_of(LINEAR),))
 GET = Step(0, Doing.CALL, "get_parameter", ("weight",))
 OF_MODULE, GRAD_OF_MODULE = Step(1, Doing.READ, ""), Step(1, Doing.READ, "grad")
+# A test may ask the module for its parameter twice, and for another one.
+SET_GRAD, AGAIN_GRAD = Step(1, Doing.WRITE, "grad", (P,)), Step(3, Doing.READ, "grad")
+GET_BIAS = Step(0, Doing.CALL, "get_parameter", ("bias",))
 
 
 @pytest.mark.parametrize(
     ("value", "step", "steps", "what"),
     [
-        (P, WEIGHT, [PARAMETER, WEIGHT], "parameter"),
+        # Its gradient is 0: a step may have added 0.
+        (P, WEIGHT, [PARAMETER, WEIGHT], ""),
         (P + 1, WEIGHT, [PARAMETER, WEIGHT], ""),
         (G, GRAD, [PARAMETER, GRAD], "gradient"),
         (P, GRAD, [PARAMETER, GRAD], ""),
@@ -199,11 +203,13 @@ OF_MODULE, GRAD_OF_MODULE = Step(1, Doing.READ, ""), Step(1, Doing.READ, "grad")
         (W + 1, OF_MODULE, [MODULE, GET, OF_MODULE], ""),
         (W, GRAD_OF_MODULE, [MODULE, GET, GRAD_OF_MODULE], ""),
         (W, OF_MODULE, [MAKE, GET, OF_MODULE], ""),
+        (P, AGAIN_GRAD, [MODULE, GET, SET_GRAD, GET, AGAIN_GRAD], "gradient"),
+        (P, AGAIN_GRAD, [MODULE, GET, SET_GRAD, GET_BIAS, AGAIN_GRAD], ""),
     ],
     ids=str,
 )
 def test_a_parameter_or_gradient_that_nobody_wrote_to_is_known(value, step, steps, what):
-    assert untouched(value, step, value_before(step, steps)) == what
+    assert untouched(value, step, value_before(step, steps), steps) == what
 
 
 # --- Two processes ------------------------------------------------------------------------------

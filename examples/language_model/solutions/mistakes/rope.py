@@ -153,7 +153,7 @@ MISTAKES = (
     ),
     Mistake(
         "rope-missing",
-        "Your vectors are not rotated at all.",
+        "Your answers are those of vectors that are not rotated.",
         "Should the same token give the same scores at every position?",
         ways(Way(_ROPE, {"rotate": _unturned}), Way(WITH_ROPE, {"rotated_roles": ()})),
     ),

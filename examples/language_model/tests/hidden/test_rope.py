@@ -23,7 +23,7 @@ def test_rope(student, reference, draw, d_k):
 def test_rope_with_positions_that_broadcast(student, reference, draw, lead, position_lead):
     """Positions line up with the last of the leading axes and hold for those that they lack."""
     inputs = rotation(draw, 6, 30) | {"in_query_or_key": draw(*lead, 5, 6)}
-    inputs["token_positions"] = draw.integers(0, 30, *position_lead, 5)
+    inputs["token_positions"] = draw.integers(1, 30, *position_lead, 5)
     assert_matches(student(**inputs), reference(**inputs), up_to(30))
 
 

@@ -1,6 +1,6 @@
 """Saving checkpoints: what the grade looks at beyond the public tests."""
 
-from tests.public.checkpoints import checkpoints_match, small_model, trained
+from tests.public.checkpoints import checkpoints_match, model_with_buffers, small_model, trained
 
 from grader.testing import assert_matches, exercise
 
@@ -15,6 +15,12 @@ def test_saved_into_an_open_file(student, reference, draw):
 def test_saved_optimizer_keeps_its_rate(student, reference, draw):
     """A schedule changes the rate: the optimizer goes on with its last one."""
     checkpoints_match(student, reference, draw, lr=0.5)
+
+
+@exercise("run_save_checkpoint", aspect="generality")
+def test_buffers_are_saved_too(student, reference, draw):
+    """A model's state is more than its parameters: a batch norm keeps a running mean."""
+    checkpoints_match(student, reference, draw, model=model_with_buffers)
 
 
 @exercise("run_save_checkpoint", aspect="discipline")

@@ -26,10 +26,11 @@ def test_silu(student, reference, draw, shape):
 @exercise("run_silu", aspect="numerics")
 @pytest.mark.parametrize("large", [100.0, 1_000.0])
 def test_silu_of_large_numbers(student, reference, draw, large):
-    """Numbers of hundreds and thousands, of either sign, give no NaN."""
+    """Numbers of hundreds and thousands, of either sign, give no NaN, nor do gradients there."""
     x = large * draw.integers(-9, 10, 2, 4, 8) + draw(2, 4, 8)
     x[0, 0, :2] = torch.tensor([-950.0, 950.0])
     assert_matches(student(x), reference(x))
+    assert_gradients_match(student, reference, draw(2, 4, 8), wrt=("in_features",), in_features=x)
 
 
 @exercise("run_silu", aspect="numerics")

@@ -35,9 +35,17 @@ def test_swiglu_of_any_shape(student, reference, draw, shape, d_ff):
 
 @exercise("run_swiglu", aspect="numerics")
 def test_swiglu_of_large_features(student, reference, draw):
-    """Features of hundreds give no NaN."""
+    """Features of hundreds give no NaN, nor do gradients there."""
     inputs = swiglu(draw, 6, 12) | {"in_features": draw(2, 4, 6, scale=300.0)}
     assert_matches(student(**inputs), reference(**inputs), LARGE_FEATURES)
+    assert_gradients_match(
+        student,
+        reference,
+        draw(2, 4, 6),
+        wrt=("in_features",),
+        tolerance=LARGE_FEATURES,
+        **inputs,
+    )
 
 
 @exercise("run_swiglu", aspect="gradients")

@@ -99,7 +99,7 @@ def test_tokenizer_without_special_tokens_takes_them_for_text(student, reference
 
 @exercise("get_tokenizer", aspect="generality")
 def test_tokenizer_adds_a_special_token(student, reference, draw):
-    """A special token that is not in the vocabulary gets the next free id; the input stays."""
+    """A special token that is not in the vocabulary gets a free id of its own; the input stays."""
     learnt, telling = rivals(draw)
     vocab, merges = trained(draw, reference, corpus(draw, "abe", 12, 40) + learnt, 20)
     text = ENDS.join([*drawn_words(draw, "abe", 2), telling])
@@ -107,6 +107,8 @@ def test_tokenizer_adds_a_special_token(student, reference, draw):
     ids = own.encode(text)
     tokens_match(vocab | {len(vocab): ENDS.encode()}, ids, right.encode(text), text)
     assert_matches(own.decode(ids), text, what="the text, encoded and decoded,")
+    two, both = student(vocab, merges, ["[SEP]", ENDS]), f"{text}[SEP]{telling}{ENDS}"
+    assert_matches(two.decode(two.encode(both)), both, what="a text with two special tokens")
     assert_inputs_unchanged(student, vocab, merges, [ENDS])
 
 

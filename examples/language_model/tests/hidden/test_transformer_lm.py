@@ -27,13 +27,13 @@ def test_language_model(student, reference, draw, d_model, num_heads, d_ff):
     "sizes",
     [
         {"num_layers": 1, "vocab_size": 8, "d_model": 8},
-        {"num_layers": 3, "num_heads": 1},
+        {"num_layers": 11, "num_heads": 1},
         {"rope_theta": 50.0, "context_length": 12},
     ],
-    ids=["one block", "one head", "another theta"],
+    ids=["one block", "eleven blocks of one head", "another theta"],
 )
 def test_language_model_of_other_sizes(student, reference, draw, sizes):
-    """One block, one head, as many tokens as features, another base of frequencies."""
+    """One block, eleven of one head, as many tokens as features, another base of frequencies."""
     inputs = language_model(draw, **sizes)
     inputs["in_indices"] = draw.integers(0, inputs["vocab_size"], 2, inputs["context_length"] - 1)
     assert_matches(student(**inputs), reference(**inputs), OF_A_MODEL)

@@ -23,6 +23,14 @@ def small_model(draw):
     return layers
 
 
+def model_with_buffers(draw):
+    """The two layers with a batch norm between them, which keeps a running mean in a buffer."""
+    first, last = small_model(draw)
+    norm = torch.nn.BatchNorm1d(4)
+    norm.running_mean = draw(4)
+    return torch.nn.Sequential(first, norm, last)
+
+
 def form_of(file, form):
     """A file as a path, as a text, or open."""
     return {"path": file, "str": file.as_str, "stream": file.as_stream}[form]
@@ -47,9 +55,9 @@ def gone_on(handle, saved, loaded, draw_of_steps, form="path", lr=0.05):
     return told, weights, model.state_dict(), model(x)
 
 
-def checkpoints_match(student, reference, draw, form="path", lr=0.05):
+def checkpoints_match(student, reference, draw, form="path", lr=0.05, model=small_model):
     """A training that was saved and loaded goes on as if it had not been stopped."""
-    saved, loaded = small_model(draw), small_model(draw)
+    saved, loaded = model(draw), model(draw)
     steps = (
         [draw(4, 3) for _ in range(3)],
         [draw(4, 3)],

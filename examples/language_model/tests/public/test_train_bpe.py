@@ -77,8 +77,8 @@ def test_training_goes_on_from_the_counts_that_it_has(student, draw):
     merged = [draw.text(8, "abcdefghijklmnop") for _ in range(4)]
     few, many = (merges_cost(student, draw, merged, words) for words in (20, 160))
     assert many - few <= 12 * 140 * LINES_FOR_A_WORD, (
-        f"twelve merges more execute {few} lines of Python, and {many} where the text has 140 more "
-        "words that no merge changes: after a merge, count again only in the words that it changed"
+        f"beside 20 words that they leave alone, twelve merges execute {few} lines of Python, and "
+        f"beside 160 such words {many}: count again only in the words that a merge has changed"
     )
 
 
