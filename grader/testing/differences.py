@@ -397,7 +397,7 @@ def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
         if words:
             said.append(f"{axis} = {words} (of {size})")
     if said:
-        yield f"All of them are at {', '.join(said)}; the rest is right."
+        yield f"All of them are at {', '.join(said)}; the rest is as expected."
 
 
 def _simply(places: Sequence[int], size: int) -> str | None:

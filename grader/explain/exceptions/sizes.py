@@ -391,7 +391,7 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(r"IndexError: too many indices for tensor of dimension (\d+)", _too_many_indices),
     kind(
         r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)",
-        "The axis of this index is {2} long, its last index is one less, and {0} was asked for.",
+        "The axis of this index is {2} long and counts from 0: it has no index {0}.",
     ),
     kind(
         r"IndexError: index out of range in self",

@@ -335,7 +335,7 @@ def test_compared_steps_are_stored_with_their_shapes(judged):
     assert not any("Right so far" in v.message for v in failed(grade, exercise))
     assert walk.exercise == exercise
     taken = {step.name: step for step in walk.steps}
-    assert (taken["weights"].own_shape, taken["weights"].right) == ((2, 2, 7, 7), True)
+    assert (taken["weights"].own_shape, taken["weights"].right) == ((3, 2, 6, 6), True)
     assert [step.name for step in walk.steps if step.right is False] == ["merged"]
     assert taken["projected"].right is None
 
@@ -418,7 +418,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     )
     assert [v.where for v in verdicts if v.where is not None] == []
     (told,) = (v.message for v in verdicts if "Right so far" in v.message)
-    said = 'Right so far: scores and scaled. The next step, "weights", is missing or wrong.'
+    said = 'Right so far: scores, scaled and masked. The next step, "weights", is missing or wrong.'
     assert said in told
 
 

@@ -277,7 +277,10 @@ def test_a_hidden_test_shows_no_expected_values():
 @pytest.mark.parametrize(
     ("part", "where"),
     [
-        ((slice(None), 0), "All of them are at queries = 0 (of 4); the rest is right."),
+        (
+            (slice(None), 0),
+            "All of them are at queries = 0 (of 4); the rest is as expected.",
+        ),
         ((slice(None), slice(1, 4)), "All of them are at queries = 1 to 3 (of 4); the rest"),
         ((slice(None), slice(1, 4, 2)), "All of them are at queries = 1, 3 (of 4); the rest"),
         ((1, 2), "All of them are at the leading axis = 1 (of 2), queries = 2 (of 4); the rest"),
@@ -301,7 +304,7 @@ def test_nan_rows_are_counted_as_rows():
         "NaN can come from 0/0, inf/inf, inf-inf, 0*inf, the root or logarithm of negative "
         "numbers, or softmax over only -inf. A tensor of torch.empty also holds such values until "
         "you fill it.",
-        "All of them are at queries = 2 (of 4); the rest is right.",
+        "All of them are at queries = 2 (of 4); the rest is as expected.",
     ]
 
 
@@ -391,7 +394,7 @@ def test_no_place_is_named_if_the_rest_is_barely_within_tolerance():
     answer[:, 1:] += 5e-5
     answer[:, 0] += 5e-6
     assert message_of(answer)[0] == "some values are wrong"
-    assert not any("the rest is right" in line for line in message_of(answer))
+    assert not any("the rest is as expected" in line for line in message_of(answer))
 
 
 def test_several_leading_axes_are_numbered():

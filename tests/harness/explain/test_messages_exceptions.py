@@ -141,7 +141,7 @@ RAISED = [
     ("return x.expand(4, 3)", "axis 0 has size 2 here, and size 4 where it is to fit"),
     ("return torch.cat([x, x[:1]], dim=-1)", "here one is 2, another 1."),
     ("return torch.stack([x, x[0]])", "here there are [2, 3] and [3]"),
-    ("return x[:, 3]", "is 3 long, its last index is one less, and 3 was asked for."),
+    ("return x[:, 3]", "is 3 long and counts from 0: it has no index 3."),
     # Patterns.
     (
         "from einops import rearrange\nreturn rearrange(x, 'b t d -> b d t')",
