@@ -71,7 +71,7 @@ def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         return
     end = setting.span(node.func).end
     place = Replacement(end - len(name), end, "")
-    subject = f"whether `{name}` is the right function"
+    subject = f"the call of `{name}`"
     others = {other: SLIP for other in siblings(name)}
     if isinstance(setting.parent(node), ast.Expr) and isinstance(node.func, ast.Attribute):
         others[f"{name.removesuffix('_')}_"] = SLIP

@@ -34,7 +34,7 @@ def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draf
     if _is_called_or_stored(setting, node):
         return
     own = setting.text(node)
-    subject = f"where `{own}` is used"
+    subject = f"the use of `{own}`"
     for cost, name in _alternatives(setting, node, own):
         yield put(setting, node, name, "name", cost, subject, own)
 
@@ -182,7 +182,7 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         ]
         for other in others[:_MOST_KIN] if uses > 1 else ():
             new = re.sub(rf"(?<!\.)\b{name}\b", other, text)
-            yield put(setting, node, new, "name", CHANGE, f"where `{name}` is used")
+            yield put(setting, node, new, "name", CHANGE, f"the use of `{name}`")
 
 
 _MOST_MEMBERS = 8
@@ -205,7 +205,7 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     own = setting.text(node)
     for cost, other in _others(setting, node):
         piece = Replacement(end - len(node.attr), end, other)
-        subject = f"where `{own}` is used"
+        subject = f"the use of `{own}`"
         yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr), (own, other))
 
 
@@ -321,6 +321,6 @@ def likes(setting: Setting, node: ast.Assign | ast.Return | ast.AugAssign) -> It
             places = [(span, other) for span in spans[own]] + [(span, own) for span in spans[other]]
             if len(places) <= _MOST_PLACES:
                 pieces = tuple(sorted(Replacement(s.start, s.end, text) for s, text in places))
-                subject = f"where `{own}` and `{other}` are used"
+                subject = f"the use of `{own}` and `{other}`"
                 cost = SLIP if len(places) == 2 else CHANGE
                 yield Draft("likes", cost, subject, node, pieces, pieces[0].start)

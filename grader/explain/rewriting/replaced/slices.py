@@ -185,7 +185,7 @@ def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         beside = "-1" if other.startswith("tril") else "1"
         pieces = (renamed, Replacement(place, place, f", {beside}"))
         if callee(node.args[-1]) or isinstance(node.func, ast.Attribute):
-            subject = f"whether `{name}` is the right function"
+            subject = f"the call of `{name}`"
             yield Draft("mirrored", CHANGE, subject, node, pieces, renamed.start)
     for one in given:
         number, span = integer(one), setting.span(one)
@@ -193,7 +193,7 @@ def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             continue
         became = number + change if change else -number
         pieces = (renamed, Replacement(span.start, span.end, str(became)))
-        subject = f"whether `{name}` is the right function"
+        subject = f"the call of `{name}`"
         yield Draft("mirrored", CHANGE, subject, node, pieces, renamed.start)
 
 

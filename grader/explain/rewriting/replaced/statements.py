@@ -125,7 +125,7 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
                 for span in map(setting.span, places[old])
             )
             if len(pieces) > 1:
-                subject = f"where `{first}` and `{second}` are used"
+                subject = f"the use of `{first}` and `{second}`"
                 cost = SLIP if len(pieces) == 2 else CHANGE
                 at = pieces[0].start
                 yield Draft("names", min(cost, WRAP), subject, node, tuple(pieces), at)
