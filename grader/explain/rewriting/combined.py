@@ -191,7 +191,7 @@ def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> Comb
     start = setting.span(node).start
     pieces = (Replacement(start - len(_indent(setting, node)), start, indent),)
     function = setting.function(setting.scope(node))
-    subject = "in which block a statement stands"
+    subject = "the indentation of a statement"
     return Combination("block", SLIP, subject, pieces, start, function, ((node, place),))
 
 

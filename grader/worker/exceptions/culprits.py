@@ -29,6 +29,8 @@ from grader.worker.observing.lines import own_file
 
 _MISSPELT = 0.75
 _UNMADE = re.compile(r"has no attribute '_\w+(?:hooks\w*|parameters|buffers|modules)'")
+# The parts of a name like `head.weight`.
+_OF_A_LAYER = 2
 _KEYS = re.compile(r"(Missing|Unexpected) key\(s\) in state_dict: ([^\n]*)")
 
 
@@ -136,8 +138,10 @@ def _state_key(
     ]
     if len(unexpected) == len(written) == 1:
         return line_at(file, written[0], root)
-    missing = {key.split(".")[0] for key in keys.get("Missing", [])}
-    if unexpected or len(missing) != 1:
+    paths = [key.split(".") for key in keys.get("Missing", [])]
+    missing = {path[0] for path in paths}
+    # A parameter deeper than a layer's own may be too much in a class of the submission.
+    if unexpected or len(missing) != 1 or any(len(path) > _OF_A_LAYER for path in paths):
         return None
     module = _names_in(traces[-1], torch.nn.Module)
     return _made_layer(type(module), missing.pop(), root) if module is not None else None

@@ -233,6 +233,10 @@ CULPRITS = [
     ("net = Net()\n    net.load_state_dict({'a.weight': torch.ones(1, 1)})\nclass Net(nn.Module):\n"
      "    def __init__(self):\n        super().__init__()\n"
      "        self.a = nn.Linear(1, 1, bias=False)\n        self.b = nn.Linear(1, 1)", 7),
+    # A buffer of the layers may be too much, not the line that makes them.
+    ("net = Net()\n    net.load_state_dict({})\nclass Net(nn.Module):\n"
+     "    def __init__(self):\n        super().__init__()\n"
+     "        self.layers = nn.ModuleList([nn.Linear(1, 1)])", None),
     ("net = Net()\n    net.load_state_dict({})\nclass Net(nn.Module):\n"
      "    def __init__(self):\n        super().__init__()\n"
      "        self.a = nn.Linear(1, 1)\n        self.b = nn.Linear(1, 1)", None),

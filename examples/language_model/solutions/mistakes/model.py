@@ -180,8 +180,8 @@ MISTAKES = (
     ),
     Mistake(
         "layers-side-by-side",
-        "Both layers look at what the block was given, but the second should look at what the "
-        "first one made.",
+        "Both layers look at what the block was given, but the second should look at the sum of "
+        "that and what the first one made.",
         "Does the feed-forward layer see what attention found?",
         ways(Way(WHOLE, {"arrange_block": _side_by_side})),
     ),

@@ -107,8 +107,8 @@ def _first(got, wanted):
     pairs = enumerate(zip(got, wanted, strict=False))
     place = next((number for number, (one, other) in pairs if one != other), 0)
     if not wanted:
-        return f"its token {place} is {got[place]}, which the text does not hold"
-    return f"its token {place} is {got[place]}, where the text goes on with {wanted[place]}"
+        return f"token {place} is {got[place]}, which the text does not hold"
+    return f"token {place} is {got[place]}, where the text goes on with {wanted[place]}"
 
 
 def _shown(tokens):
