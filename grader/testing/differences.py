@@ -79,14 +79,15 @@ def wrong_places(
 
 
 def _where_in_short(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
-    """Yields the wrong part of an axis, if it is the start or the end."""
+    """Yields the wrong part of an axis, if it is the start or the end: at most half of it."""
     for axis, places, size in wrong_places(wrong, axes):
         first, last = places[0], places[-1]
         if size < 3 or len(places) != last - first + 1:
             continue
-        if last == size - 1:
+        is_short = 2 * len(places) <= size
+        if last == size - 1 and (first == 1 or is_short):
             yield f"from index 1 of {axis} on" if first == 1 else f"at the end of {axis}"
-        elif first == 0:
+        elif first == 0 and is_short:
             yield f"at index 0 of {axis}" if last == 0 else f"at the start of {axis}"
 
 

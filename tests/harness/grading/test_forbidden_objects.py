@@ -145,8 +145,8 @@ def test_returning_a_forbidden_class_counts_as_using_it(graded, name, place):
     assert "torch.optim.SGD" in grade.message
     of_class, of_object = grade.tests
     assert of_class.status == of_object.status == "passed"
-    assert of_class.message.startswith(f"uses torch.optim.SGD ({place})")
-    assert of_object.message.startswith("uses torch.optim.SGD (")
+    assert of_class.message.startswith(f"The submission uses torch.optim.SGD ({place})")
+    assert of_object.message.startswith("The submission uses torch.optim.SGD (")
 
 
 def test_inheriting_from_a_base_of_a_forbidden_class_is_allowed(graded):

@@ -55,7 +55,8 @@ def changed(*index: Any, by: float = 1.0) -> torch.Tensor:
         (changed(slice(1, None)), "wrong from index 1 of seq on"),
         (changed(slice(2, None)), "wrong at the end of seq"),
         (changed(0), "wrong at index 0 of seq"),
-        (changed(slice(0, 2)), "wrong at the start of seq"),
+        (changed(slice(0, 2)), "some values are wrong"),
+        (changed(slice(None), slice(0, 2)), "wrong at the start of d"),
         (changed(1), "some values are wrong"),
         (changed(slice(None), slice(2, None)), "wrong at the end of d"),
         (changed(slice(None), 1), "some values are wrong"),
@@ -66,7 +67,7 @@ def changed(*index: Any, by: float = 1.0) -> torch.Tensor:
         (torch.stack([A[0], A[1] * math.nan, A[2] * math.inf]), "some values are NaN or infinite"),
         (A**2 + 1, "every value is wrong"),
     ],
-    ids=range(20),
+    ids=range(21),
 )
 def test_a_headline_names_the_fault_without_numbers(got, said):
     assert headline("the result", compare(got, A, FLOAT32), AXES) == said

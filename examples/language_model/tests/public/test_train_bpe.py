@@ -63,11 +63,12 @@ def test_training_on_text_beyond_ascii(student, reference, draw):
 
 @exercise("run_train_bpe", aspect="generality")
 def test_training_on_sentences(student, reference, draw):
-    """Marks, digits, contractions and line ends are words of their own."""
+    """Marks, digits, contractions, line ends and indentation are words of their own."""
     words = corpus(draw, "abst", 10, 30).split()
     marks = ["'s ", "'ll ", ", ", ". ", " (3) ", "\n\n", "  ", "-", "12 "]
     ends = [marks[place] for place in draw.integers(0, len(marks), len(words)).tolist()]
-    text = "".join(word + end for word, end in zip(words, ends, strict=True)) + "a_! " * 30
+    text = "".join(word + end for word, end in zip(words, ends, strict=True))
+    text += "a_! " * 30 + "    b\n\n" * 30
     trainings_match(student, reference, telling(draw) + text, 25)
 
 
