@@ -240,11 +240,14 @@ def _put(steps: Sequence[Step], read: Step) -> Value:
 
 def _is_same_parameter(steps: Sequence[Step], one: int, other: int) -> bool:
     """Returns whether two steps gave one parameter: a module gives it as often as it is asked."""
-    first, second = steps[one], steps[other]
-    is_asked = first.doing is second.doing is Doing.CALL
-    is_asked = is_asked and first.name == second.name == "get_parameter"
-    asked_alike = first.on == second.on and first.positional == second.positional
-    return one == other or (is_asked and asked_alike)
+    if one == other:
+        return True
+    both = steps[one], steps[other]
+    # Other steps may hold tensors, which have no single truth value to compare by.
+    if any(step.doing is not Doing.CALL or step.name != "get_parameter" for step in both):
+        return False
+    first, second = both
+    return first.on == second.on and first.positional == second.positional
 
 
 def _arguments(step: Step) -> str:

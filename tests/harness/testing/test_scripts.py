@@ -180,6 +180,7 @@ GET = Step(0, Doing.CALL, "get_parameter", ("weight",))
 OF_MODULE, GRAD_OF_MODULE = Step(1, Doing.READ, ""), Step(1, Doing.READ, "grad")
 # A test may ask the module for its parameter twice, and for another one.
 SET_GRAD, AGAIN_GRAD = Step(1, Doing.WRITE, "grad", (P,)), Step(3, Doing.READ, "grad")
+TWIN, SECOND = Step(0, Doing.MAKE, "parameter", (P.clone(), P + 1, True)), Step(2, Doing.READ, "")
 GET_BIAS = Step(0, Doing.CALL, "get_parameter", ("bias",))
 
 
@@ -203,6 +204,8 @@ GET_BIAS = Step(0, Doing.CALL, "get_parameter", ("bias",))
         (W + 1, OF_MODULE, [MODULE, GET, OF_MODULE], ""),
         (W, GRAD_OF_MODULE, [MODULE, GET, GRAD_OF_MODULE], ""),
         (W, OF_MODULE, [MAKE, GET, OF_MODULE], ""),
+        # Two parameters in one script, each with tensors of its own.
+        (P, SECOND, [PARAMETER, LATER, TWIN, SECOND], "parameter"),
         (P, AGAIN_GRAD, [MODULE, GET, SET_GRAD, GET, AGAIN_GRAD], "gradient"),
         (P, AGAIN_GRAD, [MODULE, GET, SET_GRAD, GET_BIAS, AGAIN_GRAD], ""),
     ],

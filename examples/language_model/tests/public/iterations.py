@@ -17,7 +17,7 @@ def rates_match(
         "warmup_iters": warmup_iters,
         "cosine_cycle_iters": cosine_cycle_iters,
     }
+    tolerance = Tolerance(rtol=1.3e-6, atol=1e-5 * scale)
     for it in iterations:
         own, right = student(it=it, **settings), reference(it=it, **settings)
-        tolerance = Tolerance(rtol=1.3e-6, atol=1e-5 * scale)
         assert_matches(own, right, tolerance, what=f"the rate at iteration {it}")
