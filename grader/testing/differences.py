@@ -261,8 +261,10 @@ def nearness_in_words(comparison: Comparison, before: torch.Tensor | None) -> It
     if not is_near(got - was, want - was):
         return
     share = 100 * float((got - want).abs().max() / want.abs().max())
-    one, of = ("It is", "") if want.numel() == 1 else ("All are", " of the largest value at most")
-    yield f"{one} nearly right: off by {share:.2g}%{of}."
+    if want.numel() == 1:
+        yield f"The error is {share:.2g}% of the expected value."
+    else:
+        yield f"All are nearly right: off by {share:.2g}% of the largest value at most."
 
 
 def guess_in_words(comparison: Comparison) -> str:

@@ -174,8 +174,8 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-unstable",
-        "Your softmax overflows: the exponential of a large number is infinite, and inf / inf is "
-        "NaN.",
+        "Your softmax takes the exponential without subtracting the largest number: inf / inf and "
+        "0 / 0 are NaN.",
         "Which value can you subtract from all scores without changing the softmax?",
         (Way({"softmax": _naive_softmax}, _LARGE_SCORES),),
         alone=True,

@@ -50,7 +50,7 @@ def test_multihead_with_rope_of_any_depth_without_positions(student, reference, 
 def test_multihead_with_rope_at_any_positions(student, reference, draw, lead, position_lead):
     """Positions are unsorted and line up with the last of the leading axes."""
     inputs = multihead(draw, 12, 3, max_seq_len=30) | {"in_features": draw(*lead, 5, 12)}
-    inputs |= {"token_positions": draw.integers(0, 30, *position_lead, 5)}
+    inputs |= {"token_positions": draw.integers(0, 29, *position_lead, 5)}
     assert_matches(student(**inputs), reference(**inputs), up_to(30))
 
 
@@ -58,7 +58,7 @@ def test_multihead_with_rope_at_any_positions(student, reference, draw, lead, po
 def test_multihead_with_rope_with_as_many_heads_as_sequences(student, reference, draw):
     """The positions belong to the sequences, not to the heads."""
     inputs = multihead(draw, 12, 3, max_seq_len=30) | {"in_features": draw(3, 5, 12)}
-    inputs |= {"token_positions": draw.integers(0, 30, 3, 5)}
+    inputs |= {"token_positions": draw.integers(0, 29, 3, 5)}
     assert_matches(student(**inputs), reference(**inputs), up_to(30))
 
 
@@ -80,7 +80,7 @@ def test_multihead_with_rope_of_other_sizes(
 @exercise("run_multihead_self_attention_with_rope", aspect="generality")
 def test_multihead_with_rope_depends_on_distances(student, reference, draw):
     """Moving all tokens by the same distance leaves the result as it was."""
-    inputs = multihead(draw, 16, 2, max_seq_len=64) | {"in_features": draw(2, 5, 16)}
+    inputs = multihead(draw, 16, 2, max_seq_len=65) | {"in_features": draw(2, 5, 16)}
     positions = draw.permutation(20)[:5]
     first = student(**inputs, token_positions=positions)
     second = student(**inputs, token_positions=positions + 44)
@@ -139,7 +139,7 @@ def test_multihead_with_rope_of_strided_inputs(student, reference, draw):
     inputs = multihead(draw, 8, 2, max_seq_len=12)
     inputs["k_proj_weight"] = inputs["k_proj_weight"].T
     inputs["in_features"] = draw(5, 2, 8).transpose(0, 1)
-    inputs["token_positions"] = draw.integers(0, 12, 5, 2).T
+    inputs["token_positions"] = draw.integers(0, 11, 5, 2).T
     assert_matches(student(**inputs), reference(**inputs))
 
 

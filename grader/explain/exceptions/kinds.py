@@ -18,6 +18,10 @@ _DTYPES = {
     "short": "int16",
     "char": "int8",
     "byte": "uint8",
+    "long int": "int64",
+    "short int": "int16",
+    "signed char": "int8",
+    "unsigned char": "uint8",
 }
 
 

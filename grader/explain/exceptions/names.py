@@ -139,10 +139,23 @@ def _on_truth(operation: Operation) -> str:
             )
         case ast.Compare():
             return " .all() or .any() turns a comparison into one truth value."
-    asked = _CONDITION.match(source_of(operation.raised))
+    condition = _CONDITION.match(source_of(operation.raised))
+    asked = condition[1] if condition else _asked_number(operation)
     if asked:
-        return f" To ask whether it was given, write {asked[1]} is None or {asked[1]} is not None."
+        return f" To ask whether it was given, write {asked} is None or {asked} is not None."
     return " To combine booleans, write & | ~ for and, or, not. To ask for None, write is None."
+
+
+def _asked_number(operation: Operation) -> str:
+    """Returns the first variable of an `and` or `or` if it is a tensor of numbers, else ""."""
+    node = operation.node.values[0] if isinstance(operation.node, ast.BoolOp) else operation.node
+    name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+    numbers = (
+        operand.name
+        for operand in operation.raised.operands
+        if shape_of(operand) is not None and not operand.words.startswith("bool")
+    )
+    return name if name in numbers else ""
 
 
 def _pair(match: re.Match[str], raised: Raised) -> str:

@@ -14,13 +14,20 @@ from grader.explain.exceptions.kinds import (
     source_of,
 )
 
+# torch writes C's names of dtypes, too: `long int`.
+_DTYPE = r"((?:(?:long|short|signed|unsigned) )?[\w:.]*\w)"
 _LARGEST = {"float16": "65504", "bfloat16": "3.39e38"}
 
 
 def _unequal(match: re.Match[str], _: Raised) -> str | None:
     one, other = (dtype_name(word) for word in match.groups())
+    if one == other:
+        return None
     if not (_is_floating(one) and _is_floating(other)):
-        return f"torch expects {one} numbers there, and gets {other} ones: .to(...) converts them."
+        return (
+            f"One tensor is {one} and the other {other}, and torch needs one dtype here: convert "
+            "one of them (.to(x.dtype))."
+        )
     return (
         f"One tensor is {one} and the other {other}: make new tensors and modules in the dtype of "
         "the input (dtype=x.dtype), or convert one (.to(x.dtype))."
@@ -65,7 +72,7 @@ def _no_index(_: re.Match[str], raised: Raised) -> str:
 
 DTYPES: tuple[ExceptionKind, ...] = (
     kind(r"expected scalar type (\w+) but found (\w+)", _unequal),
-    kind(r"same dtype, but got:? ([\w:.]+) (?:and|!=) ([\w:.]*\w)", _unequal),
+    kind(rf"same dtype, but (?:got|found):? {_DTYPE}(?: and| !=|,) {_DTYPE}", _unequal),
     kind(
         r"Index put requires the source and destination dtypes match, got (\w+) for .* and (\w+)",
         _unequal,

@@ -40,8 +40,11 @@ def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
     """
     found: dict[str, str] = {}
     for nodes in expression_and_statement(trace):
+        read = _read_names(nodes)
         for node in nodes:
             for dotted, is_called in _names(node):
+                if dotted[0] not in read:
+                    continue
                 name, words = _resolved(dotted, trace.tb_frame, is_called)
                 if words is not None and len(name) <= _LONGEST_NAME:
                     found.setdefault(name, words)
@@ -49,6 +52,29 @@ def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
             break
     named = (Operand(name, words, *_made(name, trace)) for name, words in found.items())
     return tuple(itertools.islice(itertools.chain(named, _calls(trace)), MAX_OPERANDS))
+
+
+def _read_names(nodes: Sequence[ast.AST]) -> set[str]:
+    """Returns the names that some code reads in its frame.
+
+    For a name that it only sets, and for one of a lambda or a comprehension in it, the frame may
+    know the value of an earlier line.
+    """
+    walked = [node for outer in nodes for node in ast.walk(outer)]
+    augmented = [node.target for node in walked if isinstance(node, ast.AugAssign)]
+    inner = [
+        name
+        for node in walked
+        if isinstance(node, ast.comprehension)
+        for name in ast.walk(node.target)
+    ]
+    read = {
+        node.id
+        for node in walked
+        if isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Load) or node in augmented)
+    }
+    parameters = {node.arg for node in walked if isinstance(node, ast.arg)}
+    return read - parameters - {node.id for node in inner if isinstance(node, ast.Name)}
 
 
 def _calls(trace: TracebackType) -> Iterator[Operand]:

@@ -43,7 +43,7 @@ def test_long_lists_of_names_are_cut_after_six():
 def test_words_for_dtypes_are_read_in_all_of_torchs_spellings():
     """Torch's messages spell one dtype in four ways."""
     words = ("Float", "c10::Half", "torch.DoubleTensor", "long int", "torch.bfloat16", "Byte")
-    found = ["float32", "float16", "float64", "long int", "bfloat16", "uint8"]
+    found = ["float32", "float16", "float64", "int64", "bfloat16", "uint8"]
     assert [*map(dtype_name, words)] == found
 
 
@@ -229,6 +229,7 @@ def test_a_local_name_without_a_value_is_read_before_or_elsewhere(
         ("if x > 1:", "x > 1", " .all() or .any() turns a comparison into one truth value."),
         ("if x:", "", " To ask whether it was given, write x is None or x is not None."),
         ("while not x.y:", "", " To ask whether it was given, write x.y is None or x.y is not"),
+        ("y = x or z", "x or z", " To ask whether it was given, write x is None or x is not None."),
         ("y = x and z", "", COMBINED),
         ("if x or z:", "", COMBINED),
     ],
@@ -237,6 +238,12 @@ def test_the_truth_of_a_tensor_is_explained_by_what_asked_for_it(source, express
     """`in`, `max` and `if` ask for it, and each has another remedy."""
     said = sentence(TRUTH, source, expression=expression, operands=(X,))
     assert said.startswith(f"Only a tensor of one number is true or false.{advice}")
+
+
+def test_a_tensor_of_booleans_may_be_meant_for_a_combination():
+    """A tensor of numbers before `or` asks whether it was given."""
+    flags = (Operand("x", "bool[3]"),)
+    assert sentence(TRUTH, "y = x or z", expression="x or z", operands=flags).endswith(COMBINED)
 
 
 @pytest.mark.parametrize(("words", "is_tensor"), [("float32[2]", True), ("'ij->i'", False)])

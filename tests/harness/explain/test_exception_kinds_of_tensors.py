@@ -353,11 +353,19 @@ DTYPES = [
     ),
     (
         "RuntimeError: expected scalar type Long but found Float",
-        "torch expects int64 numbers there, and gets float32 ones: .to(...) converts them.",
+        "One tensor is int64 and the other float32, and torch needs one dtype here",
     ),
     (
-        "RuntimeError: expected m1 and m2 to have the same dtype, but got: float != c10::Long",
-        "torch expects float32 numbers there, and gets int64 ones: .to(...) converts them.",
+        "RuntimeError: expected m1 and m2 to have the same dtype, but got: float != long int",
+        "One tensor is float32 and the other int64, and torch needs one dtype here",
+    ),
+    (
+        "RuntimeError: dot : expected both vectors to have same dtype, but found Half and Float",
+        "One tensor is float16 and the other float32: make new tensors",
+    ),
+    (
+        "RuntimeError: addmv tensors must have the same dtype, but got Float, Long, and Float",
+        "One tensor is float32 and the other int64, and torch needs one dtype here",
     ),
     (
         "NotImplementedError: \"exp\" not implemented for 'Long'",

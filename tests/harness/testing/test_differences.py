@@ -130,7 +130,7 @@ def test_an_almost_right_answer_is_called_so(factor, said):
         assert told[0].startswith(said)
         assert [*nearness_in_words(comparison, A * 0)] == told
     single = compare(torch.tensor([1.001]), torch.tensor([1.0]), FLOAT32)
-    assert first(nearness_in_words(single, None)) == "It is nearly right: off by 0.1%."
+    assert first(nearness_in_words(single, None)) == "The error is 0.1% of the expected value."
     assert [*nearness_in_words(compare(A > 1, A > 2, FLOAT32), None)] == []
 
 

@@ -158,6 +158,9 @@ OPERANDS = [
      "    return [x]",
      [("x", "float32[2, 3]", "", 0)]),
     ("return Net().n + 'a'\nclass Net:\n    n = 3", []),
+    # The frame knows other values by the names that a line sets, and by those of its inner parts.
+    ("y, z = 1, 2\n    y, z = max([], key=lambda z: x)", [("x", "float32[2, 3]", "", 0)]),
+    ("y = 1\n    return 'a' + [y for y in x]", [("x", "float32[2, 3]", "", 0)]),
 ]  # fmt: skip
 
 

@@ -159,8 +159,8 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-unstable",
-        "Your softmax overflows: the exponential of a large number is infinite, and inf / inf is "
-        "NaN.",
+        "Your softmax takes the exponential without subtracting the largest number: inf / inf and "
+        "0 / 0 are NaN.",
         "Which value can you subtract from all scores without changing the softmax?",
         ways(Way((*_SOFTMAX, SCALED_DOT_PRODUCT, MULTIHEAD, MULTIHEAD_ROPE), {"softmax": _naive})),
         own_dtype=True,

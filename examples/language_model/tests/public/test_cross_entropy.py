@@ -23,9 +23,9 @@ def examples(draw, batch_size, vocab_size):
 
 @exercise("run_cross_entropy")
 def test_cross_entropy_of_worked_scores(student, reference, draw):
-    """Probabilities of 3 / 4 and 1 / 2: the mean of 0.2877 and 0.6931; and other scores."""
-    scores, targets = torch.tensor([[0.0, math.log(3.0)], [0.0, 0.0]]), torch.tensor([1, 0])
-    assert_matches(student(scores, targets), torch.tensor(0.4904), ROUNDED)
+    """Probabilities of 1 / 4 and 1 / 2: the mean of 1.3863 and 0.6931; and other scores."""
+    scores, targets = torch.tensor([[1.0, 1.0 + math.log(3.0)], [2.0, 2.0]]), torch.tensor([0, 1])
+    assert_matches(student(scores, targets), torch.tensor(1.0397), ROUNDED)
     inputs = examples(draw, 2, 2)
     assert_matches(student(**inputs), reference(**inputs), what="the loss of other scores")
 

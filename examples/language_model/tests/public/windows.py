@@ -85,12 +85,13 @@ def assert_uniform(starts, possible, said="begin at {start}", first=0):
 def assert_independent(batches, possible):
     """Whether the start of a window tells nothing of the next one's: how far they are apart.
 
+    Places are counted around the end of the text.
     No two windows of a batch are the same where each is drawn once.
     """
     pairs = itertools.chain.from_iterable(map(itertools.pairwise, batches))
     apart = [(after - before) % possible for before, after in pairs]
     drawn_once = all(len(set(starts)) == len(starts) for starts in batches)
-    said = "begin at the previous start plus {start}"
+    said = "begin {start} places after the previous one, counted around the end"
     assert_uniform(apart, possible, said, first=1 if drawn_once else 0)
 
 
