@@ -30,6 +30,8 @@ class Reimport:
     def __init__(self, root: Path) -> None:
         self._lines = OwnLines(root)
         self._copies: dict[str, ModuleType] = {}
+        # The modules that are not the student's, among a thousand others: each is asked once.
+        self._others: dict[str, ModuleType] = {}
         with self.in_place():
             try:
                 adapters = importlib.import_module("adapters")
@@ -65,11 +67,13 @@ class Reimport:
             _exchange(self._copies, first)
 
     def _own_modules(self) -> dict[str, ModuleType]:
-        return {
-            name: one
-            for name, one in list(sys.modules.items())
-            if isinstance(one, ModuleType) and name != "__main__" and self._is_own(one)
-        }
+        own: dict[str, ModuleType] = {}
+        for name, one in list(sys.modules.items()):
+            if not isinstance(one, ModuleType) or self._others.get(name) is one:
+                continue
+            kind = own if name != "__main__" and self._is_own(one) else self._others
+            kind[name] = one
+        return own
 
     def _is_own(self, module: ModuleType) -> bool:
         file = _file_of(module)

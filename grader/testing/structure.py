@@ -269,7 +269,7 @@ def _one_less(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
         (place,) = missing
         yield (
             f"{_as_subject(names[place])}, {wanted[place]} long here, is missing: was it summed "
-            "up, or one of it picked?"
+            "over, indexed, or broadcast against another axis?"
         )
 
 

@@ -97,7 +97,11 @@ def test_a_wrong_shape_message_names_the_expected_axes():
         ((2, 5, 8), "The axis d_v is as long as d_k (8)."),
         ((5, 6), "The leading axis, 2 long here, is missing"),
         ((2, 10, 6), "The axis queries is 10 long, twice what it should be."),
-        ((2, 5), "The axis d_v, 6 long here, is missing: was it summed up, or one of it picked?"),
+        (
+            (2, 5),
+            "The axis d_v, 6 long here, is missing: was it summed over, indexed, or broadcast "
+            "against another axis?",
+        ),
         ((2, 1, 5, 6), "Its second axis, 1 long, is one too many."),
         ((4, 2, 5, 6), "Its first axis, 4 long, is one too many."),
         ((10, 6), "The leading axis and queries have become one axis, 10 long."),

@@ -153,13 +153,15 @@ LEADING = ("the leading axis", "queries", "d_v")
         # One axis less.
         (NAMES, (2, 3, 5), (), {}, "It is a single number: was everything summed up?"),
         (NAMES, (2, 3, 5), (3, 5), {},
-         "The axis queries, 2 long here, is missing: was it summed up, or one of it picked?"),
+         "The axis queries, 2 long here, is missing: was it summed over, indexed, or broadcast "
+         "against another axis?"),
         (NAMES, (2, 1, 5), (2, 5), {},
          "The axis heads, 1 long here, is missing: squeeze() drops every axis that is 1 long."),
         (NAMES, (1, 1, 5), (1, 5), {},
          "An axis of length 1 is missing: squeeze() drops every axis that is 1 long."),
         (("n",), (4,), (), {},
-         "The axis n, 4 long here, is missing: was it summed up, or one of it picked?"),
+         "The axis n, 4 long here, is missing: was it summed over, indexed, or broadcast "
+         "against another axis?"),
         (NAMES, (2, 2, 5), (2, 5), {}, None),
         # One axis more.
         (NAMES[:2], (2, 3), (2, 7, 3), {}, "Its second axis, 7 long, is one too many."),
