@@ -132,14 +132,17 @@ def compare_steps(
 
 
 def in_words(steps: Sequence[StepSeen]) -> str:
-    """Returns the sentences that list the right steps and name the first wrong one.
+    """Returns the sentences that list the right steps, the first wrong one, and unseen ones.
 
     Steps inside a single operation cannot be seen.
     """
     right = [step.name for step in steps if step.right]
-    wrong = next(step.name for step in steps if step.right is False)
+    before = [*itertools.takewhile(lambda step: step.right is not False, steps)]
+    wrong = steps[len(before)].name
     named = "The result is" if wrong == RESULT else f'The next step, "{wrong}", is missing or'
-    return f"{STEPS_TOLD}{_listed(right)}. {named} wrong."
+    unseen = [step.name for step in before if not step.right]
+    also = f" Not recognised before it: {_listed(unseen)}." if unseen else ""
+    return f"{STEPS_TOLD}{_listed(right)}. {named} wrong.{also}"
 
 
 def _unloaded_in_words(one: Unloaded) -> str:
@@ -163,7 +166,7 @@ def steps_seen(
     another way. `fixed` steps are equal for every input, so they show that of fixed ones only.
     Returns nothing if no step before the wrong one is right, or if none is wrong. If the wrong one
     is nearly right, rounding may be the cause, and nothing is returned either. A step whose value
-    stands in another step's variable is not right.
+    stands in another step's variable is not right. Doubtful steps are left out.
 
     Raises:
         TooLate: if the deadline passes.
@@ -189,6 +192,7 @@ def steps_seen(
             False if name == wrong else (True if name in shapes else None),
         )
         for name, shape in _first_shapes(right).items()
+        if name in names
     )
 
 
