@@ -139,10 +139,11 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     right = [step.name for step in steps if step.right]
     before = [*itertools.takewhile(lambda step: step.right is not False, steps)]
     wrong = steps[len(before)].name
-    named = "The result is" if wrong == RESULT else f'The next step, "{wrong}", is missing or'
+    said = f'The next step, "{wrong}", or what it is given is missing or wrong.'
+    named = "The result is wrong." if wrong == RESULT else said
     unseen = [step.name for step in before if not step.right]
     also = f" Not recognised before it: {_listed(unseen)}." if unseen else ""
-    return f"{STEPS_TOLD}{_listed(right)}. {named} wrong.{also}"
+    return f"{STEPS_TOLD}{_listed(right)}. {named}{also}"
 
 
 def _unloaded_in_words(one: Unloaded) -> str:

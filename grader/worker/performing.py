@@ -123,7 +123,7 @@ class Living:
         heads = [(one.seed, one.device, one.default_device) for one in (last_call, call)]
         if heads[0] != heads[1]:
             return None
-        done, wanted = _all_steps(last_call), _all_steps(call)
+        done, wanted = last_call.steps, call.steps
         if not done or len(done) > len(wanted) or not all(map(_alike, done[:-1], wanted)):
             return None
         last, now = done[-1], wanted[len(done) - 1]
@@ -162,12 +162,6 @@ class Living:
             return own
         self.called = own
         return own(*positional, **keywords)
-
-
-def _all_steps(call: Call) -> Sequence[Step]:
-    """Returns all steps of a script, including the call of its adapter."""
-    asked = [Step(0, Doing.ASK, call.adapter, (), call.arguments)] if call.adapter else []
-    return [*call.before, *asked, *call.then]
 
 
 def _alike(one: Step, other: Step) -> bool:

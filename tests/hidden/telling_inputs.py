@@ -2,6 +2,9 @@
 
 import torch
 
+# What a causal function gave before the token that changes.
+UNCHANGED = "the earlier outputs, which a later token must not change,"
+
 
 def sharp_multihead(d_model, num_heads):
     """Weights under which whole numbers give whole scores of many thousands."""

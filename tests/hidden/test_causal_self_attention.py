@@ -12,7 +12,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES
-from tests.hidden.telling_inputs import change_from
+from tests.hidden.telling_inputs import UNCHANGED, change_from
 from tests.public.weights import projections
 
 
@@ -37,10 +37,10 @@ def test_causal_self_attention_looks_at_the_past_only(student, reference, draw):
     weights, x, change = projections(draw, 4, 4), draw(2, 6, 4), draw(2, 6, 4)
     changed = change_from(3, x, change)
     first, second = student(**weights, in_features=x), student(**weights, in_features=changed)
-    assert_matches(second[:, :3], first[:, :3], what="the outputs before the changed token")
+    assert_matches(second[:, :3], first[:, :3], what=UNCHANGED)
     # Hidden scores of thousands must not count before they are hidden.
     far = student(**weights, in_features=change_from(3, x, 1_000.0 * change))
-    assert_matches(far[:, :3], first[:, :3], what="the outputs before the changed token")
+    assert_matches(far[:, :3], first[:, :3], what=UNCHANGED)
     assert_matches(second, reference(**weights, in_features=changed))
 
 

@@ -10,7 +10,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES
-from tests.hidden.telling_inputs import change_from, sharp_multihead
+from tests.hidden.telling_inputs import UNCHANGED, change_from, sharp_multihead
 from tests.public.tolerances import LARGE_SCORES
 from tests.public.weights import multihead
 
@@ -48,7 +48,7 @@ def test_multihead_self_attention_is_causal(student, reference, draw, position):
     changed = change_from(position, x, change)
     first, second = student(**weights, in_features=x), student(**weights, in_features=changed)
     before = (slice(None), slice(position))
-    assert_matches(second[before], first[before], what="the outputs before the changed token")
+    assert_matches(second[before], first[before], what=UNCHANGED)
     assert_matches(second, reference(**weights, in_features=changed))
 
 

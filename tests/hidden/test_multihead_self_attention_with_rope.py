@@ -13,6 +13,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES, up_to
+from tests.hidden.telling_inputs import UNCHANGED
 
 THETA = 10_000.0
 
@@ -96,7 +97,7 @@ def test_multihead_with_rope_is_causal(student, reference, draw):
     inputs |= {"token_positions": torch.tensor([9, 2, 15, 0, 4, 7])}
     changed = torch.cat((x[:, :3], x[:, 3:] + change), dim=1)
     first, second = student(**inputs, in_features=x), student(**inputs, in_features=changed)
-    assert_matches(second[:, :3], first[:, :3], what="the outputs before the changed token")
+    assert_matches(second[:, :3], first[:, :3], what=UNCHANGED)
     assert_matches(second, reference(**inputs, in_features=changed))
 
 

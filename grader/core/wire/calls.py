@@ -104,6 +104,12 @@ class Call:
         return bool(self.before or self.then)
 
     @property
+    def steps(self) -> Sequence[Step]:
+        """Returns all steps of the script, with the call of the adapter among them."""
+        asked = [Step(0, Doing.ASK, self.adapter, (), self.arguments)] if self.adapter else []
+        return [*self.before, *asked, *self.then]
+
+    @property
     def last(self) -> Step | None:
         """Returns the step that gives the answer; None if that is the call itself."""
         if self.then:

@@ -308,8 +308,7 @@ def in_two_processes(call: Call) -> TwoProcesses | None:
     """Returns the halves of a call whose script hands a file on; None if it does not."""
     if not any(_hands_on(step) for step in (*call.before, *call.then)):
         return None
-    asked = [Step(0, Doing.ASK, call.adapter, (), call.arguments)] if call.adapter else []
-    steps = [*call.before, *asked, *call.then]
+    steps = call.steps
     return TwoProcesses(
         call, steps, max(place for place, one in enumerate(steps) if _hands_on(one))
     )

@@ -123,7 +123,6 @@ def test_a_caret_stands_below_the_column_of_a_syntax_error(column, caret):
         (Step(0, Doing.READ), "run(n=4), and then what it gave"),
         (Step(0, Doing.CALL, "step", (1,), {"b": 2}), "run(n=4), and then its step(1, b=2)"),
         (Step(0, Doing.CALL, "", (1,)), "run(n=4), and then what it gave with (1)"),
-        (Step(0, Doing.NEXT, times=3), "run(n=4), and asked for item 3 of what it gave"),
         (Step(0, Doing.MAKE, "read"), "run(n=4), and then looked at the files"),
         (Step(0, Doing.ASK, "run_b", (), {"b": 2}), "run(n=4), and then run_b(b=2)"),
     ],
@@ -131,6 +130,16 @@ def test_a_caret_stands_below_the_column_of_a_syntax_error(column, caret):
 def test_the_last_step_of_a_script_is_told_after_the_call(step, words):
     """Reading, calling, iterating, making and asking each have their words."""
     assert call_in_words(Call("run", {"n": 4}, then=(step,))) == words
+
+
+def test_an_item_is_told_with_the_step_that_gave_the_iterator():
+    """That is the call of the adapter, or one of a method of what it made."""
+    items = Step(0, Doing.ITERATE), Step(1, Doing.NEXT, times=3)
+    said = "run(n=4), and asked for item 3 of what it gave"
+    assert call_in_words(Call("run", {"n": 4}, then=items)) == said
+    lines = Step(0, Doing.CALL, "read", (["a"],)), Step(1, Doing.ITERATE), Step(2, Doing.NEXT)
+    said = "run(), and asked for item 1 of its read(['a'])"
+    assert call_in_words(Call("run", {}, then=lines)) == said
 
 
 def test_a_script_without_a_call_tells_what_the_test_had_made():

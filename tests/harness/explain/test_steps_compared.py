@@ -69,7 +69,9 @@ def seen(name: str, right: bool | None) -> StepSeen:
 def test_right_steps_are_listed_and_the_first_wrong_one_named():
     """Six are enough; the result has no name. Steps that were not seen may be wrong as well."""
     steps = [seen("scores", True), seen("scaled", None), seen("weights", False), seen("r", None)]
-    said = 'Right so far: scores. The next step, "weights", is missing or wrong.'
+    said = (
+        'Right so far: scores. The next step, "weights", or what it is given is missing or wrong.'
+    )
     assert in_words(steps) == f"{said} Not recognised before it: scaled."
     many = [*(seen(str(number), True) for number in range(6)), seen(RESULT, False)]
     assert in_words(many) == "Right so far: 0, 1, 2, 3, 4 and 5. The result is wrong."

@@ -43,7 +43,11 @@ def test_block_is_causal(student, reference, draw):
     weights, x, change = block(draw, 8, 2, 12, 6), draw(2, 6, 8), draw(2, 3, 8)
     changed = torch.cat((x[:, :3], x[:, 3:] + change), dim=1)
     first, second = student(**weights, in_features=x), student(**weights, in_features=changed)
-    assert_matches(second[:, :3], first[:, :3], what="the outputs before the changed token")
+    assert_matches(
+        second[:, :3],
+        first[:, :3],
+        what="the earlier outputs, which a later token must not change,",
+    )
     assert_matches(second, reference(**weights, in_features=changed), OF_A_MODEL)
 
 

@@ -50,7 +50,11 @@ def test_language_model_is_causal(student, reference, draw):
     changed = ids.clone()
     changed[:, -1] += 1
     first, second = student(**inputs, in_indices=ids), student(**inputs, in_indices=changed)
-    assert_matches(second[:, :-1], first[:, :-1], what="the scores before the changed token")
+    assert_matches(
+        second[:, :-1],
+        first[:, :-1],
+        what="the earlier scores, which a later token must not change,",
+    )
     assert_matches(second, reference(**inputs, in_indices=changed), OF_A_MODEL)
 
 

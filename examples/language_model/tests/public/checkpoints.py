@@ -67,7 +67,7 @@ def checkpoints_match(student, reference, draw, form="path", lr=0.05, model=smal
     )
     both = [gone_on(handle, saved, loaded, steps, form, lr) for handle in (student, reference)]
     (iteration, weights, later, output), (right_iteration, right_weights, right_later, right) = both
-    assert_matches(iteration, right_iteration, what="the iteration that was loaded")
+    assert_matches(iteration, right_iteration, what="the iteration that was saved and loaded again")
     for name, own in weights.items():
         assert_matches(own, right_weights[name], what=f"{name} of the loaded model")
     for name, own in later.items():

@@ -45,7 +45,8 @@ def test_multihead_self_attention_looks_at_the_past_only(student, reference, dra
     after = torch.cat((before[:, :4], before[:, 4:] + change), dim=1)
     first = student(**weights, in_features=before)
     second = student(**weights, in_features=after)
-    assert_matches(second[:, :4], first[:, :4], what="what the first four tokens see")
+    what = "the first four outputs, which later tokens must not change,"
+    assert_matches(second[:, :4], first[:, :4], what=what)
     assert_matches(second, reference(**weights, in_features=after))
 
 
