@@ -65,7 +65,7 @@ def proof(
     another change of the line may fix them.
     """
     is_one, is_alone = len(places) == 1, not any(ons)
-    changes = [_together(place, on) for place, on in zip(places, ons, strict=True)]
+    changes = [together(place, on) for place, on in zip(places, ons, strict=True)]
     which = changes[0] if is_one else f"one of these{' lines' if is_alone else ''}"
     if is_all:
         alone = " alone" if is_one and is_alone and not is_second else ""
@@ -90,7 +90,8 @@ def _begun(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _together(place: str, on: Sequence[tuple[int, str]]) -> str:
+def together(place: str, on: Sequence[tuple[int, str]]) -> str:
+    """Returns a place, and the lines that change with it: "a.py:3 together with line 4"."""
     return f"{place} together with {_lines([line for line, _ in on])}" if on else place
 
 

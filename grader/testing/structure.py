@@ -337,7 +337,10 @@ def _of_another_length(
             "broadcast?"
         )
         return
+    # Another number of heads makes heads*d_head as long as something else by chance.
+    is_multiple = any(length % sizes.get(one, length + 1) == 0 for one in name.split("*")[1:])
     alike = [one for one, size in sizes.items() if size == length and one != name]
+    alike = [] if is_multiple else alike
     if len(alike) == 1:
         yield f"{_as_subject(name)} is as long as {alike[0]} ({length})."
     shares = [one for one, size in sizes.items() if length > 1 and size * length == wanted[place]]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
+from grader.explain.line_words import together
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
 from grader.explain.repair.ignored import Ignored, ignored
 from grader.explain.repair.questions import CheckedCall
@@ -224,7 +225,8 @@ class Proved:
             return self.mended.in_words(named, shown, is_all)
         if test not in self.failing:
             return ""
-        return f"{STAYS_WRONG}{in_place(self.mended.places[0])}, which fixes other tests."
+        place = self.mended.places[0]
+        return f"{STAYS_WRONG}{together(in_place(place), place.on)}, which fixes other tests."
 
 
 def proved(

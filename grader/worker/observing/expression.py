@@ -236,6 +236,8 @@ def _module(module: torch.nn.Module) -> str:
 
 
 _PARAMETERS = 20
+# The first parameters of methods, which calls do not pass.
+_OWNERS = ("self", "cls")
 _STARS: Mapping[Any, str] = {
     inspect.Parameter.VAR_POSITIONAL: "*",
     inspect.Parameter.VAR_KEYWORD: "**",
@@ -257,14 +259,17 @@ def called_by(trace: TracebackType) -> Callable[..., Any] | None:
 def signature_in_words(function: Callable[..., Any], root: Path) -> str:
     """Returns a signature with its place: `MultiHead(d_model, theta=10000.0) in model.py:3`."""
     plain = inspect.unwrap(function)
-    code = plain.__func__.__code__ if isinstance(plain, MethodType) else plain.__code__
-    parameters = list(inspect.signature(plain).parameters.values())[:_PARAMETERS]
+    is_bound = isinstance(plain, MethodType)
+    defined = plain.__func__ if is_bound else plain
+    code = defined.__code__
+    parameters = list(inspect.signature(defined).parameters.values())[:_PARAMETERS]
     name = plain.__qualname__.rpartition("<locals>.")[2]
-    if parameters and parameters[0].name == "self":
-        parameters = parameters[1:]
-    words = f"{name}({', '.join(map(_parameter, parameters))})"
+    has_owner = bool(parameters) and parameters[0].name in _OWNERS
+    words = f"{name}({', '.join(map(_parameter, parameters[has_owner:]))})"
     file = own_file(code.co_filename, root)
-    return words if file is None else f"{words} in {file}:{code.co_firstlineno}"
+    if file is not None:
+        words = f"{words} in {file}:{code.co_firstlineno}"
+    return words if has_owner or not is_bound else f"{words}, a method without self"
 
 
 def _parameter(parameter: inspect.Parameter) -> str:

@@ -192,6 +192,10 @@ ACCEPTED = [
      f"Net.forward(y=[None]) in own.py:{FIRST + 3}"),
     ("return Net().more(1, 2)\nclass Net:\n    def more(self, y={}): 0",
      f"Net.more(y=…) in own.py:{FIRST + 3}"),
+    ("net = Net()\n    return net.more(1)\nclass Net:\n    def more(y): 0",
+     f"Net.more(y) in own.py:{FIRST + 4}, a method without self"),
+    ("net = Net()\n    return net.more(1, 2)\nclass Net:\n    def more(self, y): 0",
+     f"Net.more(y) in own.py:{FIRST + 4}"),
     ("return len(1, 2)", ""),
     ("return helper(1)\ndef helper(n): raise ValueError", ""),
 ]  # fmt: skip

@@ -93,8 +93,8 @@ MISTAKES = (
         "heads-split-without-transpose",
         "Your features are split into heads without swapping the axes of heads and tokens, "
         "which mixes tokens up.",
-        "After the split, which axis stands next to the features of one head: that of the tokens, "
-        "or another?",
+        "Split torch.arange(12).view(3, 4) into two heads: which numbers belong to the first head, "
+        "and which does yours get?",
         ways(
             Way(CAUSAL, {"split_heads": _cut_across_tokens}),
             Way(
