@@ -264,7 +264,7 @@ def _one_less(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
             f"{_as_subject(names[missing[0]])}, 1 long here," if len(missing) == 1 else "An axis"
         )
         length = "" if len(missing) == 1 else " of length 1"
-        yield f"{which}{length} is missing: squeeze() drops every axis that is 1 long."
+        yield f"{which}{length} is missing: was it squeezed?"
     elif len(missing) == 1:
         (place,) = missing
         yield (

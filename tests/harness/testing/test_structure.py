@@ -156,9 +156,9 @@ LEADING = ("the leading axis", "queries", "d_v")
          "The axis queries, 2 long here, is missing: was it summed over, indexed, or broadcast "
          "against another axis?"),
         (NAMES, (2, 1, 5), (2, 5), {},
-         "The axis heads, 1 long here, is missing: squeeze() drops every axis that is 1 long."),
+         "The axis heads, 1 long here, is missing: was it squeezed?"),
         (NAMES, (1, 1, 5), (1, 5), {},
-         "An axis of length 1 is missing: squeeze() drops every axis that is 1 long."),
+         "An axis of length 1 is missing: was it squeezed?"),
         (("n",), (4,), (), {},
          "The axis n, 4 long here, is missing: was it summed over, indexed, or broadcast "
          "against another axis?"),
