@@ -182,7 +182,7 @@ _INFINITE = (
     f"dtype, like exp(89) in float32. {_UNWRITTEN}"
 )
 # An answer this many tolerances off, and this share of the largest value, is nearly right.
-_NEAR_TIMES, _NEAR = 5000, 5e-3
+NEAR_TIMES, _NEAR = 5000, 5e-3
 # Rounding to half precision on the way leaves errors of at most this share of the largest value.
 _COARSE = 0.25
 # Errors by rounding go both ways, each at least in this share of the values. The largest is at most
@@ -255,7 +255,7 @@ def nearness_in_words(comparison: Comparison, before: torch.Tensor | None) -> It
     """
     got, want = comparison.got, comparison.want
     times = comparison.measurement.error_over_tolerance
-    if comparison.boolean or times > _NEAR_TIMES or not is_near(got, want):
+    if comparison.boolean or times > NEAR_TIMES or not is_near(got, want):
         return
     was = before if before is not None and before.shape == want.shape else torch.zeros(())
     if not is_near(got - was, want - was):
