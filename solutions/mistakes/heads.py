@@ -67,8 +67,8 @@ MISTAKES = (
         "heads-split-without-transpose",
         "Your features are split into heads without swapping the axes of heads and tokens, "
         "which mixes tokens up.",
-        "Split torch.arange(12).view(3, 4) into two heads: which numbers belong to the first head, "
-        "and which does yours get?",
+        "If three tokens have the features 0 to 3, 4 to 7 and 8 to 11, which numbers belong to the "
+        "first of two heads?",
         (
             Way({"split_heads": _cut_across_tokens}, PROJECTED),
             Way(
