@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness.undoing import assert_undone, table_of
+from tests.harness.undoing import assert_undone, edits_of, table_of
 
 pytestmark = pytest.mark.unit
 
@@ -87,3 +87,12 @@ SLIPS = {
 def test_a_slip_in_parts_is_undone(group, right, wrong, mended):
     """The right program is among the edits of the wrong one."""
     assert_undone(PARTS, group, right, wrong, mended)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_limit"), [("torch.finfo(x.dtype).min", True), ("x.min", False), ("x.eps", False)]
+)
+def test_only_limits_of_a_dtype_are_exchanged_for_each_other(value, is_limit):
+    """The attribute of another object may be a method."""
+    edits = edits_of(f"import torch\ndef lowest(x):\n    return {value}\n", [3])
+    assert any(edit.subject == "a limit of a dtype" for edit in edits) is is_limit
