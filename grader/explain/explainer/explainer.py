@@ -19,7 +19,7 @@ from grader.core.verdict import Aspect, Status, Visibility, Where
 from grader.core.wire.calls import Call
 from grader.explain.deadline import Deadline
 from grader.explain.explainer.rerun import LOST, REPEATED, Ask, Lost, LostTests, Rerun, RerunResult
-from grader.explain.explainer.unknown import nameless, suspicion, with_plain_guesses
+from grader.explain.explainer.unknown import nameless, suspicion, without_doubtful_guesses
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.diagnosis import (
     WATCHED_ASPECTS,
@@ -149,7 +149,7 @@ class Explainer:
         findings = diagnose(self._mistakes, answers, deadline, contradicts)
         named = {test: self._named(test, own, findings) for test, own in told.items()}
         named = {test: _depending(test, own, depends) for test, own in named.items()}
-        named = with_plain_guesses(named, self._suite.tests)
+        named = without_doubtful_guesses(named, self._suite.tests)
         words = replace(words, tests=named, wrong=self._nameless(answers, findings))
         yield words
         walks = tuple(

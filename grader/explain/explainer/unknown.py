@@ -39,12 +39,15 @@ def nameless(
     return tuple(found)
 
 
-def with_plain_guesses(told: Mapping[str, Told], tests: Mapping[str, Test]) -> dict[str, Told]:
-    """Returns the words without guesses at causes of nearly right answers, where these are chance.
+def without_doubtful_guesses(
+    told: Mapping[str, Told], tests: Mapping[str, Test]
+) -> dict[str, Told]:
+    """Returns the words, with guesses only for exercises whose plain answers are near.
 
-    An answer to a test of `values` that is thousands of tolerances off says so for its exercise.
+    A guess at the cause of a nearly right answer is doubtful if an answer to a test of `values`
+    is thousands of tolerances off: the inputs of the former hide the fault.
     """
-    astray = {
+    far_off = {
         tests[test].exercise
         for test, own in told.items()
         if tests[test].aspect is Aspect.VALUES
@@ -52,7 +55,7 @@ def with_plain_guesses(told: Mapping[str, Told], tests: Mapping[str, Test]) -> d
         and own.measurement.error_over_tolerance > NEAR_TIMES
     }
     return {
-        test: own._replace(guess="") if tests[test].exercise in astray else own
+        test: own._replace(guess="") if tests[test].exercise in far_off else own
         for test, own in told.items()
     }
 

@@ -347,55 +347,31 @@ def test_a_letter_is_named_only_if_the_author_wrote_it(source, one, name):
 
 
 DTYPES = [
-    (
-        "RuntimeError: expected scalar type Half but found Float",
-        "One tensor is float16 and the other float32: make new tensors",
-    ),
-    (
-        "RuntimeError: expected scalar type Long but found Float",
-        "One tensor is int64 and the other float32, and torch needs one dtype here",
-    ),
-    (
-        "RuntimeError: expected m1 and m2 to have the same dtype, but got: float != long int",
-        "One tensor is float32 and the other int64, and torch needs one dtype here",
-    ),
-    (
-        "RuntimeError: dot : expected both vectors to have same dtype, but found Half and Float",
-        "One tensor is float16 and the other float32: make new tensors",
-    ),
-    (
-        "RuntimeError: addmv tensors must have the same dtype, but got Float, Long, and Float",
-        "One tensor is float32 and the other int64, and torch needs one dtype here",
-    ),
-    (
-        "NotImplementedError: \"exp\" not implemented for 'Long'",
-        "torch cannot do this with int64 tensors. Convert to floating-point numbers first.",
-    ),
-    (
-        "NotImplementedError: \"exp\" not implemented for 'Bool'",
-        "torch cannot do this with bool tensors. Convert to floating-point numbers first.",
-    ),
-    (
-        "NotImplementedError: \"exp\" not implemented for 'Half'",
-        "torch cannot do this with float16 tensors.",
-    ),
-    (
-        "RuntimeError: value cannot be converted to type at::Half without overflow",
-        "The number is beyond what float16 can hold (at most 65504 in size); float('-inf') fits",
-    ),
-    (
-        "RuntimeError: value cannot be converted to type float without overflow",
-        "The number is beyond what float32 can hold; float('-inf') fits it.",
-    ),
-    (
-        "RuntimeError: value cannot be converted to type int64_t without overflow",
-        "A tensor of int64 cannot hold that number.",
-    ),
-    (
-        "RuntimeError: masked_fill_ only supports boolean masks, but got mask with dtype float",
-        "The mask must be a boolean tensor, and is of dtype float32",
-    ),
-]
+    ("RuntimeError: expected scalar type Half but found Float",
+     "One tensor is float16 and the other float32: make new tensors"),
+    ("RuntimeError: expected scalar type Long but found Float",
+     "One tensor is int64 and the other float32, and torch needs one dtype here"),
+    ("RuntimeError: expected m1 and m2 to have the same dtype, but got: float != long int",
+     "One tensor is float32 and the other int64, and torch needs one dtype here"),
+    ("RuntimeError: dot : expected both vectors to have same dtype, but found Half and Float",
+     "One tensor is float16 and the other float32: make new tensors"),
+    ("RuntimeError: addmv input tensors must have the same dtype, but got Float, Long, and Float",
+     "One tensor is float32 and the other int64, and torch needs one dtype here"),
+    ("NotImplementedError: \"exp\" not implemented for 'Long'",
+     "torch cannot do this with int64 tensors. Convert to floating-point numbers first."),
+    ("NotImplementedError: \"exp\" not implemented for 'Bool'",
+     "torch cannot do this with bool tensors. Convert to floating-point numbers first."),
+    ("NotImplementedError: \"exp\" not implemented for 'Half'",
+     "torch cannot do this with float16 tensors."),
+    ("RuntimeError: value cannot be converted to type at::Half without overflow",
+     "The number is beyond what float16 can hold (at most 65504 in size); float('-inf') fits"),
+    ("RuntimeError: value cannot be converted to type float without overflow",
+     "The number is beyond what float32 can hold; float('-inf') fits it."),
+    ("RuntimeError: value cannot be converted to type int64_t without overflow",
+     "A tensor of int64 cannot hold that number."),
+    ("RuntimeError: masked_fill_ only supports boolean masks, but got mask with dtype float",
+     "The mask must be a boolean tensor, and is of dtype float32"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "said"), DTYPES)

@@ -6,7 +6,7 @@ import pytest
 
 from grader.core.explanation import Told
 from grader.core.verdict import Aspect, Measurement, Visibility
-from grader.explain.explainer.unknown import with_plain_guesses
+from grader.explain.explainer.unknown import without_doubtful_guesses
 from grader.testing.suite import Test as SuiteTest
 
 pytestmark = pytest.mark.unit
@@ -37,6 +37,8 @@ def test_a_guess_is_left_out_beside_a_plain_answer_far_off(exercise, aspect, tim
         "near": a_test("near", "run_norm", Aspect.NUMERICS),
         "far": a_test("far", exercise, aspect),
     }
-    told = with_plain_guesses({"near": off_by(20.0, "A constant."), "far": off_by(times)}, tests)
+    told = without_doubtful_guesses(
+        {"near": off_by(20.0, "A constant."), "far": off_by(times)}, tests
+    )
     assert told["near"].guess == ("A constant." if is_kept else "")
     assert told["far"] == off_by(times)

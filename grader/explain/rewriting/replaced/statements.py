@@ -182,7 +182,7 @@ def _after(
         return
     new = _WORD.sub(lambda found: became.get(found[0], found[0]), text)
     if new != held and (new != text or isinstance(node, ast.Assign)):
-        subject = "the step that differs from the lines beside it"
+        subject = "how the step compares with similar lines"
         yield put(setting, own, f"({new})", "modelled", CHANGE, subject)
 
 
