@@ -61,10 +61,14 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """The likeness of one tensor to whole steps, by name, and to slices, by cut and number."""
+    """The likeness of one tensor to whole steps, by name, and to slices, by cut and number.
+
+    `mixed_up` names the steps whose numbers the tensor holds in an order that no layout explains.
+    """
 
     steps: Mapping[str, Likeness]
     slices: Mapping[tuple[Cut, int], Likeness]
+    mixed_up: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +163,20 @@ class KnownSteps:
                 continue
             left -= 1
             if left < 0:
-                return Alike(steps, {})
+                slices.clear()
+                break
             likeness = _likeness(value, piece.numbers, self._tolerance)
-            if piece.cut is None and likeness > steps.get(piece.name, Likeness.NONE):
-                steps[piece.name] = likeness
-            elif piece.cut is not None and likeness is not Likeness.NONE:
+            if piece.cut is None:
+                steps[piece.name] = max(likeness, steps.get(piece.name, Likeness.NONE))
+            elif likeness is not Likeness.NONE:
                 slices[piece.cut, piece.number] = likeness
         met = Counter(cut for cut, _ in slices)
-        return Alike(steps, {key: one for key, one in slices.items() if met[key[0]] == 1})
+        mixed_up = [name for name, likeness in steps.items() if likeness is Likeness.NONE]
+        return Alike(
+            {name: likeness for name, likeness in steps.items() if name not in mixed_up},
+            {key: one for key, one in slices.items() if met[key[0]] == 1},
+            mixed_up,
+        )
 
 
 def _doubtful(steps: Steps) -> Iterator[str]:

@@ -214,8 +214,9 @@ def _shapes(
     """Returns the recognised steps with their shapes, and the lines at which they were found.
 
     Torch makes shapes of its own within a line, like a flattened batch for a matrix product. The
-    last shape on a line counts therefore. Among several lines, the one most like the reference
-    counts. A step in slices counts only if all its slices are found.
+    last shape on a line counts therefore, and no step whose numbers the line then mixes up. Among
+    several lines, the one most like the reference counts. A step in slices counts only if all its
+    slices are found.
     """
     seen: dict[str, _Found] = {}
     slices: dict[Cut, set[int]] = {}
@@ -227,12 +228,15 @@ def _shapes(
             later = records[number : number + _MOST_LATER]
             alike = known.alike(record.value)
             names = known.most_like(record.value)
+            for name in alike.mixed_up:
+                last.pop(name, None)
             for name in () if names and _is_scaled_on(record.value, later, known) else names:
                 sightings.append(Sighting(name, record.stack))
                 found = alike.steps[name], tuple(record.value.shape)
                 if name not in last or not _is_merged(found, last[name]):
                     last[name] = found
             for (cut, part), likeness in alike.slices.items():
+                sightings.append(Sighting(cut.name, record.stack, (cut, part)))
                 numbers = slices.setdefault(cut, set())
                 numbers.add(part)
                 if len(numbers) == cut.count and cut.name not in known.doubtful:

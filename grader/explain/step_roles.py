@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from grader.core.wire.records import Line
 from grader.explain.exceptions.operation import parsed_statement
+from grader.explain.layouts import Cut
 
 _WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _ENDING = re.compile(r"(?<=\w)(?:ies|ys|y|s)$")
@@ -17,10 +18,15 @@ _ENDING = re.compile(r"(?<=\w)(?:ies|ys|y|s)$")
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A step that was recognised in a record's value, with the record's stack."""
+    """A recognised step, or slice of a step, with the stack of the record that holds it."""
 
     step: str
     stack: tuple[Line, ...]
+    part: tuple[Cut, int] | None = None
+
+
+# A step, and the slice of it that was seen.
+_Seen = tuple[str, tuple[Cut, int] | None]
 
 
 def misplaced(
@@ -28,36 +34,37 @@ def misplaced(
 ) -> frozenset[str]:
     """Returns the steps that stand in variables named after other steps of the same shape.
 
-    `shapes` holds the shape of every step of the reference. A step counts if no variable named
-    after it holds it. In addition, the step after which its variable is named must be misplaced
-    too.
+    `shapes` holds the shape of every step of the reference. A step counts if it, or a slice of it,
+    is in no variable named after the step. In addition, the step after which its variable is named
+    must be misplaced too.
     """
-    named: dict[str, set[str]] = {}
-    for step, variable in _variables(sightings, shapes):
-        named.setdefault(step, set()).update(_named_like(variable, step, shapes))
-    astray = {step: names for step, names in named.items() if names and step not in names}
-    return frozenset(step for step, names in astray.items() if names & astray.keys())
+    named: dict[_Seen, set[str]] = {}
+    for seen, variable in _variables(sightings, shapes):
+        named.setdefault(seen, set()).update(_named_like(variable, seen[0], shapes))
+    astray = {seen: names for seen, names in named.items() if names and seen[0] not in names}
+    steps = {step for step, _ in astray}
+    return frozenset(step for (step, _), names in astray.items() if names & steps)
 
 
 def _variables(
     sightings: Iterable[Sighting], shapes: Mapping[str, tuple[int, ...]]
-) -> Iterator[tuple[str, str]]:
-    """Yields steps, each with the name of a variable that holds it.
+) -> Iterator[tuple[_Seen, str]]:
+    """Yields steps and slices, each with the name of a variable that holds it.
 
     If one line assigns several steps of one shape, they are in the order of its variables.
     """
-    on_a_line: dict[tuple[Line, ...], list[str]] = {}
+    on_a_line: dict[tuple[Line, ...], list[_Seen]] = {}
     for one in sightings:
         for depth in range(len(one.stack)):
             own = on_a_line.setdefault(one.stack[: depth + 1], [])
-            if one.step not in own:
-                own.append(one.step)
+            if (one.step, one.part) not in own:
+                own.append((one.step, one.part))
     for stack, steps in on_a_line.items():
         variables = _assigned(stack[-1].source)
-        for shape in {shapes[step] for step in steps}:
-            alike = [step for step in steps if shapes[step] == shape]
+        for shape in {shapes[step] for step, _ in steps}:
+            alike = [seen for seen in steps if shapes[seen[0]] == shape]
             if len(variables) == 1:
-                yield from ((step, variables[0]) for step in alike)
+                yield from ((seen, variables[0]) for seen in alike)
             elif len(alike) == len(variables):
                 yield from zip(alike, variables, strict=True)
 

@@ -284,6 +284,36 @@ def test_a_call_that_is_lost_shows_nothing():
     assert (found.walk, found.strange) == (None, {})
 
 
+def test_a_step_that_the_same_line_mixes_up_is_not_right():
+    """A view on the way to a wrong split may hold the right numbers in the right order."""
+    scores, heads = torch.arange(6.0), torch.arange(18.0).reshape(2, 3, 3)
+    right = {"scores": [scores], "heads": [heads], "mixed": [heads.sin()], RESULT: [heads.cos()]}
+    before, split = record(scores, 1), record(heads, 2)
+    mixed_up = record(heads.transpose(1, 2), 2)
+    assert [one.right for one in steps_seen([before, split], right)] == [True, True, False, None]
+    seen = steps_seen([before, split, mixed_up], right)
+    assert [one.right for one in seen] == [True, False, None, None]
+    elsewhere = record(heads.transpose(1, 2), 3)
+    seen = steps_seen([before, split, elsewhere], right)
+    assert [one.right for one in seen] == [True, True, False, None]
+
+
+def test_slices_in_the_variables_of_other_steps_are_no_right_step():
+    """A loop over three weights, one for each head, gives each head's keys another's place."""
+    queries, keys = torch.randn(2, 4, 5), torch.randn(2, 4, 5)
+    right = {"first": [X], "queries": [queries], "keys": [keys], RESULT: [queries + keys]}
+    q, k = Line("a.py", 1, "q = x @ w"), Line("a.py", 2, "k = x @ u")
+
+    def told(on_q: tuple[torch.Tensor, ...], on_k: tuple[torch.Tensor, ...]) -> list[bool | None]:
+        slices = [Record(one, (line,)) for line, own in ((q, on_q), (k, on_k)) for one in own]
+        return [one.right for one in steps_seen([record(X, 3), *slices], right)]
+
+    astray = told((queries[0], keys[0]), (queries[1], keys[1]))
+    assert astray == [True, False, None, None]
+    in_place = told((queries[0], queries[1]), (keys[0], keys[1]))
+    assert in_place == [True, True, True, False]
+
+
 ROLES = {"queries": (2, 3), "keys": (2, 3), "rotated queries": (2, 3), "weights": (3, 3)}
 
 
