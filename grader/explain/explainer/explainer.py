@@ -47,6 +47,11 @@ _OTHERWISE = {
     Visibility.PUBLIC: f"passes your tests but {ON_NEW_INPUTS}\n{_FOR_EXAMPLE}",
     Visibility.HIDDEN: f"passes on some inputs but {ON_NEW_INPUTS}\n{_FOR_EXAMPLE}",
 }
+# By the outcome on the inputs that the words are about, and the graded outcome.
+_GRADED = {
+    (Status.FAILED, Status.ERROR): "With the graded inputs, the submission raised an exception.",
+    (Status.ERROR, Status.FAILED): "With the graded inputs, the submission gave a wrong answer.",
+}
 
 
 class Explainer:
@@ -98,7 +103,7 @@ class Explainer:
         for name, found in seen.items():
             if statuses[name] in REPEATED:
                 otherwise = Told(_OTHERWISE[self._suite.tests[name].visibility])
-                told[name] = found.words or otherwise
+                told[name] = _told(found, statuses[name]) or otherwise
         pictures = tuple(
             itertools.chain.from_iterable(seen[test].pictures for test in statuses if test in seen)
         )
@@ -130,7 +135,7 @@ class Explainer:
         """
         depends, alone = dependence
         seen = {**seen, **alone}
-        fresh = {test: one.words for test, one in alone.items() if test in words.tests}
+        fresh = {t: _told(one, statuses[t]) for t, one in alone.items() if t in words.tests}
         told = {**words.tests, **{test: own for test, own in fresh.items() if own is not None}}
         answers = {
             name: [one for one in own if one.test in alone or not depends.holds(one)]
@@ -482,6 +487,12 @@ def _depending(test: str, told: Told, depends: Dependence) -> Told:
     message = told.message if told.measurement else told.message.partition("\n")[0]
     told = Told(message, told.measurement, None, where_of(depends.lines.get(test)))
     return _with(told, depends.in_words(test))
+
+
+def _told(found: RerunResult, graded: Status) -> Told | None:
+    """Returns the words of a rerun test, with a remark if its graded outcome is another."""
+    remark = _GRADED.get((found.status, graded), "")
+    return None if found.words is None else _with(found.words, remark)
 
 
 def _with(words: Told, said: str) -> Told:

@@ -39,9 +39,11 @@ Ask = Callable[[Call], Reply]
 class RerunResult:
     """The result of a test on a student's inputs: words if the test failed, answers, pictures.
 
-    `unanswered` is the plain call at which the submission raised, or None.
+    `status` is the outcome on these inputs, which may not be the graded one. `unanswered` is the
+    plain call at which the submission raised, or None.
     """
 
+    status: Status
     words: Told | None
     observations: tuple[Observation, ...]
     pictures: tuple[Picture, ...]
@@ -78,7 +80,8 @@ class Rerun:
         self._interview = RememberedSession(ask, asked)
         self._observations.clear()
         raised = self._suite.run(test.id, self._bench).raised
-        if isinstance(raised, StudentFault) and raised.status not in REPEATED:
+        status = _status_of(raised)
+        if status not in (Status.PASSED, *REPEATED):
             return None
         observations = tuple(self._observations.get(test.exercise, ()))
         pictures: Iterable[Picture] = ()
@@ -86,7 +89,7 @@ class Rerun:
             pictures = raised.pictures(test.id)
         words = None if raised is None else words_of(raised, test.about)
         unanswered = self._unanswered(test, raised, len(observations))
-        seen = RerunResult(words, observations, tuple(pictures), unanswered)
+        seen = RerunResult(status, words, observations, tuple(pictures), unanswered)
         if sum(one.value.numel() for one in observations) <= _MOST_NUMBERS:
             self._memory.learn(test.id, self._interview.asked, seen)
         return seen
@@ -110,6 +113,13 @@ class Rerun:
         """Returns the exception that a test raises now, or None."""
         self._interview = RememberedSession(ask, ())
         return self._suite.run(test, self._bench).raised
+
+
+def _status_of(raised: BaseException | None) -> Status:
+    """Returns the outcome of a test that raised an exception, or none."""
+    if isinstance(raised, StudentFault):
+        return raised.status
+    return Status.PASSED if raised is None else Status.FAILED
 
 
 LOST = (Status.TIMEOUT, Status.CRASHED)

@@ -126,6 +126,23 @@ def test_an_exception_is_explained_at_the_line_that_raised(course):
     assert words.wrong == ()
 
 
+@pytest.mark.parametrize(
+    ("program", "graded", "other", "remark"),
+    [
+        (RAISES, FAILED, ERROR, "gave a wrong answer"),
+        (RIGHT.replace("2 * x", "3 * x"), ERROR, FAILED, "raised an exception"),
+    ],
+)
+def test_words_of_another_outcome_than_the_graded_one_say_so(
+    course, program, graded, other, remark
+):
+    """An index from the data may raise on some inputs only."""
+    (course.folder / "adapters.py").write_text(program)
+    words = course.explain({DOUBLES: graded, TWICE: other, DEEP: PASSED, COUNTS: PASSED})[-1]
+    assert f"With the graded inputs, the submission {remark}." in words.tests[DOUBLES].message
+    assert "graded inputs" not in words.tests[TWICE].message
+
+
 def test_an_exception_whose_line_is_certain_needs_no_search(course):
     """An undefined name is wrong wherever it stands."""
     words = course.words(RIGHT.replace("2 * x", "2 * math.prod(x.shape) * x"))
