@@ -29,7 +29,7 @@ def require_isolation() -> None:
     """
     from grader.sandbox.probe import examine_confinement
 
-    examination = examine_confinement()
+    examination = examine_confinement(whole=False)
     missing = [layer for layer, reached in examination.isolation.items() if reached == "none"]
     missing += [attempt.what for attempt in examination.attempts if not attempt.ok]
     if missing:

@@ -195,5 +195,10 @@ AUTOGRAD: tuple[ExceptionKind, ...] = (
         "{0} is a parameter, and only a parameter can take its place: wrap the tensor in "
         "torch.nn.Parameter(...), or copy its numbers with .copy_(...) under torch.no_grad().",
     ),
+    kind(
+        r"ValueError: optimizer got an empty parameter list",
+        "The optimizer was given no parameters. A generator, as module.parameters() is, can be read "
+        "only once: make a list of it first if it is needed again.",
+    ),
     kind(r"Module \[(\w+)\] is missing the required \"forward\" function", _no_forward),
 )

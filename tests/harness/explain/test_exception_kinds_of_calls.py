@@ -187,3 +187,9 @@ def test_a_module_without_forward_is_a_container_or_misspells_it():
     text = 'NotImplementedError: Module [{}] is missing the required "forward" function'
     assert sentence(text.format("ModuleList")).startswith("A ModuleList only holds what is in it")
     assert sentence(text.format("Net")).startswith("The method of Net that does the work must be")
+
+
+def test_an_optimizer_without_parameters_may_have_a_generator_that_was_read_before():
+    """A check of the number of parameters uses it up."""
+    said = sentence("ValueError: optimizer got an empty parameter list", "super().__init__(p, d)")
+    assert "can be read only once: make a list of it first" in said

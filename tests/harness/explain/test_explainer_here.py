@@ -133,9 +133,7 @@ def test_an_exception_is_explained_at_the_line_that_raised(course):
         (RIGHT.replace("2 * x", "3 * x"), ERROR, FAILED, "raised an exception"),
     ],
 )
-def test_words_of_another_outcome_than_the_graded_one_say_so(
-    course, program, graded, other, remark
-):
+def test_words_of_another_outcome_than_the_graded_one_say_so(course, program, graded, other, remark):
     """An index from the data may raise on some inputs only."""
     (course.folder / "adapters.py").write_text(program)
     words = course.explain({DOUBLES: graded, TWICE: other, DEEP: PASSED, COUNTS: PASSED})[-1]

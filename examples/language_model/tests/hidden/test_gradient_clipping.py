@@ -41,5 +41,6 @@ def test_clipping_of_what_parameters_gives(student, reference, draw, max_l2_norm
             module.parameter(name).grad = gradient
         handle(module.parameters(), max_l2_norm=max_l2_norm)
         results.append([module.parameter(name).grad for name in gradients])
+    given = "parameters from a generator, which can be read only once"
     for name, own, right in zip(gradients, *results, strict=True):
-        assert_matches(own, right, what=f"the gradient of the {name}")
+        assert_matches(own, right, what=f"the gradient of the {name} ({given})")
