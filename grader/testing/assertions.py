@@ -113,8 +113,13 @@ class WrongNumbers(AssertionError):
 
     @property
     def guess(self) -> str:
-        """Returns a guess at the cause of an almost right answer, or ""."""
-        return guess_in_words(self.comparison) if any(self._nearness) else ""
+        """Returns a guess at the cause of low precision, or of an almost right answer, or ""."""
+        if self._untouched:
+            return ""
+        is_converted = self._conversion is not None
+        precision = precision_in_words(self.comparison, self._dtype, is_converted)
+        near = guess_in_words(self.comparison) if any(self._nearness) else ""
+        return next(precision, near)
 
     @property
     def _nearness(self) -> Iterator[str]:
@@ -133,8 +138,6 @@ class WrongNumbers(AssertionError):
             return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
         words += dropout_in_words(self.comparison)
-        is_converted = self._conversion is not None
-        words += precision_in_words(self.comparison, self._dtype, is_converted)
         if self._conversion is None:
             return "\n".join([*words, *self._nearness])
         converted = self._conversion.in_words(self.what)

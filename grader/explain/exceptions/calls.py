@@ -197,8 +197,8 @@ AUTOGRAD: tuple[ExceptionKind, ...] = (
     ),
     kind(
         r"ValueError: optimizer got an empty parameter list",
-        "The optimizer was given no parameters. A generator, as module.parameters() is, can be read "
-        "only once: make a list of it first if it is needed again.",
+        "The optimizer was given no parameters. A generator, as module.parameters() is, can be "
+        "read only once: make a list of it first if it is needed again.",
     ),
     kind(r"Module \[(\w+)\] is missing the required \"forward\" function", _no_forward),
 )

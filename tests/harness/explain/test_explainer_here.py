@@ -127,17 +127,17 @@ def test_an_exception_is_explained_at_the_line_that_raised(course):
 
 
 @pytest.mark.parametrize(
-    ("program", "graded", "other", "remark"),
+    ("program", "graded", "other", "said"),
     [
         (RAISES, FAILED, ERROR, "gave a wrong answer"),
         (RIGHT.replace("2 * x", "3 * x"), ERROR, FAILED, "raised an exception"),
     ],
 )
-def test_words_of_another_outcome_than_the_graded_one_say_so(course, program, graded, other, remark):
+def test_words_of_another_outcome_than_the_graded_one_say_so(course, program, graded, other, said):
     """An index from the data may raise on some inputs only."""
     (course.folder / "adapters.py").write_text(program)
     words = course.explain({DOUBLES: graded, TWICE: other, DEEP: PASSED, COUNTS: PASSED})[-1]
-    assert f"With the graded inputs, the submission {remark}." in words.tests[DOUBLES].message
+    assert f"With the graded inputs, the submission {said}." in words.tests[DOUBLES].message
     assert "graded inputs" not in words.tests[TWICE].message
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.testing.assertions import assert_matches
+from grader.testing.assertions import WrongNumbers, assert_matches
 from grader.testing.comparison import FLOAT32, compare
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.differences import difference_in_words, headline, worst_in_a_table
@@ -51,6 +51,15 @@ def test_an_overflow_in_float16_is_suspected(wrong):
     got = torch.tensor([[wrong, wrong], [1.0, 2.0]], dtype=torch.float16)
     with pytest.raises(AssertionError, match="float16 holds no number above 65504"):
         assert_matches(got, torch.tensor([[0.5, -1.5], [1.0, 2.0]]))
+
+
+def test_a_hint_on_low_precision_is_a_guess_that_a_proved_cause_replaces():
+    """Where plain answers are wrong too, the dtype is not the cause."""
+    got = torch.tensor([1.0, 2.0, 2.25], dtype=torch.bfloat16)
+    with pytest.raises(WrongNumbers) as raised:
+        assert_matches(got, torch.tensor([1.0, 2.0, 2.5]))
+    assert raised.value.guess.startswith("bfloat16 holds 2 digits")
+    assert "bfloat16 holds" not in raised.value.in_full
 
 
 @pytest.mark.parametrize(("dtype", "wrong"), [(torch.float32, 0.0), (torch.float16, 0.25)], ids=str)

@@ -35,8 +35,8 @@ Outcomes = dict[str, tuple[str, float, tuple[str, ...]]]
 
 @pytest.fixture(scope="module")
 def handed_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixteen slow submissions, of four programs in turn."""
-    programs = {f"s{n:02}": SLOW + PROGRAMS[n % len(PROGRAMS)] for n in range(16)}
+    """Ten slow submissions, of four programs in turn."""
+    programs = {f"s{n:02}": SLOW + PROGRAMS[n % len(PROGRAMS)] for n in range(10)}
     files = {f"{name}/adapters.py": program for name, program in programs.items()}
     return write_files(tmp_path_factory.mktemp("handed-in"), files)
 
