@@ -85,7 +85,7 @@ def rope_angles(
     for form in (1 / frequencies, frequencies.repeat_interleave(2)):
         parts.step("frequencies", form)
     in_order = torch.arange(max_seq_len, device=vectors.device)
-    every_position = parts.step("positions", parts.positions_in_table(in_order))
+    every_position = parts.step("positions of the table", parts.positions_in_table(in_order))
     table = parts.rope_angles(every_position[..., None].to(precise) * frequencies)
     angles = parts.step("angles", table[parts.rope_positions(positions)])
     if parts.step is not unobserved:

@@ -87,7 +87,8 @@ class KnownSteps:
     Axes of equal length keep their order, because shapes alone do not tell them apart. Code that
     loops over heads computes only slices of a step. A step that is a single number must match
     exactly. `doubtful` steps hold the same values as an earlier step, so those values do not show
-    that the code reached them. Values are the same within a `tolerance`.
+    that the code reached them. `unseen` steps hold too few different values to be recognised.
+    Values are the same within a `tolerance`.
     """
 
     def __init__(self, steps: Steps, tolerance: Tolerance = FLOAT32) -> None:
@@ -108,6 +109,9 @@ class KnownSteps:
             for size, own in pieces.items()
         }
         self._looked_up: OrderedDict[bytes, Alike] = OrderedDict()
+        seen = {piece.name for own in pieces.values() for piece in own}
+        seen.update(*self._numbers.values())
+        self.unseen = steps.keys() - seen - {RESULT}
         self.doubtful = frozenset(_doubtful(steps))
 
     @classmethod

@@ -167,7 +167,7 @@ def steps_seen(
     another way. `fixed` steps are equal for every input, so they show that of fixed ones only.
     Returns nothing if no step before the wrong one is right, or if none is wrong. If the wrong one
     is nearly right, rounding may be the cause, and nothing is returned either. A step whose value
-    stands in another step's variable is not right. Doubtful steps are left out.
+    stands in another step's variable is not right. Doubtful and unseen steps are left out.
 
     Raises:
         TooLate: if the deadline passes.
@@ -175,7 +175,7 @@ def steps_seen(
     known = KnownSteps.of(right)
     found, sightings = _shapes(records, known, deadline)
     astray = misplaced(sightings, _first_shapes(right))
-    names = [name for name in right if name not in known.doubtful]
+    names = [name for name in right if name not in known.doubtful | known.unseen]
     shapes = {name: shape for name, shape in found.items() if name not in astray}
     wrong = _first_wrong(names, shapes, fixed)
     before = names[: names.index(wrong)] if wrong is not None else []

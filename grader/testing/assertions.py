@@ -227,8 +227,11 @@ def assert_gradients_match(
         assert_matches(actual[name], expected[name], tolerance, f"the gradient of {name}")
 
 
+_CHANGES_A_TENSOR = (
+    "These change the caller's tensor: x -= ..., x[...] = ..., and operations that end in _."
+)
 _CHANGES_A_DICT = (
-    "\nThese change the caller's dict or list: d[...] = ..., del, pop and update, append."
+    "These change the caller's dict or list: d[...] = ..., del, pop and update, append."
 )
 
 
@@ -239,12 +242,18 @@ def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> 
     answer = student.ask(arguments, watch_inputs=True)
     student.result(answer, arguments)
     changed = answer.changed_inputs
-    are_tensors = all(isinstance(arguments.get(name), torch.Tensor) for name in changed)
-    assert not changed, (
-        f"{student.adapter.name} changes its input {', '.join(changed)}\n"
-        "These change the caller's tensor: x -= ..., x[...] = ..., and operations that end in _."
-        f"{'' if are_tensors else _CHANGES_A_DICT}"
-    )
+    values = [arguments.get(name) for name in changed]
+    of_tensors = [_CHANGES_A_TENSOR] if any(map(_holds_a_tensor, values)) else []
+    of_others = [] if all(isinstance(one, torch.Tensor) for one in values) else [_CHANGES_A_DICT]
+    said = f"{student.adapter.name} changes its input {', '.join(changed)}"
+    assert not changed, "\n".join([said, *of_tensors, *of_others])
+
+
+def _holds_a_tensor(value: Value) -> bool:
+    inner = [*value.values()] if isinstance(value, Mapping) else value
+    if isinstance(inner, list | tuple):
+        return any(map(_holds_a_tensor, inner))
+    return isinstance(value, torch.Tensor)
 
 
 def assert_same_answer_twice(student: Student, *args: Value, **kwargs: Value) -> None:

@@ -43,7 +43,7 @@ def test_attention_weights_of_few_and_many(student, reference, draw, queries, ke
 
 
 @exercise("run_attention_weights", aspect="generality")
-@pytest.mark.parametrize("mask_lead", [(), (2, 1)], ids=str)
+@pytest.mark.parametrize("mask_lead", [(), (3,), (2, 1)], ids=str)
 def test_attention_weights_under_a_shared_mask(student, reference, draw, mask_lead):
     """A mask with fewer or shorter leading axes holds for all of them; it may hide nothing."""
     Q, K, mask = draw(2, 3, 4, 6), draw(2, 3, 5, 6), draw.mask(*mask_lead, 4, 5)

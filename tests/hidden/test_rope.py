@@ -25,7 +25,7 @@ def rotation(d_k, max_seq_len, x, positions, theta=THETA):
 @pytest.mark.parametrize("d_k", [8, 32])
 def test_rope(student, reference, draw, d_k):
     """A batch of sequences at the positions 0, 1, 2, ..."""
-    inputs = rotation(d_k, 10, draw(2, 10, d_k), torch.arange(10))
+    inputs = rotation(d_k, 4 * d_k, draw(2, 10, d_k), torch.arange(10))
     assert_matches(student(**inputs), reference(**inputs))
 
 
@@ -130,6 +130,13 @@ def test_rope_of_split_heads(student, reference, draw):
     """Inputs need not be contiguous: heads are split off by a transposition."""
     x = draw(2, 5, 3, 8).transpose(1, 2)
     inputs = rotation(8, 12, x, torch.arange(5).expand(2, 1, 5))
+    assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_rope", aspect="discipline")
+def test_rope_of_every_second_feature(student, reference, draw):
+    """Neighbouring features need not be neighbours in memory."""
+    inputs = rotation(8, 12, draw(2, 5, 16)[..., ::2], torch.arange(5))
     assert_matches(student(**inputs), reference(**inputs))
 
 

@@ -26,14 +26,14 @@ def test_attention(student, reference, draw, keys):
 
 @exercise("run_scaled_dot_product_attention")
 def test_attention_under_a_mask(student, reference, draw):
-    """A batch of queries and keys under a mask."""
-    Q, K, V = draw(2, 6, 16), draw(2, 9, 16), draw(2, 9, 16)
+    """A batch of queries and keys under a mask; values are narrower than keys."""
+    Q, K, V = draw(2, 6, 16), draw(2, 9, 16), draw(2, 9, 10)
     mask = draw.mask(2, 6, 9, keep=0.5)
     assert_matches(student(Q, K, V, mask), reference(Q, K, V, mask))
 
 
 @exercise("run_scaled_dot_product_attention", aspect="generality")
-@pytest.mark.parametrize("lead", [(), (1, 3, 2)], ids=str)
+@pytest.mark.parametrize("lead", [(), (1,), (1, 3, 2)], ids=str)
 def test_attention_of_any_depth(student, reference, draw, lead):
     """Any number of leading axes, and values wider than keys."""
     Q, K, V = draw(*lead, 3, 5), draw(*lead, 4, 5), draw(*lead, 4, 7)
@@ -50,7 +50,7 @@ def test_attention_of_single_things(student, reference, draw, sizes):
 
 
 @exercise("run_scaled_dot_product_attention", aspect="generality")
-@pytest.mark.parametrize("mask_lead", [(), (2, 1)], ids=str)
+@pytest.mark.parametrize("mask_lead", [(), (3,), (2, 1)], ids=str)
 def test_attention_under_a_shared_mask(student, reference, draw, mask_lead):
     """A mask with fewer or shorter leading axes holds for all of them; it may hide nothing."""
     Q, K, V = draw(2, 3, 4, 6), draw(2, 3, 5, 6), draw(2, 3, 5, 6)

@@ -12,7 +12,7 @@ from grader.core.wire.calls import Call, Raised
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Value, in_words
 from grader.explain.exceptions.calls import ANNOTATIONS, ARGUMENTS, AUTOGRAD
-from grader.explain.exceptions.kinds import ExceptionKind, Explanation, source_of
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, names_in_words, source_of
 from grader.explain.exceptions.names import IMPORTS, NAMES, PROGRAM
 from grader.explain.exceptions.python_versions import wanted_python
 from grader.explain.exceptions.sizes import SIZES
@@ -48,6 +48,7 @@ def explanation_of(raised: Raised) -> Explanation | None:
 _MESSAGE = 300
 _ARGUMENTS = 500
 _LINES, _LINE = 10, 120
+_METHODS = 3
 
 
 def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
@@ -140,7 +141,16 @@ def call_in_words(call: Call) -> str:
         return f"{said}, and then looked at the files"
     if step.doing is Doing.NEXT:
         return f"{said}, and asked for item {step.times} of {_iterated_in_words(call, step)}"
-    return f"{said}, and then {_step_in_words(step)}"
+    return f"{said}, and then {_step_in_words(step)}{_after_others(call, step)}"
+
+
+def _after_others(call: Call, step: Step) -> str:
+    """Returns the other methods that were called before on the same object, in words."""
+    before = (one for one in call.steps if one.doing is Doing.CALL and one.on == step.on)
+    names = dict.fromkeys(one.name for one in before if one.name and one.name != step.name)
+    if not step.name or not names:
+        return ""
+    return f", after its {names_in_words([*names], _METHODS)}"
 
 
 def _step_in_words(step: Step) -> str:

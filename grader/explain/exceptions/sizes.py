@@ -201,10 +201,13 @@ def _on_exchange(operation: Operation, side: Side, is_turned: bool) -> str:
         ):
             if ast.unparse(owner) == "torch" and arguments:
                 owner, *arguments = arguments
-            axes = len(operation.shape(owner) or side.shape)
+            whole = operation.shape(owner) or side.shape
             numbers = {_number(argument) for argument in arguments}
+            axes = len(whole)
             last = ({-2, -1}, {axes - 2, axes - 1}, {-2, axes - 1}, {axes - 2, -1})
-            if axes > 2 and None not in numbers and numbers not in last:
+            is_another = axes > 2 and None not in numbers and numbers not in last
+            facing = _shape_within(operation, operation.operands[0]) or whole
+            if is_another and (facing[-1] == whole[-1] or numbers & {-1, axes - 1}):
                 return (
                     "transpose(-2, -1) swaps the last two axes, however many there are before them."
                 )

@@ -18,7 +18,16 @@ from grader.core.text import plain
 from grader.core.verdict import Aspect, Status, Visibility, Where
 from grader.core.wire.calls import Call
 from grader.explain.deadline import Deadline
-from grader.explain.explainer.rerun import LOST, REPEATED, Ask, Lost, LostTests, Rerun, RerunResult
+from grader.explain.explainer.rerun import (
+    GRADED,
+    LOST,
+    REPEATED,
+    Ask,
+    Lost,
+    LostTests,
+    Rerun,
+    RerunResult,
+)
 from grader.explain.explainer.unknown import nameless, suspicion, without_doubtful_guesses
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.diagnosis import (
@@ -46,11 +55,6 @@ _FOR_EXAMPLE = (
 _OTHERWISE = {
     Visibility.PUBLIC: f"passes your tests but {ON_NEW_INPUTS}\n{_FOR_EXAMPLE}",
     Visibility.HIDDEN: f"passes on some inputs but {ON_NEW_INPUTS}\n{_FOR_EXAMPLE}",
-}
-# By the outcome on the inputs that the words are about, and the graded outcome.
-_GRADED = {
-    (Status.FAILED, Status.ERROR): "With the graded inputs, the submission raised an exception.",
-    (Status.ERROR, Status.FAILED): "With the graded inputs, the submission gave a wrong answer.",
 }
 
 
@@ -103,7 +107,7 @@ class Explainer:
         for name, found in seen.items():
             if statuses[name] in REPEATED:
                 otherwise = Told(_OTHERWISE[self._suite.tests[name].visibility])
-                told[name] = _told(found, statuses[name]) or otherwise
+                told[name] = found.told(statuses[name]) or otherwise
         pictures = tuple(
             itertools.chain.from_iterable(seen[test].pictures for test in statuses if test in seen)
         )
@@ -135,7 +139,7 @@ class Explainer:
         """
         depends, alone = dependence
         seen = {**seen, **alone}
-        fresh = {t: _told(one, statuses[t]) for t, one in alone.items() if t in words.tests}
+        fresh = {t: one.told(statuses[t]) for t, one in alone.items() if t in words.tests}
         told = {**words.tests, **{test: own for test, own in fresh.items() if own is not None}}
         answers = {
             name: [one for one in own if one.test in alone or not depends.holds(one)]
@@ -484,15 +488,11 @@ def _depending(test: str, told: Told, depends: Dependence) -> Told:
     if test not in depends.concerned:
         return told
     # The lines below describe values that earlier calls left behind.
-    message = told.message if told.measurement else told.message.partition("\n")[0]
-    told = Told(message, told.measurement, None, where_of(depends.lines.get(test)))
+    first, *others = told.message.splitlines()
+    kept = [one for one in others if told.measurement or one in GRADED.values()]
+    where = where_of(depends.lines.get(test))
+    told = Told("\n".join([first, *kept]), told.measurement, None, where)
     return _with(told, depends.in_words(test))
-
-
-def _told(found: RerunResult, graded: Status) -> Told | None:
-    """Returns the words of a rerun test, with a remark if its graded outcome is another."""
-    remark = _GRADED.get((found.status, graded), "")
-    return None if found.words is None else _with(found.words, remark)
 
 
 def _with(words: Told, said: str) -> Told:

@@ -26,6 +26,11 @@ from grader.testing.memory import Memory, RememberedSession, Reply
 from grader.testing.outcome import Observation, Question, StudentFault
 from grader.testing.suite import Suite, Test
 
+# By the outcome on the inputs that an explanation is about, and the graded outcome.
+GRADED = {
+    (Status.FAILED, Status.ERROR): "With the graded inputs, the submission raised an exception.",
+    (Status.ERROR, Status.FAILED): "With the graded inputs, the submission gave a wrong answer.",
+}
 REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
 
 # Bounds the memory for a class: each remembered outcome holds whole tensors.
@@ -48,6 +53,13 @@ class RerunResult:
     observations: tuple[Observation, ...]
     pictures: tuple[Picture, ...]
     unanswered: Question | None = None
+
+    def told(self, graded: Status) -> Told | None:
+        """Returns the words, with a remark if the graded outcome of the test is another."""
+        remark = GRADED.get((self.status, graded))
+        if self.words is None or remark is None:
+            return self.words
+        return self.words._replace(message=f"{self.words.message}\n{remark}")
 
 
 class Rerun:

@@ -299,7 +299,7 @@ def test_the_steps_of_multihead_attention_with_rope_are_named_in_order(asked):
     exercise = "run_multihead_self_attention_with_rope"
     assert list(steps_of(exercise, asked[exercise][0])) == [
         *("queries", "query heads", "keys", "key heads", "values", "value heads"),
-        *("frequencies", "positions", "angles", "rotated queries", "rotated keys"),
+        *("frequencies", "positions of the table", "angles", "rotated queries", "rotated keys"),
         *("mask", "scores", "scaled", "masked", "weights", "outputs", "merged", "projected"),
     ]
 

@@ -138,7 +138,7 @@ def test_batch_with_a_roster_keeps_authors_and_absentees(tiny, a_class, tmp_path
 def test_a_machine_without_required_isolation_is_refused_first(tmp_path, monkeypatch):
     """There is not even an assignment here."""
     lost = ProbeResult({"network": "none"}, ())
-    monkeypatch.setattr("grader.sandbox.probe.examine_confinement", lambda: lost)
+    monkeypatch.setattr("grader.sandbox.probe.examine_confinement", lambda **_: lost)
     with pytest.raises(package.NotIsolated, match=r"does not hold here \(network\)"):
         package.grade(tmp_path, assignment=tmp_path, require_isolation=True)
     with pytest.raises(package.BadAssignment):

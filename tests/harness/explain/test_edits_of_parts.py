@@ -96,3 +96,12 @@ def test_only_limits_of_a_dtype_are_exchanged_for_each_other(value, is_limit):
     """The attribute of another object may be a method."""
     edits = edits_of(f"import torch\ndef lowest(x):\n    return {value}\n", [3])
     assert any(edit.subject == "a limit of a dtype" for edit in edits) is is_limit
+
+
+def test_no_axis_of_a_transposition_is_turned_with_itself():
+    """Leaving the transposition out says what such an edit would do."""
+    program = "import torch\ndef turned(x):\n    return x.transpose(1, 2)\n"
+    edits = edits_of(program, [3])
+    lines = {edit.applied(program).splitlines()[2].strip() for edit in edits}
+    assert {"return x.transpose(0, 2)", "return x"} <= lines
+    assert lines.isdisjoint({f"return x.transpose({pair})" for pair in ("1, 1", "2, 2", "-2, 2")})

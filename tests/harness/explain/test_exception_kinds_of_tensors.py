@@ -123,6 +123,8 @@ def test_leading_axes_of_a_product_that_differ_are_told_first():
         ("q @ k.transpose(1, 2)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 5, 3]"}, TURNED),
         ("q @ torch.swapaxes(k, 1, 2)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 5, 3]"}, TURNED),
         ("q @ k", {"q": "[1, 1, 2, 3]", "k": "[1, 5, 1, 3] | k = x.transpose(1, 2)"}, TURNED),
+        # With its last two axes swapped, the tensor would not fit either.
+        ("f(q) @ k", {"q": "[1, 1, 2, 3]", "k": "[1, 5, 1, 4] | k = x.transpose(1, 2)"}, None),
         # These swap the last two axes, counted from either end.
         ("q @ k.transpose(-1, -2)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
         ("q @ k.transpose(2, 3)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),

@@ -132,6 +132,14 @@ def test_the_last_step_of_a_script_is_told_after_the_call(step, words):
     assert call_in_words(Call("run", {"n": 4}, then=(step,))) == words
 
 
+def test_the_last_step_is_told_with_the_other_methods_called_before_on_the_same_object():
+    """An optimizer may fail in a step only because of what it loaded."""
+    made, state = Step(0, Doing.CALL, "", (1,)), Step(0, Doing.CALL, "state_dict")
+    loaded, step = Step(1, Doing.CALL, "load_state_dict"), Step(1, Doing.CALL, "step")
+    said = call_in_words(Call("run", {}, then=(made, state, step, loaded, step)))
+    assert said == "run(), and then its step(), after its load_state_dict"
+
+
 def test_an_item_is_told_with_the_step_that_gave_the_iterator():
     """That is the call of the adapter, or one of a method of what it made."""
     items = Step(0, Doing.ITERATE), Step(1, Doing.NEXT, times=3)

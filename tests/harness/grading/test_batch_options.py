@@ -135,7 +135,7 @@ def examined(monkeypatch):
     def examine(isolation: dict[str, str], attempts: list[tuple[str, bool]]) -> None:
         tried = [SimpleNamespace(what=what, ok=ok) for what, ok in attempts]
         found = SimpleNamespace(isolation=isolation, attempts=tried)
-        monkeypatch.setattr(probe, "examine_confinement", lambda: found)
+        monkeypatch.setattr(probe, "examine_confinement", lambda **_: found)
 
     return examine
 

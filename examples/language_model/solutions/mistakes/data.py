@@ -60,6 +60,10 @@ def _at_multiples(size: int, context: int, count: int) -> Tensor:
     return torch.randint(0, (size - 1) // context, (count, 1)) * context
 
 
+def _never_twice(size: int, context: int, count: int) -> Tensor:
+    return torch.randperm(size - context)[:count, None]
+
+
 def _mistake(id: str, explanation: str, hint: str, *variants: Callable[..., Batch]) -> Mistake:
     return Mistake(id, explanation, hint, {"run_get_batch": variants})
 
@@ -107,9 +111,15 @@ MISTAKES = (
     ),
     _mistake(
         "batch-starts-at-multiples",
-        "Your windows only begin at multiples of their length.",
+        "Your windows never begin at some of the places at which they could.",
         "At how many places can a window begin, in a text of n tokens?",
         _batch(starts=_at_multiples),
+    ),
+    _mistake(
+        "batch-never-repeats",
+        "No window comes twice in a batch of yours, but each should be drawn by itself.",
+        "How many windows does a batch of 32 have, in a text with room for ten?",
+        _batch(starts=_never_twice),
     ),
     _mistake(
         "batch-dtype",

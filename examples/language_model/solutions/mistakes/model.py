@@ -233,7 +233,7 @@ MISTAKES = (
     Mistake(
         "blocks-share-weights",
         "All your blocks have the weights of one of them.",
-        "Does your code use the block's number when it takes the weights?",
+        "How many blocks does your code make, and which weights does each of them get?",
         ways(
             Way(_MODEL, {"weights_of_block": _first_of_all}),
             Way(_MODEL, {"weights_of_block": _last_of_all}),

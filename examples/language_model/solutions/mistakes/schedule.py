@@ -52,6 +52,11 @@ MISTAKES = (
         "Your warm-up is one iteration ahead: iteration 0 has the rate of iteration 1.",
         "How large is the rate at iteration 0, and at which iteration is it largest?",
         _schedule(warm_up=lambda it, high, _low, rise: (it + 1) / rise * high),
+    ),
+    _mistake(
+        "schedule-warmup-from-one",
+        "Your warm-up counts its iterations from 1, so that the rate is not 0 at iteration 0.",
+        "How much of the warm-up is over at iteration 0?",
         _schedule(warm_up=lambda it, high, _low, rise: (it + 1) / (rise + 1) * high),
     ),
     _mistake(

@@ -50,6 +50,15 @@ def test_batch_of_any_integers(student, draw, dtype):
 
 
 @exercise("run_get_batch", aspect="generality")
+def test_batch_of_more_windows_than_the_text_has(student, draw):
+    """Each window is drawn by itself: where there are few, some come twice."""
+    dataset = dataset_of(draw, 9)
+    windows, targets = student(dataset, 12, 6, "cpu")
+    starts_of(dataset, windows)
+    assert_follow(dataset, windows, targets)
+
+
+@exercise("run_get_batch", aspect="generality")
 def test_batch_of_single_tokens(student, draw):
     """One window of one token."""
     assert_only_window(student, dataset_of(draw, 2))

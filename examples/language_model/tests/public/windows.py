@@ -18,7 +18,7 @@ def dataset_of(draw, size):
 def windows_of(student, dataset, length, batches, count):
     """The windows of several batches, a list for each.
 
-    No batch is larger than the text has windows: whether one comes twice in a batch is open.
+    No batch is larger than the text has windows, so that none need come twice in a batch.
     """
     seeded = map(student.seeded, range(batches))
     return [batch(dataset, count, length, "cpu")[0] for batch in seeded]

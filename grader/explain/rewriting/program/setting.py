@@ -21,6 +21,7 @@ AXES = frozenset(
         *("cumsum", "logsumexp", "repeat_interleave", "select", "narrow", "norm", "argmax"),
     }
 )
+TURNING = frozenset({"t", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis"})
 _PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 
 

@@ -7,7 +7,14 @@ import difflib
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
-from grader.explain.rewriting.program.setting import Setting, argument_of, integer, is_axis, named
+from grader.explain.rewriting.program.setting import (
+    TURNING,
+    Setting,
+    argument_of,
+    integer,
+    is_axis,
+    named,
+)
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import in_use, words
 
@@ -100,6 +107,8 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if is_axis(setting, node):
         subject = f"an axis of {_around(setting, node)}"
         for axis in _AXES:
+            if _is_futile(setting, node, axis):
+                continue
             cost = SLIP if {axis, value} in _NEAR_AXES else CHANGE
             yield _other(setting, node, str(axis), "axis", cost, subject)
         return
@@ -123,6 +132,18 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if abs(value) >= 1000:
         for text in (str(value // 10), str(value * 10)):
             yield _other(setting, node, text, "constant", CHANGE, subject)
+
+
+def _is_futile(setting: Setting, node: ast.expr, axis: int) -> bool:
+    """Returns whether a transposition with this axis in a node's place may turn nothing.
+
+    An axis counted from the other end may be the transposition's other axis.
+    """
+    given = argument_of(setting, node)
+    if given is None or callee(given[0]) not in TURNING:
+        return False
+    others = [integer(one) for one in given[0].args if one is not node]
+    return any(one is not None and (one == axis or (one < 0) != (axis < 0)) for one in others)
 
 
 def _cost_of_sign(setting: Setting, node: ast.expr) -> float:

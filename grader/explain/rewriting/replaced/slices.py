@@ -16,7 +16,7 @@ from grader.explain.rewriting.edit import (
     keep,
     put,
 )
-from grader.explain.rewriting.program.setting import Setting, argument_of, integer
+from grader.explain.rewriting.program.setting import TURNING, Setting, argument_of, integer
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import Nature
 
@@ -197,13 +197,12 @@ def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield Draft("mirrored", CHANGE, subject, node, pieces, renamed.start)
 
 
-_TURNING = {"t", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis"}
 _PAIRS = (("-2", "-1"), ("1", "2"), ("-3", "-2"), ("-3", "-1"), ("0", "1"), ("2", "3"))
 
 
 def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields other axes of a transposition, and `.T` or `.mT` in its place."""
-    if callee(node) not in _TURNING or len(node.args) < 2:
+    if callee(node) not in TURNING or len(node.args) < 2:
         return
     first, second = node.args[-2:]
     own = (integer(first), integer(second))
@@ -285,7 +284,7 @@ def _sizes(node: ast.Call) -> list[ast.expr]:
 def _turn_after(setting: Setting, node: ast.Call) -> ast.Call | None:
     """Returns the transposition that directly follows a call, or None."""
     parent = setting.parent(node)
-    if isinstance(parent, ast.Attribute) and parent.attr in _TURNING:
+    if isinstance(parent, ast.Attribute) and parent.attr in TURNING:
         around = setting.parent(parent)
         return around if isinstance(around, ast.Call) and len(around.args) == 2 else None
     return None
