@@ -15,7 +15,8 @@ Conventions, unless a docstring says otherwise:
 * Positions are integers. They need not be sorted, nor start at 0, and may have fewer leading axes
   than the input.
 * Projections follow `torch.nn.Linear`: `y = x @ W.T`, without bias.
-* Results have the dtype of the inputs and lie on their device; the inputs stay as they are.
+* Results have the dtype of the inputs and lie on their device. Gradients reach the inputs, which
+  stay as they are.
 """
 
 from beartype import BeartypeConf, beartype

@@ -2,10 +2,10 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..tokenizer import Pair, merge
-from ..tokenizer_training import Counts
+from ..tokenizer_training import Counts, Word
 
 
 class Recounted(Counts):
@@ -170,6 +170,42 @@ def _merges(word: Sequence[bytes], pair: Pair) -> Iterator[int]:
             yield at
             at += 1
         at += 1
+
+
+class Numbered(Counts):
+    """Counts with the ids of tokens: those of bytes, then one for each merge."""
+
+    def __init__(self, counted: Mapping[Word, int]) -> None:
+        super().__init__(counted)
+        self.pairs = _WithIds(self.pairs)
+
+    def merge(self, pair: Pair) -> None:
+        self.pairs.ids.setdefault(b"".join(pair), len(self.pairs.ids))
+        super().merge(pair)
+
+
+class _WithIds(Counter[Pair]):
+    """A counter that holds the id of each token."""
+
+    def __init__(self, counted: Mapping[Pair, int]) -> None:
+        super().__init__(counted)
+        self.ids = {bytes([byte]): byte for byte in range(256)}
+
+
+class WithoutNewPlaces(Counts):
+    """Counts that know the words of a text's first pairs only: others are counted, not merged."""
+
+    def merge(self, pair: Pair) -> None:
+        for place in self.places.pop(pair, ()):
+            for own in self.pairs_of(place):
+                self.pairs[own] -= self.numbers[place]
+            self.words[place] = merge(self.words[place], pair)
+            for own in self.pairs_of(place):
+                self.pairs[own] += self.numbers[place]
+        del self.pairs[pair]
+
+    def are_left(self) -> bool:
+        return any(number > 0 for number in self.pairs.values())
 
 
 class Stale(Counts):

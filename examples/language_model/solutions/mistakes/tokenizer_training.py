@@ -30,6 +30,17 @@ def _longest(_training: Training, pairs: Counter[Pair]) -> Pair:
     return max(pairs, key=lambda pair: (pairs[pair], len(b"".join(pair)), pair))
 
 
+def _greatest_ids(_training: Training, pairs: Counter[Pair]) -> Pair:
+    return max(pairs, key=lambda pair: (pairs[pair], *(pairs.ids[token] for token in pair)))
+
+
+def _shorter_first(_training: Training, pairs: Counter[Pair]) -> Pair:
+    def order(pair: Pair) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(-byte for byte in token) for token in pair)
+
+    return min(pairs, key=lambda pair: (-pairs[pair], order(pair)))
+
+
 def _rarest(_training: Training, pairs: Counter[Pair]) -> Pair:
     return min(pairs, key=lambda pair: (pairs[pair], pair))
 
@@ -90,6 +101,11 @@ def _cut_by(cut: Callable[[str], Iterable[str]]) -> Callable[..., Iterable[str]]
 
 def _at_borders(text: str) -> list[str]:
     return re.findall(r"\s+|\S+", text)
+
+
+def _line_by_line(text: str) -> Iterable[str]:
+    for line in text.splitlines(keepends=True):
+        yield from words_of(line)
 
 
 def _each_once(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
@@ -153,6 +169,19 @@ MISTAKES = (
         "Which of (b'ab', b'c') and (b'a', b'bd') is the greater one, as tuples in Python?",
         dict(best=_greatest_joined),
         dict(best=_longest),
+    ),
+    _mistake(
+        "bpe-ties-by-ids",
+        "Among equally frequent pairs you compare the ids of the tokens, but their bytes decide.",
+        "Which of b'z' and the merged b'ab' is the greater one, and which has the larger id?",
+        dict(best=_greatest_ids, counts=counts.Numbered),
+    ),
+    _mistake(
+        "bpe-ties-shorter-first",
+        "Among equally frequent pairs you take a token for greater than a longer one that begins "
+        "with it.",
+        "Which of b'a' and b'ab' is the greater one, and which is it in your order?",
+        dict(best=_shorter_first),
     ),
     _mistake(
         "bpe-rarest",
@@ -220,6 +249,12 @@ MISTAKES = (
         dict(words=_cut_by(with_underscores)),
     ),
     _mistake(
+        "bpe-cut-at-lines",
+        "Your text is cut at the ends of its lines, though a word of white space may go on there.",
+        "Which words are there in a text with two blank lines in a row?",
+        dict(words=_cut_by(_line_by_line)),
+    ),
+    _mistake(
         "bpe-words-counted-once",
         "Your pairs are counted in every word once, however often the text has the word.",
         "By how much does a word that stands there ten times raise the counts of its pairs?",
@@ -245,6 +280,12 @@ MISTAKES = (
         "Which pairs are there after a merge that were not there before, and which are rarer?",
         dict(counts=counts.Stale),
         dict(counts=counts.SingleBytesOnly),
+    ),
+    _mistake(
+        "bpe-new-pairs-not-merged",
+        "Pairs with a merged token are counted and chosen, but not merged in the words.",
+        "After a merge, which words have the new pairs, and does your list of words say so?",
+        dict(counts=counts.WithoutNewPlaces),
     ),
     _mistake(
         "bpe-merged-once-a-word",
