@@ -317,7 +317,7 @@ def _side_by_side(
     apart = {name: several for name, several in wrong.items() if name not in together}
     for row in itertools.zip_longest(*apart.values()):
         yield {name: one for name, one in zip(apart, row, strict=True) if one is not None}
-    for name in wrong.keys() - apart.keys():
+    for name in (name for name in wrong if name in together):
         yield from ({name: one} for one in wrong[name])
 
 

@@ -227,7 +227,9 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
             f"[tool.grader] aspects knows no {strange[0]!r}: {meant(strange[0], Aspect)}"
         )
     shares = {Aspect(name): share for name, share in aspects.items()} or dict(_ASPECTS)
-    timeout = _numbers({"call_timeout": table.get("call_timeout", 10)}, "grader")["call_timeout"]
+    timeout = table.get("call_timeout", 10)
+    if not _is_number(timeout) or not timeout:
+        raise BadAssignment(f"[tool.grader] call_timeout must be above 0, not {timeout!r}")
     name = str(table.get("name", root.name))
     forbidden = _forbidden(table.get("forbidden", {}))
     packages, preload = _modules(table, "packages"), _modules(table, "preload")
@@ -310,10 +312,15 @@ def _numbers(table: object, where: str) -> dict[str, float]:
     if not isinstance(table, dict):
         raise BadAssignment(f"[tool.grader] {where} must be a table of numbers")
     for name, number in table.items():
-        if (
-            isinstance(number, bool)
-            or not isinstance(number, int | float)
-            or not 0 <= number < math.inf
-        ):
-            raise BadAssignment(f"[tool.grader] {where}: {name} must be a number, not {number!r}")
+        if not _is_number(number):
+            raise BadAssignment(
+                f"[tool.grader] {where}: {name} must be a number from 0 on, not {number!r}"
+            )
     return {name: float(number) for name, number in table.items()}
+
+
+def _is_number(value: object) -> bool:
+    """Returns whether a value is a finite number from 0 on."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value < math.inf

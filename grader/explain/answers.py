@@ -15,7 +15,7 @@ from grader.core.text import plain
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised, Traced
 from grader.core.wire.records import Line
-from grader.core.wire.values import Elsewhere, Foreign, Value, in_words
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value, in_words
 from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
 from grader.explain.exceptions.operation import parsed_statement
 from grader.testing.assertions import WrongForm, WrongNumbers
@@ -120,7 +120,11 @@ def _described(value: Value) -> str:
         return f"a numpy array of shape {list(value.shape)}"
     if value is None:
         return "None"
+    if isinstance(value, Named):
+        return f"the named tuple {in_words(value)}"
     if isinstance(value, list | tuple | dict | set | frozenset):
+        if not value:
+            return f"an empty {type(value).__name__}"
         return f"a {type(value).__name__} of {len(value)}: {in_words(value)[1:-1].rstrip(',')}"
     words = repr(value) if isinstance(value, str | bytes) else str(value)
     return f"the {type(value).__name__} {words[:_LONGEST]}"
@@ -186,9 +190,10 @@ def _without_a_return(line: Line | None) -> str:
     source = "" if line is None else line.source
     if _prints_one_value(source):
         return "A printed value is not returned: write return in the place of print."
-    if source and not source.startswith(("return", "raise")):
+    statement = re.match(r"(return|raise)\b", source)
+    if source and statement is None:
         return "The function ends there without a return, and so gives None: return the result."
-    if source.startswith("return"):
+    if statement is not None and statement[1] == "return":
         return f"This line returns None: {source}"
     return "Is there a return at its end, on every way through it?"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,7 +18,6 @@ _LARGEST_FILE = 1 << 20
 _LONGEST_LINE = 300
 _MOST_FILES = 200
 _LONGEST_FUNCTION = 48
-_DEFINITION = re.compile(r"\s*(async )?def ")
 # A comment, a triple-quoted string, or a string of one line, which may be unterminated.
 _TOKEN = re.compile(
     r"#[^\n]*"
@@ -57,39 +57,35 @@ def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
     if where is not None:
         lines = lines_of(root, where.file)
         if 1 <= where.line <= len(lines):
-            start = _start(lines, where.line - 1)
-            if start is None:
+            around = [one for one in _functions(lines) if one.lineno <= where.line <= _end(one)]
+            if not around:
                 return next(iter(excerpts(root, [where])))
-            return _function(where.file, lines, start)
-    opening = re.compile(rf"\s*def {re.escape(name)}\b")
+            return _function(where.file, lines, max(around, key=lambda one: one.lineno))
     for file in sorted([*root.glob("*.py"), *root.glob("*/*.py")])[:_MOST_FILES]:
-        lines = lines_of(root, file.relative_to(root).as_posix())
-        first = next((place for place, line in enumerate(lines) if opening.match(line)), None)
-        if first is not None:
-            return _function(file.relative_to(root).as_posix(), lines, first)
+        path = file.relative_to(root).as_posix()
+        lines = lines_of(root, path)
+        called = [one for one in _functions(lines) if one.name == name]
+        if called:
+            return _function(path, lines, min(called, key=lambda one: one.lineno))
     return None
 
 
-def _start(lines: Sequence[str], place: int) -> int | None:
-    """Returns the first line of the function around a line, or None outside of any."""
-    indent = _indent(lines[place])
-    for above in range(place, -1, -1):
-        is_outer = above == place or _indent(lines[above]) < indent
-        if _DEFINITION.match(lines[above]) and is_outer:
-            return above
-    return None
+def _functions(lines: Sequence[str]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    try:
+        nodes = ast.walk(ast.parse("\n".join(lines)))
+        return [one for one in nodes if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
-def _function(file: str, lines: Sequence[str], first: int) -> Excerpt:
-    indent, last = _indent(lines[first]), first + 1
-    while last < len(lines) and last - first < _LONGEST_FUNCTION:
-        line = lines[last]
-        if line.strip() and _indent(line) <= indent and not line.lstrip().startswith(")"):
-            break
-        last += 1
-    while last > first + 1 and not lines[last - 1].strip():
-        last -= 1
-    return Excerpt(file, first + 1, _shown(lines[first:last]), _opening(lines, first + 1))
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _function(file: str, lines: Sequence[str], node: ast.stmt) -> Excerpt:
+    last = min(_end(node), node.lineno + _LONGEST_FUNCTION - 1)
+    shown = lines[node.lineno - 1 : last]
+    return Excerpt(file, node.lineno, _shown(shown), _opening(lines, node.lineno))
 
 
 def _shown(lines: Iterable[str]) -> tuple[str, ...]:
@@ -103,10 +99,6 @@ def _opening(lines: Sequence[str], first: int) -> str:
         if token.end() > start:
             return token["opening"] or "" if token.start() < start else ""
     return ""
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def lines_of(root: Path, file: str) -> list[str]:

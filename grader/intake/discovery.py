@@ -76,7 +76,7 @@ def _recognise(path: Path, adapters: str) -> Discovery:
 
 
 def _in_a_line(found: Discovery) -> Discovery:
-    """Returns a discovery without resubmitted work, and with a line on its kind, if it has one."""
+    """Returns a discovery with each person's latest submission, and a line on its kind, if any."""
     latest = latest_of_each(found.entries)
     skipped = (*found.skipped, *latest.skipped)
     number, late = len(latest.entries), sum(entry.late for entry in latest.entries)
@@ -120,7 +120,12 @@ def _folder_of_submissions(path: Path) -> Discovery:
     skipped: list[Skipped] = []
     for item in _listed(folder):
         place = folder / item.name
-        mode = item.stat(follow_symlinks=False).st_mode
+        try:
+            mode = item.stat(follow_symlinks=False).st_mode
+        except FileNotFoundError:  # removed meanwhile
+            continue
+        except OSError as error:
+            raise NothingToGrade(f"{_shown(place)} cannot be read: {error.strerror}") from error
         if is_clutter((item.name,)) or is_clutter_folder(item.name):
             if item.name not in (".DS_Store", "__MACOSX"):
                 skipped.append(Skipped(place, "hidden, or made by a tool"))
@@ -181,8 +186,10 @@ def _mode(path: Path) -> int:
     """Returns the mode of what lies at a path that the instructor gave, links followed."""
     try:
         return path.stat().st_mode
-    except (OSError, ValueError) as error:
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
         raise NothingToGrade(f"{_shown(path)} does not exist: {_meant(path)}") from error
+    except OSError as error:
+        raise NothingToGrade(f"{_shown(path)} cannot be read: {error.strerror}") from error
 
 
 def _meant(path: Path) -> str:

@@ -58,14 +58,15 @@ def add_canvas_letter(archive: zipfile.ZipFile, letter: Letter, content: Content
     if not taken:
         return "its name has numbers before the user's, so that Canvas takes it for another's"
     ranks = {suffix: rank for rank, suffix in enumerate(_LIKED)}
-    name = min(taken, key=lambda one: ranks.get(f".{one.lower().rpartition('.')[2]}", len(ranks)))
-    held = wrapped(content, name)
-    if held is None:
-        suffix = name.rpartition(".")[2]
-        printed = ": --pdf prints it" if suffix.lower() == "pdf" else ""
-        return f"handed in as .{suffix}, a kind of file that feedback is not written in{printed}"
-    add(archive, name, held)
-    return ""
+    taken.sort(key=lambda one: ranks.get(f".{one.lower().rpartition('.')[2]}", len(ranks)))
+    for name in taken:
+        held = wrapped(content, name)
+        if held is not None:
+            add(archive, name, held)
+            return ""
+    suffix = taken[0].rpartition(".")[2]
+    hint = ": --pdf prints it" if suffix.lower() == "pdf" else ""
+    return f"handed in as .{suffix}, a kind of file that feedback is not written in{hint}"
 
 
 def _is_understood(name: str) -> bool:
@@ -259,7 +260,7 @@ def _free(submission: str, taken: set[str]) -> str:
     """Returns a free folder name, made from a submission's, that any file system accepts."""
     name = _OTHERS.sub("_", submission).strip(" .")[:_LONGEST] or "submission"
     free, number = name, 1
-    while free.casefold() in taken or free == README:
+    while free.casefold() in {*taken, README.casefold()}:
         number += 1
         free = f"{name}-{number}"
     taken.add(free.casefold())

@@ -164,7 +164,7 @@ def _ranked(found: Sequence[Cause]) -> list[Cause]:
 def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
     """Returns a cause's exercises and sentence, followed by its line and its mistake's id.
 
-    Adds "(values right)" only if the exercises' values are not `wrong` by another cause.
+    Adds "(values passed)" only if the exercises' values are not `wrong` by another cause.
     """
     said = one_line(cause.sentence, _SHORT).removesuffix(".")
     if cause.shown.status is Status.MISSING and len(cause.exercises) > 1:

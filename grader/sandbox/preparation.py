@@ -130,7 +130,7 @@ class SubmissionPreparation:
 
         Raises:
             Unreadable: if nothing in it can be graded.
-            CopyFailed: if this machine has no room for it.
+            CopyFailed: if this machine has no room for it, or its files were removed meanwhile.
             ForkServerLost: if the device's lock cannot be opened.
         """
         with self._folder() as folder, _unless_gone(folder) as kept:

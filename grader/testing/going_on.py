@@ -126,6 +126,7 @@ def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
     holders += [one for one in vars(module).values() if inspect.isclass(one)]
     for holder in holders:
         for value in list(vars(holder).values()):
-            found = inspect.unwrap(value) if callable(value) else None
+            made = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+            found = inspect.unwrap(made) if callable(made) else None
             if isinstance(found, FunctionType) and found.__module__ == module.__name__:
                 yield found

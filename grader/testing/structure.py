@@ -338,7 +338,7 @@ def _of_another_length(
         )
         return
     # Another number of heads makes heads*d_head as long as something else by chance.
-    is_multiple = any(length % sizes.get(one, length + 1) == 0 for one in name.split("*")[1:])
+    is_multiple = any(length % (sizes.get(one) or length + 1) == 0 for one in name.split("*")[1:])
     alike = [one for one, size in sizes.items() if size == length and one != name]
     alike = [] if is_multiple else alike
     if len(alike) == 1:

@@ -1,7 +1,8 @@
 """Finds stubs for packages that a submission imports and that are not installed.
 
 The finder comes last, and answers only imports in the submission's own code that do not handle the
-package's absence. An import in a `try`, or a look-up, finds the package absent.
+package's absence. An import in a `try` that catches ImportError, or a look-up, finds the package
+absent.
 
 Functions and modules that are given to `torch.compile` run uncompiled. A worker may start no
 compiler, and needs none: the values are the same, and observers see operations, lines and
@@ -185,16 +186,26 @@ def _plain_lines(file: str) -> frozenset[int]:
 
 def _plain_statements(tree: ast.Module) -> Iterator[ast.stmt]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Try) and any(map(_catches_absence, node.handlers)):
+        if isinstance(node, ast.Try | ast.With) and _expects_absence(node):
             yield from node.body
         elif isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names):
             yield node
 
 
-def _catches_absence(handler: ast.ExceptHandler) -> bool:
-    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = [one.id if isinstance(one, ast.Name) else None for one in caught]
-    return handler.type is None or any(name in _CAUGHT for name in names)
+def _expects_absence(node: ast.Try | ast.With) -> bool:
+    """Returns whether a `try` catches, or a `with` suppresses, the error of an absent package."""
+    if isinstance(node, ast.Try):
+        return any(handler.type is None or _is_error(handler.type) for handler in node.handlers)
+    for item in node.items:
+        match item.context_expr:
+            case ast.Call(func=ast.Name("suppress") | ast.Attribute(attr="suppress"), args=kinds):
+                return any(map(_is_error, kinds))
+    return False
+
+
+def _is_error(caught: ast.expr) -> bool:
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(isinstance(one, ast.Name) and one.id in _CAUGHT for one in kinds)
 
 
 _INNER = "_orig_mod"

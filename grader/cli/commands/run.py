@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from grader.cli.options import FILE, PATH, chosen_options, display_options, grading_options, say
+from grader.core.points import hundredths
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.lines import COMMAND, StartedEarly
 from grader.reports.export.gradescope import (
@@ -114,7 +115,8 @@ def run(
             print_grade(grade, Console())
         else:
             click.echo(_text(form, grade, assignment.name, display), nl=False)
-    is_low = fail_under is not None and grade.final < grade.max_score * fail_under / 100
+    reached, needed = 100 * hundredths(grade.final), hundredths(grade.max_score) * (fail_under or 0)
+    is_low = fail_under is not None and reached < needed
     sys.exit(int(is_low or grade.status is GradeStatus.NOT_GRADED))
 
 

@@ -216,10 +216,10 @@ def _keys(text: str, which: str) -> list[str]:
 def _renaming(missing: list[str], unexpected: list[str]) -> str:
     """Returns advice on the keys; it names the suffix or prefix if all keys are missing one."""
     wanted = set(missing)
-    for suffix in {key.rpartition(".")[2] for key in missing}:
+    for suffix in dict.fromkeys(key.rpartition(".")[2] for key in missing):
         if all(f"{key}.{suffix}" in wanted for key in unexpected):
             return f"Each key is missing .{suffix} at its end."
-    for prefix in {key.partition(".")[0] for key in missing}:
+    for prefix in dict.fromkeys(key.partition(".")[0] for key in missing):
         if all(f"{prefix}.{key}" in wanted for key in unexpected):
             return f"Each key is missing {prefix}. before it."
     return "The keys must be the module's own names, or the module's names those of the keys."

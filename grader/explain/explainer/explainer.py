@@ -274,10 +274,7 @@ class Explainer:
         )
 
     def _way(self, test: str, followed: Mapping[str, StepComparison]) -> str:
-        """Returns how far the steps of a test are right, or the line of its first NaN or infinity.
-
-        The error usually sits before the line that produces the first NaN.
-        """
+        """Returns how far a test's steps are right, or the line of its first NaN or infinity."""
         way = followed.get(self._suite.tests[test].exercise)
         return "" if way is None else way.in_words(test)
 

@@ -184,8 +184,10 @@ def read_file(file: Path) -> list[NamedMistake]:
     if not isinstance(tables, list):
         raise BadNames(f"{file}: write [[mistake]] for each mistake, in two brackets")
     lines = _lines_of(text)
+    if len(lines) != len(tables):
+        raise BadNames(f"{file}: write [[mistake]] on a line of its own for each, and nowhere else")
     found: dict[tuple[str, str], NamedMistake] = {}
-    for table, line in zip(tables, lines, strict=False):
+    for table, line in zip(tables, lines, strict=True):
         named = _named(table, f"{file}:{line}")
         key = named.diagnosis.mistake, named.exercise
         if key in found:

@@ -11,7 +11,7 @@ import functools
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -92,16 +92,16 @@ def handed_out(root: Path) -> str | None:
 
 
 def _content(root: Path) -> dict[str, Any] | None:
-    try:
-        if (root / SLIPS).is_file():
-            return tomllib.loads((root / SLIPS).read_text(encoding="utf-8"))
-        if (root / HANDED_OUT).is_file():
-            content = json.loads((root / HANDED_OUT).read_text(encoding="utf-8"))
-            return content if isinstance(content, dict) else None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise BadAssignment(f"{SLIPS} is not TOML: {problem}") from None
-    except (OSError, ValueError) as problem:
-        raise BadAssignment(f"the slips of the handout cannot be read: {problem}") from None
+    reader: Callable[[str], Any]
+    for name, form, reader in ((SLIPS, "TOML", tomllib.loads), (HANDED_OUT, "JSON", json.loads)):
+        try:
+            if (root / name).is_file():
+                content = reader((root / name).read_text(encoding="utf-8"))
+                return content if isinstance(content, dict) else None
+        except OSError as problem:
+            raise BadAssignment(f"{name} cannot be read: {problem.strerror}") from None
+        except ValueError as problem:
+            raise BadAssignment(f"{name} is not {form}: {problem}") from None
     return None
 
 

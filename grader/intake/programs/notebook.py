@@ -43,17 +43,19 @@ class WrittenFile:
 
 def as_python(cell: str) -> str:
     """Returns the cell with IPython's syntax as calls, on unchanged line numbers."""
-    lines = f"{cell}\n".splitlines(keepends=True)
-    empty = [*takewhile(str.isspace, lines)]
-    magic = _cell_magic(cell)
-    if magic is None:
-        return "".join(empty) + _transformed(_with_percent_sign(cell, lines))
-    name, line, body = magic
-    if name in _TRANSPARENT:
-        begin = f"get_ipython().run_line_magic({f'%{name}'!r}, {line!r})\n"
-        return "".join((*empty, begin, as_python(body)))
-    body = as_python(body) if name == "timeit" else body
-    return "".join((*empty, f"get_ipython().run_cell_magic({name!r}, {line!r}, {body!r})\n"))
+    begun: list[str] = []
+    while True:
+        lines = f"{cell}\n".splitlines(keepends=True)
+        begun += takewhile(str.isspace, lines)
+        magic = _cell_magic(cell)
+        if magic is None:
+            return "".join([*begun, _transformed(_with_percent_sign(cell, lines))])
+        name, line, cell = magic
+        if name not in _TRANSPARENT:
+            break
+        begun.append(f"get_ipython().run_line_magic({f'%{name}'!r}, {line!r})\n")
+    body = as_python(cell) if name == "timeit" else cell
+    return "".join([*begun, f"get_ipython().run_cell_magic({name!r}, {line!r}, {body!r})\n"])
 
 
 def written_file(cell: str) -> WrittenFile | None:
@@ -263,7 +265,9 @@ def write_files(root: Path, folder: Path, files: Sequence[WrittenFile]) -> list[
             continue
         try:
             earlier = place.read_text("utf-8") if file.is_appended and place.exists() else ""
-            place.parent.mkdir(parents=True, exist_ok=True)
+            for outer in reversed([one for one in place.parents if not one.exists()]):
+                outer.mkdir()
+                outer.chmod(0o755)  # despite the umask
             place.write_text(earlier + file.text, "utf-8")
             place.chmod(0o644)
         except (OSError, ValueError) as problem:

@@ -189,6 +189,10 @@ class FillableSheet:
     feedback: int | None = None
     excused: str | None = None
 
+    def is_excused(self, row: int, target: ColumnTarget) -> bool:
+        """Returns whether the file says that a person is excused from a column."""
+        return self.sheet.cell(row, target.column).strip().upper() == self.excused
+
 
 # Why rows stay unchanged.
 _LOCKED = "rows that must not be changed, left unchanged"
@@ -216,7 +220,8 @@ def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
             for target in form.targets if form.excused else ():
                 form.sheet.put(row.number, target.column, form.excused or "")
         elif score is not None and score.total is not None:
-            _put(form, row.number, score, choices, decimal)
+            left = _put(form, row.number, score, choices, decimal)
+            kept[_LOCKED] += [f"{row.label}: excused from {title}" for title in left]
             filled += 1
             if form.feedback is not None and not _put_words(form, row.number, score):
                 kept[_WORDS].append(row.label)
@@ -242,12 +247,19 @@ def decimal_of(sheet: Sheet) -> str:
     return "," if sheet.separator == ";" and not found else "."
 
 
-def _put(form: FillableSheet, row: int, score: Score, choices: Choices, decimal: str) -> None:
+def _put(
+    form: FillableSheet, row: int, score: Score, choices: Choices, decimal: str
+) -> Sequence[str]:
+    """Fills in a person's points; returns the columns from which the file excuses the person."""
+    left = []
     for target in form.targets:
         points = target.points(score)
-        if points is not None:
+        if form.is_excused(row, target):
+            left.append(target.title)
+        elif points is not None:
             number = points.scaled(target.possible if choices.scale else None)
             form.sheet.put(row, target.column, figure(number, decimal))
+    return left
 
 
 def _as_html(text: str) -> str:

@@ -56,13 +56,13 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
         for column, ours, exercise in _chosen(columns, scores, choices)
     ]
     rows = [*_students(gradebook, *places, possible)]
+    sheet = FillableSheet(gradebook, rows, targets, excused="EX")
     locked = {
         row.number: "excused"
         for row in rows
-        for target in targets
-        if gradebook.cell(row.number, target.column).strip().upper() == "EX"
+        if all(sheet.is_excused(row.number, target) for target in targets)
     }
-    return fill(FillableSheet(gradebook, rows, targets, locked, excused="EX"), scores, choices)
+    return fill(dataclasses.replace(sheet, locked=locked), scores, choices)
 
 
 def new_gradebook(scores: ClassScores, choices: Choices) -> Export:

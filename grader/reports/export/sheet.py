@@ -286,10 +286,9 @@ def _agreed(witnesses: Mapping[str, set[int]]) -> int:
     """Returns the one row on which all witnesses agree; raises NoRow if there is none."""
     (first, rows), *others = witnesses.items()
     for by, found in others:
-        if len(rows) > 1 and rows & found:
-            rows = rows & found
-        elif len(rows) == len(found) == 1 and rows != found:
+        if rows.isdisjoint(found):
             raise NoRow(f"the {first} leads to another row than the {by}")
+        rows = rows & found
     if len(rows) > 1:
         raise NoRow(f"{len(rows)} rows have this {first}")
     (row,) = rows

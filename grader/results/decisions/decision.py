@@ -173,11 +173,14 @@ class ClassList:
 
     def __init__(self, results: Results) -> None:
         people = results.people
-        self.submissions = {_key(name): name for name in results.submissions()}
+        self.submissions = tuple(results.submissions())
+        self._named: dict[str, list[str]] = defaultdict(list)
+        for name in self.submissions:
+            self._named[_key(name)].append(name)
         self._numbers = {
             _key(said): name
             for name, number in results.numbers().items()
-            if _key(name) in self.submissions
+            if _key(name) in self._named
             for said in (str(number), called(number))
         }
         self._tests = results.tests()
@@ -186,7 +189,7 @@ class ClassList:
         for author in everyone:
             for text in {author.name, author.id, author.email} - {""}:
                 self._people[_key(text)][author] = None
-        self._shown = [*self.submissions.values(), *(one.name for one in everyone if one.name)]
+        self._shown = [*self.submissions, *(one.name for one in everyone if one.name)]
 
     def by_number(self, person: str) -> str | None:
         """Returns the submission with this number in an anonymous class."""
@@ -201,8 +204,8 @@ class ClassList:
         key = _key(person)
         if key == EVERYBODY:
             return Whom()
-        if key in self.submissions:
-            return Whom(submission=self.submissions[key])
+        if named := self._submission(person):
+            return Whom(submission=named)
         people = [*self._people.get(key, ())]
         if has_numbers and key in self._numbers:
             if people:
@@ -222,10 +225,20 @@ class ClassList:
         Raises:
             Unknown: if there is none.
         """
-        if found := self.submissions.get(_key(name)) or self._numbers.get(_key(name)):
+        if found := self._submission(name) or self._numbers.get(_key(name)):
             return found
-        said = _meant(name, self.submissions.values())
-        raise Unknown(f"no submission is called {name!r}: {said}")
+        raise Unknown(f"no submission is called {name!r}: {_meant(name, self.submissions)}")
+
+    def _submission(self, name: str) -> str | None:
+        """Returns the submission with a name, whose case matters only if another has it otherwise.
+
+        Raises:
+            Unknown: if several have it, none in this case.
+        """
+        own = self._named.get(_key(name), [])
+        if name in own or len(own) < 2:
+            return name if name in own else next(iter(own), None)
+        raise Unknown(f"{name!r} may be {' or '.join(own)}: give the exact name")
 
     @property
     def exercises(self) -> tuple[str, ...]:

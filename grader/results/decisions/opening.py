@@ -264,9 +264,7 @@ def _people(
     aimed: tuple[Aimed, ...], known: ClassList, authors: Mapping[str, tuple[Author, ...]]
 ) -> _People:
     """Returns the people of each submission; its own name stands for people that are unknown."""
-    handed_in = {
-        name: authors.get(name) or (Author(name=name),) for name in known.submissions.values()
-    }
+    handed_in = {name: authors.get(name) or (Author(name=name),) for name in known.submissions}
     people = dict(handed_in)
     for one in aimed:
         if not isinstance(one.decision, TakenInstead | Whose):

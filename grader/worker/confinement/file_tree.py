@@ -193,14 +193,16 @@ def enter_file_tree(scratch: Path) -> bool:
     The tree holds the files that every worker may read, and `scratch`, below which submissions lie.
     Nothing in it can be written. Where mounts are not granted, nothing changes.
     """
-    root = scratch / "root"
+    root, pivot_root = scratch / "root", _PIVOT_ROOT.get(platform.machine())
+    if pivot_root is None:
+        return False
     try:
         root.mkdir(exist_ok=True)
         if not enter_mount_namespace():
             return False
         _fill(root, scratch)
         os.chdir(root)
-        _checked(_LIBC.syscall(ctypes.c_long(_PIVOT_ROOT[platform.machine()]), b".", b"."))
+        _checked(_LIBC.syscall(ctypes.c_long(pivot_root), b".", b"."))
         _checked(_LIBC.umount2(b".", _DETACH))  # the old root can no longer be reached
         os.chdir("/")
     except OSError:

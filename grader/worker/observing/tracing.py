@@ -142,7 +142,7 @@ class Tracer(Onlooker):
             return None
         found = self._returns[-1]
         for earlier in reversed(self._returns[:-1]):
-            is_handed_on = result is not None or found.line.source.startswith("return")
+            is_handed_on = result is not None or re.match(r"return\b", found.line.source)
             if earlier.caller != found.frame or earlier.value is not result or not is_handed_on:
                 break
             if directly and not isinstance(_return_at(found), ast.Call):

@@ -137,7 +137,7 @@ class State:
                 undo = functools.partial(_put_back_member, kind, name, before)
                 yield StateChange(undo, functools.partial(_look_up, vars(kind), name))
         for cell, value in self._cells:
-            if cell.cell_contents is not value:
+            if _contents(cell) is not value:
                 undo = functools.partial(setattr, cell, "cell_contents", value)
                 yield StateChange(undo, functools.partial(_look_into, cell))
         held: list[_Container | _Tensor] = [*self._kept, *self._tensors]
@@ -284,7 +284,15 @@ def _look_up(names: Mapping[str, Any], name: str) -> object:
 
 
 def _look_into(cell: CellType) -> object:
-    return id(cell.cell_contents)
+    return id(_contents(cell))
+
+
+def _contents(cell: CellType) -> object:
+    """Returns what a cell holds, or a mark if its variable was deleted."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _ABSENT
 
 
 def _ids(value: Iterable[object]) -> object:

@@ -180,7 +180,9 @@ size = 1
         ("\\xff", "is not TOML"),
         (f"other = 1\n{TABLE}", "knows no 'other': there is \\[\\[mistake\\]\\]"),
         (TABLE.replace("[[mistake]]", "[mistake]").partition("\n\n")[0], "in two brackets"),
-        ("mistake = [1]\n", None),
+        ("mistake = [1]\n", "on a line of its own for each"),
+        ("mistake = [{id = 'half'}]\n", "on a line of its own for each"),
+        (TABLE.replace('"Half."', '"""\n[[mistake]]"""'), "and nowhere else"),
         (TABLE.replace("hint", "hnit"), "toml:1: a mistake has no 'hnit': there is id, exercise"),
         (f"\n{TABLE}".replace('"Half."', '" "'), 'toml:2: this mistake needs sentence = "…"'),
         (TABLE.replace('"Half."', "3"), "toml:1: this mistake needs sentence"),
@@ -194,9 +196,6 @@ def test_a_damaged_file_of_names_is_refused_with_its_place(tmp_path, text, said)
     """The line is that of the mistake's table."""
     file = tmp_path / "mistakes.toml"
     file.write_bytes(text.encode() if "xff" not in text else b"\xff")
-    if said is None:
-        assert read_names(tmp_path) == []
-        return
     with pytest.raises(BadNames, match=said):
         read_names(tmp_path)
 

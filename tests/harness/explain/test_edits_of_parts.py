@@ -105,3 +105,22 @@ def test_no_axis_of_a_transposition_is_turned_with_itself():
     lines = {edit.applied(program).splitlines()[2].strip() for edit in edits}
     assert {"return x.transpose(0, 2)", "return x"} <= lines
     assert lines.isdisjoint({f"return x.transpose({pair})" for pair in ("1, 1", "2, 2", "-2, 2")})
+
+
+def test_a_function_of_a_module_is_not_a_method_of_it():
+    """Its first argument is the tensor, and may stand in the call's place."""
+    program = "import torch\ndef parts(x):\n    return torch.nn.functional.softmax(x, -1)\n"
+    lines = {edit.applied(program).splitlines()[2].strip() for edit in edits_of(program, [3])}
+    assert "return x" in lines
+    assert "return torch.nn.functional" not in lines
+
+
+@pytest.mark.parametrize(
+    ("call", "is_axis"),
+    [("x.split(2)", False), ("torch.split(x, 2)", False), ("torch.split(x, n, 2)", True),
+     ("x.split(n, 2)", True)],
+)  # fmt: skip
+def test_the_size_of_a_part_is_no_axis(call, is_axis):
+    """The axis comes after it."""
+    edits = edits_of(f"import torch\ndef parts(x, n):\n    return {call}\n", [3])
+    assert any(edit.subject == "an axis of `split`" for edit in edits) is is_axis

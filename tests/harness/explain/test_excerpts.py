@@ -61,7 +61,7 @@ def lines(found):
         (15, (12, 18)),
         (17, (16, 17)),
         (18, (12, 18)),
-        (20, (20, 20)),
+        (20, (20, 22)),
     ],
 )
 def test_the_function_around_a_line_is_shown_from_its_definition(root, line, shown):
@@ -73,7 +73,7 @@ def test_the_function_around_a_line_is_shown_from_its_definition(root, line, sho
     ("name", "file", "shown"),
     [
         ("first", "a.py", (3, 6)),
-        ("third", "a.py", (20, 20)),
+        ("third", "a.py", (20, 22)),
         ("fourth", "parts/b.py", (2, 2)),
         ("fourth_one", "parts/b.py", (3, 3)),
         ("deep", None, None),
@@ -100,8 +100,23 @@ def test_a_long_function_is_cut(root):
     assert lines(function_at(root, Where("e.py", 2), "")) == (1, 48)
     (root / "e.py").write_text(f"def f():\n{body}    return x\n")
     assert lines(function_at(root, Where("e.py", 2), "")) == (1, 48)
-    (root / "e.py").write_text("def f():\n\n\n")
+    (root / "e.py").write_text("def f(): ...\n\n\n")
     assert lines(function_at(root, Where("e.py", 1), "")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"), [(2, (1, 2)), (4, (1, 8)), (7, (5, 9)), (8, (5, 9)), (9, (5, 9))]
+)
+def test_a_function_that_ended_before_a_line_is_not_around_it(root, line, shown):
+    """A class may follow a function, and a block an inner function; text may begin anywhere."""
+    quotes = 3 * '"'
+    program = [
+        *("def f(x):", "    return x", "", "class Net:", "    def forward(self):"),
+        *("        def inner(): ...", "        text = " + quotes),
+        *("at the margin" + quotes, "        return text"),
+    ]
+    (root / "f.py").write_text("\n".join(program))
+    assert lines(function_at(root, Where("f.py", line), "")) == shown
 
 
 def test_four_lines_are_shown_on_either_side_of_a_place(root):

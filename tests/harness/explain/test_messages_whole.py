@@ -216,7 +216,7 @@ COMMON = [
                                         "place of print."]),
     *((FLOATS, None, source, ["None", NO_RETURN])
       for source in ("y = x", "print('x')", "print(f'{x}')", "print(*x)", "print(x, y)",
-                     "print(x, end='')", "show(x)")),
+                     "print(x, end='')", "show(x)", "returns = x")),
     (FLOATS, None, "return y", ["None", "This line returns None: return y"]),
     (FLOATS, None, "raise y", ["None", "Is there a return at its end, on every way through it?"]),
     (PlainType(int), 2.5, None, ["the float 2.5", WHOLE]),
@@ -252,6 +252,9 @@ COMMON = [
     (FLOATS, [[1.0, 2.0]], "return y", ["a list of 1: [1.0, 2.0]",
                                         "torch.tensor makes a tensor of a list of numbers."]),
     (PlainType(str), [1, 2], None, ["a list of 2: 1, 2"]),
+    (PlainType(str), [], None, ["an empty list"]),
+    (PlainType(str), set(), None, ["an empty set"]),
+    (PlainType(str), Named("Out", {"w": X}), None, ["the named tuple Out(w=float32[2, 3])"]),
     (FLOATS, (X,), None, ["a tuple of 1: float32[2, 3]",
                           "A comma at the end of a line makes a tuple of one: leave it out."]),
     (FLOATS, [X], None, ["a list of 1: float32[2, 3]", "Its first element, float32[2, 3], has the "

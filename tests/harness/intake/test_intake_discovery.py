@@ -118,6 +118,7 @@ def test_a_stray_adapters_file_does_not_hide_the_class(tmp_path: Path) -> None:
         ("missing", "class does not exist: did you mean {}/classes?"),
         ("missing below", "class/one does not exist: did you mean {}/classes/one?"),
         ("missing, unlike", "term does not exist: check the path"),
+        ("a loop of links", "class cannot be read: Too many levels of symbolic links"),
         ("empty", "class is empty; it should hold a folder or file for each submission"),
         ("only a README", "class holds no submission, only README.txt"),
         ("a FIFO", "class is a FIFO, not a folder or file"),
@@ -135,6 +136,8 @@ def test_a_path_without_submissions_gives_one_sentence(
     elif case == "a CSV":
         path = tmp_path / "grades.csv"
         path.write_text("x")
+    elif case == "a loop of links":
+        path.symlink_to(path)
     elif case == "missing below":
         path = path / "one"
     elif case == "missing, unlike":

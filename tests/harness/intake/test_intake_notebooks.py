@@ -14,7 +14,7 @@ from grader.core.submission import Submission, Unreadable
 from grader.intake.entry import Entry
 from grader.intake.limits import CopyLimits, FileAllowance
 from grader.intake.process import take_in
-from grader.intake.programs.notebook import WrittenFile, read_notebook
+from grader.intake.programs.notebook import WrittenFile, as_python, read_notebook
 
 pytestmark = pytest.mark.process
 
@@ -109,6 +109,14 @@ def test_magics_and_shell_lines_are_skipped(tmp_path: Path) -> None:
     )
     done = run(taken(path, tmp_path / "into"), "print(module.run_softmax(0, 0))")
     assert done.stdout == "(1, 2, 3, True, True, '\\n%not magic\\n!nor this\\n')\n", done.stderr
+
+
+@pytest.mark.unit
+def test_a_cell_of_thousands_of_magics_is_read() -> None:
+    """Each of them stands for the rest of the cell."""
+    cell = as_python("%%time\n" * 3000 + "x = 1\n")
+    assert cell.count("run_line_magic") == 3000
+    assert cell.splitlines()[-1] == "x = 1"
 
 
 def test_a_future_import_holds_for_later_cells(tmp_path: Path) -> None:

@@ -169,6 +169,14 @@ def test_an_excused_student_stays_excused(tmp_path: Path) -> None:
     assert "must not be changed, left unchanged: 1\n  Roe, Bob: excused" in out.said
 
 
+def test_a_student_excused_from_one_exercise_gets_the_points_of_the_others(tmp_path: Path) -> None:
+    """With a column for each exercise, one cell says nothing of the rest of the row."""
+    gradebook = "Student,ID,Section,run_mha (2),run_rope (1)\nJane Doe,123,A,EX,\n"
+    out = filled(tmp_path, gradebook, scored("doejane_123", 1, 3), by_exercise=True)
+    assert out.table()[1] == ["Jane Doe", "123", "A", "EX", "1"]
+    assert "Jane Doe: excused from run_mha (2)" in out.said
+
+
 @pytest.mark.parametrize("name", ["Quiz 1 (12)", "quiz 1", "12"])
 def test_a_column_may_be_named_by_title_number_or_both(tmp_path: Path, name: str) -> None:
     """The title and the number are those that Canvas shows."""

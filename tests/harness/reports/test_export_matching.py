@@ -90,6 +90,9 @@ def test_contradicting_ids_names_and_addresses_match_no_row() -> None:
         row_of("Jane Doe", "123", "bob@uni.example")
     with pytest.raises(NoRow, match="the id leads to another row than the name"):
         row_of("Jane Doe", "s127")
+    # Two people have this name, and neither of them has this id.
+    with pytest.raises(NoRow, match="the id leads to another row than the name"):
+        row_of("Ann Smith", "s123")
 
 
 def test_a_number_from_another_list_is_not_taken_for_a_canvas_id() -> None:

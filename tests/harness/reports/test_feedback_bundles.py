@@ -131,6 +131,14 @@ def test_feedback_files_of_unsupported_kinds_are_left_out_and_reported(tmp_path:
     assert "--pdf prints it" in " ".join(done.output.split())
 
 
+def test_feedback_goes_into_a_file_of_a_supported_kind_if_one_was_handed_in(tmp_path: Path):
+    """A PDF comes before a module, but without --pdf nothing can be written into it."""
+    names = ["doejane_123_4567_essay.pdf", "doejane_123_4568_work.py"]
+    results = store_download(tmp_path / "download", names, tmp_path / "results")
+    done = run_feedback(results, "--format", "canvas")
+    assert [*members(results / "feedback-canvas" / "canvas.zip")] == names[1:], done.output
+
+
 def test_names_that_canvas_would_misread_are_left_out_and_reported(tmp_path: Path):
     """Typed text has no attachment. A name with a number in it would lead to another user."""
     names = ["doe_2_b_223_4567_adapters.py", "LATE_anon_aB3xY_4571_adapters.py", CANVAS[0]]

@@ -163,6 +163,16 @@ def test_a_class_list_finds_people_submissions_and_tests(tmp_path: Path) -> None
         assert str(refused.value).startswith(said)
 
 
+def test_submissions_whose_names_differ_only_in_case_are_told_apart(tmp_path: Path) -> None:
+    """A decision on one of them must not fall on the other."""
+    known = ClassList(a_batch(tmp_path, scored("Anna", 1, 1), scored("anna", 2, 2)))
+    for name in ("Anna", "anna"):
+        assert known.whom(name) == Whom(submission=name)
+        assert known.submission(name) == name
+    with pytest.raises(Unknown, match="'ANNA' may be Anna or anna: give the exact name"):
+        known.whom("ANNA")
+
+
 def test_tests_with_parameters_are_found_by_each_of_their_names(tmp_path: Path) -> None:
     """The whole id, the function, or the function with one set of parameters."""
     tests = [

@@ -71,6 +71,11 @@ class TestIt:
         assert not call(self.kept)
         call(2)
 
+    @classmethod
+    def check(cls, call):
+        assert not call(cls.kept)
+        call(2)
+
 def make(call):
     number = 8
     def closed():
@@ -121,6 +126,7 @@ def test_a_test_makes_all_its_calls_while_it_goes_on(module, tmp_path):
         during = {name: calls_of(getattr(module, name)) for name in NAMES}
         assert module.test_plain.__doc__ == "Its docstring stays."
         assert calls_of(module.TestIt().test_method) == ([7, 2], None)
+        assert calls_of(module.TestIt.check) == ([7, 2], None)
     assert {name: calls_of(getattr(module, name)) for name in NAMES} == before
     assert before["test_plain"] == ([1, 2], AssertionError)
     assert during["test_plain"] == ([1, 2, 3], 4)

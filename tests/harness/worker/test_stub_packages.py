@@ -171,6 +171,14 @@ HARMLESS = {
         assert not HAS
         assert importlib.util.find_spec("absent_two") is None
     """,
+    "suppressed": """
+        import contextlib
+        HAS = False
+        with contextlib.suppress(ImportError):
+            import absent_one
+            HAS = True
+        assert not HAS
+    """,
     "own_version": """
         import importlib.metadata
         assert importlib.metadata.version("helpers") == "0"

@@ -45,7 +45,13 @@ def closed():
         count += 1
         return count
     return add
-ADD = closed()
+def forgetful():
+    kept = 1
+    def forget():
+        nonlocal kept
+        del kept
+    return forget
+ADD, FORGET = closed(), forgetful()
 counted.calls = 0
 @functools.lru_cache
 def cached(n): return n
@@ -74,6 +80,7 @@ CHANGES = {
     "a default": "m.counted()[0].append(2)",
     "a default of a keyword": "m.counted()[1]['d'] = 2",
     "a closure": "m.ADD()",
+    "a variable of a closure that is gone": "m.FORGET()",
     "an attribute of a function": "m.counted.calls = 1",
     "a cache": "m.cached(3)",
     "a setting": "m.torch.set_default_dtype(m.torch.float64)",
@@ -89,7 +96,8 @@ SHOWN = (
     " sorted(vars(m.LAYER)), vars(m.OWN), m.Own.made, hasattr(m.Own, 'more'), m.counted(),"
     " vars(m.counted), m.cached.cache_info().currsize, m.ADD.__closure__[0].cell_contents,"
     " m.torch.get_default_dtype(), m.torch.is_grad_enabled(), m.torch.get_default_device(),"
-    " m.torch.is_autocast_enabled('cpu'), m.torch.is_anomaly_enabled()"
+    " m.torch.is_autocast_enabled('cpu'), m.torch.is_anomaly_enabled(),"
+    " repr(m.FORGET.__closure__[0])"
 )
 
 

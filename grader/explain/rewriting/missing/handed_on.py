@@ -145,7 +145,8 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
 def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
     """Yields expressions that set a variable of this name elsewhere, adapted to a node's place.
 
-    Variables that are not visible here become the call's first plain argument, or the first tensor.
+    Variables that are not visible here become the call's first plain argument, or the first tensor;
+    sizes become its `shape[-2]`.
     """
     visible = setting.seen.visible(node)
     given = node.args if isinstance(node, ast.Call) else ()
@@ -153,14 +154,14 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
     tensors = (*map(setting.text, plain), *setting.seen.tensors(node))
     first = next(iter(tensors), None)
     for recipe in setting.signatures.recipes(name)[:_MOST_RECIPES]:
-        absent = set(_read_in(recipe) - visible)
+        absent = sorted(_read_in(recipe) - visible)
         if not absent:
             yield recipe
         elif first is not None:
-            for name in absent:
-                is_size = nature_of_parameter(name) is Nature.SIZE
+            for other in absent:
+                is_size = nature_of_parameter(other) is Nature.SIZE
                 text = f"{first}.shape[-2]" if is_size else first
-                recipe = re.sub(rf"(?<!\.)\b{name}\b", text, recipe)
+                recipe = re.sub(rf"(?<!\.)\b{other}\b(?!\s*=[^=])", text, recipe)
             yield recipe
     if nature_of_name(name) is Nature.MASK and first is not None:
         for maker in setting.signatures.mask_makers[:_MOST_RECIPES]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from grader.explain.rewriting.program.elsewhere import ProgramIndex
+from grader.explain.rewriting.program.elsewhere import LIBRARIES, ProgramIndex
 from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.signatures import CallSignature, Signatures
 from grader.explain.rewriting.program.source import Program, callee
@@ -98,7 +98,8 @@ def is_axis(setting: Setting, node: ast.AST) -> bool:
         if keyword:
             return keyword in AXIS_KEYWORDS
         place = call.args.index(node) if isinstance(node, ast.expr) and node in call.args else 0
-        return _is_axis_by_position(callee(call), place, len(call.args), node)
+        is_method = isinstance(call.func, ast.Attribute) and not is_module(call.func.value)
+        return _is_axis_by_position(callee(call), place, node, is_method)
     parent = setting.parent(node)
     if isinstance(parent, ast.Tuple):
         given = argument_of(setting, parent)
@@ -108,12 +109,12 @@ def is_axis(setting: Setting, node: ast.AST) -> bool:
     return False
 
 
-def _is_axis_by_position(name: str, place: int, count: int, node: ast.AST) -> bool:
-    """Returns whether a positional argument is an axis."""
+def _is_axis_by_position(name: str, place: int, node: ast.AST, is_method: bool) -> bool:
+    """Returns whether a positional argument is an axis; a function's first one is the tensor."""
     if name not in AXES or isinstance(node, (ast.Tuple, ast.List)):
         return False
     if name in ("chunk", "split", "repeat_interleave"):
-        return place > 0 and place == count - 1
+        return place == 2 - is_method
     if name == "unflatten":
         return place == 0
     return integer(node) is not None or (place > 0 and isinstance(node, ast.Name))
@@ -154,3 +155,10 @@ def meets_softmax(setting: Setting, node: ast.expr) -> bool:
 def named(node: ast.AST) -> str:
     """Returns the words for a call: "`softmax`", or "a call"."""
     return f"`{callee(node)}`" if callee(node) else "a call"
+
+
+def is_module(node: ast.expr) -> bool:
+    """Returns whether a node is a module of functions, not a value with methods."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in LIBRARIES

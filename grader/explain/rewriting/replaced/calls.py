@@ -15,7 +15,7 @@ from grader.explain.rewriting.edit import (
     keep,
     without,
 )
-from grader.explain.rewriting.program.setting import Setting
+from grader.explain.rewriting.program.setting import Setting, is_module
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import kinship, words
 
@@ -209,13 +209,3 @@ def _with_argument(
     pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
     alike = ("option", text, name in ("max", "min") and renamed is None)
     return Draft("option-added", cost, subject, node, pieces, piece.start, alike)
-
-
-def is_module(node: ast.expr) -> bool:
-    """Returns whether a node is a module of functions, not a value with methods."""
-    match node:
-        case ast.Name(id=name):
-            return name in ("torch", "F", "math", "np", "nn", "einops", "functional")
-        case ast.Attribute(value=ast.Name(id="torch" | "nn")):
-            return True
-    return False
