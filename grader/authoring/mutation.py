@@ -181,7 +181,7 @@ def in_words(mutations: Mutations) -> Iterator[str]:
         yield from difference(trial)
         yield ""
     for edit in mutations.stale:
-        yield f"{ARGUED} argues about an edit that no test misses: {edit}"
+        yield f"{ARGUED} excuses an edit that is caught, equivalent or gone: {edit}"
     for reason, count in mutations.reasons.most_common():
         yield f"{count:6} equivalent: {reason}"
     fates = mutations.fates

@@ -75,6 +75,12 @@ def points(number: float) -> str:
     return f"{round(number, 2):.10g}"
 
 
+def enumerated(names: Sequence[str]) -> str:
+    """Returns the names as in a sentence: "a, b and c"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def quantity(number: int, noun: str) -> str:
     """Returns a number of things, in words: "1 test", "2 tests"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

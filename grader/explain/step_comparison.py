@@ -14,7 +14,7 @@ import torch
 
 from grader.core.causes import STEPS_TOLD
 from grader.core.evidence import StepSeen, StepWalk
-from grader.core.text import one_line
+from grader.core.text import enumerated, one_line
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line, Record, Unloaded
@@ -354,5 +354,4 @@ def _is_finite(observation: Observation) -> bool:
 
 def _listed(names: Sequence[str]) -> str:
     shown = list(names[-_NAMED:])
-    *others, last = ["…", *shown] if len(names) > _NAMED else shown
-    return f"{', '.join(others)} and {last}" if others else last
+    return enumerated(["…", *shown] if len(names) > _NAMED else shown)

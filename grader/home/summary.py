@@ -71,7 +71,7 @@ class ExerciseCounts:
 
 
 def table(exercise_counts: Mapping[str, ExerciseCounts], all_rows: bool) -> list[str]:
-    """Returns a line for each exercise that is neither right nor missing, or for `all_rows`."""
+    """Returns a line for each exercise, or without `all_rows` for those with failures."""
     shown = {
         name: counts
         for name, counts in exercise_counts.items()

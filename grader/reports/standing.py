@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, titled
 from grader.core.points import OF_THE_VALUES, WITH_VALUES, hundredths, points_of, total
-from grader.core.text import first_line, one_line, plain, points, quantity
+from grader.core.text import enumerated, first_line, one_line, plain, points, quantity
 from grader.core.verdict import Aspect, Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 
 _LONGEST = 300
@@ -251,12 +251,6 @@ class ExerciseStanding:
 def standings(grade: Grade) -> tuple[ExerciseStanding, ...]:
     """Returns the standing in each exercise, in the order of the tests."""
     return tuple(standing_of(tests) for tests in by_exercise(grade.tests).values())
-
-
-def enumerated(names: Sequence[str]) -> str:
-    """Returns the names as in a sentence: "a, b and c"."""
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def standing_of(tests: Sequence[Verdict]) -> ExerciseStanding:

@@ -64,7 +64,7 @@ class Results:
 
     `state` is the name of the state in which the store was opened; results of one state are the
     same. It is empty if the state is not known. `people` are the authors of submissions, and the
-    absentees. Every method raises `StoreError` if the file is damaged.
+    absentees. Every method raises `StoreError` if SQLite cannot read the file.
     """
 
     def __init__(self, file: Path, assignment: str, people: People, state: str) -> None:

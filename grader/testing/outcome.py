@@ -12,7 +12,7 @@ from typing import Protocol
 
 import torch
 
-from grader.core.text import plain
+from grader.core.text import enumerated, plain
 from grader.core.verdict import Aspect, Measurement, Status, Where
 from grader.core.wire.calls import Call, Raised, Traced, Use
 from grader.core.wire.records import Line
@@ -98,7 +98,8 @@ class Returned:
 
     Without inputs of floating point (not `by_inputs`) the dtype is torch's default.
     `trace` finds the line that produced the tensor, if possible. `before` is what the test had set
-    as the parameter or gradient that it read. `untouched` names which, if it still is so.
+    as the parameter or gradient that it read. `untouched` names that one if the submission left it
+    unchanged, and is "" otherwise.
     """
 
     tensor: torch.Tensor
@@ -189,7 +190,7 @@ def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
 
 
 def precision_of(tensor: torch.Tensor) -> torch.dtype:
-    """Returns the coarsest dtype that a tensor may have, given the inputs' precision."""
+    """Returns the finer of a tensor's own dtype and that of the inputs."""
     known = known_of(tensor)
     if known is None or not tensor.is_floating_point():
         return tensor.dtype
@@ -223,8 +224,7 @@ def in_words(uses: Iterable[Use]) -> str:
         lines = [_listed([f"{file}:{line}" for line in own]) for file, own in files.items()]
         told.append(f"{name} ({_listed(lines)})")
     more = [f"{len(places) - _NAMES} more"] if len(places) > _NAMES else []
-    *others, last = [*told, *more]
-    return f"{', '.join(others)} and {last}" if others else last
+    return enumerated([*told, *more])
 
 
 def _listed(places: Sequence[str]) -> str:

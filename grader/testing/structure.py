@@ -118,13 +118,17 @@ def _of_sets(actual: Iterable[Any], expected: Iterable[Any], place: str) -> Iter
 def _of_members(
     noun: str, absent: list[Any], beyond: list[Any], got: int, wanted: int, place: str
 ) -> Difference:
-    words = [f"has {quantity(got, noun)}, where {wanted} were expected"] if got != wanted else []
+    words = [f"has {quantity(got, noun)}, where {_expected(wanted)}"] if got != wanted else []
     if beyond:
         words.append(f"{_listed(beyond)} {_is(beyond)} too much")
     if absent and not words:
         words.append(f"is missing {quantity(len(absent), noun)}")
     missing = f"{_listed(absent)} {_is(absent)} missing" if absent else ""
     return Difference(place, "; ".join(words), missing)
+
+
+def _expected(number: int) -> str:
+    return f"{number} {'was' if number == 1 else 'were'} expected"
 
 
 def _of_sequences(
@@ -134,7 +138,7 @@ def _of_sequences(
     for number in range(shared):
         yield from differences(actual[number], expected[number], f"{place}[{number}]")
     if len(actual) != len(expected):
-        words = f"has {quantity(len(actual), 'element')}, where {len(expected)} were expected"
+        words = f"has {quantity(len(actual), 'element')}, where {_expected(len(expected))}"
         if len(actual) > shared:
             yield Difference(
                 place, f"{words}: {in_words(actual[shared])} at [{shared}] is too much"

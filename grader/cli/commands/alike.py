@@ -110,7 +110,6 @@ def alike(
         said = f"{found.one.name} and {found.other.name}{origin}"
         click.echo(f"{round(100 * found.pair.alikeness):3} %  {said}")
     if comparison.pairs:
-        click.echo(
-            f"the nearest other submission is usually alike to {round(100 * comparison.usual)} %"
-        )
+        usual = round(100 * comparison.usual)
+        click.echo(f"a submission and the nearest other one are usually {usual} % alike")
     click.echo(f"alike: {index}")

@@ -1,8 +1,9 @@
 """Calls and answers, which judge and worker exchange.
 
-A script grows by a step or two at a time, so a call that extends the previous one crosses as its
-new steps alone. Both ends keep the last call. A frame depends on the earlier ones of its channel
-and on nothing else: a new worker gets the whole script.
+A script (the steps before or after a call, see `scripts.py`) grows by a step or two at a time, so a
+call that extends the previous one crosses as its new steps alone. Both ends keep the last call. A
+frame depends on the earlier ones of its channel and on nothing else: a new worker gets the whole
+script.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class Call:
 
     @property
     def is_plain(self) -> bool:
-        """Returns whether the call asks for its result alone, on the default device."""
+        """Returns whether the call has no observation but a recording, on the default device."""
         observes = self.wrt or self.counts or self.watch_inputs or self.trace
         return not (observes or self.default_device)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from grader.core.text import enumerated
 from grader.core.wire.calls import Operand, Raised
 
 # The words for dtypes in torch's messages, and the dtypes' names.
@@ -87,7 +88,4 @@ def source_of(raised: Raised) -> str:
 def names_in_words(names: Sequence[str], most: int = 6) -> str:
     """Returns `a, b and c`; if there are many, the first ones and the number of others."""
     shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
-    if not shown:
-        return "nothing"
-    *others, last = shown
-    return f"{', '.join(others)} and {last}" if others else last
+    return enumerated(shown) if shown else "nothing"

@@ -21,13 +21,12 @@ from typing import Any
 
 from grader.core.causes import Cause
 from grader.core.points import hundredths, points_of
-from grader.core.text import one_line, plain, points
+from grader.core.text import enumerated, one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Where, by_exercise
 from grader.reports.standing import (
     ExerciseStanding,
     causes_of,
     cost,
-    enumerated,
     extent,
     feedback,
     fenced,

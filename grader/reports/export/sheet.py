@@ -254,7 +254,7 @@ class Directory:
         """Returns the rows with this key, from the most trustworthy kind of key that has any.
 
         A platform's own numbers are small, so that numbers of rosters and groups equal them by
-        chance. For these numbers, the names must also have something in common.
+        chance. For these numbers, the names, if there is one, must also have a word in common.
         """
         for depth, index in enumerate(self._by_key if compared(key) else ()):
             rows = index.get(compared(key), set())

@@ -220,8 +220,8 @@ class ClassData:
 
     def _patterns(self, tests: Sequence[str]) -> list[str]:
         seen = {test: number for number, test in enumerate(self._tests)}
-        order = [seen.get(test, len(seen)) for test in tests]
-        whole = (letters.ljust(len(seen) + 1, _ABSENT) for letters in self._outcomes)
+        order = [seen[test] for test in tests]
+        whole = (letters.ljust(len(seen), _ABSENT) for letters in self._outcomes)
         return ["".join([letters[number] for number in order]) for letters in whole]
 
     def _ordered_tests(self) -> list[str]:

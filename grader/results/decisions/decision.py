@@ -139,7 +139,7 @@ _MOST_NAMES, _MOST_LISTED = 10_000, 8
 
 
 class Unknown(Exception):
-    """A name that is unknown in this class; the text suggests known names."""
+    """A name that fits nothing in this class, or several; the text says what to write."""
 
 
 @dataclass(frozen=True, slots=True)

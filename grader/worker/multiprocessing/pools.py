@@ -164,7 +164,7 @@ class Pool(multiprocessing.pool.Pool):
 
 
 class ThreadPool(multiprocessing.pool.ThreadPool):
-    """The standard library's thread pool, which calls its base by a name that is replaced."""
+    """The standard library's thread pool; its own `__init__` would find the replaced `Pool`."""
 
     def __init__(
         self,

@@ -100,7 +100,8 @@ def test_edits_toml_can_excuse_an_edit_with_a_reason(grader, weakly_tested):
     done = grader("verify", "--edits", "--assignment", weakly_tested)
     assert done.returncode == 1
     assert (
-        "argues about an edit that no test misses: solutions/__init__.py: return 7" in done.stdout
+        "excuses an edit that is caught, equivalent or gone: solutions/__init__.py: return 7"
+        in done.stdout
     )
 
 

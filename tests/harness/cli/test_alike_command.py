@@ -53,7 +53,7 @@ def test_the_most_alike_pairs_are_printed_first(out, tiny):
     found = compare(Store.read(out), find_assignment(tiny))
     assert first == f"{round(100 * found.pairs[0].pair.alikeness):3} %  ann and bob"
     assert usual == (
-        f"the nearest other submission is usually alike to {round(100 * found.usual)} %"
+        f"a submission and the nearest other one are usually {round(100 * found.usual)} % alike"
     )
     assert last == f"alike: {out / 'alike' / 'index.html'}"
     assert (out / "alike" / "index.html").exists()

@@ -49,7 +49,7 @@ def siblings(name: str) -> tuple[str, ...]:
     For an in-place function, they include in-place ones and the function without `_`.
     """
     bare = name.removesuffix("_")
-    if bare == name:
+    if bare == name or name.startswith("__"):
         return _OTHERS.get(name, ())
     in_place = (f"{one}_" for one in _OTHERS.get(bare, ()))
     return (bare, *_OTHERS.get(name, ()), *in_place)

@@ -145,7 +145,7 @@ def as_neighbours(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Dra
 
 
 def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
-    """Yields the statements around one in its block, and those in the branches of an `if`."""
+    """Yields the statements around one in its block, and those in the body of an `if`."""
     home = setting.home(node)
     block = getattr(home.parent, home.field)
     if home.index is None or not isinstance(block, list):
