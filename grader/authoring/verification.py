@@ -16,7 +16,8 @@ from typing import Any
 import torch
 
 from grader.authoring.seen_mistakes import seen_in_classes
-from grader.core.assignment import Assignment, nearest
+from grader.core.assignment import Assignment
+from grader.core.text import nearest
 from grader.core.verdict import Aspect, Status, Verdict
 from grader.core.wire.calls import Answer, Call, encode_call
 from grader.core.wire.scripts import Doing

@@ -13,8 +13,7 @@ import click
 import grader
 from grader.cli.old_spellings import respelled
 from grader.cli.options import INTERRUPTED
-from grader.core.assignment import nearest
-from grader.core.text import Refusal
+from grader.core.text import Refusal, nearest
 
 # The groups of the help: for each command its module in `commands`, and its name in the module.
 GROUPS = {

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import keyword
 import math
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from grader.core.names import CPU
 from grader.core.points import BadRule, LateRule, read_rule
-from grader.core.text import Refusal
+from grader.core.text import Refusal, meant
 from grader.core.verdict import Aspect
 
 # On a busy machine, a submission may take this many times its seconds of wall-clock time.
@@ -55,50 +54,6 @@ class Settings:
     def from_json(cls, row: dict[str, Any]) -> Settings:
         """Returns the settings that `as_json` wrote."""
         return cls(**row | {"exercises": tuple(row["exercises"])})
-
-
-# The share of a name's letters that may be wrong.
-_MOST_WRONG = 0.4
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns the known name that is the fewest slips away from `name`; "" if none is near.
-
-    A slip is a letter too many, a letter too few, a wrong letter, or two swapped letters. A prefix
-    that all names share does not count.
-    """
-    names = [*known]
-    found, fewest = "", len(name) + 1
-    shared = _shared_beginning([name, *names])
-    for one in names:
-        own, other = name[shared:].casefold(), one[shared:].casefold()
-        most = min(max(1, int(_MOST_WRONG * max(len(own), len(other)))), fewest - 1)
-        if abs(len(own) - len(other)) <= most and (count := _slips(own, other)) <= most:
-            found, fewest = one, count
-    return found
-
-
-def _shared_beginning(names: Collection[str]) -> int:
-    """Returns the length of the beginning that all names share, up to an underscore."""
-    first, last = min(names), max(names)
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-    return "".join(letter for letter, _ in same).rfind("_") + 1
-
-
-def _slips(one: str, other: str) -> int:
-    """Counts the slips between two names (optimal string alignment)."""
-    earlier: list[int] = []
-    last: list[int] = [*range(len(other) + 1)]
-    for row, letter in enumerate(one, 1):
-        now: list[int] = [row]
-        for column, wanted in enumerate(other, 1):
-            least = min(last[column] + 1, now[-1] + 1, last[column - 1] + (letter != wanted))
-            is_exchanged = (
-                row > 1 and column > 1 and letter == other[column - 2] and wanted == one[row - 2]
-            )
-            now.append(min(least, earlier[column - 2] + 1) if is_exchanged else least)
-        earlier, last = last, now
-    return last[-1]
 
 
 _ASPECTS = {
@@ -182,13 +137,6 @@ def find_assignment(start: Path) -> Assignment:
         f"no pyproject.toml with a [tool.grader] table is in {start.resolve()} or above it: "
         "run the command inside an assignment's folder, or name that with --assignment"
     )
-
-
-def meant(name: str, known: Iterable[str]) -> str:
-    """Returns a question for the nearest known name, or else a list of all known names."""
-    names = [str(one) for one in known]
-    near = nearest(name, names)
-    return f"did you mean {near}?" if near else f"there is {', '.join(names)}"
 
 
 def _table(file: Path) -> Mapping[str, Any] | None:

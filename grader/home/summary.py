@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.assignment import nearest
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, causes, counted
 from grader.core.points import WITH_VALUES, CourseWorth, Gate, points_of
-from grader.core.text import quantity
+from grader.core.text import nearest, quantity
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
 from grader.home.screen import PrintedCause, Screen

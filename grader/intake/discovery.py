@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.core.assignment import nearest
-from grader.core.text import quantity
+from grader.core.text import nearest, quantity
 from grader.intake.archives import FOREIGN, READABLE
 from grader.intake.downloads import canvas_download, downloads_at, latest_of_each, moodle_download
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped

@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from grader.core.assignment import meant
 from grader.core.submission import Author
-from grader.core.text import Refusal
+from grader.core.text import Refusal, meant
 from grader.results.anonymous import called
 from grader.results.results import Results
 

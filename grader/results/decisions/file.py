@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.core.assignment import meant
 from grader.core.points import hundredths
-from grader.core.text import toml_value
+from grader.core.text import meant, toml_value
 from grader.results.decisions.decision import (
     BadDecisions,
     Comment,

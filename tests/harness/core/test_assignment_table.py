@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.assignment import Assignment, BadAssignment, NoAssignment, find_assignment, meant
+from grader.core.assignment import Assignment, BadAssignment, NoAssignment, find_assignment
+from grader.core.text import meant
 from grader.core.verdict import Aspect
 
 pytestmark = pytest.mark.unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.core.assignment import nearest
+from grader.core.text import nearest
 
 pytestmark = pytest.mark.unit
 
