@@ -97,6 +97,10 @@ def display_options(command: Command) -> Command:
     return command
 
 
+# A million seconds are more than eleven days.
+_SECONDS = click.FloatRange(0, 1e6, min_open=True)
+
+
 def grading_options(command: Command) -> Command:
     """Adds `--assignment`, and the other options that a grade depends on."""
     for option in reversed(
@@ -105,7 +109,7 @@ def grading_options(command: Command) -> Command:
                 "--seed",
                 type=click.IntRange(1, SEEDS),
                 metavar="N",
-                help="Draws the tests' inputs (default: a new one); 0: those that students have.",
+                help="Draws the tests' inputs (default: a new one).",
             ),
             click.option(
                 "--exercise",
@@ -124,7 +128,7 @@ def grading_options(command: Command) -> Command:
             ),
             click.option(
                 "--timeout",
-                type=click.FloatRange(0, min_open=True),
+                type=_SECONDS,
                 default=120,
                 metavar="SECONDS",
                 help="Time for one submission; waiting for a busy machine does not count.",
@@ -147,7 +151,7 @@ def grading_options(command: Command) -> Command:
             ),
             click.option(
                 "--explain-timeout",
-                type=click.FloatRange(0, min_open=True),
+                type=_SECONDS,
                 default=20,
                 metavar="SECONDS",
                 help="Time for explaining one submission.",

@@ -78,7 +78,7 @@ class Options:
                     f"{meant(exercise, assignment.points)}"
                 )
         chosen = {
-            "seed": secrets.randbelow(SEEDS) if self.seed is None else self.seed,
+            "seed": 1 + secrets.randbelow(SEEDS - 1) if self.seed is None else self.seed,
             "exercises": tuple(sorted(set(self.exercises))),
         }
         return Settings(

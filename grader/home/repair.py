@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy
 import pytest
 import torch
 
@@ -123,6 +124,7 @@ class HomeRepair:
                     self.is_complete = False
         except (MemoryError, TooLong):
             self._chosen.setdefault(exercise, None)
+            self.is_complete = False
         except KeyboardInterrupt:
             self.is_complete = False
             raise
@@ -219,7 +221,7 @@ def quietly() -> Iterator[None]:
 
     No debugger starts: these calls are not those of a test.
     """
-    states = torch.default_generator.get_state(), random.getstate()
+    states = torch.default_generator.get_state(), random.getstate(), numpy.random.get_state()
     threads = torch.get_num_threads()
     # Calls are small: waiting for other threads would take longer than the calls.
     torch.set_num_threads(1)
@@ -239,3 +241,4 @@ def quietly() -> Iterator[None]:
         torch.set_num_threads(threads)
         torch.default_generator.set_state(states[0])
         random.setstate(states[1])
+        numpy.random.set_state(states[2])

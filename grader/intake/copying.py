@@ -154,7 +154,9 @@ def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission
     for file in files:
         try:
             written = copy.write(file.parts, content(folder, file))
-        except OSError:
+        except OSError as error:
+            if is_of_the_machine(error):
+                raise CopyFailed(f"a file cannot be read: {error.strerror}") from error
             copy.remove(file.parts)
             admission.leave_out(_NO_PERMISSION, "/".join(file.parts))
             continue
@@ -196,6 +198,8 @@ class _Walk:
         try:
             items = self._folder.listed(parts, self._entries_left + 1)
         except OSError as error:
+            if is_of_the_machine(error):
+                raise CopyFailed(f"a folder cannot be read: {error.strerror}") from error
             if not parts:
                 raise Unreadable(f"the folder cannot be read: {error.strerror}") from error
             self._admission.leave_out(_NO_PERMISSION, f"{place}/")
@@ -245,6 +249,8 @@ _MACHINE_ERRORS = {
     errno.EMFILE,
     errno.ENFILE,
     errno.ENOMEM,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
 }
 
 

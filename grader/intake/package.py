@@ -83,14 +83,16 @@ def unpack(package: SubmissionPackage, name: str, into: Path) -> Entry:
     """
     place, refused = into / package.name, package.refused
     if package.is_folder:
+        copy = PrivateCopy(place)
         try:
             with archive_errors():
-                unpack_tar(io.BytesIO(package.content), PrivateCopy(place), DEFAULT_LIMITS)
+                unpack_tar(io.BytesIO(package.content), copy, DEFAULT_LIMITS)
         except Unreadable as problem:
             refused = str(problem)
     elif not refused:
         place = into / "file" / package.name
-        PrivateCopy(place.parent).write([package.name], [package.content])
+        if not PrivateCopy(place.parent).write([package.name], [package.content]):
+            refused = "its name cannot be used on this machine"
     return Entry(name, place, left_out=package.left_out, refused=refused)
 
 

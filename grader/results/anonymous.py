@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import dataclasses
 import enum
+import itertools
 import json
 import keyword
 import re
@@ -26,6 +27,8 @@ from grader.results.rows import People
 
 _SMALLEST = 100
 _WORD = re.compile(r"[\w'’-]+")
+# What may stand between the words of a name, or the parts of an address: no code, no end of a line.
+_SEPARATED = re.compile(r"(?:[^\S\r\n]|[,.@])*")
 _LONGEST = 8  # words of a name, at most
 _JOINED, _SHORTEST_JOINED = 3, 6  # words joined to one, at most, and its characters, at least
 _SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of a name that stands alone, at least
@@ -128,10 +131,12 @@ class Mask:
         end, place = 0, 0
         while place < len(words):
             length, label = self._found(words, place)
-            if length:
+            gaps = itertools.pairwise(found[place : place + length])
+            if length and all(_SEPARATED.fullmatch(text[a.end() : b.start()]) for a, b in gaps):
                 pieces += [text[end : found[place].start()], label]
                 end = found[place + length - 1].end()
-            place += length or 1
+                place += length - 1
+            place += 1
         return "".join([*pieces, text[end:]])
 
     def _found(self, words: Sequence[str], place: int) -> tuple[int, str]:
@@ -220,6 +225,7 @@ class AnonymousResults(Results):
         labelled = [
             dataclasses.replace(outline, submission=self.mask.labels[outline.submission])
             for outline in self.named.outlines()
+            if outline.submission in self.mask.labels  # later ones have no number yet
         ]
         return sorted(labelled, key=lambda outline: _number(outline.submission))
 
@@ -233,7 +239,9 @@ class AnonymousResults(Results):
 
     def bare_grades(self) -> Iterator[Grade]:
         """Yields the grades in the order of their numbers, with only what settling needs."""
-        found = {self.mask.labels[one.submission]: one for one in self.named.bare_grades()}
+        labels = self.mask.labels
+        grades = self.named.bare_grades()
+        found = {labels[one.submission]: one for one in grades if one.submission in labels}
         for label in sorted(found, key=_number):
             yield dataclasses.replace(self.mask.over(found[label]), submission=label)
 
@@ -247,7 +255,9 @@ class AnonymousResults(Results):
     def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
         """Returns each submission's answers that no known mistake explains, in number order."""
         found = self.named.wrong_answers()
-        masked = {self.mask.labels[name]: self.mask.over(tuple(own)) for name, own in found.items()}
+        labels = self.mask.labels
+        known = {labels[name]: own for name, own in found.items() if name in labels}
+        masked = {label: self.mask.over(tuple(own)) for label, own in known.items()}
         return {label: [*masked[label]] for label in sorted(masked, key=_number)}
 
 

@@ -68,7 +68,7 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
     equal = (got == want) | (got.isnan() & want.isnan())
     error = torch.where(equal, 0.0, (got - want).abs())
     relative = torch.where(equal, 0.0, error / want.abs())
-    allowed = tolerance.atol + tolerance.rtol * want.abs()
+    allowed = _allowed(actual, expected, want, tolerance)
     ratio = torch.where(equal, 0.0, error / allowed).nan_to_num(nan=math.inf, posinf=math.inf)
     measurement = Measurement(
         max_abs_error=_largest(error),
@@ -88,11 +88,20 @@ def all_within(actual: torch.Tensor, expected: torch.Tensor, tolerance: Toleranc
     got, want = actual.detach().to(torch.float64), expected.detach().to(torch.float64)
     if torch.equal(got, want):
         return True
-    allowed = tolerance.atol + tolerance.rtol * want.abs()
+    allowed = _allowed(actual, expected, want, tolerance)
     within = (got - want).abs() / allowed <= 1
     if bool(within.all()):
         return True
     return bool((within | (got == want) | (got.isnan() & want.isnan())).all())
+
+
+def _allowed(
+    actual: torch.Tensor, expected: torch.Tensor, want: torch.Tensor, tolerance: Tolerance
+) -> torch.Tensor | float:
+    """Returns how far off each value may be; whole numbers may not, however large they are."""
+    if actual.is_floating_point() or expected.is_floating_point():
+        return tolerance.atol + tolerance.rtol * want.abs()
+    return tolerance.atol
 
 
 def place_of_largest(numbers: torch.Tensor) -> tuple[int, ...]:
@@ -101,7 +110,7 @@ def place_of_largest(numbers: torch.Tensor) -> tuple[int, ...]:
 
 
 def place_of(number: torch.Tensor | int, shape: torch.Size) -> tuple[int, ...]:
-    """Returns the index of the element that is the `number`-th in memory."""
+    """Returns the index of the element that is the `number`-th in row-major order."""
     # `torch.unravel_index` would first load the packages for symbolic sizes.
     return tuple(int(i) for i in numpy.unravel_index(int(number), shape))
 

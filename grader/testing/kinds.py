@@ -228,7 +228,7 @@ class SetType:
         if not isinstance(value, set | frozenset):
             yield Misfit(place, self, value)
             return
-        for element in value:
+        for element in sorted(value, key=in_words):
             name = f"an element of {place or 'it'}"
             yield from self.item.misfits(element, sizes.of_members(), name)
 
@@ -332,7 +332,8 @@ def plural(kind: Kind) -> str:
     article, _, rest = words.partition(" ")
     if article not in ("a", "an"):
         return words
-    head, mark, tail = rest.partition(" of " if " of " in rest else " (")
+    marks = [mark for mark in (" of ", " from ", " (") if mark in rest]
+    head, mark, tail = rest.partition(min(marks, key=rest.index, default=" of "))
     return f"{head}s{mark}{tail}"
 
 

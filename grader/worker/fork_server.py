@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import sysconfig
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,10 @@ def _fork(channel: int, output: int, inherited: InheritedState) -> int:
 
         serve(socket.socket(fileno=channel), output, inherited)
     except (EOFError, ConnectionError):
-        pass
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
     finally:
         os._exit(0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import sys
 from importlib.metadata import version
@@ -16,6 +17,7 @@ from rich.text import Text
 import grader
 from grader.cli.options import PATH, assignment_option
 from grader.cli.preview import print_what_is_needed, what_is_needed
+from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.text import one_line
 from grader.intake.discovery import discover
 
@@ -55,7 +57,10 @@ def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str
     """
     if submissions:
         entries = discover(submissions, adapters).entries
-        needs = what_is_needed(entries, assignment_folder, adapters)
+        course = assignment_folder
+        with contextlib.suppress(BadAssignment):
+            course = find_assignment(assignment_folder).root
+        needs = what_is_needed(entries, course, adapters)
         print_what_is_needed(needs, len(entries), Console())
         return
     _try_the_machine()

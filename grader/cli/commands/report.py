@@ -100,12 +100,12 @@ def print_next_steps(results: Results, written: Report) -> None:
     if unexplained := results.count_unexplained():
         noun = "submission is" if unexplained == 1 else "submissions are"
         steps.append((f"{unexplained} {noun} not fully explained", "grader explain RESULTS"))
-    steps.append(("the class in full", str(written.index)))
     steps.append(("hand grades on", "grader export RESULTS --format csv --out grades.csv"))
+    shown = [(said, command.replace("RESULTS", folder)) for said, command in steps]
+    shown.insert(-1, ("the class in full", str(written.index)))
     click.echo("\nnext:")
-    for said, command in steps:
-        shown = f": {command.replace('RESULTS', folder)}" if command else ""
-        click.echo(f"  {said}{shown}")
+    for said, command in shown:
+        click.echo(f"  {said}: {command}" if command else f"  {said}")
 
 
 def write_pages(results: Results) -> None:

@@ -21,7 +21,7 @@ _EXCEPT = re.compile(r"^except\*?\s+([\w.]+(?:\s*,\s*[\w.]+)+)\s*:")
 _PYTHON_2 = re.compile(
     r"^except\s+(?:\([\w., ]+\)|[\w.]+)\s*,\s*[a-z_]\w*\s*:|^raise\s+\w+\s*,\s*[\"'\w]"
 )
-_PREFIX = re.compile(r"(?<!\w)[a-zA-Z]{1,2}$")
+_PREFIX = re.compile(r"(?<![\w\"'])[a-zA-Z]{1,2}$")
 # Newer names of the standard library, and the version that added each.
 _NAMES: dict[tuple[str, str], Version] = {
     ("typing", "override"): (3, 12),
@@ -55,7 +55,7 @@ def wanted_python(raised: Raised) -> str:
 def _by_syntax(raised: Raised) -> Version | None:
     """Returns the first Python version that accepts the line, or None if that is not known.
 
-    This Python must accept the line once its new syntax is replaced.
+    This Python must accept the new syntax once it is replaced.
     """
     source = source_of(raised).strip()
     if "f-string expression part cannot include a backslash" in raised.message:
@@ -70,7 +70,7 @@ def _by_syntax(raised: Raised) -> Version | None:
     names = caught[1].split(",") if caught else []
     if names and all(one.strip().rpartition(".")[2][:1].isupper() for one in names):
         return 3, 14
-    if any("t" in prefix and _parses(f"f{text}") for prefix, text in strings):
+    if any(prefix in ("t", "rt", "tr") and _parses(f"f{text}") for prefix, text in strings):
         return 3, 14
     return (3, 12) if _has_type_parameters(source) else None
 
@@ -126,9 +126,12 @@ def _rewritten(text: str, depth: int) -> tuple[int, str]:
     made = [quote]
     while place < len(text):
         letter = text[place]
-        if letter == quote:
+        if letter == "\\":
+            made.append(text[place : place + 2])
+            place += 2
+        elif letter == quote:
             return place + 1, "".join([*made, quote])
-        if text[place : place + 2] in ("{{", "}}"):
+        elif text[place : place + 2] in ("{{", "}}"):
             made.append(text[place : place + 2])
             place += 2
         elif letter == "{":

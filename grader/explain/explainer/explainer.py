@@ -246,7 +246,7 @@ class Explainer:
         # A test that passed may fail now, because of those calls alone.
         spoilt = [test for test, one in seen.items() if one.words and test not in others]
         passed = [test for test in spoilt if statuses[test] is Status.PASSED]
-        alone = workshop.rerun([*others, *passed], self._look, each_alone=True)
+        alone = workshop.rerun([*sorted(others), *passed], self._look, each_alone=True)
         right = {test for test in others if test in alone and alone[test].words is None}
         return depends.also(right), alone if depends.tests or right else {}
 
@@ -340,7 +340,7 @@ class Explainer:
         """Returns the tests that pass with no call before them, however often they run."""
         right = set(tests)
         for _ in range(AGAIN if right else 0):
-            alone = workshop.rerun(right, self._look, each_alone=True)
+            alone = workshop.rerun(sorted(right), self._look, each_alone=True)
             right = {name for name, one in alone.items() if one.words is None}
         return right
 

@@ -116,7 +116,7 @@ _MOST_REMEMBERED = 128
 # Stands before a printed line of the submission in a message.
 _PRINTED = "    | "
 # Other text that may name a line: a warning or a printed traceback.
-_OTHER_PLACE = re.compile(r"\bline\s*\d|\.py\W{1,3}\d|/cell \d+:\d")
+_OTHER_PLACE = re.compile(r"\blines?\s*\d|\.py\W{1,3}\d|/cell \d+:\d")
 
 
 class ExplanationCache:

@@ -84,6 +84,8 @@ class RestartingBench:
             return self._try(trials)
         except WorkerLost as lost:
             self._replace(lost)
+            if trials.told:  # their answers are not trials of edits
+                raise
         return self._in_parts(trials, over)
 
     def _in_parts(self, trials: Trials, over: float) -> Outcomes:
@@ -211,7 +213,7 @@ class RepairWorkshop:
             with contextlib.suppress(WorkerLost), self._session.bench() as bench:
                 for name, one in itertools.chain([(exercise, choice)], left):
                     tests, right = failed.get(name, ()), kept[name]
-                    passing = functools.partial(_passing, bench, [*right, *tests], passes)
+                    passing = functools.partial(_passing, bench, [*right, *sorted(tests)], passes)
                     if not deadline.passed and (own := proved(name, one, tests, right, passing)):
                         found[name] = own
         return found

@@ -114,7 +114,7 @@ class Dropped:
         spread = (likely * (1 - likely) * 2 / fates) ** 0.5
         if high - low > _DEVIATIONS * spread:
             return False
-        return high == 1 or abs(seen.factor - self.factor) <= _SAME_FACTOR * self.factor
+        return high == 1 or abs(seen.factor - self.factor) <= _SAME_FACTOR * abs(self.factor)
 
 
 def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
@@ -189,7 +189,10 @@ class Sampled:
     def agrees(self, observation: Observation, leniency: float) -> bool:
         """Returns whether an answer has the predicted shape and sampled values."""
         seen = _sampled(observation.value)
-        return same_numbers(observation, seen, self.numbers, self.rounding, leniency)
+        is_shaped_so = torch.equal(seen[:_AXES], self.numbers[:_AXES])
+        return is_shaped_so and same_numbers(
+            observation, seen, self.numbers, self.rounding, leniency
+        )
 
     def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
         """Returns whether another prediction for the same call is the same."""

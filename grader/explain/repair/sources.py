@@ -81,7 +81,7 @@ def _unpacked(text: str) -> Iterator[frozenset[str]]:
 def _nodes(text: str) -> Iterator[ast.AST]:
     try:
         yield from ast.walk(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
 
 
@@ -201,9 +201,9 @@ class EditableSources:
         return [one.strip() for one in self._files[file].text.split("\n")].count(text.strip())
 
     def node(self, file: str, number: int) -> Function | None:
-        """Returns the innermost function around a line, or None."""
+        """Returns the innermost function around a line, or None; of unknown files, too."""
         found: Function | None = None
-        nodes: Iterable[ast.AST] = self._files[file].body
+        nodes: Iterable[ast.AST] = self._files[file].body if file in self._files else ()
         while (around := next((one for one in nodes if _is_around(one, number)), None)) is not None:
             if isinstance(around, Function):
                 found = around
@@ -212,9 +212,10 @@ class EditableSources:
 
     def concerned(self, passed: Iterable[Passed]) -> dict[str, set[int]]:
         """Returns, by file, the lines that calls ran, and the top-level lines that these use."""
-        lines = {
-            one.file: set(one.lines) for one in passed if one.file in self._files and one.lines
-        }
+        lines: dict[str, set[int]] = {}
+        for one in passed:
+            if one.file in self._files and one.lines:
+                lines.setdefault(one.file, set()).update(one.lines)
         used: set[str] = set()
         for name, own in lines.items():
             for node in self._files[name].body:

@@ -35,7 +35,7 @@ class SourceFacts:
 
 
 def read_facts(sources: Iterable[bytes]) -> SourceFacts:
-    """Returns the facts of a program in pieces; a piece that cannot be parsed adds none.
+    """Returns the facts of a program in pieces, without those that are too long or unreadable.
 
     The import of such a piece says later what is wrong with it.
     """
@@ -44,9 +44,9 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
     adapters: set[str] = set()
     left = _LONGEST
     for source in sources:
+        if len(source) > left:
+            continue
         left -= len(source)
-        if left < 0:
-            break
         tree = syntax_tree(source)
         adapters.update(_adapters(tree))
         for node in ast.walk(tree):
@@ -95,7 +95,7 @@ def _adapters(tree: ast.Module) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.Assign):
             names.update(target.id for target in node.targets if isinstance(target, ast.Name))
-        elif isinstance(node, ast.If | ast.Try | ast.With):
+        elif isinstance(node, ast.If | ast.Try | ast.ExceptHandler | ast.With):
             statements.extend(ast.iter_child_nodes(node))
     return {name for name in names if is_adapter(name)}
 
@@ -191,11 +191,15 @@ def _best(found: list[Located], adapters: str) -> Located:
     return replace(chosen, note=note)
 
 
+def _notebooks(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*.ipynb")) if path.is_file()]
+
+
 def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located]:
     """Yields the readable notebooks that define adapters, from the level nearest to the top."""
     found = False
     for folders in ([root], *_by_depth(root)):
-        for path in (path for one in folders for path in sorted(one.glob("*.ipynb"))):
+        for path in (path for one in folders for path in _notebooks(one)):
             try:
                 located = _read(root, PurePosixPath(path.relative_to(root)), limits)
             except Unreadable:

@@ -17,7 +17,7 @@ from typing import Any
 from grader.core.causes import Cause
 from grader.core.points import OF_THE_VALUES, hundredths, scaled, total
 from grader.core.text import one_line, plain, points
-from grader.core.verdict import Aspect, Grade, GradeStatus, Verdict, Visibility, by_exercise
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility, by_exercise
 from grader.reports.standing import (
     Standing,
     causes_of,
@@ -80,7 +80,8 @@ def results(grade: Grade, display: Display) -> dict[str, Any]:
             "isolation": dict(grade.isolation),
         },
     }
-    if display.leaderboard and grade.is_complete:
+    is_open = display.hidden_tests is VisibleWhen.VISIBLE  # the board shows the total
+    if display.leaderboard and is_open and grade.is_complete:
         found["leaderboard"] = [{"name": "points", "value": score, "order": "desc"}]
     return found
 
@@ -129,7 +130,7 @@ def total_points(metadata: str) -> float | None:
     """Returns the assignment's points in the text of `submission_metadata.json`, or None."""
     try:
         most = float(json.loads(metadata)["assignment"]["total_points"])
-    except (ValueError, TypeError, LookupError, RecursionError):
+    except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
         return None
     return most if math.isfinite(most) and most > 0 else None
 
@@ -216,11 +217,12 @@ def _parted(
 
 
 def _ungated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-    """Yields the verdicts without the message lines about their exercise's values."""
+    """Yields the verdicts without what their exercise's values cost them, in points and words."""
     for verdict in verdicts:
         lines = (verdict.message or "").splitlines()
         left = "\n".join(line for line in lines if not line.endswith(OF_THE_VALUES))
-        yield verdict._replace(message=left or None)
+        score = verdict.max_score if verdict.status is Status.PASSED else verdict.score
+        yield verdict._replace(message=left or None, score=score)
 
 
 def _entry(part: _Part, causes: Sequence[Cause], score: float, most: float) -> dict[str, Any]:

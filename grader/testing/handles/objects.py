@@ -146,8 +146,13 @@ class ObjectHandle(Handle):
         self._write(name, value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        signature = vars(self)["_kind"].methods["__call__"]
-        return self._called("", self._name, signature, args, kwargs)
+        kind: ObjectType = vars(self)["_kind"]
+        if "__call__" not in kind.methods:
+            raise TypeError(f"adapters.py declares no __call__ of {kind}")
+        return self._called("", self._name, kind.methods["__call__"], args, kwargs)
+
+    def __bool__(self) -> bool:
+        return True
 
     def __len__(self) -> int:
         signature = Signature({}, PlainType(int))
@@ -218,20 +223,22 @@ def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
     """Yields an iterator's items, and asks for each only when it is needed."""
     source = thing.script.take(Step(thing.place, Doing.ITERATE))
     adapter = Adapter(f"an item of {name}", {}, kind.item, is_item=True)
-    for _ in range(_MOST_ITEMS):
+    for number in range(_MOST_ITEMS + 1):
         steps = source.script.steps
         if steps[-1].doing is Doing.NEXT and steps[-1].on == source.place:
             steps[-1] = replace(steps[-1], times=steps[-1].times + 1)
         else:
             steps.append(Step(source.place, Doing.NEXT))
         try:
-            yield source.script.answer(adapter, {})
+            item = source.script.answer(adapter, {})
         except EndOfItems:
             # When the steps run again, they must not ask for more items than there are.
             last = steps.pop()
             if last.times > 1:
                 steps.append(replace(last, times=last.times - 1))
             return
+        if number < _MOST_ITEMS:
+            yield item
     raise StudentFault(
         Status.FAILED, f"{name} gave {_MOST_ITEMS} items, and had not ended even then"
     )

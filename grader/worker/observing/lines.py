@@ -80,7 +80,7 @@ def own_file(filename: str, root: Path) -> str | None:
         if path.is_relative_to(sys.prefix) or path.is_relative_to(_ENGINE):
             return None
         return path.relative_to(root).as_posix()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OSError, RuntimeError):  # RuntimeError: a loop of links
         return None
 
 
@@ -237,6 +237,7 @@ class LineFollower(Onlooker):
         return tuple(
             Passed(self._lines.place(file), tuple(sorted(lines)))
             for file, lines in self._noted.items()
+            if lines
         )
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:

@@ -53,9 +53,9 @@ def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
     around = setting.scope(setting.scope(node))
     while isinstance(around, Function):
         outer = setting.scopes.of(around)
-        for name in outer.own - names.own:
-            if not outer.read.get(name):
-                yield name, outer.natures[name]
+        for name, nature in outer.natures.items():
+            if name in outer.own and name not in names.own and not outer.read.get(name):
+                yield name, nature
         around = setting.scope(around)
 
 

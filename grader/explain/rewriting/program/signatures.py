@@ -16,7 +16,6 @@ from grader.explain.rewriting.program.source import Function
 from grader.explain.rewriting.program.vocabulary import Nature, in_use
 
 _MOST_ATTRIBUTES = 20
-_DEEPEST = 8
 
 
 class Signatures:
@@ -66,13 +65,17 @@ class Signatures:
         found = self._inherited(name, method)
         return found or (None if method == "__init__" else self.methods.get(method))
 
-    def _inherited(self, name: str, method: str, depth: int = _DEEPEST) -> CallSignature | None:
-        is_making = method == "__init__"
-        for base in self._top.get(name, ()) if depth else ():
+    def _inherited(self, name: str, method: str) -> CallSignature | None:
+        waiting, seen = [*self._top.get(name, ())], {name}
+        while waiting:
+            base = waiting.pop(0)
+            is_making = method == "__init__"
             own = self.functions.get(base) if is_making else self.methods.get(f"{base}.{method}")
-            found = own or self._inherited(base, method, depth - 1)
-            if found is not None:
-                return found
+            if own is not None:
+                return own
+            if base not in seen:
+                seen.add(base)
+                waiting[:0] = self._top.get(base, ())
         return None
 
     def attributes(self, name: str) -> tuple[str, ...]:
