@@ -61,9 +61,16 @@ def grade(
     """
     if require_isolation:
         require_every_layer()
-    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device, explain_timeout)
+    options = Options(
+        seed, _names(exercises), adapters, timeout, memory_mb, device, explain_timeout
+    )
     course = find_assignment(Path(assignment))
     return graded_alone(single(Path(submission)), course, options, explain)
+
+
+def _names(exercises: str | Iterable[str]) -> tuple[str, ...]:
+    """Returns the names of exercises; a text is one name."""
+    return (exercises,) if isinstance(exercises, str) else tuple(exercises)
 
 
 def batch(
@@ -116,7 +123,9 @@ def batch(
             without isolation are refused.
     """
     paths = [submissions] if isinstance(submissions, str | os.PathLike) else submissions
-    options = Options(seed, tuple(exercises), adapters, timeout, memory_mb, device, explain_timeout)
+    options = Options(
+        seed, _names(exercises), adapters, timeout, memory_mb, device, explain_timeout
+    )
     course = find_assignment(Path(assignment))
     people = None if roster is None else read_roster(Path(roster))
     places = [Path(path) for path in paths]

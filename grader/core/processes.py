@@ -46,13 +46,16 @@ def processors() -> int:
 def is_alive(pid: int) -> bool:
     """Returns whether a process is running; a zombie is not."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_bytes()  # a process may have any bytes as its name
     except OSError:
-        with contextlib.suppress(ProcessLookupError):
+        try:
             os.kill(pid, 0)
-            return not Path("/proc/self").exists()
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
+        except ProcessLookupError:
+            return False
+        except PermissionError:  # it is another user's, and hidden
+            return True
+        return not Path("/proc/self").exists()
+    return stat.rpartition(b")")[2].split()[0] != b"Z"
 
 
 if sys.platform == "linux":

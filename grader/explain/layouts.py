@@ -303,4 +303,4 @@ def _is_telling(tensor: torch.Tensor, numbers: int) -> bool:
 
 def _close(one: torch.Tensor, other: torch.Tensor, tolerance: Tolerance) -> torch.Tensor:
     allowed = tolerance.atol + tolerance.rtol * other.abs()
-    return (one == other) | ((one - other).abs() <= allowed)
+    return (one == other) | (other.isfinite() & ((one - other).abs() <= allowed))

@@ -122,7 +122,7 @@ def _run(
             reran.raised.append(question)
         elif fault.status is Status.TIMEOUT:
             return False
-    except Exception:
+    except (Exception, pytest.fail.Exception, pytest.skip.Exception):
         reran.failed.add(test.nodeid)
     reran.observations += seen.get(member.exercise, ())
     return True
@@ -150,7 +150,7 @@ def _arguments(test: pytest.Function, member: Membership, bench: Bench) -> dict[
 def _functions(collector: pytest.Collector) -> Iterator[pytest.Function]:
     try:
         nodes = list(collector.collect())
-    except (Exception, pytest.Collector.CollectError):
+    except (Exception, pytest.fail.Exception, pytest.skip.Exception):
         return
     for node in nodes:
         if isinstance(node, pytest.Function):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import io
+import itertools
 import lzma
 import os
 import re
@@ -183,11 +184,13 @@ def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admissi
 def _members(archive: tarfile.TarFile, meter: _Meter, at_most: int) -> Iterator[tarfile.TarInfo]:
     """Yields the members in order, and bounds the bytes that tarfile reads to find the next."""
     body = 0
-    for _ in range(at_most):
+    for number in itertools.count():
         meter.allow(body + _HEADERS_OF_ONE_MEMBER)
         member = archive.next()
         if member is None:
             return
+        if number == at_most:
+            raise Unreadable(f"the archive holds more than {at_most} files")
         if member.issparse():
             raise Unreadable("the archive holds sparse files; make it again with ordinary settings")
         if member.size < 0:
@@ -196,7 +199,6 @@ def _members(archive: tarfile.TarFile, meter: _Meter, at_most: int) -> Iterator[
         body = member.size
         meter.allow(body + _HEADERS_OF_ONE_MEMBER)
         yield member
-    raise Unreadable(f"the archive holds more than {at_most} files")
 
 
 def _chunks(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:

@@ -396,7 +396,18 @@ def _squashed(name: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    """Returns the words in small letters, without accents, punctuation and numbers."""
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    letters = "".join(char for char in plain if not unicodedata.combining(char))
-    return re.findall(r"[^\W\d_]+", letters.replace("'", "").replace("’", ""))
+    """Returns the words in small letters, without accents, punctuation and numbers.
+
+    Marks of other scripts than Latin, Greek and Cyrillic are vowels or other letters, and stay.
+    """
+    letters, base = "", ""
+    for char in unicodedata.normalize("NFKD", name).casefold():
+        is_mark = unicodedata.category(char).startswith("M")
+        if not is_mark:
+            base = char
+        if char not in "'’" and not (is_mark and unicodedata.name(base, "").startswith(_ACCENTED)):
+            letters += char if is_mark or char.isalpha() else " "
+    return unicodedata.normalize("NFC", letters).split()
+
+
+_ACCENTED = ("LATIN", "GREEK", "CYRILLIC")

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grader.core.text import one_line
+from grader.core.text import one_line, quantity
 from grader.core.verdict import Grade, GradeStatus, Measurement, Status, Verdict, by_exercise
 
 # An exercise is weakly graded if fewer of its tests pass some submissions and fail others.
@@ -28,7 +28,7 @@ class ExerciseTests:
     """The outcomes of one exercise's tests in a class.
 
     `passed` holds each test's outcomes, in the order of the submissions that tried the exercise; a
-    test that a submission was not graded with counts as passed.
+    test without a verdict on a submission, or not graded, counts as passed.
     `only` counts, by test, the submissions that fail it and pass all others.
     """
 
@@ -42,7 +42,8 @@ class ExerciseTests:
         verdicts = list(verdicts)
         if not any(one.status in _TRIED for one in verdicts):
             return
-        failed = [one.id for one in verdicts if one.status is not Status.PASSED]
+        fine = (Status.PASSED, Status.NOT_GRADED)
+        failed = [one.id for one in verdicts if one.status not in fine]
         for one in verdicts:
             self.passed.setdefault(one.id, [True] * self.tried)
         for test, own in self.passed.items():
@@ -77,7 +78,7 @@ def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
             yield f"{one_line(one.name)}, tried by {one.tried}:"
             yield from (f"    {complaint}" for complaint in found)
     if quiet:
-        yield "Every exercise has several tests that some submissions pass and others fail."
+        yield "There is no complaint about the tests."
 
 
 def complaints(one: ExerciseTests) -> Iterator[str]:
@@ -86,14 +87,14 @@ def complaints(one: ExerciseTests) -> Iterator[str]:
     wrong = sum(not all(row) for row in zip(*one.passed.values(), strict=True))
     if wrong and one.tried >= _SEVERAL and len(one.telling) < FEW:
         some = f"only {_short(one.telling[0])} passes some" if one.telling else "none passes some"
-        yield f"of its {total} tests, {some} submissions and fails others"
+        yield f"of its {quantity(total, 'test')}, {some} submissions and fails others"
     for test, count in sorted(one.only.items(), key=lambda pair: -pair[1]):
         if count >= _SEVERAL:
             others = "that pass all other tests of the exercise"
             yield f"{_short(test)} fails {count} submissions {others}"
     is_passed = {test: any(own) for test, own in one.passed.items()}
     for test in one.passed if any(is_passed.values()) and one.tried >= _SEVERAL else ():
-        if not is_passed[test] and test not in one.only:
+        if not is_passed[test] and one.only[test] < _SEVERAL:
             who = f"all {one.tried} who tried the exercise fail {_short(test)}"
             yield f"{who}: is it right, and do students know what it asks?"
 

@@ -264,7 +264,10 @@ def check(database: sqlite3.Connection, file: Path, assignment: str | None = Non
     """
     if "batch" not in tables(database, file):
         raise ForeignStore(_foreign(file, "is not a store of results"))
-    meta = dict(database.execute("SELECT * FROM batch"))
+    try:
+        meta = dict(database.execute("SELECT key, value FROM batch"))
+    except sqlite3.OperationalError as error:
+        raise ForeignStore(_foreign(file, "is not a store of results")) from error
     schema, found = meta.get("schema"), str(meta.get("assignment"))
     if schema != str(SCHEMA_VERSION):
         what = f"has schema {schema}, where this version of the grader has {SCHEMA_VERSION}"
@@ -283,7 +286,8 @@ def refuse_foreign_lines(folder: Path) -> None:
     """
     lines, store = folder / LINES, folder / FILE
     if os.path.lexists(lines) and not (lines.is_file() and store.is_file()):
-        raise ForeignStore(_foreign(lines, f"was not written by a batch ({FILE} is missing)"))
+        why = "" if store.is_file() else f" ({FILE} is missing)"
+        raise ForeignStore(_foreign(lines, f"was not written by a batch{why}"))
 
 
 def _foreign(file: Path, what: str) -> str:

@@ -130,10 +130,12 @@ _FAILED = (
 )
 _NAME = f"UPDATE words SET mistake = ?, explanation = ?, hint = ? {_FAILED} AND mistake IS NULL"
 _UNNAME = (
-    f"UPDATE words SET mistake = NULL, explanation = NULL, hint = NULL {_FAILED} AND mistake = ?"
+    f"UPDATE words SET mistake = NULL, explanation = NULL, hint = NULL {_FAILED} "
+    "AND mistake = ? AND explanation = ?"
 )
 
 Named = tuple[str, str, Diagnosis]
+_KEPT = ("submission", "exercise", "mistake", "explanation")
 
 
 def write_wrong(
@@ -151,8 +153,9 @@ def write_names(database: sqlite3.Connection, named: Sequence[Named]) -> None:
     Names that were given earlier, and are not given now, are taken back.
     """
     given = json.loads(value_of(database, "named") or "[]")
-    told = [[submission, exercise, said.mistake] for submission, exercise, said in named]
-    database.executemany(_UNNAME, given)
+    told = [[name, exercise, said.mistake, said.explanation] for name, exercise, said in named]
+    # An earlier version kept no explanation.
+    database.executemany(_UNNAME, (row for row in given if len(row) == len(_KEPT)))
     for submission, exercise, diagnosis in named:
         said = (diagnosis.mistake, diagnosis.explanation, diagnosis.hint)
         database.execute(_NAME, (*said, submission, exercise))

@@ -320,4 +320,6 @@ class ForkServers:
             lost = self._zygote
             self._zygote = Zygote(temporary=lost.temporary)
             self._zygote.warm_up(lost.preload, lost.granted, leaves_no_marks=lost.leaves_no_marks)
+            if lost is not self._first:
+                lost.close_own()
         self._server = ForkServer(self._zygote, self._scratch, self._device, self._ground)

@@ -32,7 +32,8 @@ class Usage:
         memory = threads = 0
         for pid in pids:
             with contextlib.suppress(OSError):
-                lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+                status = Path(f"/proc/{pid}/status").read_bytes().decode(errors="replace")
+                lines = status.split("\n")[:-1]
                 told: Mapping[str, str] = dict(line.split(":", 1) for line in lines)
                 memory += sum(int(told.get(key, "0").split()[0]) for key in _MEMORY)
                 threads += int(told.get("Threads", "0"))

@@ -126,7 +126,9 @@ def run_file(
         return
     if not words:
         raise ValueError("%run takes the name of a file")
-    path = next((p for p in (Path(words[0]), Path(f"{words[0]}.py")) if p.exists()), None)
+    paths = Path(words[0]), Path(f"{words[0]}.py")
+    # A notebook is a folder here, which holds its cells.
+    path = next((p for p in paths if p.is_file() or (p.suffix == ".ipynb" and p.exists())), None)
     if path is None:
         raise FileNotFoundError(2, "No such file or directory", words[0])
     if path.suffix == ".ipynb":
@@ -160,8 +162,9 @@ def _own(names: Mapping[str, Any]) -> dict[str, Any]:
 def _compiled(tree: ast.Module | ast.Expression, caller: FrameType) -> CodeType:
     """Returns the code of a magic's statement, as if it stood where the magic does."""
     for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            node.lineno = node.end_lineno = caller.f_lineno  # type: ignore[attr-defined]
+        if isinstance(node, ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword):
+            node.lineno = node.end_lineno = caller.f_lineno
+            node.col_offset = node.end_col_offset = 0
     mode = "eval" if isinstance(tree, ast.Expression) else "exec"
     return compile(tree, caller.f_code.co_filename, mode, dont_inherit=True)
 
@@ -172,7 +175,7 @@ _BELOW = "ipynb.fs.full."
 
 
 class Nothing(ModuleType):
-    """A stub of a module that exists only in notebooks: any use of it works and does nothing."""
+    """A stub of a module that exists only in notebooks: reading and calling it does nothing."""
 
     def __getattr__(self, name: str) -> Nothing:
         if name.startswith("__"):
@@ -200,7 +203,11 @@ class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         )
         if not (known or _BELOW.startswith(name)):
             return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        if fullname == "google":  # a namespace of installed packages too, such as protobuf
+            folders = (Path(folder, "google") for folder in sys.path)
+            spec.submodule_search_locations = [str(own) for own in folders if own.is_dir()]
+        return spec
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """Returns the module; that of `google` or `ipynb`, which have other modules, is plain."""

@@ -22,11 +22,14 @@ from grader.worker.multiprocessing.processes import inherited
 _UNDONE = (
     *("call", "getitem", "setitem", "iter", "next", "len", "contains", "bool", "enter", "exit"),
     *("add", "radd", "sub", "rsub", "mul", "rmul", "matmul", "truediv", "rtruediv", "neg", "pow"),
+    *("floordiv", "rfloordiv", "mod", "rmod", "rpow", "pos", "abs", "round"),
     *("lt", "le", "gt", "ge", "or", "ror", "and", "invert", "int", "float", "index", "await"),
 )
 
 
 _EXCEPTIONS = ("Error", "Exception", "Timeout", "Warning")
+# Of packages that measure models, such as torchmetrics: `MeanSquaredError` is none.
+_MEASURES = ("SquaredError", "AbsoluteError", "PercentageError", "LogError")
 
 
 class Phase:
@@ -54,6 +57,9 @@ class Stub:
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         is_first = all(isinstance(base, Stub) for base in bases) and bases[0] is self
         return (type("Absent", (AbsentBase,), {"_stand_in": self}),) if is_first else ()
+
+    def __deepcopy__(self, _copied: object) -> Stub:
+        return self
 
     def __instancecheck__(self, _instance: object) -> bool:
         return False
@@ -117,7 +123,7 @@ class StubModule(ModuleType):
 
 def names_exception(name: str) -> bool:
     """Returns whether a name looks like that of an exception: `except` needs a class."""
-    return name[:1].isupper() and name.endswith(_EXCEPTIONS)
+    return name[:1].isupper() and name.endswith(_EXCEPTIONS) and not name.endswith(_MEASURES)
 
 
 @functools.cache
@@ -190,7 +196,9 @@ class Parallel:
     def __init__(self, n_jobs: int | None = None, *_: Any, **options: Any) -> None:
         self.n_jobs = n_jobs
         self._gives = options.get("return_as", "list")
-        self._copies = n_jobs not in (None, 1) and options.get("backend") != "threading"
+        shares = options.get("require") == "sharedmem" or options.get("prefer") == "threads"
+        shares = shares or options.get("backend") == "threading"
+        self._copies = n_jobs not in (None, 1) and not shares
 
     def __call__(self, iterable: Iterable[Delayed]) -> Any:
         results = map(self._done, iterable)
@@ -316,6 +324,11 @@ class Silent:
 
     def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
         return (SilentBase,)
+
+    def __deepcopy__(self, _copied: object) -> Silent:
+        return Silent()
+
+    __copy__ = __enter__
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         # A program that loads it need not have this class; `torch.load` accepts OrderedDict.

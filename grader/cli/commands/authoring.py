@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,7 @@ def gradescope_zip(
     write_whole(file, content)
     click.echo(
         f"{file}: the autograder of {assignment.name}, {len(content) / 1024:.0f} KiB, which takes "
-        f"at most {autograder.seconds / 60:.0f} minutes for a submission"
+        f"at most {math.ceil(autograder.seconds / 60)} minutes for a submission"
     )
     if torch_index is None:
         say(

@@ -119,7 +119,7 @@ def batch(
 
 
 def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
-    isolation: Mapping[str, str] = {}
+    layers = set[str]()
     not_preloaded: dict[str, str] = {}
     called = {one.name: labelled(one.name, one.authors) for one in opened.discovery.entries}
     with (
@@ -131,8 +131,10 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
             if isinstance(result, Explained):
                 explaining.advance(result, opened.to_explain)
                 continue
-            if not isolation and (isolation := result.isolation):
-                say(f"isolation: {_in_words(isolation)}")
+            told = _in_words(result.isolation) if result.isolation else ""
+            if told and told not in layers:  # once, unless machines of a cluster differ
+                layers.add(told)
+                say(f"isolation: {told}")
             total = len(opened.waiting)
             grading.count(str(result.status), called[result.submission], total)
             not_preloaded |= result.imports.not_preloaded
@@ -143,7 +145,7 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
 def _say_what_is_asked_again(opened: Batch, again: int) -> None:
     """Reports how many graded submissions need tests again, and how many are unchanged or new."""
     tests = [name.rpartition("::")[2] for name in opened.changed if name]
-    asked = f"only {several(tests)} is run again for them" if tests else "points change alone"
+    asked = f"run again for them: {several(tests)} alone" if tests else "points change alone"
     others = {
         "graded before and unchanged": opened.kept,
         "to grade as a whole": len(opened.waiting) - again,

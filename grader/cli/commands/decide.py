@@ -36,6 +36,7 @@ class _Moment(click.ParamType[datetime.datetime]):
     def convert(self, value: Any, *_: object) -> datetime.datetime:
         """Returns the date and time that a text gives."""
         try:
+            datetime.time.fromisoformat(value[11:])  # a date alone would be its first second
             return datetime.datetime.fromisoformat(value)
         except ValueError:
             raise click.BadParameter(f"{value!r} is not a time such as 2026-10-03T23:59") from None
@@ -381,7 +382,7 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
 def _user_of_git(folder: Path) -> str | None:
     try:
         asked = ["git", "config", "user.name"]
-        found = subprocess.run(asked, cwd=folder, capture_output=True, text=True, timeout=5)
+        found = subprocess.run(asked, cwd=folder, capture_output=True, timeout=5)
     except (OSError, subprocess.SubprocessError):
         return None
-    return found.stdout.strip() or None
+    return found.stdout.decode(errors="replace").strip() or None

@@ -85,6 +85,10 @@ def verify_command(
     """
     if edits and seeds:
         raise click.UsageError("--edits and --seeds cannot be combined: give one of them")
+    if by_test and (edits or seeds):
+        raise click.UsageError("--tests goes with neither --edits nor --seeds")
+    if jobs and not (edits or seeds):
+        raise click.UsageError("--jobs needs --edits or --seeds")
     if edits or seeds:
         sys.exit(_try(assignment_folder, jobs or processors(), exercises, seeds))
     if exercises:

@@ -272,15 +272,22 @@ def _rows(value: Value) -> Iterator[torch.Tensor]:
         case list() | tuple():
             yield from _all_rows(_SEVERAL, value)
         case set() | frozenset():
-            yield from _all_rows(_SEVERAL, sorted(value, key=repr))
+            yield from _all_rows(_SEVERAL, sorted(value, key=_order))
         case dict():
             yield _row(_PAIRS, len(value))
-            for key in sorted(value, key=repr):
+            for key in sorted(value, key=_order):
                 yield from _rows(key)
                 yield from _rows(value[key])
         case _:
             words = repr(value) if isinstance(value, Foreign | Elsewhere) else str(value)
             yield _row(_OTHER, *map(ord, words))
+
+
+def _order(value: Value) -> tuple[bool, float, str]:
+    """Returns the sorting key of an element or a key: numbers by value, then others by text."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return False, float(value), ""
+    return True, 0.0, repr(value)
 
 
 def _all_rows(mark: float, values: Collection[Value]) -> Iterator[torch.Tensor]:

@@ -191,7 +191,8 @@ def _on_exchange(operation: Operation, side: Side, is_turned: bool) -> str:
         case ast.Attribute(value=owner, attr="T"):
             # A transposition keeps the number of axes, so the result's shape tells it too.
             if len(operation.shape(owner) or side.shape) > 2:
-                name = ast.unparse(owner)
+                held = isinstance(owner, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+                name = ast.unparse(owner) if held else f"({ast.unparse(owner)})"
                 return (
                     f".T reverses all axes of a tensor; {name}.transpose(-2, -1), or "
                     f"{name}.mT, swaps only the last two."
@@ -249,10 +250,12 @@ def _unpacked(match: re.Match[str], raised: Raised) -> str | None:
     )
 
 
-def _no_such_axis(match: re.Match[str], _: Raised) -> str:
+def _no_such_axis(match: re.Match[str], raised: Raised) -> str:
     axes, asked = int(match[1]) + 1, int(match[2])
     plural = "axis" if axes == 1 else "axes"
     advice = f"; {_ANY_NUMBER}" if asked >= 0 else ""
+    if "unsqueeze" in source_of(raised):  # it may name one axis more than there are
+        return f"An axis from {-axes} to {axes - 1} can be named here, and {asked} is none of them."
     return f"A tensor of {axes} {plural} has no axis {asked}{advice}."
 
 
@@ -356,8 +359,8 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at "
         r"non-singleton dimension (\d+)",
-        "Only an axis of size 1 can be expanded: axis {2} has size {1} here, and size {0} where it "
-        "is to fit.",
+        "Only an axis of size 1 can be expanded: one has size {1} here, and size {0} as axis {2} "
+        "of the shape that it is to fit.",
     ),
     kind(
         r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "

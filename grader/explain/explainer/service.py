@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import sys
 import time
@@ -89,7 +90,8 @@ class ExplainerService:
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
         """Yields the words for a job, more with each step.
 
-        After a failure of any kind, the last words say why the explanation is incomplete.
+        After a failure of any kind, the last words say why the explanation is incomplete. There are
+        none for a submission that was unreadable before.
         """
         own_time, seconds = OwnTime(), self._settings.explain_seconds
         deadline = Deadline.after(seconds, own_time, EXPLAINING_WALL_FACTOR * seconds)
@@ -102,8 +104,9 @@ class ExplainerService:
                     yield words
             if deadline.passed:
                 yield replace(words, missing=_LATE)
-        except Unreadable:
-            return
+        except Unreadable as problem:
+            if job["status"] != GradeStatus.UNREADABLE:
+                yield replace(words, missing=f"it could be read once, and not again: {problem}")
         except (CopyFailed, ForkServerLost) as problem:
             yield replace(words, missing=str(problem))
         except MemoryError:
@@ -186,7 +189,8 @@ class ExplainerService:
     def _remark(self, submission: Submission, called: str | None, deadline: Deadline) -> str | None:
         """Returns a remark on forbidden names in the source, without those in `called`, or None."""
         mentioned = find_mentions(submission.root, self._suite.assignment.forbidden, deadline)
-        named = [use for use in mentioned if use.name not in (called or "")]
+        names = {*re.findall(r"[\w.:]+", called or "")}
+        named = [use for use in mentioned if use.name not in names]
         if not named:
             return None
         words = plain(in_words(named))

@@ -67,9 +67,9 @@ def diagnose(
             if finding is not None and not contradicts(exercise, finding.diagnosis.mistake):
                 found[exercise] = finding
         named = {finding.diagnosis.mistake for finding in found.values()}
-        for exercise in observations.keys() - found.keys() if named else ():
+        for exercise in [name for name in observations if name not in found] if named else ():
             finding = _found_again(catalogue, observations[exercise], named, deadline)
-            if finding is not None:
+            if finding is not None and not contradicts(exercise, finding.diagnosis.mistake):
                 found[exercise] = finding
     return _at_the_root({name: found[name] for name in observations if name in found})
 

@@ -14,6 +14,7 @@ import contextlib
 import gc
 import os
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -196,6 +197,8 @@ def _forked(do: Callable[[], None], lines: LineChannel) -> int:
             code = 0
         except BadAssignment as problem:
             lines.say({"stopped": str(problem)})
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     return pid

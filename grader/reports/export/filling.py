@@ -280,11 +280,16 @@ def _put_words(form: FillableSheet, row: int, score: Score) -> bool:
 
 
 def _put_zero(form: FillableSheet, row: int) -> bool:
-    """Fills in 0 where there are no points; returns False if a cell already has points."""
-    free = [t for t in form.targets if form.sheet.cell(row, t.column).strip() in {"", "-"}]
-    for target in free:
+    """Fills in 0 in all columns; returns False, and changes nothing, if one has points already.
+
+    Columns from which the file excuses the person stay as they are.
+    """
+    open_ones = [target for target in form.targets if not form.is_excused(row, target)]
+    if any(form.sheet.cell(row, one.column).strip() not in {"", "-"} for one in open_ones):
+        return False
+    for target in open_ones:
         form.sheet.put(row, target.column, "0")
-    return len(free) == len(form.targets)
+    return True
 
 
 def _about_targets(form: FillableSheet, choices: Choices, filled: int) -> Iterator[Remark]:

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import re
-import shutil
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,6 +67,7 @@ def whole_folder(
         NotWritten: if `folder` has other content, or the disk refuses.
     """
     try:
+        folder = folder.resolve()  # a link to a folder stays, and "." has a name
         _refuse_foreign(folder, folder / marked, mark, what)
         if not folder.parent.exists():
             folder.parent.mkdir(parents=True)
@@ -76,10 +76,11 @@ def whole_folder(
             partial.mkdir()
             yield partial
             if folder.exists():
-                shutil.rmtree(folder)
+                folder.rename(scratch / "earlier")  # removed with the scratch folder
             partial.rename(folder)
     except OSError as error:
-        raise NotWritten(f"the {what} cannot be written to {folder}: {error.strerror}") from error
+        why = error.strerror or error
+        raise NotWritten(f"the {what} cannot be written to {folder}: {why}") from error
 
 
 def _refuse_foreign(folder: Path, marked: Path, mark: bytes, what: str) -> None:

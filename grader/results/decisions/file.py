@@ -9,9 +9,12 @@ Each table has a form; a violation of it is reported with its line.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import fcntl
 import functools
 import math
+import os
 import re
 import secrets
 import tomllib
@@ -221,14 +224,14 @@ def append_decision(file: Path, kind: str, table: Mapping[str, Any]) -> int:
     Raises:
         BadDecisions: if the file holds something else, or cannot be written.
     """
-    read_decisions(file)
-    before = "\n".join(_lines(file)) or _HEAD.rstrip()
     order = ["who", *(key for key in FORMS[kind].keys if key not in ("who", "when")), "when"]
     given = [key for key in order if table.get(key) is not None]
     written = "".join(f"{key} = {toml_value(table[key])}\n" for key in given)
-    text = f"{before.rstrip()}\n\n[[{kind}]]  # {secrets.token_hex(3)}\n{written}"
-    _write(file, text)
-    return len(before.rstrip().split("\n")) + 2
+    with _locked(file):
+        read_decisions(file)
+        before = ("\n".join(_lines(file)) or _HEAD).rstrip()
+        _write(file, f"{before}\n\n[[{kind}]]  # {secrets.token_hex(3)}\n{written}")
+    return len(before.split("\n")) + 2
 
 
 def remove_decision(file: Path, line: int) -> None:
@@ -237,15 +240,16 @@ def remove_decision(file: Path, line: int) -> None:
     Raises:
         BadDecisions: if no decision begins there, or the file cannot be written.
     """
-    lines = _lines(file)
-    table = next((one for one in _tables(file, lines) if one.first == line), None)
-    if table is None:
-        raise BadDecisions(f"{file.name}:{line}: no decision begins here")
-    end = table.end
-    while end > table.first and lines[end - 2].lstrip()[:1] in ("", "#"):
-        end -= 1  # comments before the next decision belong to that
-    kept = [*lines[: table.first - 1], *lines[end - 1 :]]
-    _write(file, "\n".join(kept).rstrip() + "\n")
+    with _locked(file):
+        lines = _lines(file)
+        table = next((one for one in _tables(file, lines) if one.first == line), None)
+        if table is None:
+            raise BadDecisions(f"{file.name}:{line}: no decision begins here")
+        end = table.end
+        while end > table.first and lines[end - 2].lstrip()[:1] in ("", "#"):
+            end -= 1  # comments before the next decision belong to that
+        kept = [*lines[: table.first - 1], *lines[end - 1 :]]
+        _write(file, "\n".join(kept).rstrip() + "\n")
 
 
 def _lines(file: Path) -> list[str]:
@@ -267,6 +271,26 @@ def _write(file: Path, text: str) -> None:
         partial.replace(file)
     except OSError as error:
         raise BadDecisions(f"{file} cannot be written: {error.strerror}") from error
+    except UnicodeEncodeError as error:
+        raise BadDecisions("a text of this decision is not UTF-8: set a UTF-8 locale") from error
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """Keeps other commands from changing the file at the same time.
+
+    Raises:
+        BadDecisions: if the file's folder cannot be opened.
+    """
+    try:
+        folder = os.open(file.parent, os.O_RDONLY)
+    except OSError as error:
+        raise BadDecisions(f"{file} cannot be written: {error.strerror}") from error
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _tables(file: Path, lines: list[str]) -> Iterator[Written]:
@@ -285,6 +309,8 @@ def _tables(file: Path, lines: list[str]) -> Iterator[Written]:
             if end < len(lines):
                 continue
             raise BadDecisions(_located(file, first, error)) from error
+        except (ValueError, RecursionError) as error:  # a number or a nesting beyond all bounds
+            raise BadDecisions(f"{file.name}:{first + 1}: this cannot be read: {error}") from error
         if content:
             yield Written(first + 1, end + 1, content)
         first = end

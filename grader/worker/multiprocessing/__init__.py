@@ -80,6 +80,19 @@ _STACK = 4 << 20
 
 def _loaded_here(loader: Any) -> Any:
     """Returns the iterator of a `DataLoader` that has no workers."""
+    return _IteratorHere(_alone(loader))
+
+
+class _IteratorHere(torch.utils.data.dataloader._SingleProcessDataLoaderIter):
+    """An iterator that starts anew for each epoch, as one with persistent workers does."""
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        if not first_iter:
+            super().__init__(_alone(loader))
+
+
+def _alone(loader: Any) -> Any:
+    """Returns a copy of a loader without workers."""
     alone = copy.copy(loader)
     alone.num_workers, alone.timeout = 0, 0
-    return torch.utils.data.dataloader._SingleProcessDataLoaderIter(alone)
+    return alone

@@ -40,7 +40,7 @@ def repairing(monkeypatch, tmp_path) -> Course:
 
 
 def test_a_known_mistake_is_explained_with_its_line(repairing):
-    """Words come first, then the mistake, then the line that fixes the tests."""
+    """Words come first, then the mistake, then the line."""
     statuses = repairing.graded(RIGHT.replace("2 * x", "3 * x"))
     assert statuses == {DOUBLES: FAILED, TWICE: FAILED, DEEP: FAILED, COUNTS: PASSED}
     first, *_, last = repairing.explain(statuses)
@@ -58,8 +58,7 @@ def test_a_known_mistake_is_explained_with_its_line(repairing):
         assert "Changing adapters.py:2" in told.message
     assert last.missing is None
     assert last.wrong == ()
-    (picture,) = last.evidence.pictures
-    assert picture.test == DOUBLES
+    assert [picture.test for picture in last.evidence.pictures] == [DOUBLES]
     (excerpt,) = last.evidence.excerpts
     assert (excerpt.file, excerpt.first) == ("adapters.py", 1)
     (repair,) = last.evidence.repairs
@@ -370,9 +369,11 @@ def test_an_explainer_that_fails_says_so(course, problem, missing):
 
 
 def test_an_unreadable_submission_has_no_words(course):
-    """Its judge has said why."""
+    """Its judge has said why, unless it could read the submission."""
     course.refused = "there is no adapters.py"
-    assert course.explain({DOUBLES: FAILED}) == []
+    assert course.explain({DOUBLES: FAILED}, status=GradeStatus.UNREADABLE) == []
+    (words,) = course.explain({DOUBLES: FAILED})
+    assert words.missing == "it could be read once, and not again: there is no adapters.py"
 
 
 def test_an_explainer_without_time_says_that_it_is_late(course):

@@ -49,6 +49,11 @@ def test_a_layout_is_the_same_permuted_or_merged(value, like):
     assert likeness(value, it=STEP) == ({} if like is None else {"it": like})
 
 
+def test_an_infinite_value_is_like_no_finite_one():
+    """A tensor that overflowed is no step."""
+    assert likeness(torch.full_like(STEP, math.inf), it=STEP) == {}
+
+
 def test_axes_of_one_length_keep_their_order():
     """Their order cannot be told from the shape."""
     square = torch.arange(18.0).reshape(3, 3, 2)

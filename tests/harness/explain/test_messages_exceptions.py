@@ -138,7 +138,7 @@ RAISED = [
     ),
     ("return x.transpose(1, 2)", "A tensor of 2 axes has no axis 2; counted from the end"),
     ("return torch.bmm(x, x)", "@ (torch.matmul) takes any number of leading ones"),
-    ("return x.expand(4, 3)", "axis 0 has size 2 here, and size 4 where it is to fit"),
+    ("return x.expand(4, 3)", "one has size 2 here, and size 4 as axis 0 of the shape"),
     ("return torch.cat([x, x[:1]], dim=-1)", "here one is 2, another 1."),
     ("return torch.stack([x, x[0]])", "here there are [2, 3] and [3]"),
     ("return x[:, 3]", "is 3 long and counts from 0: it has no index 3."),

@@ -254,6 +254,15 @@ def test_too_many_members_are_refused(tmp_path: Path, kind: str) -> None:
         taken(path)
 
 
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_as_many_members_as_allowed_are_accepted(tmp_path: Path, kind: str) -> None:
+    """The limit of `SMALL` is fifty."""
+    members = {"adapters.py": ADAPTERS, **{f"{number}.txt": b"" for number in range(49)}}
+    path = tmp_path / f"a.{kind}"
+    a_zip(path, members) if kind == "zip" else a_tar(path, *members.items())
+    assert "adapters.py" in copied(taken(path))
+
+
 def test_a_table_of_contents_that_is_too_long_is_not_even_read(tmp_path: Path) -> None:
     """`zipfile` creates an object for each entry before anyone can count them."""
     path = a_zip(tmp_path / "a.zip", {f"{number:0200}.txt": b"" for number in range(3000)})

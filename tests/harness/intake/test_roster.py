@@ -132,6 +132,20 @@ def test_authors_are_found_on_the_roster_by_id_address_or_name() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "other"),
+    [("ปิติ ใจดี", "ปีติ ใจดี"), ("रवि कुमार", "रवी कुमार"), ("タケタ ケン", "タケダ ケン")],
+)
+def test_names_that_differ_in_a_vowel_or_voicing_mark_are_two_names(name: str, other: str) -> None:
+    """In Latin letters such marks are accents, which lists leave out."""
+    people = (Person(name, "one@school.example", (("id", "123"),)),)
+    found = authors_by_submission(Entry("s", HERE, authors=(Author(other),)), people=people)
+    assert found == {"s": (other,)}
+    assert authors_by_submission(Entry("s", HERE, authors=(Author(name),)), people=people) == {
+        "s": (name,)
+    }
+
+
+@pytest.mark.parametrize(
     "label", ["jane-doe", "Doe_Jane", "DoeJane", "123", "jdoe", "jdoe@school.example", "jane doe"]
 )
 def test_a_plain_folder_may_be_named_by_any_identifier_of_its_author(label: str) -> None:

@@ -225,6 +225,8 @@ def test_the_leaderboard_is_off_unless_asked_for() -> None:
     assert "leaderboard" not in read(results(mixed_grade(), Display()))
     found = read(results(mixed_grade(), Display(leaderboard=True)))
     assert found["leaderboard"] == [{"name": "points", "value": 5.0, "order": "desc"}]
+    hidden = Display(hidden_tests=VisibleWhen.HIDDEN, leaderboard=True)
+    assert "leaderboard" not in read(results(mixed_grade(), hidden)), "it would show the total"
 
 
 def test_an_unreadable_submission_gets_a_reason_and_no_list_of_failures() -> None:

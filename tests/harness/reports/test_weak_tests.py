@@ -82,7 +82,7 @@ def test_submissions_of_two_suites_are_counted_together():
 def test_an_exercise_of_one_test_or_one_submission_is_not_judged():
     """A test that fails one submission says nothing about the test."""
     assert remarks(grade("x", F), grade("y", P)) == [
-        "of its 1 tests, only a passes some submissions and fails others"
+        "of its 1 test, only a passes some submissions and fails others"
     ]
     assert remarks(grade("x", P, F)) == []
     assert remarks(grade("x", F, F), grade("y", F, F)) == [
@@ -90,10 +90,16 @@ def test_an_exercise_of_one_test_or_one_submission_is_not_judged():
     ]
 
 
+def test_a_test_that_everybody_fails_is_reported_even_if_one_fails_nothing_else():
+    """That one submission does not make the test telling."""
+    grades = [grade("x", P, F), *(grade(name, F, F) for name in "yz")]
+    assert any("all 3 who tried the exercise fail b" in said for said in remarks(*grades))
+
+
 def test_a_sound_suite_is_reported_in_one_sentence():
     """Empty output would look like an error."""
     grades = [grade("x", F, F, P), grade("y", P, P, P)]
-    sentence = "Every exercise has several tests that some submissions pass and others fail."
+    sentence = "There is no complaint about the tests."
     assert [*in_words(exercises_of(grades))] == [sentence]
 
 

@@ -248,6 +248,9 @@ def test_a_name_joined_by_canvas_is_masked_when_written_as_two_words():
         ("Ma ry Ann Smith", "Ma ry Ann Smith"),
         ("Jo Doe", "Jo Doe"),
         ("def x(): ...", "def x(): ..."),
+        # Code, or the end of a line, between the words makes them no name.
+        ("mary = ann(smith)", "mary = ann(smith)"),
+        ("# Mary\n# Ann\n# Smith", "# Mary\n# Ann\n# Smith"),
         ("", ""),
     ],
 )

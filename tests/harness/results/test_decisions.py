@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,20 @@ def test_adding_or_removing_a_decision_keeps_every_other_line(tmp_path: Path) ->
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("git") is None, reason="git merges")
 @pytest.mark.parametrize("seed", range(40))
+def test_decisions_that_are_written_at_once_are_all_kept(tmp_path: Path) -> None:
+    """Two people of a course's staff may decide in one folder."""
+    file = tmp_path / "decisions.toml"
+
+    def decide(who: int) -> None:
+        for number in range(8):
+            append_decision(file, "comment", {"person": "a", "text": f"{who}.{number}"})
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(decide, range(4)))
+    said = {decision.text for decision in read_decisions(file) if isinstance(decision, Comment)}
+    assert said == {f"{who}.{number}" for who in range(4) for number in range(8)}
+
+
 def test_git_merges_decisions_of_two_people(tmp_path: Path, seed: int) -> None:
     """Both people append to one file, and git's union merge keeps both sides."""
     rng = random.Random(seed)

@@ -17,6 +17,7 @@ from grader.testing.comparison import (
     FLOAT32,
     Tolerance,
     _log_chance,
+    all_within,
     assert_distribution,
     checked,
     compare,
@@ -75,6 +76,16 @@ def test_truth_values_are_compared_as_such():
     found = compare(torch.tensor([True, False]), torch.tensor([True, True]), FLOAT32)
     assert (found.boolean, found.measurement.wrong) == (True, 1)
     assert not compare(torch.tensor([1, 0]), torch.tensor([1, 1]), FLOAT32).boolean
+
+
+def test_whole_numbers_are_equal_or_wrong_however_large_they_are():
+    """A sum of a million that is off by one is off."""
+    for off, wrong in ((0, 0), (1, 1)):
+        found = compare(torch.tensor([10**7 + off]), torch.tensor([10**7]), FLOAT32)
+        assert found.measurement.wrong == wrong
+        within = all_within(torch.tensor([10**7 + off]), torch.tensor([10**7]), FLOAT32)
+        assert within is not bool(wrong)
+    assert compare(torch.tensor([1e7 + 1]), torch.tensor([10**7]), FLOAT32).ok
 
 
 def test_each_dtype_has_the_tolerance_of_an_honest_program():

@@ -296,6 +296,8 @@ def test_plurals_and_articles_are_english():
         (bytes, "bytes"),
         (Float[Tensor, "seq"], "floating-point tensors (seq)"),
         (list[str], "lists of strs"),
+        (dict[str, int], "dicts from strs to ints"),
+        (list[dict[str, int]], "lists of dicts from strs to ints"),
         (int | bytes, "ints or bytes"),
         (type[Counter], "the class of a Counter (count(), size)"),
         (Any, "anything"),

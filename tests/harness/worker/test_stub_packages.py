@@ -171,6 +171,12 @@ HARMLESS = {
         assert not HAS
         assert importlib.util.find_spec("absent_two") is None
     """,
+    "halved": """
+        import copy, psutil, wandb
+        WORKERS = psutil.cpu_count() // 2 % 3 + abs(psutil.cpu_count())
+        RUN = copy.deepcopy(wandb.init())
+        RUN.log({"loss": 1.0})
+    """,
     "suppressed": """
         import contextlib
         HAS = False

@@ -227,8 +227,13 @@ class ProgramIndex:
             match node:
                 case ast.For(target=target):
                     found += names_in(target)
-                case ast.ListComp(generators=parts) | ast.GeneratorExp(generators=parts):
-                    found += [name for part in parts for name in names_in(part.target)]
+                case (
+                    ast.ListComp(generators=parts)
+                    | ast.SetComp(generators=parts)
+                    | ast.DictComp(generators=parts)
+                    | ast.GeneratorExp(generators=parts)
+                ):
+                    found += [name for part in reversed(parts) for name in names_in(part.target)]
             node = self._program.parent(node)
         return found
 

@@ -81,8 +81,10 @@ def _others(
         yield (upper, None, step), SLIP
         yield (_negated(upper), None, step), CHANGE
     elif lower is not None and upper is None:
-        yield (None, lower.removeprefix("-"), step), SLIP
-        yield (None, _negated(lower), step), CHANGE
+        is_from_end = lower.startswith("-")
+        if not is_from_end:
+            yield (None, lower, step), SLIP
+        yield (None, _negated(lower), step), SLIP if is_from_end else CHANGE
     bound = upper or lower or ""
     is_half = "//" in bound or "half" in bound
     if is_half or not (upper and lower):
@@ -103,7 +105,11 @@ def _others(
 
 def _negated(bound: str) -> str:
     """Returns a bound counted from the other end."""
-    return bound.removeprefix("-") if bound.startswith("-") else f"-{bound}"
+    own = bound.removeprefix("-")
+    is_plain = own.isdigit() or own.replace(".", "_").isidentifier()
+    if not is_plain:
+        return f"-({bound})"
+    return own if own != bound else f"-{bound}"
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
