@@ -14,7 +14,7 @@ import click
 from grader.cli.options import RESULTS
 from grader.core.text import quantity
 from grader.results.anonymous import AnonymousResults
-from grader.results.decisions.decision import BadDecisions, ClassList, Unknown
+from grader.results.decisions.decision import BadDecisions, ClassList, Times, Unknown
 from grader.results.decisions.file import (
     NAME,
     append_decision,
@@ -23,7 +23,7 @@ from grader.results.decisions.file import (
     read_decisions,
     remove_decision,
 )
-from grader.results.decisions.opening import aim, open_settling
+from grader.results.decisions.opening import aim, open_settling, read_times
 from grader.results.decisions.settling import effects
 from grader.results.store import Store
 
@@ -370,6 +370,8 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
         [*aim(decision, known)]
     except Unknown as reason:
         raise BadDecisions(str(reason)) from None
+    if isinstance(decision, Times):  # a table that cannot be read would stop every command
+        read_times(folder / decision.table, known)
     now = datetime.datetime.now().astimezone()
     said = {**found, "who": who or _user_of_git(folder), "when": now}
     line = append_decision(file, kind, said)

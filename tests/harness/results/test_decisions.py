@@ -278,6 +278,12 @@ def test_the_guide_mentions_every_kind_of_decision() -> None:
             ("extension", "alice", "--until", "soon"),
             "'soon' is not a time such as 2026-10-03T23:59",
         ),
+        # A date alone would be its first second.
+        (
+            ("extension", "alice", "--until", "2026-10-05"),
+            "'2026-10-05' is not a time such as 2026-10-03T23:59",
+        ),
+        (("times", "absent.csv"), "absent.csv"),
         (("undo", "3"), "holds 0 decisions, and none with the number 3"),
         (("taken-instead", "alice", "zoe"), "no submission is called 'zoe'"),
     ],
