@@ -359,8 +359,8 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at "
         r"non-singleton dimension (\d+)",
-        "Only an axis of size 1 can be expanded: one has size {1} here, and size {0} as axis {2} "
-        "of the shape that it is to fit.",
+        "Only an axis of size 1 can be expanded: one has size {1} here. In the shape that it is to "
+        "fit, it is axis {2} with size {0}.",
     ),
     kind(
         r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "

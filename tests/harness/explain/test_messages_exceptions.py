@@ -138,7 +138,10 @@ RAISED = [
     ),
     ("return x.transpose(1, 2)", "A tensor of 2 axes has no axis 2; counted from the end"),
     ("return torch.bmm(x, x)", "@ (torch.matmul) takes any number of leading ones"),
-    ("return x.expand(4, 3)", "one has size 2 here, and size 4 as axis 0 of the shape"),
+    (
+        "return x.expand(4, 3)",
+        "one has size 2 here. In the shape that it is to fit, it is axis 0 with size 4.",
+    ),
     ("return torch.cat([x, x[:1]], dim=-1)", "here one is 2, another 1."),
     ("return torch.stack([x, x[0]])", "here there are [2, 3] and [3]"),
     ("return x[:, 3]", "is 3 long and counts from 0: it has no index 3."),

@@ -169,9 +169,6 @@ def test_adding_or_removing_a_decision_keeps_every_other_line(tmp_path: Path) ->
     assert [one.kind for one in read_decisions(file)] == ["excused"]
 
 
-@pytest.mark.process
-@pytest.mark.skipif(shutil.which("git") is None, reason="git merges")
-@pytest.mark.parametrize("seed", range(40))
 def test_decisions_that_are_written_at_once_are_all_kept(tmp_path: Path) -> None:
     """Two people of a course's staff may decide in one folder."""
     file = tmp_path / "decisions.toml"
@@ -186,6 +183,9 @@ def test_decisions_that_are_written_at_once_are_all_kept(tmp_path: Path) -> None
     assert said == {f"{who}.{number}" for who in range(4) for number in range(8)}
 
 
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("git") is None, reason="git merges")
+@pytest.mark.parametrize("seed", range(40))
 def test_git_merges_decisions_of_two_people(tmp_path: Path, seed: int) -> None:
     """Both people append to one file, and git's union merge keeps both sides."""
     rng = random.Random(seed)
