@@ -286,7 +286,7 @@ def _rows(value: Value) -> Iterator[torch.Tensor]:
 def _order(value: Value) -> tuple[bool, float, str]:
     """Returns the sorting key of an element or a key: numbers by value, then others by text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return False, float(value), ""
+        return False, value, ""
     return True, 0.0, repr(value)
 
 
