@@ -76,7 +76,8 @@ class Children(Generic[Task, Result]):
                         came = ENDED if one.process.exitcode == -signal.SIGPROF else DIED
                     yield one.number, came
                     self._give(child, waiting, busy)
-                for one in [one for one in busy.values() if one.until <= time.monotonic()]:
+                late = (one for one in busy.values() if one.until <= time.monotonic())
+                for one in [one for one in late if not one.connection.poll()]:
                     del busy[one.connection]
                     yield one.number, ENDED
                     self._give(self._replaced(one), waiting, busy)

@@ -63,7 +63,11 @@ class WrongAnswer(PlainData):
         return all(
             one == two
             or (math.isnan(one) and math.isnan(two))
-            or (math.isfinite(two) and abs(one - two) <= atol + rtol * abs(two))
+            or (
+                math.isfinite(one)
+                and math.isfinite(two)
+                and abs(one - two) <= atol + rtol * max(abs(one), abs(two))
+            )
             for one, two in zip(self.numbers, other.numbers, strict=True)
         )
 

@@ -43,6 +43,14 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
+def signal_name(number: int) -> str:
+    """Returns the name of a signal; real-time signals have none in Python."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def is_alive(pid: int) -> bool:
     """Returns whether a process is running; a zombie is not."""
     try:

@@ -115,7 +115,7 @@ def source_text(content: bytes) -> str:
     try:
         is_of_text = isinstance(codecs.decode(b"", name), str)
         return codecs.decode(content, name) if is_of_text else _as_utf8(content)
-    except (LookupError, ValueError):
+    except Exception:  # "rot13" and "zip" are codecs too, of other values
         return _as_utf8(content)
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.core.assignment import Assignment, Settings
-from grader.core.explanation import PENDING, Words, wants_words
+from grader.core.explanation import PENDING, wants_words
 from grader.core.verdict import Grade
 from grader.explain.mistakes.clusters import apply_names
 from grader.grading.fingerprints import SHARED, grade_key, without_parameters
@@ -349,7 +349,7 @@ class MissingExplanations:
             StoreError: if words cannot be stored.
         """
         for name in self.changed:
-            self._store.add_words(name, Words(missing=_CHANGED))
+            self._store.set_missing(name, _CHANGED)
         if self._questions:
             with pools(self._settings) as pool:
                 yield from answered(pool, self._store, self._questions)

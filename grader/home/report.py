@@ -122,7 +122,7 @@ class HomeReport:
         elif isinstance(exception, CaseExhausted):
             status = Status.NOT_GRADED
             message = "there are no fixture tensors for this test: `grader freeze` makes them"
-        elif isinstance(exception, AssertionError) and exception.args:
+        elif isinstance(exception, AssertionError | pytest.fail.Exception) and exception.args:
             message = str(exception).partition("\nassert ")[0]
         else:
             status, message = Status.NOT_GRADED, _own_fault(exception, self._root)

@@ -98,6 +98,9 @@ class Screen:
             words = line.lstrip()
             is_code = line.startswith(_CODE) and not words.startswith("with ")
             indent = line[: len(line) - len(words)]
+            if is_code and len(indent) + len(_HANGING) + len(_CUT) >= self._width:
+                yield line[: self._width]  # a caret below a column far to the right
+                continue
             yield from textwrap.wrap(
                 words,
                 self._width,

@@ -141,7 +141,11 @@ class IntakeClient:
         for _ in range(2):
             if not self._is_free():
                 self.give_up()
-                self._start()
+                try:
+                    self._start()
+                except OSError as error:
+                    said = "the process that takes submissions in does not start"
+                    raise CopyFailed(f"{said}: {error}") from error
             try:
                 self._channel.sendall(line)
                 begun = json.loads(self._line(time.monotonic() + _START_SECONDS))

@@ -249,6 +249,7 @@ _MACHINE_ERRORS = {
     errno.EMFILE,
     errno.ENFILE,
     errno.ENOMEM,
+    errno.EAGAIN,
     errno.ESTALE,
     errno.ETIMEDOUT,
 }

@@ -269,12 +269,12 @@ def printed(command: Sequence[str], page: str) -> bytes:
     Raises:
         Refusal: if the browser fails.
     """
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         source, target = folder / "page.html", folder / "page.pdf"
-        source.write_text(page, encoding="utf-8")
         into = [f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={target}"]
         try:
+            source.write_text(page, encoding="utf-8")
             asked = [*command, *into, source.as_uri()]
             subprocess.run(asked, capture_output=True, timeout=_SECONDS, check=False)
             return target.read_bytes()

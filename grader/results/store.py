@@ -283,6 +283,12 @@ class Store(Results):
             message, missing = well_formed(words.message), well_formed(words.missing)
             database.execute(said, (message, missing, number))
 
+    def set_missing(self, submission: str, why: str) -> None:
+        """Writes why a submission's words are incomplete; those that it has stay."""
+        with self._change() as database:
+            said = "UPDATE submission SET unexplained = ? WHERE name = ?"
+            database.execute(said, (why, well_formed(submission)))
+
     def set_names(self, named: Sequence[Named]) -> None:
         """Writes an instructor's names of answers that nothing else explains.
 

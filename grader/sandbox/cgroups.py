@@ -162,8 +162,9 @@ class Hierarchy:
 def hierarchies(process: Path = Path("/proc/self")) -> list[Hierarchy]:
     """Returns all hierarchies in which this process sees its own group; none outside Linux."""
     try:
-        groups = (process / "cgroup").read_text()
-        mounts = (process / "mountinfo").read_text()
+        # A path may have any bytes.
+        groups = os.fsdecode((process / "cgroup").read_bytes())
+        mounts = os.fsdecode((process / "mountinfo").read_bytes())
     except OSError:
         return []
     return list(_visible(dict(_own_groups(groups)), mounts))

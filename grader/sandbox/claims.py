@@ -7,6 +7,7 @@ checked, but not for security: code that tries to hide a call can.
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import site
 import sys
@@ -120,7 +121,9 @@ def _is_refusal(raised: Raised) -> bool:
 def _names(root: Path, scratch: Path) -> Mapping[str, str]:
     """Returns the text that stands for each folder, by the folder's path."""
     paths = sysconfig.get_paths()
-    names = {str(Path.home()): "~/", str(_ENGINE): "grader/", sys.prefix: "", sys.base_prefix: ""}
+    names = {str(_ENGINE): "grader/", sys.prefix: "", sys.base_prefix: ""}
+    home = os.path.expanduser("~")  # noqa: PTH111  Path.home() raises where there is none
+    names |= {home: "~/"} if home not in ("~", "/") else {}  # a container's user may have none
     names |= dict.fromkeys((*site.getsitepackages(), paths["stdlib"], paths["platstdlib"]), "")
     return names | {str(scratch): "scratch/", str(scratch / WORKPLACE): "", str(root): ""}
 

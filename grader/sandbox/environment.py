@@ -74,6 +74,7 @@ class Environment:
         if name not in self._own_names:
             return None
         for folder, folders, files in os.walk(self._root):
+            folders.sort()
             if name in folders or name in files:
                 return (Path(folder) / name).relative_to(self._root).as_posix()
         return None

@@ -26,6 +26,7 @@ _WORTH_LARGE_PAGES = 40
 _ENGINE = Path(__file__).resolve().parents[2]
 # Variables that restrict which processor instructions torch and its libraries use.
 _INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
+_FLAGS = ("-s", "-P", "-B")
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from grader.worker.zygote import main; main(sys.argv[2])"
@@ -58,7 +59,8 @@ class Zygote:
         }
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BOOT, str(_ENGINE), json.dumps(order)],
+                # Not -I, which would ignore PYTHONHASHSEED: sets have one order in every worker.
+                [sys.executable, *_FLAGS, "-c", _BOOT, str(_ENGINE), json.dumps(order)],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

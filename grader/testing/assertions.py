@@ -231,7 +231,7 @@ _CHANGES_A_TENSOR = (
     "These change the caller's tensor: x -= ..., x[...] = ..., and operations that end in _."
 )
 _CHANGES_A_DICT = (
-    "These change the caller's dict or list: d[...] = ..., del, pop and update, append."
+    "These change the caller's dict, list or set: d[...] = ..., del, pop, update, append and add."
 )
 
 

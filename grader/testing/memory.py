@@ -210,8 +210,9 @@ class Memory(Generic[Outcome]):
                 frame = None if one.call.is_script else encode_call(one.call)
                 known[digests] = replace(one.call, frame=frame)
             if one.digest is None:
-                return
+                break
             digests = (*digests, one.digest)
-        known[digests] = _Reached(outcome)
+        else:
+            known[digests] = _Reached(outcome)
         while len(known) > self._most:
             known.popitem(last=False)

@@ -111,7 +111,11 @@ class _HandingOver:
                 return result
             case int():
                 whole = int.__int__(result)
-                return whole if abs(whole) < _INTEGERS else Foreign("an int of more than 64 bits")
+                return (
+                    whole
+                    if -_INTEGERS <= whole < _INTEGERS
+                    else Foreign("an int of more than 64 bits")
+                )
             case float():
                 return float.__float__(result)
             case str():
@@ -202,7 +206,7 @@ def copied(value: Any) -> Any:
 def _copy(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.clone()
-    return value.copy() if isinstance(value, numpy.ndarray) else value
+    return value.copy() if isinstance(value, numpy.ndarray | set) else value
 
 
 def same_values(before: object, after: object) -> bool:

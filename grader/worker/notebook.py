@@ -219,7 +219,7 @@ class Shell:
                 folder = _expanded(line, caller).removeprefix("-q ").strip("'\" ")
                 try:
                     os.chdir(Path(folder or "~").expanduser())
-                except OSError:  # IPython prints it and goes on
+                except (OSError, RuntimeError, ValueError):  # IPython prints it and goes on
                     self._skip(f"%cd {line}", True, caller)
             case "run":
                 run_file(_expanded(line, caller), caller.f_globals, self._cells.run)
@@ -238,7 +238,7 @@ class Shell:
             repeated(line, cell, caller)
         elif name in ("time", "prun", "capture"):
             self.run_line_magic(f"%{name}", line)
-            exec(compile(cell, caller.f_code.co_filename, "exec"), caller.f_globals)
+            _run(cell, caller.f_code.co_filename, caller.f_globals)
         else:
             self._skip(f"%%{name} {line}".strip(), name not in _FOR_SHOW, caller)
         return None
@@ -259,13 +259,14 @@ class Shell:
 
     def run_cell(self, cell: str, *_args: object, **_options: object) -> None:
         """Runs Python in the notebook's namespace."""
-        exec(cell, self.user_ns)
+        _run(cell, "<cell>", self.user_ns)
 
     ex = run_cell
 
     def ev(self, expression: str) -> Any:
         """Returns the value of an expression in the notebook's namespace."""
-        return eval(expression, self.user_ns)
+        code = compile(expression, "<expression>", "eval", dont_inherit=True)
+        return eval(code, self.user_ns)
 
     def push(self, names: dict[str, Any], **_options: object) -> None:
         """Adds names to the notebook's namespace."""
@@ -290,6 +291,11 @@ def install(seconds: float, root: Path, place: Path) -> tuple[Shell, Cells]:
     sys.meta_path[:0] = [NotebookModules(shell), files]
     sys.meta_path.append(ImportedNotebooks(cells.run))
     return shell, cells
+
+
+def _run(cell: str, file: str, names: dict[str, Any]) -> None:
+    """Runs code, without the `__future__` imports of this module."""
+    exec(compile(cell, file, "exec", dont_inherit=True), names)
 
 
 def _caller() -> FrameType:

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.core.processes import end_with_parent
+from grader.core.processes import end_with_parent, signal_name
 from grader.worker.confinement.identity import enter_process_namespace
 from grader.worker.fork_server import serve_judges, warm_up
 
@@ -174,7 +174,7 @@ def _become_one(
         signal.signal(signal.SIGTERM, lambda *_: _kill(pid))
         _, status = os.waitpid(pid, 0)
         if os.WIFSIGNALED(status):
-            print(f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}", file=sys.stderr)
+            print(f"it was ended by {signal_name(os.WTERMSIG(status))}", file=sys.stderr)
         if _were_killed(life):
             groups = (Path(ground).glob(f"{order['prefix']}*") for ground in order["groups"])
             _remove_what_is_left(order["scratch"], itertools.chain(*groups))

@@ -44,7 +44,7 @@ _SERVED = ("zygote", "intake")
 # Received descriptors wait above all numbers that a command uses.
 _PARKED = 512
 _JOB = ("-m", "grader.grading.job.process")
-_ZYGOTE = ("-I", "-c")
+_ZYGOTE = ("-s", "-P", "-B", "-c")
 _INTAKE = ("-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
 # These packages are plugins of pytest.
 _PLUGINS = ("grader", "jaxtyping")
@@ -212,7 +212,7 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     """Starts the interpreter of a template; the zygotes' one gets no secrets."""
     isolated = name == "zygote"
-    flags = {"command": ["-P"], "zygote": ["-I"], "intake": [*_INTAKE[:-1]]}[name]
+    flags = {"command": ["-P"], "zygote": [*_ZYGOTE[:-1]], "intake": [*_INTAKE[:-1]]}[name]
     environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
     return subprocess.Popen(
         [sys.executable, *flags, __file__, name, str(listening), str(owner), *others],

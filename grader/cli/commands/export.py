@@ -135,6 +135,11 @@ def _opened(output: Path) -> Iterator[TextIO]:
         finally:
             text.detach()
         return
+    output = output.resolve()  # a link stays
+    if output.exists() and not output.is_file():  # a device or a pipe
+        with output.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
     partial = output.with_name(f".{output.name}.partial")
     try:
         with partial.open("w", encoding="utf-8", newline="") as file:
@@ -143,4 +148,5 @@ def _opened(output: Path) -> Iterator[TextIO]:
     except OSError as error:
         raise ExportRefused(f"{output} cannot be written: {error.strerror}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()

@@ -181,7 +181,7 @@ class Reading:
             return read_tensor(entry, self.take, self._trusted)
         if isinstance(entry, dict):
             return self._tagged(entry, depth)
-        if isinstance(entry, int) and abs(entry) >= _INTEGERS:
+        if isinstance(entry, int) and not -_INTEGERS <= entry < _INTEGERS:
             raise BadFrame("an integer does not fit 64 bits")
         if entry is None or isinstance(entry, (int, float, str)):
             return entry

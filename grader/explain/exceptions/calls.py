@@ -88,7 +88,7 @@ def _too_many(match: re.Match[str], raised: Raised) -> str:
 
 def _twice(match: re.Match[str], raised: Raised) -> str:
     said = f"{match[1]} is given {match[2]} twice, by position and by name"
-    return _sentence(raised, said, "")
+    return _sentence(raised, said, f"with {match[2]}")
 
 
 def _of_another_type(match: re.Match[str], _: Raised) -> str:
@@ -129,7 +129,11 @@ ARGUMENTS: tuple[ExceptionKind, ...] = (
         r"TypeError: (\S+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.*)",
         _missing,
     ),
-    kind(r"TypeError: (\S+)\(\) takes .* but \d+ (?:was|were) given", _too_many),
+    kind(
+        r"TypeError: (\S+)\(\) takes .* but \d+ (?:positional arguments? \(and .*?\) )?"
+        r"(?:was|were) given",
+        _too_many,
+    ),
     kind(r"TypeError: (\S+)\(\) got multiple values for (?:keyword )?argument '(\w+)'", _twice),
     kind(
         r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), not (\w+)",

@@ -300,7 +300,7 @@ def _recursion(_: re.Match[str], raised: Raised) -> str:
 
 
 def _assertion(_: re.Match[str], raised: Raised) -> str | None:
-    if not source_of(raised).startswith("assert"):
+    if not re.match(r"assert\b", source_of(raised)):
         return None
     return "This assert is your own, and does not hold here."
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, WALL_FACTOR, BadAssignment, Settings
 from grader.core.explanation import Words
+from grader.core.processes import signal_name
 from grader.core.verdict import Grade, Status, Verdict
 from grader.grading.job.lines import COMMAND, JobProcess, Role, StartedEarly, start_jobs
 from grader.grading.options import Task
@@ -256,4 +257,4 @@ def _remarks(grade: Grade) -> dict[str, str]:
 def _code_in_words(code: int | None) -> str:
     if code is None:
         return ""
-    return f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})"
+    return f" ({signal_name(-code)})" if code < 0 else f" (exit code {code})"

@@ -77,8 +77,11 @@ def _put_typed(file: Path, limits: CopyLimits) -> None:
 def typed_text(page: str) -> str:
     """Returns the text of a page from a platform's editor, in the lines that were typed."""
     reader = _Typed()
-    reader.feed(page)
-    reader.close()
+    try:
+        reader.feed(page)
+        reader.close()
+    except AssertionError:  # `<![foo[bar]]>`
+        raise Unreadable("its text is not HTML that can be read: hand in a file") from None
     lines = "".join(reader.pieces).replace("\xa0", " ").splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
 

@@ -37,7 +37,7 @@ def declared_packages(root: Path) -> frozenset[str]:
     names: set[str] = set()
     for file, read in readers.items():
         try:
-            text = read_bounded(root / file, _LONGEST).decode("utf-8", "replace")
+            text = read_bounded(root / file, _LONGEST).decode("utf-8-sig", "replace")
             names.update(map(canonicalize_name, read(text)))
         except (OSError, ValueError, RecursionError, MemoryError):
             continue
@@ -61,10 +61,14 @@ def _of_lock(text: str) -> Iterator[str]:
                 yield from _named(table(dependency).get("name"))
 
 
+# A comment, an option such as a hash, or a line that goes on.
+_AFTER_NAME = re.compile(r"\s+(?:#|--|\\$)")
+
+
 def _of_requirements(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if not line.lstrip().startswith(("-", "#")):
-            yield from _named(line.partition(" #")[0].strip())
+            yield from _named(_AFTER_NAME.split(line, maxsplit=1)[0].strip())
 
 
 def _of_conda(text: str) -> Iterator[str]:
@@ -153,7 +157,8 @@ def _imports(file: Path) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.Try) and any(map(_catches_absence, node.handlers)):
             waiting += [*node.handlers, *node.orelse, *node.finalbody]
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            waiting += node.orelse
+            is_negated = isinstance(node.test, ast.UnaryOp)
+            waiting += node.body if is_negated else node.orelse
         else:
             waiting += ast.iter_child_nodes(node)
 

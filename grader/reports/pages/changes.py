@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from grader.core.causes import without_numbers
+from grader.core.points import total
 from grader.core.text import first_line, one_line, points
-from grader.core.verdict import Grade, GradeStatus, Status, Verdict
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise
 from grader.reports.pages.graded import Graded
 from grader.reports.pages.rendering import assets, render
-from grader.reports.standing import standings
+from grader.reports.single import credited_tests
 
 _LONGEST = 160
 _LONGEST_NAME = 80
@@ -78,7 +79,7 @@ class Changes:
         if earlier is None:
             self.new.append(GradeChange(name, page, None, score, ()))
             return
-        tests = {test.id: test for test in earlier.tests}
+        tests = {test.id: test for test in credited_tests(earlier)}
         self._count_tests(grade, tests)
         found = tuple(self._exercises(graded, earlier, tests))
         was = _score(earlier, earlier.is_complete)
@@ -121,8 +122,7 @@ class Changes:
     def _exercises(
         self, graded: Graded, earlier: Grade, tests: Mapping[str, Verdict]
     ) -> Iterator[ExerciseChange]:
-        before = {each.exercise: each.score for each in standings(earlier)}
-        now = {each.exercise: each.score for each in graded.exercises}
+        before, now = _points(earlier), _points(graded.grade)
         for exercise in before | now:
             was, got = before.get(exercise, 0.0), now.get(exercise, 0.0)
             reasons = tuple(_reasons(graded.tests.get(exercise, ()), tests))
@@ -135,7 +135,13 @@ class Changes:
 
 
 def _score(grade: Grade, complete: bool) -> float | None:
-    return grade.score if complete else None
+    return grade.final if complete else None
+
+
+def _points(grade: Grade) -> dict[str, float]:
+    """Returns the points of each exercise, with those that were carried forward."""
+    tests = by_exercise(credited_tests(grade))
+    return {exercise: total(one.score for one in own) for exercise, own in tests.items()}
 
 
 def _reason(grade: Grade, before: Grade) -> str:

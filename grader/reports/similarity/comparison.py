@@ -148,7 +148,8 @@ def compare(
     for other in others:
         _add_others(collection, other)
     for repository in repositories:
-        collection.found.append(Compared(repository.name, "repository", _single(repository)))
+        name = repository.resolve().name or str(repository)
+        collection.found.append(Compared(name, "repository", _single(repository)))
     return _compared(collection, own, assignment, given, most, advance)
 
 
@@ -175,7 +176,7 @@ def _compared(
     handed_out = [assignment.root / part for part in _HANDED_OUT]
     entries = [_single(path) for path in (*filter(Path.exists, handed_out), *given)]
     with SourcesClient() as client, _shelf() as shelf:
-        known = [_read(client, entry) for entry in entries]
+        known = [_known(client, entry) for entry in entries]
         digests = frozenset(file.digest for one in known for file in one.files)
         common = np.unique(np.concatenate([*(one.prints for one in known), np.empty(0, np.int64)]))
         prints = _read_all(client, collection, digests, shelf, advance)
@@ -184,6 +185,18 @@ def _compared(
     usual = statistics.median(ranking.nearest) if ranking.nearest else 0.0
     remarks = tuple(collection.remarks)
     return SimilarPairs(tuple(pairs), usual, own, len(collection.found) - own, remarks)
+
+
+def _known(client: SourcesClient, entry: Entry) -> ComparedSources:
+    """Returns a source that students were given.
+
+    Raises:
+        Refusal: if it cannot be read.
+    """
+    try:
+        return _read(client, entry)
+    except Unreadable as error:
+        raise Refusal(f"{entry.path}: {error}") from error
 
 
 def _add_class(collection: _Collection, results: Results) -> None:
@@ -207,14 +220,16 @@ def _add_others(collection: _Collection, folder: Path) -> None:
     except NothingToGrade as error:
         if not folder.exists():
             raise Refusal(str(error)) from error
-        collection.remarks.append(
-            f"{folder} was not compared, as its submissions are no longer where they were graded "
-            f"({error}): name the folder or download that they are in now"
+        gone = (
+            f"as its submissions are no longer where they were graded ({error}): name the folder "
+            "or download that they are in now"
         )
+        why = gone if (folder / FILE).exists() else f"{error}"
+        collection.remarks.append(f"{folder} was not compared, {why}")
         return
     own = {(one.entry.path, one.entry.pieces) for one in collection.found}
     others = (entry for entry in there if (entry.path, entry.pieces) not in own)
-    collection.add(others, folder.name)
+    collection.add(others, folder.resolve().name or str(folder))
 
 
 def _entries(results: Results) -> tuple[Entry, ...]:

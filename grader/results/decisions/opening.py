@@ -89,7 +89,10 @@ def _moment(text: str, place: str) -> datetime.datetime:
     written = re.sub(r"\s+([+-]\d\d:?\d\d)$", r"\1", written)
     written = re.sub(r"(\.\d{6})\d+", r"\1", written)
     try:
-        return datetime.datetime.fromisoformat(written)
+        moment = datetime.datetime.fromisoformat(written)
+        if not datetime.MINYEAR < moment.year < datetime.MAXYEAR:  # another zone may lie beyond
+            raise ValueError
+        return moment
     except ValueError:
         raise BadDecisions(
             f"{place}: {text!r} is not a time such as 2026-10-03 23:59:00 +0200"
@@ -200,8 +203,9 @@ def open_settling(
     aimed = _aimed(decisions, known)
     rule = late_rule(results, start or Path())
     beside = (file or results.folder / NAME).parent
-    times, timed_by = _times(aimed, known, results, rule, beside)
-    people, taken = _people(aimed, known, results.people.authors), _taken(aimed, known)
+    people, handed_in = _people(aimed, known, results.people.authors)
+    times, timed_by = _times(aimed, known, results, handed_in, rule, beside)
+    taken = _taken(aimed, known)
     there = {person for own in people.values() for person in own}
     return Settling(
         aimed=aimed,
@@ -262,8 +266,11 @@ def _aimed(decisions: Iterable[Decision], known: ClassList) -> tuple[Aimed, ...]
 
 def _people(
     aimed: tuple[Aimed, ...], known: ClassList, authors: Mapping[str, tuple[Author, ...]]
-) -> _People:
-    """Returns the people of each submission; its own name stands for people that are unknown."""
+) -> tuple[_People, _People]:
+    """Returns the people of each submission; its own name stands for people that are unknown.
+
+    The second value holds those who handed it in, though another submission may count for them.
+    """
     handed_in = {name: authors.get(name) or (Author(name=name),) for name in known.submissions}
     people = dict(handed_in)
     for one in aimed:
@@ -279,7 +286,7 @@ def _people(
         if not authors.get(taken):
             people[taken] = ()
         people[taken] += moved
-    return people
+    return people, handed_in
 
 
 def _taken(aimed: tuple[Aimed, ...], known: ClassList) -> dict[str, frozenset[str]]:
@@ -296,6 +303,7 @@ def _times(
     aimed: tuple[Aimed, ...],
     known: ClassList,
     results: Results,
+    handed_in: _People,
     rule: LateRule | None,
     beside: Path,
 ) -> tuple[dict[str, datetime.datetime], dict[str, str]]:
@@ -311,7 +319,7 @@ def _times(
     for one in aimed:
         if isinstance(one.decision, HandInTime):
             found.append((one.whom, (one.decision.at, one.decision.source)))
-    decided = of_submissions(found, results.people.authors)
+    decided = of_submissions(found, handed_in)
     times = {**results.people.times, **{name: at for name, (at, _) in decided.items()}}
     local = {name: rule.local(at) if rule else at for name, at in times.items()}
     return local, {name: source for name, (_, source) in decided.items()}

@@ -203,7 +203,11 @@ class PersonsPoints:
 
     def _excuse(self) -> bool:
         """Sets excused exercises to the others' proportion; returns whether all are excused."""
-        everything = False
+        excused = {target.exercise for _, target in self._of(Excused)}
+        everything = bool(self._exercises) and excused.issuperset(self._exercises)
+        others = [one for name, one in self._exercises.items() if name not in excused]
+        possible = sum(one.worth for one in others)
+        reached = sum(one.points for one in others)
         for decision, target in self._of(Excused):
             if not target.exercise:
                 everything = True
@@ -211,9 +215,7 @@ class PersonsPoints:
                     ChangeKind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source
                 )
             if target.exercise in self._exercises:
-                others = [one for name, one in self._exercises.items() if name != target.exercise]
-                possible = sum(one.worth for one in others)
-                own = sum(one.points for one in others) * self._exercises[target.exercise].worth
+                own = reached * self._exercises[target.exercise].worth
                 left = _rounded(Fraction(own, possible)) if possible else 0
                 why = f"excused, so that it counts as the others do{_reason(decision)}"
                 self._set(ChangeKind.EXCUSED, target.exercise, left, why, decision)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -76,7 +77,8 @@ class Settling:
     @property
     def digest(self) -> str:
         """Returns a hash of all that is decided; settlings with one digest give the same points."""
-        said = repr((self.aimed, self.rule, sorted(self.times.items())))
+        aimed = [(one.decision, one.whom, one.exercise, sorted(one.tests)) for one in self.aimed]
+        said = repr((aimed, self.rule, sorted(self.times.items())))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def settle(self, grade: Grade) -> tuple[Settlement, ...]:
@@ -136,8 +138,16 @@ def common(settled: tuple[Settlement, ...]) -> Settlement | None:
         return settled[0] if settled else None
     first = settled[0]
     shared = tuple(c for c in first.changes if all(c in own.changes for own in settled))
+    changed = Counter[str | None]()
+    for change in shared:
+        changed[change.exercise] += change.hundredths
+    exercises = {
+        name: replace(one, final=one.machine + changed[name])
+        for name, one in first.exercises.items()
+    }
     return replace(
         first,
+        exercises=exercises,
         people=tuple(person for own in settled for person in own.people),
         changes=shared,
         comments=tuple(c for c in first.comments if all(c in own.comments for own in settled)),

@@ -133,7 +133,7 @@ def describe_exception(
         expression=_attempted(lambda: _expression(raising) if raising else "", ""),
         operands=_attempted(lambda: operands_of(raising) if raising else (), ()),
         culprit=_attempted(lambda: culprit(exception, traces, root), None),
-        column=_column(exception),
+        column=_attempted(lambda: _column(exception), 0),
         accepts=_attempted(lambda: _accepts(exception, innermost, root, called), "")[:500],
         suggestion=_attempted(lambda: suggestion(exception, root), "")[:100],
         lacks=_attempted(lambda: _lacks(exception), ""),
@@ -160,7 +160,7 @@ def _is_debugger(trace: TracebackType | None) -> bool:
 def _message(exception: BaseException) -> str:
     try:
         if isinstance(exception, SyntaxError):
-            return exception.msg or "invalid syntax"
+            return str(exception.msg or "invalid syntax")
         return str(exception)
     except BaseException as second:
         return f"(its text cannot be shown: printing it raised {type(second).__name__})"
@@ -229,12 +229,16 @@ def _own_frames(
             line = _line_of_debugger(code.co_filename, line)
         source = linecache.getline(code.co_filename, line).strip()[:300]
         frames.append(Frame(file, line, code.co_name[:100], source))
-    if isinstance(exception, SyntaxError) and exception.filename:
-        own = own_file(exception.filename, root)
-        if own is not None:
-            text = (exception.text or "").strip()[:300]
-            frames.append(Frame(own, exception.lineno or 0, "", text))
+    if isinstance(exception, SyntaxError):
+        frames += _attempted(lambda: _frame_of_syntax(exception, root), [])
     return tuple(frames[-_FRAMES:])
+
+
+def _frame_of_syntax(exception: SyntaxError, root: Path) -> list[Frame]:
+    """Returns the frame of a syntax error; a submission may raise one with any values."""
+    own = own_file(exception.filename, root) if exception.filename else None
+    line, text = exception.lineno or 0, (exception.text or "").strip()[:300]
+    return [Frame(own, line, "", text)] if own is not None and type(line) is int else []
 
 
 def _own_traces(trace: TracebackType | None, root: Path) -> list[TracebackType]:

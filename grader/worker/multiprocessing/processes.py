@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -196,6 +197,9 @@ class Popen:
         self._ended = threading.Event()
         # At the end of the process, readers of the sentinel reach the end of the file.
         self.sentinel, self._alive = os.pipe()
+        # Few programs close their processes.
+        self._closing = weakref.finalize(self, os.close, self.sentinel)
+        self._closing.atexit = False
         self._thread = threading.Thread(target=self._begin, daemon=True)
         self._thread.start()
 
@@ -222,7 +226,7 @@ class Popen:
     def close(self) -> None:
         """Closes the sentinel."""
         with contextlib.suppress(OSError):
-            os.close(self.sentinel)
+            self._closing()
 
     def _begin(self) -> None:
         with being(self._process):

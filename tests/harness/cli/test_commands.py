@@ -136,7 +136,7 @@ def test_commands_that_need_no_torch_do_not_load_it():
         ("batch class --out notes.txt/out", "name a folder of yours with --out"),
         ("batch class --out /proc/nobody/out", "name a folder of yours with --out"),
         ("batch class --out out --jobs 0", "0 is not in the range x>=1"),
-        ("batch class --out out --timeout -1", "-1.0 is not in the range x>0"),
+        ("batch class --out out --timeout -1", "-1.0 is not in the range 0<x<="),
         ("batch class --out out --memory 1", "1 is not in the range x>=64"),
         ("batch class --out out --exercise run_duoble", "did you mean run_double?"),
         ("batch class --out out --exercise everything", "there is run_double, run_count"),

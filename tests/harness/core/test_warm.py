@@ -32,7 +32,7 @@ with open({!r}, "w") as noted:
 
 def template_modules(warm: Warm, name: str, note: Path) -> dict[str, int]:
     """Returns the places of the modules that a template gives to its forks."""
-    flags = ["-I"] if name == "zygote" else []
+    flags = ["-s", "-P", "-B"] if name == "zygote" else []
     code = NOTES.format(str(note))
     assert ForkedPopen(warm.address(name), [sys.executable, *flags, "-c", code]).wait() == 0
     places: dict[str, int] = json.loads(note.read_text())

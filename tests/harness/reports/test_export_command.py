@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,24 @@ def test_standard_output_holds_only_the_export(grader: Command, folder: Path) ->
     assert json.loads(done.stdout)["submissions"][0]["score"] == 7.5
     done = grader("export", ".", "--format", "junit", cwd=folder)
     assert ET.fromstring(done.stdout).attrib == {"name": "Attention"}
+
+
+def test_an_export_through_a_link_or_into_a_pipe_replaces_neither(
+    grader: Command, folder: Path
+) -> None:
+    """`/dev/stdout` is a link to a pipe, and a rename would make it a file."""
+    link, pipe = folder / "link.csv", folder / "pipe"
+    (folder / "grades.csv").write_text("old")
+    link.symlink_to(folder / "grades.csv")
+    os.mkfifo(pipe)
+    assert grader("export", folder, "--format", "csv", "--out", link).returncode == 0
+    assert link.is_symlink()
+    assert (folder / "grades.csv").read_text().startswith('"submission",')
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        assert grader("export", folder, "--format", "csv", "--out", pipe).returncode == 0
+        assert reader.stdout is not None
+        assert reader.stdout.read().startswith(b'"submission",')
+    assert pipe.is_fifo()
 
 
 def test_missing_points_make_export_exit_with_1(grader: Command, tmp_path: Path) -> None:

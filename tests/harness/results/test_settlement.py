@@ -236,6 +236,19 @@ def test_an_excused_exercise_earns_the_share_of_the_other_exercises(tmp_path: Pa
     assert (own.final, own.worth) == (3.33, 1000)  # 2 of 6, and 1.33 of 4
 
 
+def test_two_excused_exercises_earn_the_share_of_the_others_alone(tmp_path: Path) -> None:
+    """Neither of them counts for the other; with nothing left, the student is excused."""
+    points = (("run_a", 0.0), ("run_b", 0.0), ("run_c", 5.0))
+    verdicts = [a_verdict(name, score, 10.0) for name, score in points]
+    results = a_batch(tmp_path, a_grade("alice", *verdicts), authors={"alice": [ALICE]})
+    for exercise in ("run_a", "run_b"):
+        decide(tmp_path, ("excused", {"person": "alice", "exercise": exercise}))
+    own = settlements_by_name(results)["Alice Apple"]
+    assert [one.final for one in own.exercises.values()] == [500, 500, 500]
+    decide(tmp_path, ("excused", {"person": "alice", "exercise": "run_c"}))
+    assert settlements_by_name(results)["Alice Apple"].excused
+
+
 def test_a_fully_excused_student_has_neither_points_nor_zero(tmp_path: Path) -> None:
     """Canvas has a mark for excused students. An absent student may be excused too."""
     results = a_class(tmp_path)

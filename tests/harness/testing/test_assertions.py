@@ -210,7 +210,7 @@ def test_changed_inputs_are_named():
 
     changes: tuple[str, ...] = ()
     assert_inputs_unchanged(a_student(answer), X)
-    tensor, others = "the caller's tensor", "the caller's dict or list"
+    tensor, others = "the caller's tensor", "the caller's dict, list or set"
     for given, changes, kinds in [
         (X, ("x",), [tensor]),
         ({"a": X}, ("x",), [tensor, others]),

@@ -177,6 +177,10 @@ HARMLESS = {
         RUN = copy.deepcopy(wandb.init())
         RUN.log({"loss": 1.0})
     """,
+    "sets_in_one_order": """
+        import sys
+        assert sys.flags.hash_randomization == 0
+    """,
     "suppressed": """
         import contextlib
         HAS = False

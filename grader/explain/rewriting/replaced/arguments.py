@@ -6,7 +6,16 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, exchange, put
+from grader.explain.rewriting.edit import (
+    CHANGE,
+    PRIMARY,
+    SLIP,
+    WRAP,
+    Draft,
+    Replacement,
+    exchange,
+    put,
+)
 from grader.explain.rewriting.program.setting import Setting, integer
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import kinship
@@ -117,7 +126,8 @@ def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _B
         if integer(given[2]) == -2:
             yield CHANGE, (last, first, "2")
         if integer(given[2]) == 2:
-            yield CHANGE, (first, f"{last} // 2")
+            held = isinstance(stop, (*PRIMARY, ast.Constant))
+            yield CHANGE, (first, f"{last} // 2" if held else f"({last}) // 2")
         yield CHANGE, (first, last)
         return
     whole, bare = None, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import string
 from collections.abc import Hashable, Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, without
@@ -60,7 +61,7 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
         return
     start += setting.span(node).start
     subject = f"the pattern of `{callee(given[0])}`" if given is not None else "a pattern"
-    spaced = " " in value.replace("->", "").replace(",", "").strip()
+    spaced = any(" " in part.strip() for part in re.split("->|,", value))
     tokens = list((_EINOPS if spaced else _EINSUM).finditer(value))
     seen = {value}
     found = itertools.chain(
@@ -136,7 +137,10 @@ def _repeated(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
     """Yields an operand with one of two equal names renamed: a repeated name takes a diagonal."""
     *inputs, output = _parts(tokens)
     used = {token[0] for token in tokens}
-    fresh = next(letter for letter in "zyxwuvoij" + "z" * 9 if letter not in used)
+    letters = "zyxwuvoij" + string.ascii_letters
+    fresh = next((letter for letter in letters if letter not in used), None)
+    if fresh is None:
+        return
     for part in inputs:
         for one, other in itertools.combinations(part, 2):
             if one[0] != other[0] or one[0] == "...":
@@ -144,9 +148,11 @@ def _repeated(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
             for renamed in (one, other):
                 text = value[: renamed.start()] + fresh + value[renamed.end() :]
                 yield CHANGE, text, fresh
+                moved = len(text) - len(value)  # what comes after an input
                 for token in output:
                     if token[0] == one[0]:
-                        last = text[: token.start()] + fresh + text[token.end() :]
+                        before, after = token.start() + moved, token.end() + moved
+                        last = text[:before] + fresh + text[after:]
                         yield CHANGE, last, (fresh, renamed is one)
 
 
