@@ -79,7 +79,7 @@ def test_a_result_too_deep_to_be_passed_on_is_the_submissions_fault(tiny, tmp_pa
 
 
 JUNK = """
-import json, os, stat, struct
+import json, os, stat, struct, time
 
 
 def run_junk():
@@ -92,7 +92,7 @@ def run_junk():
             continue
         while is_channel and frame:
             frame = frame[os.write(number, frame):]
-    os._exit(0)
+    time.sleep(600)  # the judge reads, and ends this
 
 
 def run_small():
