@@ -229,20 +229,21 @@ def _strongest(
                 claim = directory.strength(author), entry.name
                 best[person] = max(best.get(person, claim), claim, key=lambda one: one[0])
     found: list[_People] = []
-    doubts: dict[str, str] = {}
+    doubts: defaultdict[str, list[str]] = defaultdict(list)
     for entry, own in zip(entries, claimed, strict=True):
         left = dict(own)
         for author, person in own.items():
             if person is not None and directory.strength(author) < best[person][0]:
                 left[author] = None
-                doubts[entry.name] = (
-                    f"by its name alone from {called((person.as_author(),))}, who handed in "
-                    f"{best[person][1]}"
+                doubts[entry.name].append(
+                    f"from {called((person.as_author(),))}, who handed in {best[person][1]}"
                 )
         found.append(
             {author: person for author, person in left.items() if author != Author() or person}
         )
-    return found, doubts
+    return found, {
+        name: f"by its name alone {', and '.join(people)}" for name, people in doubts.items()
+    }
 
 
 class _Directory:

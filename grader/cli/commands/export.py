@@ -136,17 +136,16 @@ def _opened(output: Path) -> Iterator[TextIO]:
             text.detach()
         return
     output = output.resolve()  # a link stays
-    if output.exists() and not output.is_file():  # a device or a pipe
-        with output.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        return
-    partial = output.with_name(f".{output.name}.partial")
+    is_stream = output.exists() and not output.is_file()  # a device or a pipe
+    written = output if is_stream else output.with_name(f".{output.name}.partial")
     try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
+        with written.open("w", encoding="utf-8", newline="") as file:
             yield file
-        partial.replace(output)
+        if not is_stream:
+            written.replace(output)
     except OSError as error:
         raise ExportRefused(f"{output} cannot be written: {error.strerror}") from error
     finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
+        if not is_stream:
+            with contextlib.suppress(OSError):
+                written.unlink()

@@ -78,17 +78,28 @@ def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
         properties |= {"score": points(grade.score), "max_score": points(grade.max_score)}
     if grade.message:
         properties["message"] = grade.message
-    for own in settled:
-        properties |= _final(own, of_whom=len(settled) > 1)
+    for own, whose in zip(settled, _labels(settled), strict=True):
+        properties |= _final(own, whose)
     suite.append(_properties(properties))
     suite.extend(cases)
     return suite
 
 
-def _final(own: Settlement, of_whom: bool) -> dict[str, str]:
+def _labels(settled: Sequence[Settlement]) -> Sequence[str]:
+    """Returns words for the people of each settlement, all different; "" if there is just one."""
+    if len(settled) <= 1:
+        return [""] * len(settled)
+    names = [", ".join(map(author_in_words, own.people)) for own in settled]
+    seen = Counter(names)
+    return [
+        f" ({name})" if seen[name] == 1 else f" ({name}, {number})"
+        for number, name in enumerate(names, 1)
+    ]
+
+
+def _final(own: Settlement, whose: str) -> dict[str, str]:
     if not own.changes and not own.excused:
         return {}
-    whose = f" ({', '.join(map(author_in_words, own.people))})" if of_whom else ""
     final = "excused" if own.final is None else points(own.final)
     changes = {
         f"change {number}{whose}": f"{in_words(change)} ({change.source})"

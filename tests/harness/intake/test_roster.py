@@ -203,6 +203,22 @@ def test_absentees_and_unattributed_submissions_are_listed() -> None:
     )
 
 
+def test_each_doubtful_member_of_a_group_is_named() -> None:
+    """Both have submissions with their ids, so that their names alone prove little."""
+    entries = [
+        Entry("roe", HERE, authors=(Author("John Roe", "124"),)),
+        Entry("oloe", HERE, authors=(Author("Zoë O'Loe", "126"),)),
+        Entry("group", HERE, authors=(Author("John Roe"), Author("Zoë O'Loe"))),
+    ]
+    assert attribute(entries, PEOPLE).doubts == (
+        (
+            "group",
+            "by its name alone from John Roe, who handed in roe, "
+            "and from Zoë O'Loe, who handed in oloe",
+        ),
+    )
+
+
 def test_nobody_is_absent_if_the_roster_matches_no_submission() -> None:
     """With anonymous submissions or a wrong file, all absences would be false."""
     entries = [Entry("anon_x1", HERE, authors=(Author(id="anon_x1"),))]

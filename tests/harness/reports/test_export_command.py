@@ -96,6 +96,7 @@ def test_missing_points_make_export_exit_with_1(grader: Command, tmp_path: Path)
             "--format canvas --template gradebook.csv --out ./gradebook.csv",
             "gradebook.csv is the template itself: name another --out",
         ),
+        ("--format csv --out /dev/full", "/dev/full cannot be written: No space left on device"),
         ("--format csv --out nowhere/grades.csv", "nowhere/grades.csv cannot be written: No"),
     ],
 )

@@ -228,3 +228,18 @@ def test_a_suite_has_the_final_points_and_each_change_of_its_people(tmp_path: Pa
             "change 1 (Jane Doe)": "+2 points: hers (decisions.toml:7)",
         },
     }
+
+
+def test_members_of_the_same_name_keep_their_own_points(tmp_path: Path) -> None:
+    """Two properties of one name would hide the points of one member."""
+    jans = Author("Jan", "12"), Author("Jan", "13")
+    results = a_batch(tmp_path, scored("group", 4, 2), authors={"group": jans})
+    (tmp_path / "decisions.toml").write_text(
+        '[[points]]\nperson = "12"\nby = 1\nreason = "slides"\n'
+        '[[points]]\nperson = "13"\nby = 2\nreason = "talk"\n'
+    )
+    file = io.StringIO()
+    write_junit("Attention", results.grades(), file, open_settling(results).settle)
+    own = properties_of(ET.fromstring(file.getvalue())[0])
+    final = {name: value for name, value in own.items() if name.startswith("final")}
+    assert final == {"final (Jan, 1)": "7", "final (Jan, 2)": "8"}

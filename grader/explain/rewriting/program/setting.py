@@ -135,10 +135,11 @@ def is_product(setting: Setting, node: ast.expr) -> bool:
     """Returns whether a node is a matrix product whose second factor is not a weight."""
     match node:
         case ast.BinOp(op=ast.MatMult(), right=right):
-            inner = right
-            while isinstance(inner, (ast.Attribute, ast.Call)):
-                inner = inner.value if isinstance(inner, ast.Attribute) else inner.func
-            return setting.scopes.nature(inner) is not Nature.WEIGHT
+            parts: list[ast.expr] = [right]
+            while isinstance(parts[-1], (ast.Attribute, ast.Call)):
+                last = parts[-1]
+                parts.append(last.value if isinstance(last, ast.Attribute) else last.func)
+            return all(setting.scopes.nature(part) is not Nature.WEIGHT for part in parts)
         case ast.Call():
             return callee(node) in _PRODUCTS
     return False
