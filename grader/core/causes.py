@@ -401,6 +401,7 @@ def _followed(
         else:
             root.extend(group)
             roots |= {name: root for name, own in roots.items() if own is group}
+            known |= {name: root for name, own in known.items() if own is group}
     return left
 
 

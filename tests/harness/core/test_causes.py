@@ -316,6 +316,16 @@ def test_a_failure_on_new_inputs_follows_from_one_on_fixed_inputs(known):
     assert [*remarks(cause)] == []
 
 
+def test_a_failure_that_follows_from_a_followed_one_is_told_with_its_root():
+    """The line fails on new inputs only, so it follows from the mistake; the third follows it."""
+    cause = one_cause(
+        failed("run_mask", "a", message=NEW, places=(LINE,)),
+        failed("run_mask", "b", mistake=INVERTED, aspect=Aspect.GENERALITY),
+        failed("run_mask", "c", aspect=Aspect.NUMERICS),
+    )
+    assert cause.shown.mistake == INVERTED
+
+
 def test_a_failure_on_new_inputs_alone_is_a_cause():
     """Nor does it follow from a test without a verdict."""
     new = failed("run_mask", message=NEW)
