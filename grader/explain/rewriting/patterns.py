@@ -22,6 +22,8 @@ from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.vocabulary import Nature
 
 _HOLE = re.compile(r"\$(\*?)(\w+)")
+# A gap to fill; without further arguments, the commas around them go too.
+_FILLED = re.compile(r"(, )?\$\*(\w+)(, )?|\$(\w+)")
 _STANDS_FOR = "stands_for_"
 _VARIABLE = "name"
 _SKIPPED = ("ctx", "kind", "type_comment")
@@ -210,14 +212,15 @@ def _filled(program: Program, after: str, bound: _Bound) -> str:
     free = _free_in(after)
 
     def text(found: re.Match[str]) -> str:
-        nodes = bound[found[2]]
-        if found[1]:
-            return ", ".join(map(program.outer_text, nodes))
-        own, is_held = program.text(nodes[0]), isinstance(nodes[0], (*PRIMARY, ast.Constant))
-        return own if is_held or found[2] in free else f"({own})"
+        before, rest, behind, name = found.groups("")
+        if rest:
+            given = ", ".join(map(program.outer_text, bound[rest]))
+            return f"{before}{given}{behind}" if given else before and behind
+        node = bound[name][0]
+        own, is_held = program.text(node), isinstance(node, (*PRIMARY, ast.Constant))
+        return own if is_held or name in free else f"({own})"
 
-    filled = _HOLE.sub(text, after)
-    return re.sub(r", (?=[,)])|(?<=\(), ", "", filled)
+    return _FILLED.sub(text, after)
 
 
 @functools.lru_cache(maxsize=512)
