@@ -65,9 +65,9 @@ def read_roster(path: Path) -> tuple[Person, ...]:
         BadRoster: if the file cannot be read, has no known column, or lists no people.
     """
     rows = _rows(path)
-    first = enumerate(rows[:_HEADER_WITHIN])
-    header = next((number for number, row in first if _known_columns(row)), None)
-    if header is None:
+    known = [_known_columns(row) for row in rows[:_HEADER_WITHIN]]
+    header = known.index(max(known))  # a title above may be a known word too
+    if not known[header]:
         there = several([cell for cell in rows[0] if cell])
         raise BadRoster(
             f"{_shown(path)} has no column for names, e-mail addresses or ids, only {there}: call "

@@ -33,6 +33,7 @@ def read(tmp_path: Path, content: str | bytes, encoding: str = "utf-8") -> tuple
         "E-Mail Address;SIS User ID;Last Name;First Name\nzoe@school.example;123;Doe;Zoë\n",
         "First name\tSurname\tID number\tEmail address\nZoë\tDoe\t123\tzoe@school.example\n",
         "sep=;\r\n Full Name ; Student ID ; Mail \r\n Zoë Doe ;123; zoe@school.example\r\n\r\n",
+        "Student\nname,id,email\nZoë Doe,123,zoe@school.example\n",
         'Course, 1\n\nVorname;Nachname;Matrikel-Nummer;E-Mail\n"Zoë";Doe;123;zoe@school.example',
         "Role,Name,SID,Email\nTA,Helper,9,h@school.example\nStudent,Zoë Doe,123,zoe@school.example",
         "name,id,email\nZoë Doe,123,zoe@school.example\nZoë Doe,123,zoe@school.example\n,,\n",
