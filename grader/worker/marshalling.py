@@ -49,7 +49,21 @@ def arrived(value: Value, device: str = "cpu") -> Any:
     def put(one: Any) -> Any:
         return one.to(device) if isinstance(one, torch.Tensor) and device != "cpu" else one
 
-    return _with_fields(mapped(value, put))
+    return _with_fields(mapped(value, _once_a_tensor(put)))
+
+
+def _once_a_tensor(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Returns a function that changes each tensor once, wherever it stands in a value."""
+    changed: dict[int, Any] = {}
+
+    def once(one: Any) -> Any:
+        if not isinstance(one, torch.Tensor):
+            return change(one)
+        if id(one) not in changed:
+            changed[id(one)] = change(one)
+        return changed[id(one)]
+
+    return once
 
 
 def _with_fields(value: Any) -> Any:
@@ -200,7 +214,7 @@ def differing(before: Mapping[str, object], after: Mapping[str, object]) -> tupl
 
 def copied(value: Any) -> Any:
     """Returns a copy that shares no tensor and no list with the value."""
-    return mapped(value, _copy)
+    return mapped(value, _once_a_tensor(_copy))
 
 
 def _copy(value: Any) -> Any:

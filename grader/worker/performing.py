@@ -206,7 +206,7 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
     tracer = Tracer(root) if call.trace is not None else None
     try:
-        arguments = {name: arrived(value, call.device) for name, value in call.arguments.items()}
+        arguments = arrived(dict(call.arguments), call.device)
         watched = {name: copied(own) for name, own in arguments.items() if call.watch_inputs}
         wanted = {name: _differentiable(arguments[name]) for name in call.wrt}
         with contextlib.ExitStack() as observed:

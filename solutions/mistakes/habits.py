@@ -115,6 +115,20 @@ def _of_few_tokens(right: Answer) -> Answer:
     return habit
 
 
+def _masked_exponentials(right: Answer) -> Answer:
+    def habit(Q: Tensor, K: Tensor, mask: Tensor | None = None, **others: Tensor) -> Tensor:
+        if mask is None:
+            result: Tensor = right(Q=Q, K=K, mask=mask, **others)
+            return result
+        scores = Q @ K.transpose(-2, -1) / Q.shape[-1] ** 0.5
+        largest = scores.masked_fill(~mask, float("-inf")).amax(-1, keepdim=True)
+        shares = torch.where(mask, (scores - largest).exp(), 0.0)
+        weights = shares / shares.sum(-1, keepdim=True)
+        return weights @ others["V"] if others else weights
+
+    return habit
+
+
 def _as_it_is(right: Answer) -> Answer:
     return right
 
@@ -201,6 +215,14 @@ HABITS = (
         _as_it_is,
         MASKED,
         Parts(mask_scores=_filled_with_minus_10000),
+    ),
+    Habit(
+        "mask-after-exp",
+        "A masked key with a large score makes your gradients NaN: its exponential overflows "
+        "before the mask replaces it.",
+        "Which scores does your exponential see: all of them, or masked ones?",
+        _masked_exponentials,
+        MASKED,
     ),
     Habit(
         "mask-of-a-fixed-size",

@@ -99,6 +99,16 @@ def test_attention_weights_gradients(student, reference, draw):
     assert_gradients_match(student, reference, cotangent, wrt=("Q", "K"), **inputs)
 
 
+@exercise("run_attention_weights", aspect="gradients")
+def test_attention_weights_gradients_beside_a_far_larger_masked_score(student, reference, draw):
+    """A masked key with the largest score by far makes no gradient infinite or NaN."""
+    inputs = {"Q": draw(2, 4, 6).abs(), "K": draw(2, 5, 6)}
+    inputs["K"][:, 2] = 300.0
+    inputs["mask"] = (torch.arange(5) != 2).expand(2, 4, 5)
+    cotangent = draw(2, 4, 5)
+    assert_gradients_match(student, reference, cotangent, wrt=("Q", "K"), **inputs)
+
+
 @exercise("run_attention_weights", aspect="discipline")
 def test_attention_weights_are_good_guests(student, draw):
     """The caller's tensors stay as they are, and where they are, be it on a GPU."""

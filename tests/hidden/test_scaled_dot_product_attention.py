@@ -138,6 +138,16 @@ def test_attention_gradients_under_a_mask(student, reference, draw):
     assert_gradients_match(student, reference, cotangent, wrt=("Q", "K", "V"), **inputs)
 
 
+@exercise("run_scaled_dot_product_attention", aspect="gradients")
+def test_attention_gradients_beside_a_far_larger_masked_score(student, reference, draw):
+    """A masked key with the largest score by far makes no gradient infinite or NaN."""
+    inputs = {"Q": draw(2, 4, 6).abs(), "K": draw(2, 5, 6), "V": draw(2, 5, 3)}
+    inputs["K"][:, 2] = 300.0
+    inputs["mask"] = (torch.arange(5) != 2).expand(2, 4, 5)
+    cotangent = draw(2, 4, 3)
+    assert_gradients_match(student, reference, cotangent, wrt=("Q", "K", "V"), **inputs)
+
+
 @exercise("run_scaled_dot_product_attention", aspect="discipline")
 def test_attention_on_another_device(student, draw):
     """The inputs may lie on a GPU."""

@@ -130,7 +130,7 @@ _ASKED = (
 )
 _PLAIN_CALL = Call("", {})
 # No parameter of an adapter has these names.
-_COTANGENT, _BEFORE, _THEN = "", "before.", "then."
+_COTANGENT, _BEFORE, _THEN, _SAME = "", "before.", "then.", "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,9 @@ def encode_call(call: Call, known: int = 0) -> bytes:
         header["known"] = known
     asked = {name: getattr(call, name) for name in _ASKED}
     header |= {name: own for name, own in asked.items() if own != getattr(_PLAIN_CALL, name)}
-    values = dict(call.arguments)
+    values, same = distinct(call.arguments) if not call.wrt else (dict(call.arguments), {})
+    if same:
+        header[_SAME] = same
     if call.cotangent is not None:
         values[_COTANGENT] = call.cotangent
     if call.before:
@@ -269,6 +271,26 @@ def encode_call(call: Call, known: int = 0) -> bytes:
     if call.then:
         values[_THEN] = steps_as_value(call.then)
     return encode(header, values)
+
+
+def distinct(arguments: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, str]]:
+    """Returns the arguments without repeated tensors, and the other name of each of those.
+
+    A tensor may be the query, the key and the value of a call. It is one object in the worker too,
+    because the adapter may change it, or compare its arguments with `is`.
+    """
+    first: dict[int, str] = {}
+    names = {
+        name: first.setdefault(id(value), name) if isinstance(value, torch.Tensor) else name
+        for name, value in arguments.items()
+    }
+    same = {name: one for name, one in names.items() if one != name}
+    return {name: arguments[name] for name in names if name not in same}, same
+
+
+def with_repeats(arguments: Mapping[str, Value], same: Mapping[str, str]) -> dict[str, Value]:
+    """Returns the arguments that `distinct` took apart."""
+    return {**arguments, **{name: arguments[one] for name, one in same.items()}}
 
 
 def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
@@ -280,7 +302,7 @@ def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
         header["wrt"] = tuple(header["wrt"])
     before, then = steps_in(values.pop(_BEFORE, ())), steps_in(values.pop(_THEN, ()))
     return Call(
-        arguments=values,
+        arguments=with_repeats(values, header.pop(_SAME, {})),
         cotangent=cotangent if isinstance(cotangent, torch.Tensor) else None,
         before=before,
         then=then,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import torch
 
-from grader.core.wire.calls import Call
+from grader.core.wire.calls import Call, distinct, with_repeats
 from grader.core.wire.frames import Received, decode, encode
 from grader.core.wire.records import Below, File, LineNumber, as_plain, reader
 from grader.core.wire.scripts import steps_as_value, steps_in
@@ -125,26 +125,32 @@ class Outcomes:
 
 def encode_trials(trials: Trials) -> bytes:
     """Returns the frame that asks a worker to try edits."""
-    calls: list[Value] = [
-        [
-            *(call.adapter, call.seed, dict(call.arguments)),
-            *(steps_as_value(call.before), steps_as_value(call.then)),
-        ]
-        for call in trials.calls
-    ]
     edits = [
         [[file, as_plain(tuple(changes))] for file, changes in by.items()] for by in trials.edits
     ]
     plain = {name: getattr(trials, name) for name in _PLAIN}
+    calls: list[Value] = [_as_value(call) for call in trials.calls]
     return encode({TRIALS: plain | {"edits": edits}}, {"calls": calls})
+
+
+def _as_value(call: Call) -> list[Value]:
+    arguments, same = distinct(call.arguments)
+    steps = steps_as_value(call.before), steps_as_value(call.then)
+    return [call.adapter, call.seed, arguments, {**same}, *steps]
 
 
 def trials_in(header: Mapping[str, Any], values: Mapping[str, Any]) -> Trials:
     """Returns the trials in a frame that the judge's side sent."""
     asked = header[TRIALS]
     calls = [
-        Call(adapter, arguments, seed, before=steps_in(before), then=steps_in(then))
-        for adapter, seed, arguments, before, then in values["calls"]
+        Call(
+            adapter,
+            with_repeats(arguments, same),
+            seed,
+            before=steps_in(before),
+            then=steps_in(then),
+        )
+        for adapter, seed, arguments, same, before, then in values["calls"]
     ]
     edits = [
         {file: [TextChange(*one) for one in changes] for file, changes in edit}

@@ -234,7 +234,7 @@ class Trying:
         self._alarm.go_on()
         if anew:
             self._state.restore()
-        arguments = {name: arrived(copied(own)) for name, own in call.arguments.items()}
+        arguments = arrived(copied(dict(call.arguments)))
         done: list[Swap] = []
         try:
             for swap in swaps:

@@ -16,9 +16,12 @@ from grader.authoring.handout.folder import frozen_contract, readme
 from grader.authoring.handout.freezing import freeze_public_tests
 from grader.authoring.handout.installing import Installation, Platform, section
 from grader.core.assignment import BadAssignment, find_assignment
-from grader.testing.cases import FrozenModule, freeze, remove_frozen
+from grader.explain.mistakes.mistakes import load_mistakes
+from grader.testing.cases import FrozenModule, freeze, remove_frozen, thaw
+from grader.testing.suite import Suite
 from tests.harness.conftest import TINY, write_files
 from tests.harness.frozen_fixtures import differences
+from tests.harness.opened_suites import opened
 from tests.harness.own_course import imported_alone
 
 pytestmark = pytest.mark.process
@@ -160,6 +163,25 @@ def test_the_committed_fixtures_are_up_to_date(handout):
     """An author runs `grader freeze` after each change of a public test, reference or mistake."""
     committed = ROOT / "tests" / "public" / "fixtures"
     assert differences(handout / "tests" / "public" / "fixtures", committed) == []
+
+
+@pytest.mark.unit
+def test_the_fixtures_of_the_language_model_know_the_mistakes_of_today():
+    """Freezing the whole course takes a minute; the mistakes and their words are quickly read."""
+    course = ROOT / "examples" / "language_model"
+    frozen = [thaw(file) for file in (course / "tests/public/fixtures").glob("*.safetensors")]
+
+    def check(suite: Suite) -> int:
+        mistakes = load_mistakes(course, suite.references)
+        for module in frozen:
+            for exercise, rows in module.mistakes.items():
+                known = mistakes.of_exercise(exercise)
+                assert rows == ["", *(name for name in known for _ in mistakes.of(name, exercise))]
+            for name, told in module.diagnoses.items():
+                assert told == mistakes.diagnosis(name)
+        return len(frozen)
+
+    assert opened(course, check) > 20
 
 
 @pytest.mark.unit

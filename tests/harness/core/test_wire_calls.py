@@ -120,6 +120,19 @@ def test_a_call_arrives_with_all_that_it_asks_for() -> None:
     assert call_in(header, values) == plain
 
 
+def test_one_tensor_in_two_arguments_stays_one_tensor() -> None:
+    """Gradients are asked for each argument: with those, each has a tensor of its own."""
+    x, y = torch.ones(2, 3), torch.ones(2, 3)
+    call = Call("run_x", {"query": x, "key": x, "other": y, "value": x})
+    given = call_in(*decode(received(encode_call(call)), trusted=True)).arguments
+    assert given["query"] is given["key"] is given["value"]
+    assert given["other"] is not given["query"]
+    assert all(torch.equal(own, x) for own in given.values())
+    asked = dataclasses.replace(call, wrt=("query", "key"))
+    apart = call_in(*decode(received(encode_call(asked)), trusted=True)).arguments
+    assert len({id(own) for own in apart.values()}) == 4
+
+
 def test_a_call_that_was_encoded_before_is_not_encoded_again() -> None:
     """Only its new steps are, if a worker knows the others."""
     call = Call("run_x", {}, then=(FIRST, SECOND), frame=b"as before")

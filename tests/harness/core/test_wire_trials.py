@@ -52,6 +52,16 @@ def test_trials_arrive_as_they_were_asked_for() -> None:
     assert ([*arrived.told], arrived.stays) == ([0, 2], False)
 
 
+def test_one_tensor_in_two_arguments_stays_one_tensor_in_trials() -> None:
+    """Two calls share none, because an edited program may write into its inputs."""
+    x = torch.ones(2)
+    calls = [Call("run_x", {"key": x, "value": x})] * 2
+    trials = Trials(calls, 1, [{}], 2.5)
+    first, second = trials_in(*decode(received(encode_trials(trials)), trusted=True)).calls
+    assert first.arguments["key"] is first.arguments["value"]
+    assert second.arguments["key"] is not first.arguments["key"]
+
+
 def test_calls_are_answered_by_edits_or_in_one_shared_state() -> None:
     """In a shared state each change is undone alone, beside the plain run."""
     assert TRIALS.ways == MAX_CHANGES + 1

@@ -82,6 +82,16 @@ def test_attention_gradients_under_a_mask(student, reference, draw):
     assert_gradients_match(student, reference, cotangent, wrt=("Q", "K", "V"), **inputs)
 
 
+@exercise("run_scaled_dot_product_attention", aspect="gradients")
+def test_attention_gradients_beside_a_far_larger_masked_score(student, reference, draw):
+    """A masked key with the largest score by far makes no gradient infinite or NaN."""
+    inputs = {"Q": draw(2, 4, 6).abs(), "K": draw(2, 5, 6), "V": draw(2, 5, 3)}
+    inputs["K"][:, 2] = 300.0
+    inputs["mask"] = (torch.arange(5) != 2).expand(2, 4, 5)
+    cotangent = draw(2, 4, 3)
+    assert_gradients_match(student, reference, cotangent, wrt=("Q", "K", "V"), **inputs)
+
+
 @exercise("run_scaled_dot_product_attention", aspect="discipline")
 @pytest.mark.parametrize("check", [assert_runs_on_another_device, assert_same_answer_twice])
 def test_attention_is_a_good_guest(student, draw, check):

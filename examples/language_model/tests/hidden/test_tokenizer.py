@@ -48,7 +48,8 @@ def test_tokenizer_gives_texts_back(student, reference, draw):
     """What was encoded is decoded into the text that it was."""
     vocab, merges = trained(draw, reference, draw.text(80, LETTERS), 30, [ENDS])
     own = student(vocab, merges, [ENDS])
-    text = draw.text(40, LETTERS) + " " + draw.text(10, "ßñ文🙃") + ENDS
+    # Spaces beside special tokens have a test of their own: the text neither begins nor ends so.
+    text = f"a{draw.text(40, LETTERS)} {draw.text(10, 'ßñ文🙃')}{ENDS}"
     assert_matches(own.decode(own.encode(text)), text, what="the text, encoded and decoded,")
 
 
@@ -117,7 +118,8 @@ def test_tokenizer_of_nothing(student, reference, draw):
     """An empty text has no tokens, and no tokens are an empty text."""
     learnt, telling = rivals(draw)
     vocab, merges = trained(draw, reference, corpus(draw, "abe", 12, 40) + learnt, 20)
-    texts = ["", " ", draw.text(20, "abe ") + telling]
+    first = b"".join(merges[0]).decode()
+    texts = ["", " ", draw.text(20, "abe ") + first + telling]
     encodings_match(student, reference, vocab, merges, texts)
     assert student(vocab, merges, None).decode([]) == ""
 
@@ -126,7 +128,7 @@ def test_tokenizer_of_nothing(student, reference, draw):
 def test_tokenizer_keeps_special_tokens_in_lines(student, reference, draw):
     """Special tokens in what comes line by line."""
     learnt, telling = rivals(draw)
-    lines = [f"{draw.text(6, 'abeé')} {ENDS} {ENDS}{telling}\n" for _ in range(2)]
+    lines = [f"é{draw.text(6, 'abeé')} {ENDS} {ENDS}{telling}\n" for _ in range(2)]
     vocab, merges = trained(draw, reference, corpus(draw, "abeé", 12, 40) + learnt, 20, [ENDS])
     own, right = (handle(vocab, merges, [ENDS]) for handle in (student, reference))
     got, wanted = list(own.encode_iterable(lines)), list(right.encode_iterable(lines))
