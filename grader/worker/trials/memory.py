@@ -10,7 +10,7 @@ import functools
 import gc
 import operator
 import sys
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType, SimpleNamespace
@@ -81,7 +81,7 @@ class State:
     ) -> None:
         modules = [vars(module) for module in own]
         self._modules = {names.get("__name__") for names in modules}
-        self._names: list[tuple[Names, Names]] = [(names, dict(names)) for names in modules]
+        self._names: list[tuple[Names, Names]] = [(names, dict.copy(names)) for names in modules]
         self._classes: list[tuple[type, Names]] = []
         self._kept: list[_Container] = []
         self._tensors: list[_Tensor] = []
@@ -107,10 +107,10 @@ class State:
         """Restores the whole state."""
         for names, before in self._names:
             # By identity: two tensors have no single answer to whether they are equal.
-            same = list(names) == list(before)
-            if not same or not all(map(operator.is_, names.values(), before.values())):
-                names.clear()
-                names.update(before)
+            now = dict.copy(names)
+            if [*now] != [*before] or not all(map(operator.is_, now.values(), before.values())):
+                dict.clear(names)
+                dict.update(names, before)
         for kind, before in self._classes:
             for name in _differing(vars(kind), before):
                 _put_back_member(kind, name, before)
@@ -129,13 +129,14 @@ class State:
     def changes(self) -> Iterator[StateChange]:
         """Yields each single change of the state since the import."""
         for names, before in self._names:
-            for name in _differing(names, before):
+            for name in _differing(dict.copy(names), before):
                 undo = functools.partial(_put_back_name, names, name, before)
-                yield StateChange(undo, functools.partial(_look_up, names, name))
+                get = functools.partial(dict.get, names)
+                yield StateChange(undo, functools.partial(_look_up, get, name))
         for kind, before in self._classes:
             for name in _differing(vars(kind), before):
                 undo = functools.partial(_put_back_member, kind, name, before)
-                yield StateChange(undo, functools.partial(_look_up, vars(kind), name))
+                yield StateChange(undo, functools.partial(_look_up, vars(kind).get, name))
         for cell, value in self._cells:
             if _contents(cell) is not value:
                 undo = functools.partial(setattr, cell, "cell_contents", value)
@@ -166,10 +167,15 @@ class State:
     def _keep(self, value: object, depth: int = _DEEPEST) -> None:
         if id(value) in self._seen or len(self._seen) >= _MOST or not depth:
             return
+        with contextlib.suppress(Exception):  # a student's object may raise when it is looked at
+            self._keep_value(value, depth)
+
+    def _keep_value(self, value: object, depth: int) -> None:
         inner: Collection[object] = ()
         if isinstance(value, dict | set | list | deque):
-            self._kept.append(_Container(value))
-            inner = value.values() if isinstance(value, dict) else value
+            container = _Container(value)
+            self._kept.append(container)
+            inner = container.values
         elif isinstance(value, tuple):
             inner = value
         elif isinstance(value, torch.Tensor):
@@ -189,8 +195,9 @@ class State:
         if id(names) in self._seen:
             return
         self._seen.add(id(names))
-        self._names.append((names, dict(names)))
-        for one in list(names.values()):
+        before = dict.copy(names)
+        self._names.append((names, before))
+        for one in before.values():
             self._keep(one, depth - 1)
 
     def _keep_tensor(self, tensor: torch.Tensor) -> None:
@@ -206,23 +213,50 @@ class State:
 
 
 class _Container:
-    """A container, with the content that it held."""
+    """A container, with the content that it held.
+
+    A subclass may give the methods another meaning, and an attribute may hide one: `Counter.update`
+    adds. The methods of the standard class are called therefore.
+    """
 
     def __init__(self, value: Any) -> None:
         self._value = value
-        self._content = value.copy()
-        self._fill = value.update if isinstance(value, dict | set) else value.extend
-
-    def restore(self) -> None:
-        self._value.clear()
-        self._fill(self._content)
-
-    def look(self) -> object:
-        return _ids(self._value)
+        bases: Sequence[Any] = (OrderedDict, dict, set, list, deque)
+        self._base = next(base for base in bases if isinstance(value, base))
+        self._content = self._now()
+        self.before = self._ids(self._content)
 
     @property
-    def before(self) -> object:
-        return _ids(self._content)
+    def values(self) -> list[object]:
+        """Returns the items that it held, without keys."""
+        is_dict = issubclass(self._base, dict)
+        return [value for _, value in self._content] if is_dict else self._content
+
+    def restore(self) -> None:
+        if self.look() == self.before:
+            return
+        self._base.clear(self._value)
+        if self._base in (list, deque):
+            self._base.extend(self._value, self._content)
+        elif self._base is OrderedDict:  # whose `update` is written in Python
+            for key, value in self._content:
+                OrderedDict.__setitem__(self._value, key, value)
+        else:
+            self._base.update(self._value, self._content)
+
+    def look(self) -> object:
+        return self._ids(self._now())
+
+    def _now(self) -> list[Any]:
+        """Returns the items; those of a dict are pairs."""
+        is_dict = issubclass(self._base, dict)
+        return [*(self._base.items if is_dict else self._base.__iter__)(self._value)]
+
+    def _ids(self, content: Sequence[Any]) -> object:
+        """Returns the ids of items: two equal items may be different objects."""
+        if issubclass(self._base, dict):
+            return [(id(key), id(value)) for key, value in content]
+        return {*map(id, content)} if self._base is set else [*map(id, content)]
 
 
 class _Tensor:
@@ -232,6 +266,7 @@ class _Tensor:
         self._tensor = tensor
         self._memory = tensor.detach()
         self._numbers = self._memory.clone()
+        self.before = _bytes(self._numbers)
 
     def restore(self) -> None:
         with torch.no_grad(), contextlib.suppress(RuntimeError):
@@ -241,10 +276,6 @@ class _Tensor:
 
     def look(self) -> object:
         return _bytes(self._tensor)
-
-    @property
-    def before(self) -> object:
-        return _bytes(self._numbers)
 
 
 def modules_below(root: str) -> list[ModuleType]:
@@ -266,9 +297,9 @@ def _differing(now: Mapping[str, Any], before: Names) -> list[str]:
 
 def _put_back_name(names: Names, name: str, before: Names) -> None:
     if name in before:
-        names[name] = before[name]
+        dict.__setitem__(names, name, before[name])
     else:
-        names.pop(name, None)
+        dict.pop(names, name, None)
 
 
 def _put_back_member(kind: type, name: str, before: Names) -> None:
@@ -279,8 +310,8 @@ def _put_back_member(kind: type, name: str, before: Names) -> None:
             type.__delattr__(kind, name)
 
 
-def _look_up(names: Mapping[str, Any], name: str) -> object:
-    return id(names.get(name, _ABSENT))
+def _look_up(get: Callable[[str, object], object], name: str) -> object:
+    return id(get(name, _ABSENT))
 
 
 def _look_into(cell: CellType) -> object:
@@ -293,13 +324,6 @@ def _contents(cell: CellType) -> object:
         return cell.cell_contents
     except ValueError:
         return _ABSENT
-
-
-def _ids(value: Iterable[object]) -> object:
-    """Returns the ids of a container's items: two equal items may be different objects."""
-    if isinstance(value, dict):
-        return [*map(id, value)], [*map(id, value.values())]
-    return {*map(id, value)} if isinstance(value, set) else [*map(id, value)]
 
 
 def _bytes(tensor: torch.Tensor) -> object:

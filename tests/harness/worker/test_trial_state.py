@@ -211,6 +211,44 @@ def test_wide_containers_and_large_tensors_are_not_looked_into(loaded, tmp_path,
     assert sixth == [[0, 1]]
 
 
+def test_odd_objects_of_a_student_do_not_stop_the_trials(loaded, tmp_path):
+    """Attributes and methods may have the names of those of a dict, and any look may raise."""
+    module = loaded(
+        """
+        import collections, torch
+        class Options(dict):
+            def __init__(self, **options):
+                super().__init__(options)
+                self.__dict__ = self
+        class Counts(dict):
+            def update(self, words):
+                for word in words:
+                    self[word] = self.get(word, 0) + 1
+        class Broken:
+            __slots__ = ()
+            def __getattr__(self, name):
+                raise KeyError(name)
+        LAZY, BROKEN = torch.nn.LazyLinear(4), Broken()
+        OPTIONS = Options(update=1, copy=2, clear=3, values=4, items=5, get=6, pop=7)
+        COUNTS, LETTERS = Counts(a=7), collections.Counter("aab")
+        ORDER = collections.OrderedDict(a=1, b=2)
+        def run_x(x): return x
+        """
+    )
+    state = State(f"{tmp_path}{os.sep}", modules_below(f"{tmp_path}{os.sep}"))
+    before = repr([dict(module.OPTIONS), dict(module.COUNTS), module.LETTERS, module.ORDER])
+    assert list(state.changes()) == []
+    module.OPTIONS["update"], module.OPTIONS["more"] = 8, 9
+    module.COUNTS["b"] = 1
+    module.LETTERS["c"] += 1
+    module.ORDER.move_to_end("a")
+    assert {type(change.look()) for change in state.changes()} <= {int, list}
+    state.restore()
+    after = repr([dict(module.OPTIONS), dict(module.COUNTS), module.LETTERS, module.ORDER])
+    assert after == before
+    assert list(state.changes()) == []
+
+
 def test_only_modules_below_the_root_are_found(loaded, tmp_path):
     module = loaded("x = 1\n")
     assert modules_below(f"{tmp_path}{os.sep}") == [module]
