@@ -163,6 +163,14 @@ def write_names(database: sqlite3.Connection, named: Sequence[Named]) -> None:
         set_value(database, "named", json.dumps(told))
 
 
+def forget_names(database: sqlite3.Connection, submission: str) -> None:
+    """Forgets the names that an instructor gave a submission's answers: its words are new."""
+    given = json.loads(value_of(database, "named") or "[]")
+    left = [row for row in given if row[0] != submission]
+    if left != given:
+        set_value(database, "named", json.dumps(left))
+
+
 def write_imports(database: sqlite3.Connection, submission: int, imports: Imports) -> None:
     """Writes the imports of a submission."""
     of_imports = [(submission, name, seconds) for name, seconds in imports.seconds.items()]

@@ -36,6 +36,7 @@ from grader.results.database import (
 from grader.results.earlier import (
     EarlierGrade,
     Named,
+    forget_names,
     read_earlier,
     read_words,
     went_wrong,
@@ -280,6 +281,7 @@ class Store(Results):
             if words.evidence != Evidence():
                 database.execute(ADD_EVIDENCE, (number, words.evidence.packed()))
             write_wrong(database, number, words.wrong)
+            forget_names(database, well_formed(submission))
             message, missing = well_formed(words.message), well_formed(words.missing)
             database.execute(said, (message, missing, number))
 
@@ -323,7 +325,7 @@ class Store(Results):
         with self._change() as database:
             for table in _OF_GRADES:
                 database.execute(f"DELETE FROM {table}")
-            database.execute("DELETE FROM batch WHERE key = 'options'")
+            database.execute("DELETE FROM batch WHERE key IN ('options', 'named')")
             self._tests.clear()
 
     def update_jsonl(self, path: Path) -> None:

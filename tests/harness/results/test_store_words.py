@@ -210,6 +210,18 @@ def test_an_instructors_name_explains_failures_that_nothing_else_explains(tmp_pa
         assert diagnoses(store) == {name: ["half", None, None, None] for name in ("ann", "bob")}
 
 
+def test_a_name_that_the_explainer_finds_by_itself_stays(tmp_path: Path) -> None:
+    """The instructor named a mistake, and then added it to the known ones under the same id."""
+    with Store.open(tmp_path, "attention") as store:
+        store.add(a_grade("ann", X1), "k", 0)
+        store.add_words("ann", Words({X1.id: Told("wrong", None, None, None)}))
+        store.set_names([("ann", "run_x", MASK)])
+        store.add(a_grade("ann", X1), "k2", 0)
+        store.add_words("ann", Words({X1.id: Told("wrong", None, MASK, None)}))
+        store.set_names([])
+        assert diagnoses(store) == {"ann": ["mask"]}
+
+
 def test_the_imports_of_a_class_are_added_up(tmp_path: Path) -> None:
     """The slowest packages come first, and those that most submissions lack."""
     imports = {
