@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.core.assignment import Assignment, Settings
+from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.explanation import PENDING, wants_words
-from grader.core.verdict import Grade
+from grader.core.verdict import Grade, Verdict
 from grader.explain.mistakes.clusters import apply_names
 from grader.grading.fingerprints import SHARED, grade_key, without_parameters
 from grader.grading.options import (
@@ -30,7 +31,7 @@ from grader.grading.options import (
 )
 from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
-from grader.intake.graded_before import GradedBefore, keep_graded
+from grader.intake.graded_before import GradedBefore, keep_graded, under_graded_names
 from grader.intake.handed_in import fingerprint
 from grader.intake.limits import several
 from grader.results.database import LINES, StoreError
@@ -247,7 +248,7 @@ class _Standing:
 
         No verdict stands if the submission, its options or the parts that all tests share have
         changed. Timeouts stand as well, that of an import included, so that no code that hung is
-        run again.
+        run again. None stands if a test was not run because of other tests.
         """
         earlier = self._store.earlier(task.entry.name)
         if earlier is None:
@@ -259,7 +260,7 @@ class _Standing:
             late = earlier.late_import if SHARED in unchanged else None
             return replace(task, late_import=late, wrong=went_wrong(earlier.verdicts))
         stand = tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
-        if not stand:
+        if not stand or any(map(_depends_on_others, earlier.verdicts)):
             return replace(task, carried=earlier.carried)
         wrong = went_wrong(earlier.verdicts)
         return replace(task, kept=stand, carried=earlier.carried, wrong=wrong)
@@ -278,7 +279,12 @@ class _Standing:
         return self._unchanged[suite_hash]
 
 
+def _depends_on_others(verdict: Verdict) -> bool:
+    return any(said in (verdict.message or "") for said in (USED_UP, NOT_CALLED))
+
+
 _CHANGED = "it was changed or taken away since it was graded: grade it again"
+_OUTDATED = "the tests changed since it was graded: grade it again"
 
 
 def questions(
@@ -325,8 +331,8 @@ def _digest(content: Sequence[object]) -> bytes:
 class MissingExplanations:
     """The grades in a folder that have no words.
 
-    `waiting` counts the grades to explain. `changed` are the names of submissions that changed
-    since they were graded.
+    `waiting` counts the grades to explain. `changed` are the names of the other submissions: they
+    or the tests changed since they were graded.
     """
 
     def __init__(self, store: Store, assignment: Assignment) -> None:
@@ -335,8 +341,10 @@ class MissingExplanations:
             raise StoreError("no batch was run over these results: there is nothing to explain")
         self._store = store
         self._settings = Options.from_json(options).settings(assignment)
-        lacking = store.unexplained()
-        there = _unchanged(store, lacking, self._settings.adapters)
+        lacking, now = store.unexplained(), self._settings.suite_hash
+        graded = store.bare_grades() if lacking else ()
+        self._outdated = {one.submission for one in graded if one.suite_hash != now}
+        there = _unchanged(store, lacking.keys() - self._outdated, self._settings.adapters)
         self._questions = questions(store, there, lacking)
         self.waiting = len(self._questions)
         self.changed = [name for name in lacking if name not in {one.name for one in there}]
@@ -349,7 +357,7 @@ class MissingExplanations:
             StoreError: if words cannot be stored.
         """
         for name in self.changed:
-            self._store.set_missing(name, _CHANGED)
+            self._store.set_missing(name, _OUTDATED if name in self._outdated else _CHANGED)
         if self._questions:
             with pools(self._settings) as pool:
                 yield from answered(pool, self._store, self._questions)
@@ -381,9 +389,10 @@ def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[En
     if not lacking:
         return []
     hashes = store.submission_hashes()
+    found = discover([Path(path) for path in store.paths()], adapters).entries
     return [
         entry
-        for entry in discover([Path(path) for path in store.paths()], adapters).entries
+        for entry in under_graded_names(found, hashes, fingerprint)
         if entry.name in lacking and fingerprint(entry) == hashes.get(entry.name)
     ]
 

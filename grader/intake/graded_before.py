@@ -8,6 +8,7 @@ name.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -71,6 +72,33 @@ def keep_graded(
         absentees=tuple(absent),
         kept=kept,
     )
+
+
+def under_graded_names(
+    entries: Iterable[Entry], graded: Mapping[str, str], digest: Callable[[Entry], str]
+) -> list[Entry]:
+    """Returns the entries under the names of their grades, which a batch may have numbered anew.
+
+    `graded` holds the hash of each submission with a grade. An entry whose content has no grade
+    keeps its name, unless that name is another entry's.
+    """
+    digests = {entry: digest(entry) for entry in entries}
+    names = {entry: entry.name for entry, own in digests.items() if graded.get(entry.name) == own}
+    for entry, own in digests.items():
+        free = (name for name in graded if graded[name] == own and name not in names.values())
+        numbered = (name for name in free if _are_numbered(name, entry.name))
+        if entry not in names and (name := next(numbered, None)) is not None:
+            names[entry] = name
+    taken = set(names.values())
+    return [
+        dataclasses.replace(entry, name=names.get(entry, entry.name))
+        for entry in digests
+        if entry in names or entry.name not in taken
+    ]
+
+
+def _are_numbered(one: str, other: str) -> bool:
+    return re.sub(r"-\d+$", "", one) == re.sub(r"-\d+$", "", other)
 
 
 def _is_anothers(entry: Entry, before: GradedBefore | None, digest: Callable[[Entry], str]) -> bool:

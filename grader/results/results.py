@@ -177,6 +177,11 @@ class Results:
             named = db.execute("SELECT name FROM submission ORDER BY position, name")
             return [name for (name,) in named]
 
+    def submission_hashes(self) -> dict[str, str]:
+        """Returns the hash of each submission that has a grade, by its name."""
+        with self._reading() as database:
+            return dict(database.execute("SELECT name, submission_hash FROM submission"))
+
     def count_unexplained(self) -> int:
         """Returns how many submissions have no words, or only some of them."""
         counted = "SELECT COUNT(*) FROM submission WHERE unexplained IS NOT NULL"

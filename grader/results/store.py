@@ -177,11 +177,6 @@ class Store(Results):
             with self._change() as database:
                 set_value(database, key, text)
 
-    def submission_hashes(self) -> dict[str, str]:
-        """Returns the hash of each submission that has a grade, by its name."""
-        with self._one_at_a_time, saying(self.file, "read"):
-            return dict(self._database.execute("SELECT name, submission_hash FROM submission"))
-
     def unexplained(self) -> dict[str, str]:
         """Returns, by submission without all words, the reason, in class order."""
         query = (

@@ -45,13 +45,14 @@ def batch(
     if people:
         found = attribute(found.entries, people).applied_to(found)
     course = find_assignment(assignment)
+    suite = Options(seed=7).settings(course).suite_hash
     with open_batch(found, paths, out, course, Options(seed=7)) as opened:
         for task in opened.waiting:
-            opened._stored(_graded(task, out.parent / "copy"))
+            opened._stored(_graded(task, out.parent / "copy", suite))
         return opened.discovery
 
 
-def _graded(task: Task, copy: Path) -> GradedTask:
+def _graded(task: Task, copy: Path, suite: str) -> GradedTask:
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
     try:
@@ -62,4 +63,5 @@ def _graded(task: Task, copy: Path) -> GradedTask:
     except Unreadable:
         points = 0.0
     grade = a_whole_grade(task.entry.name, a_verdict("run_rope", points, WORTH))
-    return GradedTask(task, dataclasses.replace(grade, submission_hash=task.submission_hash))
+    hashes = {"submission_hash": task.submission_hash, "suite_hash": suite}
+    return GradedTask(task, dataclasses.replace(grade, **hashes))

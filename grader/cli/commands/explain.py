@@ -42,7 +42,7 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
         total = explanation.waiting
         if explanation.changed:
             gone = several(explanation.changed)
-            say(f"changed or gone since they were graded, and left out: {gone}")
+            say(f"changed or gone since they were graded, or graded by other tests: {gone}")
 
     still = 0
     try:

@@ -18,6 +18,8 @@ from grader.core.text import Refusal
 from grader.intake.copying import CopyFailed
 from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
+from grader.intake.graded_before import under_graded_names
+from grader.intake.handed_in import fingerprint
 from grader.intake.limits import several
 from grader.reports.similarity.sources import (
     ComparedSources,
@@ -232,10 +234,11 @@ def _add_others(collection: _Collection, folder: Path) -> None:
     collection.add(others, folder.resolve().name or str(folder))
 
 
-def _entries(results: Results) -> tuple[Entry, ...]:
+def _entries(results: Results) -> Sequence[Entry]:
     options = results.options() or {}
     adapters = str(options.get("adapters", _ADAPTERS))
-    return discover([Path(path) for path in results.paths()], adapters).entries
+    there = discover([Path(path) for path in results.paths()], adapters).entries
+    return under_graded_names(there, results.submission_hashes(), fingerprint)
 
 
 def _single(path: Path) -> Entry:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from grader.core.assignment import Assignment, Settings, find_assignment
+from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.explanation import PENDING, Told, Words
 from grader.core.submission import Author, Imports
 from grader.core.verdict import Grade, GradeStatus, Status
@@ -349,6 +350,22 @@ def test_no_verdict_of_a_changed_submission_stands(course):
     assert [bool(task.kept) for task in course.jobs.tasks] == [True, False, True]
 
 
+@pytest.mark.parametrize("said", [USED_UP, NOT_CALLED])
+def test_no_verdict_stands_beside_a_test_that_others_kept_from_running(course, said):
+    """The tests that used up the time, or crashed, may be the ones that changed."""
+
+    def late(grade: Grade) -> Grade:
+        *others, last = grade.tests
+        skipped = last._replace(status=Status.TIMEOUT, score=0.0, message=f"run_count{said}so")
+        return dataclasses.replace(grade, tests=(*others, skipped))
+
+    course.jobs.change = late
+    course.batch()
+    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
+    course.batch()
+    assert [task.kept for task in course.jobs.tasks] == [()] * 3
+
+
 @pytest.mark.parametrize(
     ("part", "old", "is_kept"),
     [("tests/public/test_tiny.py", "The numbers", True), ("adapters.py", "... n", False)],
@@ -479,6 +496,28 @@ def test_missing_words_are_added_to_a_folder_of_results(course):
     shutil.rmtree(course.submissions / "carol")
     assert words_for(course)[:2] == (0, ["bob"])
     assert course.jobs.ended == ended, "no job starts for nothing"
+
+
+def test_no_words_are_added_to_grades_of_other_tests(course):
+    """The changed test may pass now, which would be told of the earlier failure."""
+    course.batch(explain=False)
+    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
+    assert words_for(course) == (0, ["bob", "carol"], [])
+    said = "the tests changed since it was graded: grade it again"
+    assert course.grades()["bob"].unexplained == said
+
+
+def test_a_submission_that_the_batch_numbered_is_explained_under_that_name(course):
+    """A second section has an alice too, in a folder that comes first."""
+    course.batch(discovery=discover([course.submissions], "adapters.py"), explain=False)
+    write_files(course.folder / "a" / "alice", {"adapters.py": f"{RIGHT}\n# test_counts, too\n"})
+    both = [course.folder / "a", course.submissions]
+    with open_batch(
+        discover(both, "adapters.py"), both, course.out, course.assignment, SEVEN
+    ) as batch:
+        assert len([*batch.results(course.jobs, explain=False)]) == 1
+    assert words_for(course)[1] == []
+    assert sorted(course.explained) == ["alice-2", "bob", "carol"]
 
 
 def test_a_folder_with_all_words_needs_no_submission(course):
