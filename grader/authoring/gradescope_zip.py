@@ -19,7 +19,7 @@ from pathlib import Path
 
 import grader
 from grader.core.assignment import Assignment, BadAssignment
-from grader.grading.fingerprints import SUITE, source_files
+from grader.grading.fingerprints import source_files, suite_files
 from grader.grading.options import Options
 from grader.reports.export.gradescope import Display, not_graded
 
@@ -88,9 +88,8 @@ def _files(assignment: Assignment, autograder: Autograder) -> Iterator[tuple[str
     engine = Path(grader.__file__).parent
     for file in source_files(engine):
         yield f"engine/grader/{file.relative_to(engine).as_posix()}", file.read_bytes()
-    for part in SUITE:
-        for file in source_files(assignment.root / part):
-            yield f"course/{file.relative_to(assignment.root).as_posix()}", file.read_bytes()
+    for file in suite_files(assignment.root):
+        yield f"course/{file.relative_to(assignment.root).as_posix()}", file.read_bytes()
 
 
 def _command_line(autograder: Autograder) -> str:

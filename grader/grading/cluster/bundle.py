@@ -18,7 +18,7 @@ import grader
 from grader.core.assignment import Assignment, BadAssignment, Settings, find_assignment
 from grader.core.explanation import Words
 from grader.core.verdict import Grade
-from grader.grading.fingerprints import SUITE, source_files
+from grader.grading.fingerprints import SUITE, suite_files
 from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task
 from grader.intake.copying import PrivateCopy
 from grader.intake.entry import Entry
@@ -130,17 +130,16 @@ def packed_assignment(assignment: Assignment) -> bytes:
         BadAssignment: if they are too large to travel.
     """
     root, size, bundle = assignment.root, 0, Bundle()
-    for part in SUITE:
-        for file in source_files(root / part):
-            content = file.read_bytes()
-            size += len(content)
-            if size > _LARGEST:
-                raise BadAssignment(
-                    f"{root} is too large to be sent to other machines (more than "
-                    f"{size_in_words(_LARGEST)} in {', '.join(SUITE)}): what its tests do not "
-                    "need belongs elsewhere"
-                )
-            bundle.add(file.relative_to(root).parts, content)
+    for file in suite_files(root):
+        content = file.read_bytes()
+        size += len(content)
+        if size > _LARGEST:
+            raise BadAssignment(
+                f"{root} is too large to be sent to other machines (more than "
+                f"{size_in_words(_LARGEST)} in {', '.join(SUITE)}): what its tests do not "
+                "need belongs elsewhere"
+            )
+        bundle.add(file.relative_to(root).parts, content)
     return bundle.closed()
 
 

@@ -16,9 +16,9 @@ from grader.core.assignment import find_assignment
 from grader.core.verdict import Grade, Verdict
 from grader.grading.fingerprints import (
     SHARED,
-    SUITE,
     files_of_tests,
     hashes_by_test,
+    suite_files,
     without_parameters,
 )
 from grader.results.store import Store
@@ -342,12 +342,16 @@ ALL = {SHARED, *OF_DOUBLES, *(f"{COUNT_FILE}::{name}" for name in COUNTS)}
         ("solutions/__init__.py", "2 * x", "x + x", ALL),
         ("adapters.py", "... n", "... m", ALL),
         ("tests/conftest.py", "plugin", "plugin'", ALL),
+        ("tests/beside.py", "SIZE = 3", "SIZE = 4", ALL),
+        ("solutions/.DS_Store", "3", "4", set()),
     ],
 )
 def test_a_change_makes_only_the_tests_that_it_affects_stale(
     course: Course, part: str, old: str, new: str, stale: set[str]
 ) -> None:
     """A test's source affects that test, points and `preload` none, and everything else all."""
+    others = {"tests/beside.py": "SIZE = 3\n", "solutions/.DS_Store": "3\n"}
+    write_files(course.root, others)
     before = course.hashes()
     assert set(before) == ALL
     course.change(part, old, new)
@@ -379,6 +383,7 @@ def test_changed_points_change_the_scores_and_run_no_test(course: Course, tmp_pa
         "def test_it(:",
         "@exercise('run_double')\ndef test_doubles(student): ...",
         "def make():\n    @exercise('run_double')\n    def test_it(student): ...",
+        "@exercise('run_double')\ndef check_it(student): ...",
     ],
 )
 def test_a_file_with_an_unclear_test_affects_every_test(tmp_path: Path, source: str) -> None:
@@ -465,10 +470,10 @@ def test_a_change_of_a_bundled_test_module_affects_only_its_own_tests(
     tmp_path: Path, part: int
 ) -> None:
     """Shared modules affect all tests; frozen fixtures, which no judge reads, affect none."""
-    for name in SUITE:
-        copy, source = tmp_path / name, ROOT / name
+    for source in suite_files(ROOT):
+        copy = tmp_path / source.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if source.is_dir() else shutil.copyfile)(source, copy)
+        shutil.copyfile(source, copy)
     assignment = find_assignment(tmp_path)
     before = hashes_by_test(assignment)
     files = [*tmp_path.glob("tests/*/*.py"), *tmp_path.glob("tests/*/*/*.safetensors")]
