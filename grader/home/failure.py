@@ -185,5 +185,5 @@ def _shade(value: float, scale: tuple[float, float], levels: str, ink: Ink) -> s
     low, high = scale
     if value in (float("inf"), float("-inf")):
         return ink.infinite
-    share = (value - low) / (high - low) if high > low else 1.0
+    share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 1.0
     return levels[min(int(share * len(levels)), len(levels) - 1)]

@@ -33,6 +33,7 @@ from grader.reports.export.gradescope import Display, results
 from grader.reports.export.sheet import harmless
 from grader.reports.letter import Content, LeftOut, Letter, add, browser, letters, printed, wrapped
 from grader.reports.pages.rendering import whole_folder
+from grader.reports.single import credited
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
@@ -114,7 +115,9 @@ def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter, _content: Co
     found = next(filter(None, map(_FOLDER.fullmatch, letter.downloaded_as)), None)
     if found is None:
         return "no folder of an export from Gradescope"
-    shown = results(letter.grade, Display())
+    if letter.settled.excused:
+        return "excused: Gradescope takes no feedback without points"
+    shown = results(credited(letter.grade), Display())
     if letter.told:
         shown["output"] = "\n".join([*letter.told, "", shown["output"]])
         shown["score"] = letter.settled.final or 0.0
@@ -158,7 +161,7 @@ _FOLDERS = (
     "file, and can be attached to a mail."
 )
 _OTHERS = re.compile(r"[^\w.@ -]+")
-_LONGEST = 100
+_LONGEST = 200  # bytes
 # Adds a submission's feedback to the output; returns the reason if that is impossible, or else "".
 _Add = Callable[[Letter, Content], str]
 _Opened = Callable[[Path], contextlib.AbstractContextManager[_Add]]
@@ -258,7 +261,8 @@ def _folders(folder: Path) -> Iterator[_Add]:
 
 def _free(submission: str, taken: set[str]) -> str:
     """Returns a free folder name, made from a submission's, that any file system accepts."""
-    name = _OTHERS.sub("_", submission).strip(" .")[:_LONGEST] or "submission"
+    cut = _OTHERS.sub("_", submission).encode()[:_LONGEST].decode(errors="ignore")
+    name = cut.strip(" .") or "submission"
     free, number = name, 1
     while free.casefold() in {*taken, README.casefold()}:
         number += 1

@@ -307,7 +307,7 @@ you activate an earlier one under *Submission History*.
 """,
     Platform.GITHUB: """\
     git add adapters.py assignment
-    git commit -m "Attention weights"
+    git commit -m "My solution"
     git push
 
 Add other files of yours to the first line. The state of the main branch when the time is over

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,12 +136,14 @@ def _opened(output: Path) -> Iterator[TextIO]:
         finally:
             text.detach()
         return
-    output = output.resolve()  # a link stays
     is_stream = output.exists() and not output.is_file()  # a device or a pipe
+    output = output if is_stream else output.resolve()  # a link stays
     written = output if is_stream else output.with_name(f".{output.name}.partial")
     try:
         with written.open("w", encoding="utf-8", newline="") as file:
             yield file
+        if output.is_file():
+            shutil.copymode(output, written)
         if not is_stream:
             written.replace(output)
     except OSError as error:

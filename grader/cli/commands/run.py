@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,9 @@ def run(
             print_grade(grade, Console())
         else:
             click.echo(_text(form, grade, assignment.name, display), nl=False)
-    reached, needed = 100 * hundredths(grade.final), hundredths(grade.max_score) * (fail_under or 0)
+    # As it is written: in binary, 16.1 is a little more.
+    percent = Fraction(str(fail_under or 0))
+    reached, needed = 100 * hundredths(grade.final), hundredths(grade.max_score) * percent
     is_low = fail_under is not None and reached < needed
     sys.exit(int(is_low or grade.status is GradeStatus.NOT_GRADED))
 

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Collection, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,10 @@ Wish = Task | ExplanationTask
 Result = GradedTask | Explained
 
 
+class JobEnded(Exception):
+    """A job ended before it carried out an order."""
+
+
 class RemoteJob:
     """A job that is started with the first submission, and again after a long rest.
 
@@ -148,9 +152,14 @@ class RemoteJob:
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
+            JobEnded: if the job ended meanwhile.
         """
         result: Future[Result] = Future()
         self._orders.put((wish, result))
+        while not result.done() and self._thread.is_alive():
+            wait([result], timeout=1)
+        if not result.done():  # the job ended before this order's turn
+            result.set_exception(JobEnded())
         return result.result()
 
     def end(self) -> None:
@@ -191,6 +200,7 @@ class RemoteJob:
 
 
 _ASSIGNMENT = "assignment"
+_CLOSED = "its remote worker is closed"
 
 
 class RemoteWorker(WorkerPlugin):
@@ -278,8 +288,10 @@ def run_request(name: str, row: bytes, content: bytes) -> bytes:
     """
     remote_worker = get_worker().plugins.get(name)
     if not isinstance(remote_worker, RemoteWorker):
-        return packed_reply({"failed": "its remote worker is closed"})
+        return packed_reply({"failed": _CLOSED})
     try:
         return packed_reply(remote_worker.run(RemoteRequest.unpacked(row, content)))
+    except JobEnded:
+        return packed_reply({"failed": _CLOSED})
     except (CopyFailed, OSError) as problem:
         return packed_reply({"failed": f"it has no room for a submission: {problem}"})

@@ -104,7 +104,7 @@ def progress(
             "number": str(number),
             "score": score,
             "max_score": most,
-            "status": "passed" if score == most else "failed",
+            "status": "passed" if own[exercise] and score == most else "failed",
             "output": feedback(own[exercise], causes) if own[exercise] else _NOT_YET,
             "visibility": display.hidden_tests,
         }

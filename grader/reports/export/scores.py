@@ -5,6 +5,7 @@ The points of a whole class fit in memory at once.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -232,6 +233,8 @@ def write_whole(file: Path, content: str | bytes) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        if file.is_file():
+            shutil.copymode(file, partial)
         partial.replace(file)
     except OSError as error:
         raise ExportRefused(

@@ -81,8 +81,8 @@ class Changes:
             return
         tests = {test.id: test for test in credited_tests(earlier)}
         self._count_tests(grade, tests)
-        found = tuple(self._exercises(graded, earlier, tests))
         was = _score(earlier, earlier.is_complete)
+        found = tuple(self._exercises(graded, earlier, tests))
         change = GradeChange(name, page, was, score, found, _reason(grade, earlier))
         if score is None or was is None:
             if score is None and was is None:
@@ -91,6 +91,10 @@ class Changes:
                 self.regraded.append(change)
             return
         self._scores.append((was, score))
+        for one in found:
+            if abs(one.after - one.before) > _EPSILON:
+                counts = self.exercises.setdefault(one.exercise, Counter())
+                counts["up" if one.after > one.before else "down"] += 1
         if abs(change.difference) > _EPSILON:
             (self.up if change.difference > 0 else self.down).append(change)
         elif found or change.reason:
@@ -127,8 +131,6 @@ class Changes:
             was, got = before.get(exercise, 0.0), now.get(exercise, 0.0)
             reasons = tuple(_reasons(graded.tests.get(exercise, ()), tests))
             if abs(got - was) > _EPSILON:
-                counts = self.exercises.setdefault(one_line(exercise), Counter())
-                counts["up" if got > was else "down"] += 1
                 reasons = reasons or ("it has other tests than before",)
             if reasons:
                 yield ExerciseChange(one_line(exercise), was, got, reasons)

@@ -115,11 +115,12 @@ class MistakeCounts:
         """Adds the known mistakes; returns the exercises that they and their effects fail."""
         made: dict[str, dict[str, None]] = {}
         for cause in causes:
-            named = [name for name in cause.exercises if cause.mistake_of(name) is not None]
-            exercises = dict.fromkeys(cause.exercises if cause.mistake else named)
-            for mistake in dict.fromkeys(test.mistake for test in cause.tests if test.mistake):
+            for test in cause.tests:
+                mistake = test.mistake or cause.mistake  # the root's, of what follows from it
+                if mistake is None:
+                    continue
                 name = one_line(mistake.mistake)
-                made.setdefault(name, {}).update(exercises)
+                made.setdefault(name, {})[test.exercise] = None
                 if name not in self.mistakes:
                     # The first one is at the root: explanations of others only refer to it.
                     told = plain(mistake.explanation), plain(mistake.hint)

@@ -61,7 +61,7 @@ def tokens(sources: Sequence[str]) -> list[list[Token]]:
     for source, tree in zip(sources, trees, strict=True):
         names.learn_from(tree) if tree is not None else names.guess_from(source)
     return [
-        [*_tokens(source, _told(tree) if tree is not None else (), names)]
+        [*_tokens(source, _told(tree, source) if tree is not None else (), names)]
         for source, tree in zip(sources, trees, strict=True)
     ]
 
@@ -127,9 +127,10 @@ def _parsed(source: str) -> ast.Module | None:
             return None
 
 
-def _told(tree: ast.Module) -> Sequence[tuple[_Position, _Position]]:
+def _told(tree: ast.Module, source: str) -> Sequence[tuple[_Position, _Position]]:
     """Returns the spans of imports, docstrings and annotations, in lines and bytes."""
     found: list[tuple[_Position, _Position]] = []
+    lines = source.split("\n")
     for node in ast.walk(tree):
         match node:
             case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
@@ -138,9 +139,15 @@ def _told(tree: ast.Module) -> Sequence[tuple[_Position, _Position]]:
                 found.append(((node.lineno, node.col_offset + len(node.arg.encode())), _end(told)))
             case ast.AnnAssign():
                 found.append((_end(node.target), _end(node.annotation)))
-            case ast.FunctionDef(returns=ast.expr() as told):
+            case (
+                ast.FunctionDef(returns=ast.expr() as told)
+                | ast.AsyncFunctionDef(returns=ast.expr() as told)
+            ):
                 # Include the arrow before it, which the lexer splits into two tokens.
-                found.append(((told.lineno, max(told.col_offset - 3, 0)), _end(told)))
+                line = "".join(lines[told.lineno - 1 : told.lineno])
+                before = line.encode("utf-8", "surrogatepass")[: told.col_offset]
+                arrow = max(before.rfind(b"->"), 0)
+                found.append(((told.lineno, arrow or told.col_offset), _end(told)))
     return sorted(found)
 
 
@@ -163,6 +170,8 @@ def _tokens(
             place += 1
         skipped = place < len(told) and told[place][0] <= here
         compared = "" if skipped else _compared(kind, text, names)
+        if compared and text.startswith("@") and _is(kind, Name):  # a decorator, or a product
+            yield Token("@", line)
         # The lexer splits a string into quotes, contents and escapes.
         if compared and not (in_text and compared == _STRING):
             yield Token(compared, line)

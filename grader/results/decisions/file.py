@@ -186,7 +186,8 @@ def read_decisions(file: Path) -> tuple[Decision, ...]:
     lines = _lines(file)
     for written in _tables(file, lines):
         for kind, tables in written.content.items():
-            if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+            is_one = isinstance(tables, list) and [*map(type, tables)] == [dict]
+            if not is_one:
                 line = _line_of(kind, lines, written)
                 wrong.append(
                     f"{file.name}:{line}: {kind!r} stands in no decision: each begins with a line "
@@ -226,6 +227,7 @@ def append_decision(file: Path, kind: str, table: Mapping[str, Any]) -> int:
     """
     order = ["who", *(key for key in FORMS[kind].keys if key not in ("who", "when")), "when"]
     given = [key for key in order if table.get(key) is not None]
+    file = file.resolve()  # a link stays
     written = "".join(f"{key} = {toml_value(table[key])}\n" for key in given)
     with _locked(file):
         read_decisions(file)
@@ -240,6 +242,7 @@ def remove_decision(file: Path, line: int) -> None:
     Raises:
         BadDecisions: if no decision begins there, or the file cannot be written.
     """
+    file = file.resolve()
     with _locked(file):
         lines = _lines(file)
         table = next((one for one in _tables(file, lines) if one.first == line), None)

@@ -21,6 +21,7 @@ from grader.grading.cluster.bundle import (
     versions,
 )
 from grader.grading.cluster.remote_worker import (
+    JobEnded,
     RemoteJob,
     RemoteWorker,
     close_remote_worker,
@@ -136,6 +137,15 @@ def test_a_job_ends_even_during_a_submission(tmp_path, made):
     assert made[0].killed.is_set()
     assert made[0].closed == 1
     assert not job._is_grading
+
+
+@pytest.mark.usefixtures("made")
+def test_an_order_to_a_job_that_has_ended_is_refused(tmp_path):
+    """A batch may end while a submission is still unpacked."""
+    job = RemoteJob(SETTINGS)
+    job.end()
+    with pytest.raises(JobEnded):
+        job.fulfil(task_of(tmp_path))
 
 
 def test_an_idle_job_ends_its_process(tmp_path, made, monkeypatch):

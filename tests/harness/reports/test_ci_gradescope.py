@@ -286,6 +286,12 @@ def test_intermediate_results_hold_the_verdicts_so_far() -> None:
     assert found["tests"][3]["output"] == "grading ended before this exercise"
 
 
+def test_an_exercise_without_points_is_not_passed_before_its_tests() -> None:
+    """Nothing of nothing is not full points."""
+    (test,) = progress({"run_bonus": 0.0}, (), Display())["tests"]
+    assert test["status"] == "failed"
+
+
 def test_intermediate_results_are_hidden_when_hidden_tests_are() -> None:
     """Early results mix public and hidden tests. They appear when the hidden ones do."""
     found = read(progress(WORTH, mixed_grade().tests, Display(hidden_tests=VisibleWhen.HIDDEN)))

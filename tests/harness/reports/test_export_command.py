@@ -77,6 +77,17 @@ def test_an_export_through_a_link_or_into_a_pipe_replaces_neither(
     assert pipe.is_fifo()
 
 
+def test_an_export_keeps_the_permissions_of_the_file_that_it_replaces(
+    grader: Command, folder: Path
+) -> None:
+    """Nobody else on the machine reads the grades because they were exported again."""
+    file = folder / "grades.csv"
+    file.write_text("old")
+    file.chmod(0o600)
+    assert grader("export", folder, "--format", "csv", "--out", file).returncode == 0
+    assert (file.stat().st_mode & 0o777, file.read_text()[:5]) == (0o600, '"subm')
+
+
 def test_missing_points_make_export_exit_with_1(grader: Command, tmp_path: Path) -> None:
     """A script that uploads next stops here. The export still has the other students' points."""
     a_batch(tmp_path, not_graded("lara"), scored("bob", 4, 6))

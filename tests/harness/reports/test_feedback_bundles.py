@@ -21,14 +21,14 @@ from click.testing import CliRunner, Result
 
 from grader.cli.main import cli
 from grader.core.submission import Author
-from grader.core.verdict import GradeStatus
+from grader.core.verdict import Carried, GradeStatus
 from grader.intake.discovery import discover
 from grader.reports.feedback import write_feedback
 from grader.reports.letter import Content, wrapped
 from grader.results.decisions.opening import open_settling
 from grader.results.rows import People
 from grader.results.store import Store
-from tests.harness.export_fixtures import a_grade, a_verdict
+from tests.harness.export_fixtures import a_grade, a_verdict, scored
 from tests.harness.pages_fixtures import a_class
 from tests.harness.storing import add
 
@@ -189,6 +189,23 @@ def test_gradescope_feedback_is_an_autograder_with_stored_results(tmp_path: Path
     (root / "submission_metadata.json").write_text('{"id": 13}')
     again = subprocess.run(run, env=environment, check=False, capture_output=True)
     assert again.returncode != 0
+
+
+def test_gradescope_feedback_has_carried_points_and_no_zero_for_the_excused(tmp_path: Path):
+    """The same points as `grader run` prints. An excused person has neither points nor a zero."""
+    folder = write_download(tmp_path / "download", ["submission_11", "submission_12"])
+    (folder / "submission_metadata.yml").write_text("submission_11: {}\nsubmission_12: {}\n")
+    results = store_download(folder, ["submission_11", "submission_12"], tmp_path / "results")
+    with Store.open(results, "attention") as store:
+        grade = scored("submission_11", 4, 3)
+        carried = (Carried(grade.tests[1].exercise, "run_softmax", "half", 0.5),)
+        store.add(replace(grade, carried=carried), "key", 0)
+    (results / "decisions.toml").write_text('[[excused]]\nperson = "submission_12"\n')
+    done = run_feedback(results, "--format", "gradescope")
+    assert "submission_12: excused" in done.output
+    found = members(results / "feedback-gradescope" / "gradescope.zip")
+    assert "results/12.json" not in found
+    assert json.loads(found["results/11.json"])["score"] == grade.score + 0.5
 
 
 def test_the_mail_merge_table_has_a_row_for_each_person(tmp_path: Path):

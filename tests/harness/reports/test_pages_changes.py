@@ -149,6 +149,12 @@ def test_means_are_of_the_submissions_with_both_scores():
     assert compared((None, a_grade("cem", PASSED))).means is None
 
 
+def test_exercises_of_a_submission_without_a_score_go_neither_up_nor_down():
+    """A lost machine would look like a class that got worse."""
+    found = compared((a_grade("ann", PASSED), not_graded("ann")), (not_graded("bob"), UNREADABLE))
+    assert found.exercises == {}
+
+
 def test_the_page_of_changes_lists_the_greatest_first():
     """A test's changes are counted for the whole class."""
     other = PASSED._replace(id="t.py::other", exercise="run_y", score=1.0, max_score=1.0)

@@ -11,7 +11,16 @@ import pytest
 from grader.core.evidence import Evidence, Excerpt, Picture
 from grader.core.explanation import Told, Words, WrongAnswer, WrongAnswers
 from grader.core.submission import Author
-from grader.core.verdict import Aspect, Diagnosis, Grade, GradeStatus, Measurement, Status, Verdict
+from grader.core.verdict import (
+    Aspect,
+    Diagnosis,
+    Grade,
+    GradeStatus,
+    Measurement,
+    Status,
+    Verdict,
+    Where,
+)
 from grader.explain.mistakes.clusters import NamedMistake, write_names
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.pages.class_needs import UnknownCluster, nameless, needs
@@ -276,6 +285,20 @@ def test_an_exercise_that_a_known_mistake_fails_has_no_other_problem():
     assert [(one.words, one.exercises) for one in counts.others.values()] == [
         ("wrong results", {"run_y": 1})
     ]
+
+
+def test_two_mistakes_at_one_line_are_counted_in_their_own_exercises():
+    """The line makes them one cause."""
+    half, mask = (Diagnosis(one, f"It is {one}.", "Why?") for one in ("half", "mask"))
+    where = Where("m.py", 7)
+    tests = (
+        a_test("vx", Status.FAILED, diagnosis=half, where=where),
+        a_test("vy", Status.FAILED, diagnosis=mask, where=where),
+    )
+    counts = MistakeCounts()
+    counts.add(0, Graded.of(a_grade("ann", *tests)))
+    found = {name: one.exercises for name, one in counts.mistakes.items()}
+    assert found == {"half": {"run_x": 1}, "mask": {"run_y": 1}}
 
 
 def entry_of(name: str, **fields: Any) -> ClassEntry:

@@ -99,6 +99,10 @@ def test_a_missing_decisions_file_means_no_decisions(tmp_path: Path) -> None:
         ('[[excused]]\nperson = "a\n', "decisions.toml:2: this is not TOML"),
         ('person = "a"', "decisions.toml:1: 'person' stands in no decision"),
         (
+            'excused = [{person = "a"}, {person = "b"}]',
+            "decisions.toml:1: 'excused' stands in no decision: each begins with a line such as",
+        ),
+        (
             "[[excused]]\n<<<<<<< mine\n",
             "decisions.toml:2: a merge stopped here: keep the decisions of both sides",
         ),
@@ -167,6 +171,19 @@ def test_adding_or_removing_a_decision_keeps_every_other_line(tmp_path: Path) ->
     remove_decision(file, 3)
     assert file.read_text().startswith("\n# a text that looks like")
     assert [one.kind for one in read_decisions(file)] == ["excused"]
+
+
+def test_a_linked_file_of_decisions_stays_a_link(tmp_path: Path) -> None:
+    """The file may lie in the course's repository."""
+    file = write_decisions(tmp_path, HAND_WRITTEN)
+    link = tmp_path / "results" / "decisions.toml"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    line = append_decision(link, "comment", {"person": "a", "text": "well done"})
+    assert "well done" in file.read_text()
+    remove_decision(link, line)
+    assert link.is_symlink()
+    assert file.read_text() == HAND_WRITTEN.rstrip() + "\n"
 
 
 def test_decisions_that_are_written_at_once_are_all_kept(tmp_path: Path) -> None:
