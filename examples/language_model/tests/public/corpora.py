@@ -38,14 +38,14 @@ def plain(draw):
 
 
 def telling(draw):
-    """Words from which eleven merges are learnt, in whose order most mistakes show.
+    """Words from which twelve merges are learnt, in whose order most mistakes show.
 
     In the order of the alphabet their letters are a, b, c, ...; which these are is drawn. Learnt
-    are b + d, g + h, k + k, a + b, gh + gh, e + f, _ + ef, and i + j, ab + c and a + bd, which are
-    equally frequent, and kk + kk.
+    are b + d, g + h, k + k, a + b, gh + gh, f + l, e + fl, _ + efl, and i + j, ab + c and a + bd,
+    which are equally frequent, and kk + kk.
     """
-    places = sorted(draw.permutation(len(_CAPITALS)).tolist()[:11])
-    a, b, c, d, e, f, g, h, i, j, k = (_CAPITALS[place] for place in places)
+    places = sorted(draw.permutation(len(_CAPITALS)).tolist()[:12])
+    a, b, c, d, e, f, g, h, i, j, k, l_ = (_CAPITALS[place] for place in places)
     words = {
         b + d: 45,
         a + b: 10,
@@ -56,7 +56,7 @@ def telling(draw):
         i + j: 15,
     }
     lines = [word for word, number in words.items() for _ in range(number)]
-    return "\n".join(lines) + 17 * f" {e}{f}" + "\n"
+    return "\n".join(lines) + 17 * f" {e}{f}{l_}" + "\n"
 
 
 def merges_cost(student, draw, merged, words):
