@@ -228,7 +228,8 @@ def assert_gradients_match(
 
 
 _CHANGES_A_TENSOR = (
-    "These change the caller's tensor: x -= ..., x[...] = ..., and operations that end in _."
+    "These change the caller's tensor: x -= ..., x[...] = ..., operations that end in _, and "
+    "inplace=True."
 )
 _CHANGES_A_DICT = (
     "These change the caller's dict, list or set: d[...] = ..., del, pop, update, append and add."
