@@ -195,15 +195,16 @@ def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution
     directory = _Directory(people)
     entries = directory.with_accounts(entries)
     claimed = [directory.authors_of(entry) for entry in entries]
-    found, doubts = _strongest(entries, claimed, directory)
-    known = {person for own in found for person in own.values() if person is not None}
     columns = Counter(
         column
-        for own in found
+        for own in claimed
         for author, person in own.items()
         if person is not None and (column := _id_column(author, person)) is not None
     )
-    column = next((name for name, _ in columns.most_common(1)), None)
+    column = next((name for name, _ in columns.most_common(1)), "")
+    claimed = [directory.without_namesakes(own, column) for own in claimed]
+    found, doubts = _strongest(entries, claimed, directory)
+    known = {person for own in found for person in own.values() if person is not None}
     attributed = tuple(
         dataclasses.replace(entry, authors=_authors(own, column), named_only=not entry.authors)
         for entry, own in zip(entries, found, strict=True)
@@ -298,6 +299,15 @@ class _Directory:
         is_contradicted = person is not None and author.email and person.email and not by_email
         return None if is_contradicted else person
 
+    def without_namesakes(self, own: _People, column: str) -> _People:
+        """Returns the authors; nobody by name alone, if `column` has another id of the platform."""
+        return {
+            author: None
+            if person and self.strength(author) == 1 and author.id and column in dict(person.ids)
+            else person
+            for author, person in own.items()
+        }
+
     def strength(self, author: Author) -> int:
         """Returns 2 for an id or an address, 1 for a person's name, 0 for the submission's name."""
         if author == Author():
@@ -353,7 +363,7 @@ def _only(people: Sequence[Person]) -> Person | None:
     return people[0] if len(people) == 1 else None
 
 
-def _authors(own: _People, column: str | None) -> tuple[Author, ...]:
+def _authors(own: _People, column: str) -> tuple[Author, ...]:
     return tuple(
         author if person is None else _completed(author, person.as_author(column))
         for author, person in own.items()

@@ -110,10 +110,10 @@ def authors_by_submission(
 
 
 def test_authors_are_found_on_the_roster_by_id_address_or_name() -> None:
-    """Canvas has a joined name and an id, Moodle a name and a number, Gradescope everything."""
+    """Canvas has a joined name and an id, Gradescope everything, and others only a name."""
     entries = [
         Entry("doejane_123", HERE, authors=(Author("doejane", "123"),)),
-        Entry("John Roe_37", HERE, authors=(Author("John Roe", "37"),)),
+        Entry("John Roe", HERE, authors=(Author("John Roe"),)),
         Entry(
             "submission_1",
             HERE,
@@ -123,13 +123,31 @@ def test_authors_are_found_on_the_roster_by_id_address_or_name() -> None:
     found = attribute(entries, PEOPLE)
     assert [entry.authors for entry in found.entries] == [
         (Author("Doe, Jane", "123", "jdoe@school.example"),),
-        (Author("John Roe", "37", "roe@school.example"),),
+        (Author("John Roe", "124", "roe@school.example"),),
         (
             Author("Ann Maria Poe", "125", "poe@school.example"),
             Author("Zoë O'Loe", "126", ""),
         ),
     ]
     assert (found.absentees, found.strangers, found.notes) == ((), (), ())
+
+
+def test_a_moodle_number_that_the_roster_lacks_contradicts_no_name() -> None:
+    """Moodle numbers its participants anew in each assignment."""
+    (entry,) = attribute([Entry("s", HERE, authors=(Author("John Roe", "37"),))], PEOPLE).entries
+    assert entry.authors == (Author("John Roe", "37", "roe@school.example"),)
+
+
+def test_a_namesake_with_another_id_of_the_platform_is_a_stranger() -> None:
+    """Another submission shows that the roster's column holds the platform's ids."""
+    entries = [
+        Entry("roe", HERE, authors=(Author("John Roe", "124"),)),
+        Entry("doejane_555_1", HERE, authors=(Author("doejane", "555"),)),
+    ]
+    found = attribute(entries, PEOPLE[:2])
+    assert found.strangers == ("doejane_555_1",)
+    assert found.entries[1].authors == (Author("doejane", "555"),)
+    assert [one.name for one in found.absentees] == ["Doe, Jane"]
 
 
 @pytest.mark.parametrize(
