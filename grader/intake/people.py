@@ -140,7 +140,12 @@ def _person(row: Sequence[str], columns: Mapping[str, int]) -> Person | None:
     if "points possible" in row[0].casefold() or _STAFF.search(cell(("role", "roles")).casefold()):
         return None
     ids = tuple((name, _id(value)) for name in _IDS if (value := cell((name,))))
-    name = " ".join(filter(None, (cell(_FIRST_NAMES), cell(_LAST_NAMES)))) or cell(_NAMES)
+    first, last = cell(_FIRST_NAMES), cell(_LAST_NAMES)
+    if columns.keys().isdisjoint(_LAST_NAMES):  # German tables call the last name "Name"
+        last = cell(_NAMES)
+        is_whole = "name" not in columns or {*_words(first)} <= {*_words(last)}
+        first = "" if last and is_whole else first
+    name = " ".join(filter(None, (first, last))) or cell(_NAMES)
     email = cell(_EMAILS) or next((value for _, value in ids if "@" in value), "")
     if name in ("Student, Test", "Test Student") or not (name or email or ids):
         return None

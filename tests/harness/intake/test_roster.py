@@ -37,6 +37,9 @@ def read(tmp_path: Path, content: str | bytes, encoding: str = "utf-8") -> tuple
         'Course, 1\n\nVorname;Nachname;Matrikel-Nummer;E-Mail\n"Zoë";Doe;123;zoe@school.example',
         "Role,Name,SID,Email\nTA,Helper,9,h@school.example\nStudent,Zoë Doe,123,zoe@school.example",
         "name,id,email\nZoë Doe,123,zoe@school.example\nZoë Doe,123,zoe@school.example\n,,\n",
+        "Name;Vorname;Matrikelnummer;E-Mail\nDoe;Zoë;123;zoe@school.example\n",
+        "Name,First name,ID,Email\nZoë Doe,Zoe,123,zoe@school.example\n",
+        "Full name,First name,ID,Email\nZoë Doe,Zo,123,zoe@school.example\n",
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
