@@ -296,11 +296,7 @@ class _Directory:
         by_email = self._emails.get(compared(author.email), []) if author.email else []
         by_id = self._ids.get(compared(author.id), []) if author.id else []
         by_name = self._names.get(_squashed(author.name), []) if author.name else []
-        found = [people for people in (by_email, by_id, by_name) if people]
-        fits_all = [
-            person for person in (found[0] if found else ()) if all(person in p for p in found)
-        ]
-        person = _only(fits_all)
+        person = _only_in_all(by_email, by_id, by_name)
         is_contradicted = person is not None and author.email and person.email and not by_email
         return None if is_contradicted else person
 
@@ -345,12 +341,13 @@ class _Directory:
         ]
 
     def _by_label(self, label: str) -> Person | None:
-        """Returns the person whose id, address, account or name is the submission's name."""
-        whole = compared(label)
-        for people in (self._ids, self._emails, self._accounts):
-            if whole in people:
-                return _only(people[whole])
-        return _only(self._names.get(_squashed(label), []))
+        """Returns the person whose id, address, account or name is the submission's name.
+
+        If it is one person's id and another person's name, returns nobody.
+        """
+        exact = (self._ids, self._emails, self._accounts)
+        by_exact = (people.get(compared(label), []) for people in exact)
+        return _only_in_all(*by_exact, self._names.get(_squashed(label), []))
 
 
 def _is_account(column: str) -> bool:
@@ -366,6 +363,12 @@ def _is_clone(entry: Entry) -> bool:
 
 def _only(people: Sequence[Person]) -> Person | None:
     return people[0] if len(people) == 1 else None
+
+
+def _only_in_all(*found: Sequence[Person]) -> Person | None:
+    """Returns the only person who is in every sequence that is not empty."""
+    first, *others = [people for people in found if people] or [()]
+    return _only([person for person in first if all(person in people for people in others)])
 
 
 def _authors(own: _People, column: str) -> tuple[Author, ...]:

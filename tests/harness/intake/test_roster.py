@@ -175,6 +175,27 @@ def test_a_plain_folder_may_be_named_by_any_identifier_of_its_author(label: str)
     assert authors_by_submission(Entry(label, HERE)) == {label: ("Doe, Jane",)}
 
 
+@pytest.mark.parametrize(
+    ("label", "other"),
+    [
+        ("kim", Person("Kim", "", ())),
+        ("kim", Person("Bo Poe", "kim@school.example", ())),
+        ("k@x.example", Person("Bo Poe", "k@x.example", ())),
+    ],
+)
+def test_a_folder_that_names_two_people_in_two_ways_is_nobodys(label: str, other: Person) -> None:
+    """It would otherwise go to the person with the id, and no doubt would be told."""
+    people = (Person("Ann Lee", "", (("username", label),)), other)
+    assert attribute([Entry(label, HERE)], people).strangers == (label,)
+
+
+def test_a_folder_named_by_an_id_may_also_fit_a_namesake() -> None:
+    """Accounts are often the name, and a number for the second person of that name."""
+    people = [Person("Jane Doe", "", (("username", one),)) for one in ("janedoe", "janedoe2")]
+    found = attribute([Entry("janedoe2", HERE), Entry("janedoe", HERE)], people)
+    assert [entry.authors[0].id for entry in found.entries] == ["janedoe2", "janedoe"]
+
+
 def test_a_clone_belongs_to_the_longest_matching_account() -> None:
     """`attention-jane-doe` belongs to jane-doe, although there is also an account doe."""
     entries = [
