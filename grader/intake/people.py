@@ -62,7 +62,8 @@ def read_roster(path: Path) -> tuple[Person, ...]:
     semicolons, tabs or bars between cells; UTF-8, UTF-16 and Windows' own encoding.
 
     Raises:
-        BadRoster: if the file cannot be read, has no known column, or lists no people.
+        BadRoster: if the file cannot be read, has no known column, has a row that is wider than
+            the header, or lists no people.
     """
     rows = _rows(path)
     known = [_known_columns(row) for row in rows[:_HEADER_WITHIN]]
@@ -74,6 +75,12 @@ def read_roster(path: Path) -> tuple[Person, ...]:
             "one of its columns name, email or id"
         )
     columns = {name: place for place, name in reversed([*enumerate(map(_column, rows[header]))])}
+    wide = next((row for row in rows[header + 1 :] if any(row[len(rows[header]) :])), None)
+    if wide is not None:
+        raise BadRoster(
+            f"{_shown(path)} has more cells than its header in the row {several(wide)}: put a "
+            "name that contains a comma in quotes"
+        )
     people = [_person(row, columns) for row in rows[header + 1 :]]
     unique = tuple(dict.fromkeys(person for person in people if person is not None))
     if not unique:

@@ -39,6 +39,7 @@ def read(tmp_path: Path, content: str | bytes, encoding: str = "utf-8") -> tuple
         "name,id,email\nZoë Doe,123,zoe@school.example\nZoë Doe,123,zoe@school.example\n,,\n",
         "Name;Vorname;Matrikelnummer;E-Mail\nDoe;Zoë;123;zoe@school.example\n",
         "Name,First name,ID,Email\nZoë Doe,Zoe,123,zoe@school.example\n",
+        "Course, 1, 2, 3\nname,id,email\nZoë Doe,123,zoe@school.example,,\n",
         "Full name,First name,ID,Email\nZoë Doe,Zo,123,zoe@school.example\n",
     ],
 )
@@ -74,6 +75,8 @@ def test_platforms_own_exports_are_rosters(tmp_path: Path) -> None:
         (b"\n\n ,,\n", "is empty"),
         (b"name,email\n", "a header and no rows"),
         (b"colour,size\nred,3\n", "only colour, size: call one of its columns name, email or id"),
+        (b"name\nAnn Poe\nRoe, John\n", "in the row Roe, John: put a name .* in quotes"),
+        (b"a,title,here\n\nname,id\nRoe, John,7\n", "in the row Roe, John, 7: put a name"),
         (b"PK\x03\x04 a workbook", "save the roster as CSV"),
         (b"\xff\xfen\x00a\x00m", "is not text"),
         (b"name\n\x00\x01", "is not text"),
