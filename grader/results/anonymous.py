@@ -101,9 +101,9 @@ class Mask:
         for place, person in enumerate(people.absentees, 1):
             self.add("", (person,), f"Absent {place}")
 
-    def add_files(self, files: Iterable[str]) -> None:
+    def add_files(self, results: Results) -> None:
         """Adds the names of files that people handed in: many contain the people's own names."""
-        for file in files:
+        for file in itertools.chain.from_iterable(results.downloads().values()):
             own = _BEFORE_A_FILE.sub("", file, count=1)
             _, dot, suffix = own.rpartition(".")
             if dot and own != _ADAPTERS:
@@ -201,7 +201,7 @@ class AnonymousResults(Results):
             StoreError: if numbers cannot be read, or new ones cannot be kept.
         """
         mask = Mask(numbered(results), results.people)
-        mask.add_files(file for files in results.downloads().values() for file in files)
+        mask.add_files(results)
         return cls(results, mask)
 
     def beside(self, other: Results) -> AnonymousResults:
@@ -214,6 +214,8 @@ class AnonymousResults(Results):
         mask = Mask(numbered(self.named, names), self.named.people)
         for name in names:
             mask.add(name, other.people.authors.get(name, ()), mask.labels[name])
+        mask.add_files(self.named)
+        mask.add_files(other)
         return AnonymousResults(other, mask)
 
     def submissions(self) -> list[str]:

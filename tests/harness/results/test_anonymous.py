@@ -300,6 +300,18 @@ def test_a_file_named_after_its_author_is_masked(tmp_path: Path):
     assert mask.text("adapters.py:2") == "adapters.py:2"
 
 
+def test_both_classes_files_are_masked_in_an_earlier_class(tmp_path: Path):
+    """A message that names such a file would otherwise be a change."""
+    files = {"before": "4567_doe-jane.py", "after": "4567_roe-john.py"}
+    for place, file in files.items():
+        with Store.open(store_talkative_class(tmp_path / place, 3), "attention") as store:
+            name = next(iter(store.people.authors))
+            store.set_downloads({name: (f"{name}_{file}",)})
+    blind = AnonymousResults.of(Store.read(tmp_path / "after"))
+    mask = blind.beside(Store.read(tmp_path / "before")).mask
+    assert mask.text("doe-jane.py:2, roe-john.py:2") == "handed-in.py:2, handed-in.py:2"
+
+
 @pytest.mark.process
 def test_anonymous_similarity_pages_contain_no_name(tmp_path: Path):
     """The list and the pages hold no name of this class or an earlier one."""
