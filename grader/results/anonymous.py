@@ -15,6 +15,7 @@ import json
 import keyword
 import re
 import secrets
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -26,7 +27,9 @@ from grader.results.results import Outline, Results
 from grader.results.rows import People
 
 _SMALLEST = 100
-_WORD = re.compile(r"[\w'’-]+")
+_MARK = "\u0300"
+_WORD = re.compile(rf"[\w'’-][\w'’{_MARK}-]*")
+_PERHAPS_A_MARK = re.compile(r"[^\w\x00-\x7f]")
 # What may stand between the words of a name, or the parts of an address: no code, no end of a line.
 _SEPARATED = re.compile(r"(?:[^\S\r\n]|[,.@])*")
 _LONGEST = 8  # words of a name, at most
@@ -112,8 +115,8 @@ class Mask:
     def add(self, name: str, people: Sequence[Author], label: str) -> None:
         """Adds a submission and its people; `label` replaces all their names."""
         for person in people:
-            if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(person.name):
-                self._joined.setdefault(person.name.casefold(), label)
+            if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(_marked(person.name)):
+                self._joined.setdefault(_as_compared(person.name), label)
         for text in (name, *(t for one in people for t in (one.name, one.id, one.email))):
             words = _words(text)
             for known in (words, (*words[1:], *words[:1]), (*words[-1:], *words[:-1])):
@@ -123,8 +126,8 @@ class Mask:
 
     def text(self, text: str) -> str:
         """Returns a text in which labels replace the names, ids and addresses of this class."""
-        found = [*_WORD.finditer(text)]
-        words = [match[0].casefold() for match in found]
+        found = [*_WORD.finditer(_marked(text))]
+        words = [_as_compared(text[match.start() : match.end()]) for match in found]
         if self._firsts.isdisjoint(words) and not self._joined:
             return text
         pieces: list[str] = []
@@ -268,7 +271,19 @@ def _number(label: str) -> int:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(match.casefold() for match in _WORD.findall(text))
+    found = _WORD.finditer(_marked(text))
+    return tuple(_as_compared(text[match.start() : match.end()]) for match in found)
+
+
+def _marked(text: str) -> str:
+    """Returns the text with one and the same mark in place of each accent and vowel sign."""
+    return _PERHAPS_A_MARK.sub(
+        lambda found: _MARK if unicodedata.category(found[0]).startswith("M") else found[0], text
+    )
+
+
+def _as_compared(word: str) -> str:
+    return unicodedata.normalize("NFC", word.casefold())
 
 
 def _is_telling(words: Sequence[str]) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from click.testing import CliRunner, Result
@@ -264,6 +266,17 @@ def test_a_name_is_masked_in_every_order_of_its_words(text: str, shown: str):
     numbers = {"doejane_1": 200, "ann-lee": 300, "s3": 400}
     mask = Mask(numbers, People(people, absentees=(Author("Wanda Absent"),)))
     assert mask.text(text) == shown
+
+
+@pytest.mark.parametrize("name", ["José Núñez", "प्रिया शर्मा", "مُحَمَّد عَلِيّ", "Hoàng Thị Ngọc"])
+@pytest.mark.parametrize(("known", "written"), [("NFC", "NFD"), ("NFD", "NFC"), ("NFC", "NFC")])
+def test_a_name_with_accents_or_vowel_signs_is_masked(
+    name: str, known: Literal["NFC", "NFD"], written: Literal["NFC", "NFD"]
+):
+    """Such signs are characters of their own in many scripts, and in file names of macOS."""
+    mask = Mask({"s": 200}, People({"s": (Author(unicodedata.normalize(known, name)),)}))
+    text = unicodedata.normalize(written, f"# “{name}” × 2 \u26a0\ufe0f{name}")
+    assert mask.text(text) == "# “Submission 200” × 2 \u26a0\ufe0fSubmission 200"
 
 
 def test_a_mask_covers_the_texts_of_any_plain_data():
