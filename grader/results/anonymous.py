@@ -117,10 +117,12 @@ class Mask:
         for person in people:
             if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(_marked(person.name)):
                 self._joined.setdefault(_as_compared(person.name), label)
-        for text in (name, *(t for one in people for t in (one.name, one.id, one.email))):
+        texts = [text for one in people for text in (one.name, one.id, one.email)]
+        for text in (name, *texts):
             words = _words(text)
             for known in (words, (*words[1:], *words[:1]), (*words[-1:], *words[:-1])):
-                if _is_telling(known):
+                # The short words of "Bo Li" are a name if they are known to be one.
+                if _is_telling(known) or (len(known) > 1 and text in texts):
                     self._known.setdefault(known, label)
                     self._firsts.add(known[0])
 
@@ -287,9 +289,12 @@ def _as_compared(word: str) -> str:
 
 
 def _is_telling(words: Sequence[str]) -> bool:
-    """Returns whether these words are certainly a name, and not an ordinary word or number."""
-    if len(words) != 1:
-        return len(words) > 1
-    (word,) = words
+    """Returns whether these words are certainly a name, and not ordinary words or numbers."""
+    letters = sum(char.isalpha() for word in words for char in word)
+    is_long = len(words) > 1 and letters >= _SHORTEST_JOINED
+    return is_long or any(map(_is_telling_alone, words))
+
+
+def _is_telling_alone(word: str) -> bool:
     least = _SHORTEST_NUMBER if word.isdecimal() else _SHORTEST
     return len(word) >= least and word not in _NO_NAMES

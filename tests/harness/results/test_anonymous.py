@@ -227,6 +227,16 @@ def test_ordinary_words_that_equal_names_are_not_masked():
     assert mask.text(code) == shown
 
 
+@pytest.mark.parametrize("submission", ["1.2", "to be", "2,5"])
+def test_two_short_words_that_equal_a_folder_are_not_masked(submission: str):
+    """Two short words are masked only if the roster says that they are a name."""
+    mask = Mask({submission: 100, "bo-li": 200}, People({"bo-li": (Author("Bo Li"),)}))
+    text = f"{submission} in all, by Bo Li"
+    assert mask.text(text) == f"{submission} in all, by Submission 200"
+    mask.add("Yu Xu", (Author("Yu Xu"),), "Submission 300")
+    assert mask.text("Xu, Yu") == "Submission 300"
+
+
 def test_a_name_joined_by_canvas_is_masked_when_written_as_two_words():
     """Canvas's name is `doejane`, but students sign their code with both words."""
     mask = Mask({"doejane_123": 417}, People({"doejane_123": (Author("doejane", "1230"),)}))
