@@ -132,26 +132,28 @@ class Mask:
         words = [_as_compared(text[match.start() : match.end()]) for match in found]
         if self._firsts.isdisjoint(words) and not self._joined:
             return text
+        gaps = [text[one.end() : other.start()] for one, other in itertools.pairwise(found)]
         pieces: list[str] = []
         end, place = 0, 0
         while place < len(words):
-            length, label = self._found(words, place)
-            gaps = itertools.pairwise(found[place : place + length])
-            if length and all(_SEPARATED.fullmatch(text[a.end() : b.start()]) for a, b in gaps):
+            length, label = self._found(words, gaps, place)
+            if length:
                 pieces += [text[end : found[place].start()], label]
                 end = found[place + length - 1].end()
                 place += length - 1
             place += 1
         return "".join([*pieces, text[end:]])
 
-    def _found(self, words: Sequence[str], place: int) -> tuple[int, str]:
+    def _found(self, words: Sequence[str], gaps: Sequence[str], place: int) -> tuple[int, str]:
         """Returns how many words from a place on are a name, and its label; 0 if they are none."""
+        near = itertools.takewhile(_SEPARATED.fullmatch, gaps[place : place + _LONGEST - 1])
+        longest = 1 + sum(1 for _ in near)
         if words[place] in self._firsts:
-            for length in range(min(_LONGEST, len(words) - place), 0, -1):
+            for length in range(longest, 0, -1):
                 if label := self._known.get(tuple(words[place : place + length])):
                     return length, label
         if self._joined:
-            for length in range(2, min(_JOINED, len(words) - place) + 1):
+            for length in range(2, min(_JOINED, longest) + 1):
                 first, *rest = here = words[place : place + length]
                 last = "".join([here[-1], *here[:-1]])
                 for joined in ("".join(here), "".join([*rest, first]), last):

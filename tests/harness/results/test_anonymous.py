@@ -289,6 +289,13 @@ def test_a_name_with_accents_or_vowel_signs_is_masked(
     assert mask.text(text) == "# “Submission 200” × 2 \u26a0\ufe0fSubmission 200"
 
 
+@pytest.mark.parametrize("gap", [": ", "\n", " = "])
+def test_a_name_is_masked_also_where_a_longer_one_is_interrupted(gap: str):
+    """A submission `anna` is named in `anna: smith`, although Anna Smith is not."""
+    mask = Mask({"anna": 200, "s": 300}, People({"s": (Author("Anna Smith"),)}))
+    assert mask.text(f"anna{gap}smith (anna smith)") == f"Submission 200{gap}smith (Submission 300)"
+
+
 def test_a_mask_covers_the_texts_of_any_plain_data():
     """Numbers and enumerations stay as they are."""
     mask = Mask({"ann-lee": 300}, People())
