@@ -353,8 +353,10 @@ class _Directory:
         If it is one person's id and another person's name, returns nobody.
         """
         exact = (self._ids, self._emails, self._accounts)
-        by_exact = (people.get(compared(label), []) for people in exact)
-        return _only_in_all(*by_exact, self._names.get(_squashed(label), []))
+        by_exact = [people.get(compared(label), []) for people in exact]
+        is_no_name = any(by_exact) and any(map(str.isdecimal, label))
+        by_name = [] if is_no_name else self._names.get(_squashed(label), [])
+        return _only_in_all(*by_exact, by_name)
 
 
 def _is_account(column: str) -> bool:

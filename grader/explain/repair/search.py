@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _MOST_OF_OTHERS = 16
 _MOST_RIGHT = 40
 # Padded to this number, so that the worker cannot infer which edits were right.
 _PROVEN_TOGETHER = 12
+_MOST_PROVEN = 24
 _MOST_FOUND = 12_000
 # In characters: the header of one frame holds hundreds of edits.
 _LONGEST = 600
@@ -234,6 +236,7 @@ class Search:
         """Returns the outcomes of the edits in `left` for more calls, tried in another worker."""
         if not left or len(left) > max(_FEW, _MOST_SHARE * len(edits)):
             return []
+        left = _by_line_in_turn(edits, left)[:_MOST_PROVEN]
         together = _with_others(len(edits), left)
         proof = list(self._proof())
         must_change = min(len(self._wrong), _WRONG_PROVEN)
@@ -315,9 +318,23 @@ def _lines(passed: Iterable[Passed]) -> Lines:
     return frozenset((one.file, line) for one in passed for line in one.lines)
 
 
+def _by_line_in_turn(edits: Sequence[FileEdit], left: Sequence[int]) -> list[int]:
+    """Returns the numbers in `left`: the cheapest of each line first, then the second of each.
+
+    Many edits of one line may pass by luck; they do not keep other lines from the proof.
+    """
+    met: Counter[tuple[str, int]] = Counter()
+    turns: dict[int, int] = {}
+    for number in left:
+        line = edits[number].file, edits[number].edit.line
+        turns[number] = met[line]
+        met[line] += 1
+    return sorted(left, key=lambda number: turns[number])
+
+
 def _with_others(count: int, left: Sequence[int]) -> list[int]:
-    """Returns the cheapest edits in `left`, padded with others to hide which passed."""
-    chosen = set(left[:_PROVEN_TOGETHER])
+    """Returns the edits in `left`, padded with others to hide which passed."""
+    chosen = set(left)
     for number in range(count):
         if len(chosen) >= _PROVEN_TOGETHER:
             break

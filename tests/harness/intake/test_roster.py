@@ -197,6 +197,9 @@ def test_a_folder_named_by_an_id_may_also_fit_a_namesake() -> None:
     people = [Person("Jane Doe", "", (("username", one),)) for one in ("janedoe", "janedoe2")]
     found = attribute([Entry("janedoe2", HERE), Entry("janedoe", HERE)], people)
     assert [entry.authors[0].id for entry in found.entries] == ["janedoe2", "janedoe"]
+    people = [Person("Ann Lee", "", (("username", "kim1"),)), Person("Kim", "", ())]
+    (entry,) = attribute([Entry("kim1", HERE)], people).entries
+    assert entry.authors[0].name == "Ann Lee"
 
 
 def test_a_clone_belongs_to_the_longest_matching_account() -> None:
