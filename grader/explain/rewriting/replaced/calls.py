@@ -110,10 +110,12 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
 
 
 def _attributes_like(setting: Setting, node: ast.Call, name: str) -> dict[str, float]:
-    """Returns the related layers of the class, for a layer that is called."""
+    """Returns related layers of the class, and those that are never called, for a called one."""
     names = setting.scopes.names(node).natures
     attributes = [one.removeprefix("self.") for one in names if one.startswith("self.")]
-    return {one: SLIP for one in attributes if one != name and kinship(one, name) == 2}
+    idle = [one.removeprefix("self.") for one in setting.scopes.idle_layers(node)]
+    alike = {one: SLIP for one in attributes if one != name and kinship(one, name) == 2}
+    return dict.fromkeys(idle, CHANGE) | alike
 
 
 def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:

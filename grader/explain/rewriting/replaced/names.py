@@ -108,7 +108,7 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
     in_function = isinstance(setting.scope(node), Function)
     tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
     latest = max(tensors, key=lambda one: one.first).name if tensors else None
-    beside = _subscripted_beside(setting, node)
+    beside = _subscripted_beside(setting, node) | _other_operand(setting, node)
     ancestors = names.ancestors(own)
     found = []
     for place, (name, other) in enumerate(names.natures.items()):
@@ -137,6 +137,14 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
             cost = min(cost, WRAP)
         found.append((cost, -names.first.get(name, 0), place, name))
     return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST]]
+
+
+def _other_operand(setting: Setting, node: ast.expr) -> set[str]:
+    """Returns the other variable of an operation on two: `rows * rows` for `rows * columns`."""
+    match setting.parent(node):
+        case ast.BinOp(left=left, right=right, op=op) if not isinstance(op, ast.MatMult):
+            return {one.id for one in (left, right) if isinstance(one, ast.Name)}
+    return set()
 
 
 @functools.lru_cache(maxsize=8)
