@@ -8,7 +8,7 @@ from grader.testing import exercise
 @exercise("run_load_checkpoint", aspect="generality")
 def test_loaded_from_an_open_file(student, reference, draw):
     """The file may be open already."""
-    checkpoints_match(student, reference, draw, "stream")
+    checkpoints_match(student, reference, draw, load_from="stream")
 
 
 @exercise("run_load_checkpoint", aspect="generality")

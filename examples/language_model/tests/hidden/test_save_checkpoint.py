@@ -8,7 +8,7 @@ from grader.testing import assert_matches, exercise
 @exercise("run_save_checkpoint", aspect="generality")
 def test_saved_into_an_open_file(student, reference, draw):
     """The file may be open already."""
-    checkpoints_match(student, reference, draw, "stream")
+    checkpoints_match(student, reference, draw, save_to="stream")
 
 
 @exercise("run_save_checkpoint", aspect="generality")

@@ -36,7 +36,7 @@ def form_of(file, form):
     return {"path": file, "str": file.as_str, "stream": file.as_stream}[form]
 
 
-def gone_on(handle, saved, loaded, draw_of_steps, form="path", lr=0.05):
+def gone_on(handle, saved, loaded, draw_of_steps, save_to="path", load_from="path", lr=0.05):
     """What a training goes on with: iteration, weights, and the weights after one step more.
 
     `saved` and `loaded` are the model that is saved, and the one into which it is loaded; `lr` is
@@ -45,18 +45,23 @@ def gone_on(handle, saved, loaded, draw_of_steps, form="path", lr=0.05):
     save, load = (handle.other(f"run_{what}_checkpoint") for what in ("save", "load"))
     before, other, after, iteration, x = draw_of_steps
     file = handle.file(name="checkpoint.pt")
-    save(*trained(handle, saved, before), iteration, form_of(file, form))
+    save(*trained(handle, saved, before), iteration, form_of(file, save_to))
     file = file.in_a_new_process()
     model, optimizer = trained(handle, loaded, other, lr)
-    told = load(form_of(file, form), model, optimizer)
+    told = load(form_of(file, load_from), model, optimizer)
     weights = model.state_dict()
     model.parameter("0.weight").grad = after
     optimizer.step()
     return told, weights, model.state_dict(), model(x)
 
 
-def checkpoints_match(student, reference, draw, form="path", lr=0.05, model=small_model):
-    """A training that was saved and loaded goes on as if it had not been stopped."""
+def checkpoints_match(
+    student, reference, draw, save_to="path", load_from="path", lr=0.05, model=small_model
+):
+    """A training that was saved and loaded goes on as if it had not been stopped.
+
+    A file is a path, a text or open, but not for both: each function has tests of its own.
+    """
     saved, loaded = model(draw), model(draw)
     steps = (
         [draw(4, 3) for _ in range(3)],
@@ -65,8 +70,10 @@ def checkpoints_match(student, reference, draw, form="path", lr=0.05, model=smal
         int(draw.integers(10, 5_000)),
         draw(5, 3),
     )
-    both = [gone_on(handle, saved, loaded, steps, form, lr) for handle in (student, reference)]
-    (iteration, weights, later, output), (right_iteration, right_weights, right_later, right) = both
+    (iteration, weights, later, output), (right_iteration, right_weights, right_later, right) = [
+        gone_on(handle, saved, loaded, steps, save_to, load_from, lr)
+        for handle in (student, reference)
+    ]
     assert_matches(iteration, right_iteration, what="the iteration that was saved and loaded again")
     for name, own in weights.items():
         assert_matches(own, right_weights[name], what=f"{name} of the loaded model")

@@ -10,4 +10,4 @@ from grader.testing import exercise
 @pytest.mark.parametrize("form", ["path", "str"])
 def test_loaded_training_goes_on(student, reference, draw, form):
     """What your own `run_save_checkpoint` wrote: the weights, the optimizer, the iteration."""
-    checkpoints_match(student, reference, draw, form)
+    checkpoints_match(student, reference, draw, load_from=form)
