@@ -29,6 +29,8 @@ _WRITING = ("writefile", "file")
 _CELL_MAGIC = re.compile(r"%%(\w+)(?!\w*\?)[ \t]*(.*)")
 # A cell of one line may leave out the percent sign of these.
 _AUTOMAGIC = re.compile(r"(?:cd|pwd|ls|run|time|timeit|env|pip|conda|load_ext|matplotlib)\b[^=]*")
+# These may be Python as well, which has no effect: `ls -la` is a subtraction.
+_BARE_MAGIC = re.compile(r"(?:pwd|ls|env|pip|conda)(?: +--?\w+)*")
 _LONGEST_LINE = 400  # characters; a longer line is not taken for a magic without its sign
 
 
@@ -81,8 +83,12 @@ def _cell_magic(cell: str) -> tuple[str, str, str] | None:
 def _with_percent_sign(cell: str, lines: list[str]) -> str:
     """Returns the cell with the percent sign that IPython lets one-line magics leave out."""
     alone = [line.strip() for line in lines if not line.isspace()]
-    is_magic = len(alone) == 1 and len(alone[0]) < _LONGEST_LINE and _AUTOMAGIC.fullmatch(alone[0])
-    return f"%{alone[0]}" if is_magic and not syntax_tree(alone[0]).body else cell
+    if len(alone) != 1 or len(alone[0]) >= _LONGEST_LINE:
+        return cell
+    is_magic = _BARE_MAGIC.fullmatch(alone[0]) or (
+        _AUTOMAGIC.fullmatch(alone[0]) and not syntax_tree(alone[0]).body
+    )
+    return f"%{alone[0]}" if is_magic else cell
 
 
 def _transformed(cell: str) -> str:
