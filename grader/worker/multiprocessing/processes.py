@@ -244,8 +244,9 @@ class Popen:
 
     def _end(self, code: int) -> None:
         self._has_ended(code)
-        ident = ctypes.c_ulong(self._thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(SystemExit))
+        if self._thread.is_alive():  # if not, a later thread may have its identifier
+            ident = ctypes.c_ulong(self._thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(SystemExit))
 
     def _has_ended(self, code: int) -> None:
         if self.returncode is None:

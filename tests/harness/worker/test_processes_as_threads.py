@@ -175,6 +175,27 @@ def test_a_process_that_waits_is_ended_from_outside():
         one.close()
 
 
+def test_the_end_of_a_finished_process_leaves_a_later_one_alone():
+    """A later thread gets the identifier of a thread that is gone."""
+    for _ in range(20):
+        first = started(square, 3)
+        first.wait(SECONDS)
+        first._thread.join(SECONDS)
+        leave, left = queue.Queue[int](), queue.Queue[int]()
+        second = started(hand_on, leave, left)
+        first.terminate()
+        first.kill()
+        leave.put(1)
+        assert second.wait(SECONDS) == first.returncode == 0
+        assert left.qsize() == 1
+        first.close()
+        second.close()
+
+
+def hand_on(leave: queue.Queue[int], left: queue.Queue[int]) -> None:
+    left.put(leave.get())
+
+
 def test_processes_have_numbers_of_their_own_and_know_themselves():
     seen: queue.Queue[str] = queue.Queue()
     first, second = (started(tell_name, seen) for _ in range(2))
