@@ -25,6 +25,7 @@ from grader.worker.observing.lines import OwnLines
 
 NAMESPACE = "aten::"
 _NUMBERS = (bool, int, float, complex)
+_EXACT = {float: torch.float64, complex: torch.complex128}
 
 
 # The kernels of an operation, by three dispatch keys: the one at which a kernel is registered, the
@@ -87,15 +88,23 @@ def _watch(
 def _as_kernels_take(args: Sequence[Any], kinds: Sequence[str]) -> Iterator[Any]:
     """Yields the arguments; a number in a tensor's place, as in `x + 1`, becomes a tensor again.
 
-    The tensor has the dtype to which the other operands promote the number.
+    The tensor is exact. If that would promote the other operands further than the number does, it
+    has the dtype to which they promote the number.
     """
     for one, kind in zip(args, kinds, strict=False):
         if kind == "Tensor" and isinstance(one, _NUMBERS):
-            others = (other for other in args if isinstance(other, torch.Tensor))
-            promoted = (torch.result_type(other, one) for other in others)
-            yield torch.tensor(one, dtype=functools.reduce(torch.promote_types, promoted))
+            others: list[Any] = [it for it in args if isinstance(it, torch.Tensor)] or [one]
+            exact = torch.tensor(one, dtype=_EXACT.get(type(one)))
+            dtype = _promoted(others, one)
+            yield exact if _promoted(others, exact) is dtype else exact.to(dtype)
         else:
             yield one
+
+
+def _promoted(others: Sequence[Any], one: Any) -> torch.dtype:
+    return functools.reduce(
+        torch.promote_types, (torch.result_type(other, one) for other in others)
+    )
 
 
 class CallWatch:

@@ -33,6 +33,20 @@ def test_watching_does_not_change_type_promotion_with_numbers(seen, dtype, shape
     assert {*seen} == {"aten::add", "aten::where"}
 
 
+def test_watching_does_not_round_numbers_to_the_dtype_of_a_tensor(seen):
+    """torch rounds only the result, and adds numbers without any tensor."""
+    watch = watch_operation("aten::div", lambda: seen.append("aten::div"))
+    half, whole = torch.full((2,), 3e4, dtype=torch.float16), torch.ones(2, dtype=torch.int8)
+    assert (half / 1e5).tolist() == pytest.approx([0.3, 0.3], abs=1e-3)
+    watch._destroy()
+    assert (whole + 300).tolist() == [45, 45]
+    assert (whole[0] + 300).item() == 45
+    for one, other, dtype in ((6, 3, torch.int64), (True, 0.5, torch.float32)):
+        both = torch.add(one, other)
+        assert (both.item(), both.dtype) == (one + other, dtype)
+    assert {*seen} == {"aten::add", "aten::div"}
+
+
 def test_gradients_pass_through_watched_operations(seen):
     """The test checks first and second gradients, in reverse and forward mode."""
     x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
