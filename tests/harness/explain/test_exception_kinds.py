@@ -271,6 +271,18 @@ def test_a_failed_import_says_where_the_module_should_be(text, said):
     assert sentence(f"ModuleNotFoundError: No module named '{text}").startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("grader", "The grader is not there while it grades: leave that import out."),
+        ("grader.heads", "Your own grader is here, and has no grader.heads: was a file left out"),
+    ],
+)
+def test_the_grader_is_no_installed_package_for_a_submission(name, said):
+    """Only a `grader` of its own can be imported."""
+    assert sentence(NO_MODULE.format(name)).startswith(said)
+
+
 def test_a_name_missing_in_a_module_may_have_another_name_there():
     """A similar name is better than a guess."""
     text = "ImportError: cannot import name 'splt' from 'heads' (heads.py)"
