@@ -97,8 +97,10 @@ def _calls(trace: TracebackType) -> Iterator[Operand]:
 def _made(name: str, trace: TracebackType) -> tuple[str, int]:
     """Returns the statement that set an operand, and its line, if it is in the same function."""
     statement = assignment_of(name, trace) if name.isidentifier() else None
-    if statement is None:
+    if statement is None or _may_be_skipped(statement, name, trace):
         return "", 0
+    if any(store.lineno > (statement.end_lineno or 0) for store in _stores(name, trace)):
+        return "", 0  # a loop or a `with` sets it as well
     return ast.unparse(statement)[:_LONGEST_MADE], statement.lineno
 
 
@@ -274,21 +276,35 @@ def _set_in(
 
 
 def _may_be_skipped(statement: ast.stmt, name: str, trace: TracebackType) -> bool:
-    """Returns whether a name may have its value from before a block that holds a statement.
+    """Returns whether a name may have its value from elsewhere than from a statement.
 
-    The block ends before the line where the frame stopped, and other code sets the name as well.
+    The statement is in a branch, loop or function without the line where the frame stopped, and
+    other code sets the name as well.
     """
-    inside = [*ast.walk(definition_of(trace.tb_frame.f_code) or ast.Module([], []))]
-    stores = [
+    code, at = trace.tb_frame.f_code, trace.tb_lineno
+    is_local = name in (*code.co_varnames, *code.co_cellvars)
+    is_given = name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if is_local and len(_stores(name, trace)) + is_given < 2:
+        return False
+    bodies = (
+        getattr(node, part, None)
+        for node in ast.walk(definition_of(code) or ast.Module([], []))
+        if not isinstance(node, ast.With)
+        for part in ("body", "orelse")
+    )
+    ranges = [(own[0].lineno, own[-1].end_lineno) for own in bodies if own and type(own) is list]
+    return any(
+        first <= statement.lineno <= last and not first <= at <= last for first, last in ranges
+    )
+
+
+def _stores(name: str, trace: TracebackType) -> list[ast.Name]:
+    """Returns the places in a frame's function, and in functions within it, that set a name."""
+    return [
         node
-        for node in inside
+        for node in ast.walk(definition_of(trace.tb_frame.f_code) or ast.Module([], []))
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
     ]
-    return len(stores) > 1 and any(
-        (block.end_lineno or 0) < trace.tb_lineno and statement in ast.walk(block)
-        for block in inside
-        if isinstance(block, ast.If | ast.For | ast.While | ast.Try | ast.Match)
-    )
 
 
 def _passed_through(name: str, statement: ast.stmt | None, trace: TracebackType) -> str | None:

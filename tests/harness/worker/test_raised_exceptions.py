@@ -71,6 +71,34 @@ def test_the_frames_are_the_submissions_own_lines(described):
     assert not raised.missing
 
 
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("m = 'a'", "m = 'a'"),
+        ("m = x\nm = 'a'", "m = 'a'"),
+        ("with torch.no_grad():\n    m = x\n    m = 'a'", "m = 'a'"),
+        ("if given:\n    m = 'a'\nelse:\n    m = x", ""),
+        ("m = 'a'\nif not given:\n    m = x", ""),
+        ("if not given:\n    given = x\nm = given", "m = given"),
+        ("m = x\nfor m in 'a':\n    pass", ""),
+        ("m = x\nif (m := 'a') is None:\n    pass", ""),
+        ("m = 'a'\ndef inner():\n    m = x", ""),
+        ("m = x\nif given:\n    m = 'a'\n    return x @ m\nelse:\n    m = x", ""),
+    ],
+)
+def test_the_statement_that_set_an_operand_is_told_if_it_is_certain(described, setting, told):
+    """A name may have its value from another branch, a loop, or not from a nested function."""
+    body = textwrap.indent(f"{setting}\nreturn x @ m", "    ")
+    raised = described(f"def run(x, given='given'):\n{body}")
+    assert {one.name: one.made for one in raised.operands}["m"] == told
+
+
+def test_the_default_of_an_argument_is_no_origin_of_one_that_was_given(described):
+    """The branch that sets it was not run."""
+    program = "def run(x, m='a'):\n    if m is None:\n        m = x\n    return x @ m"
+    assert {one.name: one.made for one in described(program).operands}["m"] == ""
+
+
 def test_a_deep_recursion_keeps_its_innermost_frames(described):
     program = "def run(x, n=0):\n    if n == 30:\n        raise KeyError(n)\n    run(x, n + 1)\n"
     raised = described(program)
