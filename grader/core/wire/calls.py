@@ -363,6 +363,8 @@ class Sending:
     def frame(self, call: Call) -> bytes:
         """Returns the frame of the next call."""
         last, self._last = self._last, None
+        if not call.is_plain or call.record:
+            return encode_call(call)  # a worker takes all of its steps again, on new arguments
         known = 0 if last is None else _known(last, call)
         if known:
             rest = replace(call, arguments={}, before=(), then=call.then[known:])
@@ -397,7 +399,8 @@ class Receiving:
 
 def _known(last: Call, call: Call) -> int:
     """Returns how many steps after a call the last one had as well; 0 for another call."""
-    is_same = last.adapter == call.adapter and last.arguments is call.arguments
+    heads = [(one.adapter, one.seed, one.device) for one in (last, call)]
+    is_same = heads[0] == heads[1] and last.arguments is call.arguments
     known = len(last.then)
     if not is_same or known > len(call.then) or not _are_the_same(last.before, call.before):
         return 0

@@ -169,6 +169,17 @@ def test_a_call_that_extends_the_last_one_crosses_as_its_new_steps(call: Call, k
     assert receiving.call(received(frame)) == call
 
 
+@pytest.mark.parametrize(
+    "asked", [{"record": True}, {"trace": Traced.TYPE}, {"seed": 9}, {"device": "cuda"}]
+)
+def test_a_call_whose_steps_are_all_taken_again_is_sent_whole(asked: dict[str, Any]) -> None:
+    """Steps may change their arguments in place; the next call needs new ones, too."""
+    sending, other = Sending(), dataclasses.replace(SCRIPT, **asked)
+    for call in (SCRIPT, other, SCRIPT):
+        assert sending.frame(call) == encode_call(call)
+    assert sending.frame(SCRIPT) != encode_call(SCRIPT)
+
+
 def test_a_call_without_steps_is_sent_whole_again() -> None:
     """Nothing of it is known to the worker by steps."""
     sending, call = Sending(), Call("run_x", ARGUMENTS)
