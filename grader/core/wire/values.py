@@ -8,6 +8,7 @@ the dtype and the shape of a tensor, and holds its raw bytes after that.
 from __future__ import annotations
 
 import ctypes
+import heapq
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -201,7 +202,9 @@ def in_words(value: Value) -> str:
     if isinstance(value, tuple):
         return f"({_some(map(in_words, value))}{',' * (len(value) == 1)})"
     if isinstance(value, set | frozenset):
-        return f"{{{_some(map(in_words, value))}}}" if value else "set()"
+        # The order of a set of texts differs from process to process.
+        first = heapq.nsmallest(_SHOWN + 1, value, key=lambda one: (_order(one)[:2], in_words(one)))
+        return f"{{{_some(map(in_words, first))}}}" if value else "set()"
     if isinstance(value, str | bytes):
         # Cut before repr(), which takes many times the size of a text of megabytes.
         value = value[: _LONGEST_WORDS + 1]

@@ -50,6 +50,11 @@ class Pair(NamedTuple):
         ((1, 2), "(1, 2)"),
         ({7}, "{7}"),
         (frozenset({7}), "{7}"),
+        ({*"fedcba", 10, 9}, "{9, 10, 'a', 'b', …}"),
+        (
+            {("b", frozenset("cd")), ("a", frozenset("ef"))},
+            "{('a', {'e', 'f'}), ('b', {'c', 'd'})}",
+        ),
         (set(), "set()"),
         (frozenset(), "set()"),
         (None, "None"),
