@@ -156,7 +156,8 @@ def _named(
             is_class = isinstance(node, ast.ClassDef)
             scope = _Scope(list(ast.iter_child_nodes(node)), forbidden, scope, is_class)
         attribute = _attribute(node)
-        if (attribute and attribute[1] in words) or isinstance(node, ast.Name):
+        is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        if (attribute and attribute[1] in words) or is_read:
             name = scope.dotted(node)
             if name is not None and name in forbidden and isinstance(node, ast.expr):
                 yield name, node.lineno

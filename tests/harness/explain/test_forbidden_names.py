@@ -54,6 +54,10 @@ def test_a_name_is_found_in_the_source_under_any_alias(tmp_path, source):
         "def scaled_dot_product_attention(q): ...\nscaled_dot_product_attention(q)",
         "from torch.nn.functional import *\ndef scaled_dot_product_attention(q): ...\n"
         "scaled_dot_product_attention(q)",
+        "try:\n  from torch.nn.functional import scaled_dot_product_attention as a\n"
+        "except ImportError:\n  a = None",
+        "from torch.nn.functional import scaled_dot_product_attention\n"
+        "del scaled_dot_product_attention",
         "from .attention import scaled_dot_product_attention\nscaled_dot_product_attention(q)",
         "import attention as F\nF.scaled_dot_product_attention(q)",
         "import torch.nn.functional as F\ndef f(F):\n  F.scaled_dot_product_attention(q)",
