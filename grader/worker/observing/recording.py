@@ -54,6 +54,7 @@ class PartialLoads:
     def __init__(self, lines: OwnLines) -> None:
         self._lines = lines
         self._loads: dict[int, _Load] = {}
+        self._set: dict[int, torch.nn.Parameter] = {}
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
@@ -81,14 +82,14 @@ class PartialLoads:
         return ()
 
     def _note(self, module: torch.nn.Module, missing: list[str], frame: FrameType) -> None:
-        lines, before = self._lines.stack(frame), self._loads.get(id(module))
-        if not lines:
-            return
-        own, absent = dict(module.named_parameters()), set(missing)
-        if before is not None:  # another load has set the others
-            absent &= before.left.keys()
-        left = {name: (one, one._version) for name, one in own.items() if name in absent}
-        self._loads[id(module)] = _Load(module, lines[-1], left, len(own))
+        absent = set(missing)
+        # A parameter may have several names, and modules that are loaded alone.
+        every = module.named_parameters(remove_duplicate=False)
+        self._set |= {id(one): one for name, one in every if name not in absent}
+        if lines := self._lines.stack(frame):
+            own = dict(module.named_parameters())
+            left = {n: (one, one._version) for n, one in own.items() if id(one) not in self._set}
+            self._loads[id(module)] = _Load(module, lines[-1], left, len(own))
 
 
 _LARGEST_NUMBER = 1 << 53

@@ -159,6 +159,23 @@ def test_parameters_left_unloaded_are_reported_with_the_line(tmp_path):
     assert said == ("With strict=False, mine.py:6 leaves 1 of 2 parameters as they were: bias.")
 
 
+def test_parameters_that_were_loaded_under_another_name_or_before_are_not_unloaded(tmp_path):
+    """A tied weight has two names, and a part of a module may be loaded alone."""
+    source = (
+        "import torch\n\ndef run(w):\n"
+        "    tied = torch.nn.ModuleDict({'head': torch.nn.Linear(2, 2, bias=False)})\n"
+        "    tied['table'] = torch.nn.Embedding(2, 2)\n"
+        "    tied['table'].weight = tied['head'].weight\n"
+        "    tied.load_state_dict({'table.weight': w}, strict=False)\n"
+        "    whole = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))\n"
+        "    whole[0].load_state_dict({'weight': w, 'bias': w[0]})\n"
+        "    whole.load_state_dict({'1.weight': w}, strict=False)\n"
+        "    return w\n"
+    )
+    (one,) = answer_of(tmp_path, {"w": torch.ones(2, 2)}, mine=source).unloaded
+    assert (one.line.line, one.names, one.of) == (10, ("1.bias",), 4)
+
+
 def records_of(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
     """Returns the decoded records of a call of `run`; the files share one namespace."""
     return answer_of(folder, arguments, **sources).records
