@@ -180,6 +180,8 @@ _SHAPES = re.compile(
     r" the shape in current model is torch\.Size\((\[.*?\])\)"
 )
 _MOST = 6
+_MORE = "more"
+_LONGEST = 4000  # characters of a message; `Raised` has no more
 
 
 def _state_dict(match: re.Match[str], raised: Raised) -> Explanation:
@@ -188,21 +190,20 @@ def _state_dict(match: re.Match[str], raised: Raised) -> Explanation:
     sentences = []
     if missing and unexpected:
         sentences += [
-            f"The parameters of {module} are called {names_in_words(missing, _MOST)}; what is "
-            f"loaded calls them {names_in_words(unexpected, _MOST)}.",
+            f"The parameters of {module} are called {_in_words(missing)}; what is "
+            f"loaded calls them {_in_words(unexpected)}.",
             _renaming(missing, unexpected),
         ]
     elif missing:
-        sentences.append(
-            f"{module} also needs {names_in_words(missing, _MOST)}, and gets no value."
-        )
+        sentences.append(f"{module} also needs {_in_words(missing)}, and gets no value.")
     elif unexpected:
-        sentences.append(f"{module} has no {names_in_words(unexpected, _MOST)}.")
+        sentences.append(f"{module} has no {_in_words(unexpected)}.")
     shapes = _SHAPES.findall(text)
     for key, given, wanted in shapes[:_MOST]:
         sentences.append(f"{key} is {given} in what is loaded, and {wanted} in {module}.")
     if len(shapes) > _MOST:
-        sentences.append(f"{len(shapes) - _MOST} more have other shapes.")
+        others = f"{len(shapes) - _MOST} more" if len(text) < _LONGEST else "More"
+        sentences.append(f"{others} have other shapes.")
     return Explanation(
         " ".join(sentences), f"load_state_dict cannot load these weights into {module}"
     )
@@ -210,7 +211,13 @@ def _state_dict(match: re.Match[str], raised: Raised) -> Explanation:
 
 def _keys(text: str, which: str) -> list[str]:
     found = re.search(rf"{which} key\(s\) in state_dict: ([^\n]*)", text)
-    return _KEY.findall(found[1]) if found else []
+    keys = _KEY.findall(found[1]) if found else []
+    # The worker cuts long lists, and nobody knows how many keys these have.
+    return [*keys[:_MOST], _MORE] if found and found[1].endswith("…") else keys
+
+
+def _in_words(keys: list[str]) -> str:
+    return names_in_words(keys, _MOST + (keys[-1] == _MORE))
 
 
 def _renaming(missing: list[str], unexpected: list[str]) -> str:

@@ -97,6 +97,7 @@ def _sought(
 
 
 _MESSAGE = 4000
+_MANY_KEYS = re.compile(r"( key\(s\) in state_dict: .{1000}).+")
 _EXPRESSION = 300
 _FRAMES = 20
 _FILES = 3
@@ -161,7 +162,9 @@ def _message(exception: BaseException) -> str:
     try:
         if isinstance(exception, SyntaxError):
             return str(exception.msg or "invalid syntax")
-        return str(exception)
+        text = str(exception)
+        # If only the end of the message were cut, a whole list of keys would be missing.
+        return _MANY_KEYS.sub(r"\1…", text) if len(text) > _MESSAGE else text
     except BaseException as second:
         return f"(its text cannot be shown: printing it raised {type(second).__name__})"
 

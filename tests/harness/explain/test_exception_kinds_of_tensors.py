@@ -478,6 +478,15 @@ def test_weights_that_do_not_load_are_told_by_their_keys():
     assert loading("", "q") == "Net has no q."
 
 
+def test_keys_of_a_list_that_was_cut_are_not_counted():
+    """Nor is anything said of each of them."""
+    text = "RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "
+    said = told(f'{text}"a.b", "a…\n\tUnexpected key(s) in state_dict: "b", "…') or ""
+    assert "called a.b and more; what is loaded calls them b and more. The keys must" in said
+    assert told(f'{text}"a.b", "a…') == "Net also needs a.b and more, and gets no value."
+    assert loading(shapes=("a",) * 50).endswith(" More have other shapes.")
+
+
 def test_at_most_six_wrong_shapes_of_weights_are_told():
     """The others are counted."""
     one = "{} is [1] in what is loaded, and [4] in Net."

@@ -71,6 +71,19 @@ def test_the_frames_are_the_submissions_own_lines(described):
     assert not raised.missing
 
 
+def test_a_long_message_about_keys_keeps_both_lists(described):
+    """Each list of keys is cut, not the end of the message."""
+    program = """
+        def run(x):
+            net = nn.Sequential(*(nn.Linear(1, 1) for _ in range(200)))
+            net.load_state_dict({f"net.{key}": own for key, own in net.state_dict().items()})
+        """
+    _, missing, unexpected = described(program).message.splitlines()
+    assert missing.startswith('\tMissing key(s) in state_dict: "0.weight", "0.bias", "1.weight"')
+    assert unexpected.startswith('\tUnexpected key(s) in state_dict: "net.0.weight", "net.0.bias"')
+    assert (missing[-1], unexpected[-1]) == ("…", "…")
+
+
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
