@@ -171,7 +171,7 @@ def _arguments(root: Path) -> dict[Pair, str]:
             for row in rows
             for after in ([row["after"]] if isinstance(row["after"], str) else row["after"])
         }
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as problem:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as problem:
         raise BadAssignment(f"{ARGUED} cannot be read: {problem}") from problem
 
 

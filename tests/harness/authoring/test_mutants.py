@@ -236,6 +236,14 @@ def test_a_course_whose_right_programs_fail_is_refused(tmp_path, files, said):
     assert said in str(refused.value)
 
 
+def test_arguments_in_another_encoding_are_refused(tmp_path):
+    """The refusal says where the file is not UTF-8."""
+    root = write_files(tmp_path / "course", COURSE)
+    (root / "solutions/edits.toml").write_bytes('why = "für"'.encode("latin-1"))
+    with pytest.raises(BadAssignment, match=r"edits\.toml cannot be read: .*position 8"):
+        mutate(find_assignment(root), 1, lambda *_: None)
+
+
 def test_a_line_of_a_statement_knows_the_lines_of_the_whole():
     """A compound statement ends before its body, and each inner statement is its own."""
     source = "x = (1 +\n     2)\nfor i in (\n    x\n):\n    y = i\nif x: z = 1\n"
