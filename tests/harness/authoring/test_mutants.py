@@ -45,8 +45,10 @@ COURSE = {
         run_filled = 1
         run_lost = 1
         run_whole = 1
+        run_listed = 1
         """,
     "adapters.py": """
+        from collections.abc import Iterator
         from jaxtyping import Float, Int
         from torch import Tensor
 
@@ -54,6 +56,7 @@ COURSE = {
         def run_filled(x: Float[Tensor, "n"]) -> Float[Tensor, "m"]: ...
         def run_lost(x: Float[Tensor, "n"]) -> Float[Tensor, "n"]: ...
         def run_whole(x: Float[Tensor, "n"]) -> Int[Tensor, "n"]: ...
+        def run_listed(n: int) -> Iterator[int]: ...
         """,
     "solutions/__init__.py": """
         import torch
@@ -69,6 +72,9 @@ COURSE = {
 
         def run_whole(x):
             return torch.arange(len(x))
+
+        def run_listed(n):
+            yield n
         """,
     "solutions/mistakes.py": "MISTAKES = ()\n",
     "tests/conftest.py": TINY["tests/conftest.py"],
@@ -98,12 +104,16 @@ COURSE = {
         def test_counts(student, draw):
             '''The places are counted.'''
             student(draw(3))
+
+        @exercise("run_listed")
+        def test_lists(student):
+            '''The list has an end.'''
+            list(student(3))
         """,
 }
-SCALES = "tests/public/test_loose.py::test_scales"
-SCALED, FILLED, LOST, WHOLE = (
-    (REFERENCES, f"run_{name}") for name in ("scaled", "filled", "lost", "whole")
-)
+SCALES, LISTS = (f"tests/public/test_loose.py::test_{name}" for name in ("scales", "lists"))
+ROLES = [(REFERENCES, f"run_{it}") for it in ("scaled", "filled", "lost", "whole", "listed")]
+SCALED, FILLED, LOST, WHOLE, LISTED = ROLES
 MISSED = MutationOutcome(Fate.MISSED, "")
 IMPORTED = MutationOutcome(Fate.CAUGHT, "when it is imported")
 
@@ -133,6 +143,8 @@ EDITS = [
     (WHOLE, "torch.arange(len(x))", "torch.arange(len(x)) * 1", equivalent(SAME_ANSWERS)),
     (WHOLE, "torch.arange(len(x))", "torch.arange(len(x)) + 1", MISSED),
     (WHOLE, "torch.arange(len(x))", "torch.arange(len(x)).int()", MISSED),
+    (LISTED, "yield n", "yield n; [][0]", MutationOutcome(Fate.CAUGHT, LISTS)),
+    (LISTED, "yield n", "yield from [n]", equivalent(SAME_ANSWERS)),
 ]
 
 
@@ -209,7 +221,7 @@ def test_loading_programs_leaves_the_imported_modules_in_place(course):
         loaded = RightPrograms(course).load({})
         assert sys.modules["solutions"] is solutions
         assert loaded[REFERENCES]["run_scaled"] is not solutions.run_scaled
-        assert {*loaded[REFERENCES]} == {"run_scaled", "run_filled", "run_lost", "run_whole"}
+        assert {*loaded[REFERENCES]} == {role[1] for role in ROLES}
 
 
 @pytest.mark.parametrize(
