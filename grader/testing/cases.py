@@ -249,7 +249,8 @@ def freeze(file: Path, module: FrozenModule) -> None:
         metadata["fixed_steps"] = {name: sorted(own) for name, own in module.fixed_steps.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
     save_file(
-        {name: tensor.contiguous() for name, tensor in tensors.items()},
+        # safetensors takes no two tensors that share memory.
+        {n: one.clone(memory_format=torch.contiguous_format) for n, one in tensors.items()},
         file,
         metadata={"module": json.dumps(metadata)},
     )

@@ -228,6 +228,16 @@ def test_a_module_of_tests_is_read_as_it_was_frozen(tmp_path):
     assert found.fixed_steps == {"run_x": ["mask", "table"]}
 
 
+def test_expected_tensors_may_share_their_memory(tmp_path):
+    """Both gradients of a sum are one tensor, and a part of another is a view."""
+    one = torch.arange(6.0).reshape(2, 3)
+    case = Case(None, [], [{"x": one, "y": one}, {"": one.T, "z": one[:, 1:]}])
+    found = thaw(frozen(tmp_path, FrozenModule({"test_a": FrozenTest(case, 1.0)})))
+    first, second = found.tests["test_a"].case.expected
+    assert all(torch.equal(own, one) for own in (first["x"], first["y"], second[""].T))
+    assert torch.equal(second["z"], one[:, 1:])
+
+
 def test_eleven_inputs_come_back_in_their_order(tmp_path):
     """Keys are sorted by their numbers, not as texts."""
     drawn = [torch.tensor([float(number)]) for number in range(12)]
