@@ -235,6 +235,7 @@ def _reshaped(match: re.Match[str], _: Raised) -> str | None:
     return f"{wanted} would be {known} values, and the tensor holds {held}."
 
 
+_LAST_TWO = 2
 # A whole shape on the right; a slice or a product of a shape has another number of parts.
 _WHOLE_SHAPE = re.compile(r"=\s*[\w.]+\.(shape|size\(\))\s*(#.*)?$")
 
@@ -244,9 +245,12 @@ def _unpacked(match: re.Match[str], raised: Raised) -> str | None:
         return None
     tensors = [(one.name, shape) for one in raised.operands if (shape := shape_of(one)) is not None]
     has = f", and {tensors[0][0]} has {len(tensors[0][1])} here" if len(tensors) == 1 else ""
+    said = f"The line takes a shape of exactly {match[1]} axes apart{has}."
+    if any(len(shape) < _LAST_TWO for _, shape in tensors):
+        return f"{said} The last one alone (x.shape[-1]) is there with any number of leading axes."
     return (
-        f"The line takes a shape of exactly {match[1]} axes apart{has}. The last ones alone "
-        "(x.shape[-2], x.shape[-1]) are there with any number of leading axes."
+        f"{said} The last ones alone (x.shape[-2], x.shape[-1]) are there with any number of "
+        "leading axes."
     )
 
 

@@ -233,8 +233,8 @@ Fails 2 tests in 1 exercise: `pytest -v` shows each.
 test_doubles_a_row: A row is doubled too.
         rows, columns = x.shape
         with x = float32[7]
-    The line takes a shape of exactly 2 axes apart, and x has 1 here. The last ones alone \
-(x.shape[-2], x.shape[-1]) are there with any number of leading axes.
+    The line takes a shape of exactly 2 axes apart, and x has 1 here. The last one alone \
+(x.shape[-1]) is there with any number of leading axes.
     The test called run_double(x=float32[7]).
     Still fails after changing assignment/__init__.py:5, which fixes other tests.
 """

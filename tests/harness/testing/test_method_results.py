@@ -130,6 +130,7 @@ def test_a_parameter_that_was_not_written_to_is_reported(gradient, kind):
     assert str(raised.value).startswith(
         f"the {kind} is as it was before the step: nothing was written into it (p = … makes"
     )
+    assert ("p.grad.mul_(…)" in str(raised.value)) is gradient
     with observing(), pytest.raises(WrongNumbers) as raised:
         assert_matches([after_one_step(rebinds, gradient)], [torch.tensor([0.95, 1.95])])
     assert str(raised.value).startswith(f"the result[0] is the {kind} as it was before the step")
