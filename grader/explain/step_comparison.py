@@ -163,8 +163,8 @@ def steps_seen(
 ) -> tuple[StepSeen, ...]:
     """Returns the steps of the reference, each right, wrong or not seen in the records.
 
-    The first step after the last right one is wrong. Unseen steps before it may be computed in
-    another way. `fixed` steps are equal for every input, so they show that of fixed ones only.
+    The first step after the last right one is wrong, if a value was seen that may be it. Unseen
+    steps before it may be computed in another way, in blocks for example. `fixed` steps are equal for every input, so they show that of fixed ones only.
     Returns nothing if no step before the wrong one is right, or if none is wrong. If the wrong one
     is nearly right, rounding may be the cause, and nothing is returned either. A step whose value
     stands in another step's variable is not right. Doubtful and unseen steps are left out.
@@ -177,7 +177,9 @@ def steps_seen(
     astray = misplaced(sightings, _first_shapes(right))
     names = [name for name in right if name not in known.doubtful | known.unseen]
     shapes = {name: shape for name, shape in found.items() if name not in astray}
-    wrong = _first_wrong(names, shapes, fixed)
+    sizes = {record.value.numel() for record in records}
+    possible = {name for name in names if any(_may_be(form, sizes) for form in right[name])}
+    wrong = _first_wrong(names, shapes, fixed, possible | {RESULT})
     before = names[: names.index(wrong)] if wrong is not None else []
     shapes = {name: shapes[name] for name in before if name in shapes}
     if wrong is None or not shapes:
@@ -198,14 +200,28 @@ def steps_seen(
 
 
 def _first_wrong(
-    names: Sequence[str], right: Collection[str], fixed: Collection[str]
+    names: Sequence[str], right: Collection[str], fixed: Collection[str], possible: Collection[str]
 ) -> str | None:
-    """Returns the first step that is not right, and that no later right step may build on."""
+    """Returns the first step that is not right, and that no later right step may build on.
+
+    Only `possible` steps were seen, right or wrong.
+    """
     for place, name in enumerate(names):
         later = (other for other in names[place:] if other in right)
-        if not any(other not in fixed or name in fixed for other in later):
+        builds = any(other not in fixed or name in fixed for other in later)
+        if name in possible and not builds:
             return name
     return None
+
+
+def _may_be(step: torch.Tensor, sizes: Collection[int]) -> bool:
+    """Returns whether a value of one of these sizes may be a step, or what a loop makes of it.
+
+    Loops go over sequences or heads: over axes before the last two.
+    """
+    lead = [size for size in step.shape[:-2] if size > 1]
+    cuts = (some for many in range(len(lead) + 1) for some in itertools.combinations(lead, many))
+    return any(step.numel() // math.prod(cut) in sizes for cut in cuts)
 
 
 def _shapes(

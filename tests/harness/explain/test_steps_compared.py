@@ -139,6 +139,29 @@ def test_the_step_after_the_last_right_one_is_wrong(values, right):
     assert [one.right for one in found] == right
 
 
+@pytest.mark.parametrize(
+    ("computed", "right"),
+    [
+        # Blocks of keys are neither the scores nor those of one head or sequence.
+        ([(2, 3, 5, 2), (2, 3, 5, 3)], [True, None, False]),
+        ([(2, 3, 5, 5)], [True, False, None]),
+        ([(3, 5, 5), (3, 5, 5)], [True, False, None]),
+        ([(2, 5, 5)], [True, False, None]),
+        ([(5, 5)], [True, False, None]),
+    ],
+)
+def test_a_step_of_which_nothing_was_seen_is_not_called_wrong(computed, right):
+    """It may be right: a program may compute it in blocks, or inside one operation."""
+    draw = torch.Generator().manual_seed(1)
+    queries, scores, result = (
+        torch.rand(*shape, generator=draw) for shape in ((2, 3, 5, 4), (2, 3, 5, 5), (2, 3, 5, 2))
+    )
+    own = {"queries": [queries], "scores": [scores], RESULT: [result]}
+    values = [queries, *(torch.rand(*shape, generator=draw) for shape in computed)]
+    found = steps_seen([record(value, number) for number, value in enumerate(values)], own)
+    assert [one.right for one in found] == right
+
+
 def test_a_step_that_is_nearly_right_ends_what_is_told():
     """A norm with a wrong eps is off by less than a thousandth, as rounding may be elsewhere."""
     nearly = [record(X), record((X * 3 + 1) * 1.0005, 2)]
