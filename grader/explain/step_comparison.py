@@ -164,10 +164,11 @@ def steps_seen(
     """Returns the steps of the reference, each right, wrong or not seen in the records.
 
     The first step after the last right one is wrong, if a value was seen that may be it. Unseen
-    steps before it may be computed in another way, in blocks for example. `fixed` steps are equal for every input, so they show that of fixed ones only.
-    Returns nothing if no step before the wrong one is right, or if none is wrong. If the wrong one
-    is nearly right, rounding may be the cause, and nothing is returned either. A step whose value
-    stands in another step's variable is not right. Doubtful and unseen steps are left out.
+    steps before it may be computed in another way, in blocks for example. `fixed` steps are equal
+    for every input, so they show that of fixed ones only. Returns nothing if no step before the
+    wrong one is right, or if none is wrong. If the wrong one is nearly right, rounding may be the
+    cause, and nothing is returned either. A step whose value stands in another step's variable is
+    not right. Doubtful and unseen steps are left out.
 
     Raises:
         TooLate: if the deadline passes.

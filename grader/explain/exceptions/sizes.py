@@ -215,15 +215,22 @@ def _on_exchange(operation: Operation, side: Side, is_turned: bool) -> str:
     return ""
 
 
+_NAMED_ITEM = re.compile(r"([\w.]+)\[(['\"])(\w+)\2\]")
+
+
 def _too_many_indices(match: re.Match[str], raised: Raised) -> str:
+    tensors = {one.name for one in raised.operands if shape_of(one) is not None}
+    for owner, _, name in _NAMED_ITEM.findall(source_of(raised)):
+        if owner in tensors:
+            return f"{owner} is a tensor here, and no dict: it has no item {name!r}."
     if any(operand.words.startswith("bool[") for operand in raised.operands):
         return (
             "A boolean index stands for as many axes as it has itself, and the tensor has only "
             f"{match[1]}; masked_fill and torch.where broadcast."
         )
+    axes = "1 axis" if match[1] == "1" else f"{match[1]} axes"
     return (
-        f"The tensor has {match[1]} axes here; x[..., i] counts from the last one, however many "
-        "there are."
+        f"The tensor has {axes} here; x[..., i] counts from the last one, however many there are."
     )
 
 

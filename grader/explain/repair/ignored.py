@@ -11,8 +11,8 @@ from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.program.source import Function, names_in, parameters
 
 Lines = Collection[tuple[str, int]]
-# Parameters that methods have in any case.
-_NEVER_READ = frozenset({"self", "cls"})
+# Parameters that functions have in any case, or that change no value.
+_NEVER_READ = frozenset({"self", "cls", "dtype", "device"})
 # Functions that can read any variable.
 _READ_ALL = frozenset({"locals", "vars", "eval", "exec"})
 # Tensor methods that return a new tensor and leave the old one unchanged.
@@ -48,6 +48,8 @@ def ignored(
         node = sources.node(file, line)
         if node is None or _is_empty(node) or _is_overridden(node, sources.classes):
             continue
+        if line <= node.lineno or line < node.body[0].lineno:
+            continue  # an import during the call only defines the function
         for what, name in _unused(node):
             is_given = file == adapters and name in _parameters(node)
             if (is_given or name in arguments) and not _is_decisive(name, asked):

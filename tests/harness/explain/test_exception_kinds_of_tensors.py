@@ -328,10 +328,14 @@ def test_a_shape_that_is_taken_apart_needs_its_number_of_axes(source, shapes, sa
     assert said is None or said in found
 
 
-def test_a_boolean_index_is_recognised_by_its_dtype():
-    """It stands for as many axes as it has."""
+def test_an_index_that_is_no_number_is_recognised():
+    """A boolean one stands for as many axes as it has; a name is for a dict."""
     text = "IndexError: too many indices for tensor of dimension 2"
     assert told(text, m="bool[2, 1, 3]").startswith("A boolean index stands for as many axes")
+    loads = 'w.copy_(weights["weight"])'
+    assert told(text, "", loads, w="float32[4]", weights="float32[4, 4]") == (
+        "weights is a tensor here, and no dict: it has no item 'weight'."
+    )
 
 
 @pytest.mark.parametrize(

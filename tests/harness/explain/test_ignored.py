@@ -62,6 +62,14 @@ def test_an_unused_parameter_or_result_is_named(tmp_path, text, said):
     assert unused_in_words(tmp_path, text) == said
 
 
+def test_a_function_that_a_call_only_defines_is_not_named(tmp_path):
+    """An import in the adapter runs the first line of each function of the module."""
+    (tmp_path / "model.py").write_text(IN_A_METHOD)
+    sources = EditableSources.below(tmp_path)
+    assert ignored(sources, {("model.py", 2), ("model.py", 3)}, "adapters.py", ()) is None
+    assert ignored(sources, {("model.py", 4)}, "adapters.py", ()) is not None
+
+
 def test_two_unused_parameters_are_not_named(tmp_path):
     """It is unknown which of the two is at fault."""
     assert unused_in_words(tmp_path, IN_A_FUNCTION.replace("mask=None", "mask, scale")) is None
@@ -135,9 +143,9 @@ def test_a_parameter_that_may_be_read_is_not_named(tmp_path, body):
     assert unused_in_words(tmp_path, f"def attend(x, mask):\n    {body}\n") is None
 
 
-@pytest.mark.parametrize("name", ["_mask", "self", "cls"])
+@pytest.mark.parametrize("name", ["_mask", "self", "cls", "dtype", "device"])
 def test_a_parameter_that_is_never_read_on_purpose_is_not_named(tmp_path, name):
-    """An underscore says so."""
+    """An underscore says so. A dtype or device changes no value."""
     assert unused_in_words(tmp_path, f"def attend({name}, x):\n    return x.sum()\n") is None
 
 
