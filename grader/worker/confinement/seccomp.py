@@ -40,9 +40,8 @@ ALLOWED: Mapping[str, str] = {
         "map_shadow_stack pkey_alloc pkey_free pkey_mprotect mbind get_mempolicy"
     ),
     "open files": (
-        "open openat openat2 creat close read write readv writev pread64 pwrite64 preadv pwritev "
-        "lseek dup dup2 dup3 fsync fdatasync sync_file_range truncate ftruncate "
-        "sendfile copy_file_range"
+        "open openat creat close read write readv writev pread64 pwrite64 preadv pwritev "
+        "lseek dup dup2 dup3 fsync fdatasync sync_file_range ftruncate sendfile copy_file_range"
     ),
     "names of files": (
         "stat fstat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat "
@@ -102,9 +101,10 @@ DENIED: Mapping[str, str] = {
         "unshare setns mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig "
         "fsmount fspick mount_setattr open_tree_attr"
     ),
-    # Landlock does not check these, and an ordinary user owns more than its scratch folder.
+    # Landlock does not check these (truncate not before Linux 6.2), and an ordinary user owns more
+    # than its scratch folder.
     "attributes of files": (
-        "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr "
+        "truncate chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr "
         "fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat file_setattr "
         "utime utimes utimensat futimesat mknod mknodat "
         "open_by_handle_at name_to_handle_at"
@@ -148,6 +148,9 @@ _ADVICE = (*range(5), 8, 9, 10, 11, 14, 15, 16, 17, 18, 19, 20, 22, 23, 24, 25)
 _REQUESTS = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
 _CLONES_OF_FILES = (0x40049409, 0x4020940D)
 _RWF_NOWAIT = 8
+# The bits of open(2) for reading and writing, and O_TRUNC without the right to write: with neither,
+# or with both bits, which ask for no right at all.
+_MODE_AND_TRUNC, _EMPTIES = 0o1003, (0o1000, 0o1003)
 
 
 def _has(argument: int, bits: int, action: int) -> Check:
@@ -162,6 +165,9 @@ _TO_ITSELF = Ruling(ALLOW, (_unless(0, (OWN_PROCESS,)),))
 _RIGHT_AWAY = Ruling(ALLOW, (_has(5, _RWF_NOWAIT, refuse(errno.EOPNOTSUPP)),))
 
 EVERYWHERE: Mapping[str, Ruling] = {
+    "open": Ruling(ALLOW, (Check(1, _EMPTIES, _PERM, _MODE_AND_TRUNC),)),
+    "openat": Ruling(ALLOW, (Check(2, _EMPTIES, _PERM, _MODE_AND_TRUNC),)),
+    "openat2": Ruling(refuse(errno.ENOSYS)),  # its flags lie in memory, which no filter reads
     # glibc falls back to clone, whose flags a filter can read: threads yes, processes no.
     "clone3": Ruling(refuse(errno.ENOSYS)),
     "clone": Ruling(

@@ -130,6 +130,8 @@ BY_ARGUMENT = {
     "clone a thread with its own files": ("clone", (0x10900, 0, 0, 0, 0), 0),
     "clone into a new namespace": ("clone", (0x10F00 | 0x20000, 0, 0, 0, 0), 0),
     "unshare the descriptor table": ("close_range", (200, 201, 2), 2),
+    "empty a file that may be read": ("openat", (0, 0, 0o1000), 2),
+    "empty a file without a right": ("openat", (0, 0, 0o1003), 2),
     "send to a named socket": ("sendto", (0, 0, 0, 0, 0, 16), 5),
 }
 
@@ -154,7 +156,7 @@ def test_denied_system_calls_fail_with_eperm(worker):
 ABSENT = (
     "inotify_init1 inotify_add_watch fanotify_mark seccomp landlock_create_ruleset mincore "
     "readahead io_setup io_submit sync syncfs remap_file_pages set_mempolicy setsockopt "
-    "get_robust_list setsid setuid capset ioprio_get clone3"
+    "get_robust_list setsid setuid capset ioprio_get clone3 openat2"
 )
 
 
