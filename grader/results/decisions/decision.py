@@ -182,6 +182,7 @@ class ClassList:
             if _key(name) in self._named
             for said in (str(number), called(number))
         }
+        self._authors = people.authors
         self._tests = results.tests()
         self._people: dict[str, dict[Author, None]] = defaultdict(dict)
         everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
@@ -203,9 +204,17 @@ class ClassList:
         key = _key(person)
         if key == EVERYBODY:
             return Whom()
-        if named := self._submission(person):
-            return Whom(submission=named)
         people = [*self._people.get(key, ())]
+        if named := self._submission(person):
+            own = self._authors.get(named, ())
+            if people and not any(one in own for one in people):
+                raise Unknown(
+                    f"{person!r} is a submission, and somebody else's name or id: give the id or "
+                    f"address of whom you mean ({_known(people)}, or {_known(own)})"
+                )
+            # One person's other submissions are meant as well.
+            is_theirs = len(people) == 1 and people == [*own]
+            return Whom(author=people[0]) if is_theirs else Whom(submission=named)
         if has_numbers and key in self._numbers:
             if people:
                 said = f"say 'Submission {person}', or a name"
@@ -214,8 +223,9 @@ class ClassList:
         if len(people) == 1:
             return Whom(author=people[0])
         if people:
-            known = ", ".join(one.id or one.email or one.name for one in people)
-            raise Unknown(f"{len(people)} people are called {person!r}: give the id ({known})")
+            raise Unknown(
+                f"{len(people)} people are called {person!r}: give the id ({_known(people)})"
+            )
         raise Unknown(f"{person!r} is nobody of this class: {_meant(person, self._shown)}")
 
     def submission(self, name: str) -> str:
@@ -284,6 +294,10 @@ def _names(test: str) -> tuple[str, str, str, str]:
 
 def _key(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.split())).casefold()
+
+
+def _known(people: Iterable[Author]) -> str:
+    return ", ".join(one.id or one.email or one.name for one in people)
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
-from grader.worker.observing.expression import definition_of, dotted_name, syntax_of
+from grader.worker.observing.expression import definition_of, syntax_of
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST = 4000
@@ -154,16 +154,9 @@ class Tracer(Onlooker):
         """Returns the line whose expression a function returns, if it alone decides the shape."""
         value, line = _return_at(returned), returned.line
         if isinstance(value, ast.Name):
-            setting = [
-                one
-                for one in ast.walk(definition_of(returned.code) or ast.Module([], []))
-                if isinstance(one, ast.Assign)
-                and one.lineno < line.line
-                and [value.id] in map(dotted_name, one.targets)
-            ]
-            if not setting:
+            last = _last_setting(value.id, returned)
+            if last is None:
                 return None
-            last = max(setting, key=lambda one: one.lineno)
             value = last.value
             source = linecache.getline(returned.code.co_filename, last.lineno).strip()
             line = Line(line.file, last.lineno, source)
@@ -222,8 +215,9 @@ class Tracer(Onlooker):
                 cuts.add(operation.line)
             else:
                 left += operation.parents
-        lines = cuts or {one.line for one in self._operations if one.cuts}
-        return lines.pop() if len(lines) == 1 else None
+        if not any(self._operations[place].derived for place in found):
+            cuts = cuts or {one.line for one in self._operations if one.cuts}
+        return cuts.pop() if len(cuts) == 1 else None
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         if not self._lines.holds(frame.f_code.co_filename):
@@ -259,6 +253,33 @@ class Tracer(Onlooker):
                         return Line(self._lines.place(file), said, source)
             frame = frame.f_back
         return None
+
+
+def _last_setting(name: str, returned: _Return) -> ast.Assign | None:
+    """Returns the last assignment of a variable before a return, if it certainly ran."""
+    body = getattr(definition_of(returned.code), "body", None)
+    own = [*_outside_of_functions(body)] if isinstance(body, list) else []
+    stores = [
+        node
+        for node in own
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and node.id == name
+        and node.lineno < returned.line.line
+    ]
+    last = max(stores, key=lambda node: node.lineno, default=None)
+    found = (one for one in body or () if isinstance(one, ast.Assign) and last in one.targets)
+    return next(found, None)
+
+
+def _outside_of_functions(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    """Yields the nodes of a function's body without those of functions within it."""
+    left: list[ast.AST] = [*body]
+    while left:
+        node = left.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            left += ast.iter_child_nodes(node)
 
 
 def _return_at(returned: _Return) -> ast.expr | None:

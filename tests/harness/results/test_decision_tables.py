@@ -163,6 +163,18 @@ def test_a_class_list_finds_people_submissions_and_tests(tmp_path: Path) -> None
         assert str(refused.value).startswith(said)
 
 
+def test_a_name_of_a_submission_means_its_only_author_in_each_submission(tmp_path: Path) -> None:
+    """If it is somebody else's id, the decision is refused."""
+    maria, jo, ann = Author("Maria", "123"), Author("Jo", "12"), Author("Ann", "40")
+    submissions = {"Maria": [maria], "late": [maria], "12": [ann], "pair": [jo, ann]}
+    graded = (scored(name, 4, 2) for name in submissions)
+    known = ClassList(a_batch(tmp_path, *graded, authors=submissions))
+    assert known.whom("maria") == known.whom("123") == Whom(author=maria)
+    assert known.whom("pair") == Whom(submission="pair")
+    with pytest.raises(Unknown, match="'12' is a submission, and somebody else's name or id"):
+        known.whom("12")
+
+
 def test_submissions_whose_names_differ_only_in_case_are_told_apart(tmp_path: Path) -> None:
     """A decision on one of them must not fall on the other."""
     known = ClassList(a_batch(tmp_path, scored("Anna", 1, 1), scored("anna", 2, 2)))

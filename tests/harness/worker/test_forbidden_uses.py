@@ -208,6 +208,10 @@ TRACED = [
     (("y = x", "return y"), Traced.SHAPE, 1),
     (("return x",), Traced.SHAPE, None),
     (("for y in x: pass", "return y"), Traced.SHAPE, None),
+    (("if len(x): y = x.sum(0)", "else: y = x.flatten()", "return y"), Traced.SHAPE, None),
+    (("y = x.sum(0)", "if len(y) > 9: y = y[None]", "return y"), Traced.SHAPE, None),
+    (("y = x.sum(0)", "y, _ = x.max(0)", "return y"), Traced.SHAPE, None),
+    (("y = x.sum(0)", "cut = lambda: [y for y in x]", "return y"), Traced.SHAPE, 1),
     (("return x > 1",), Traced.SHAPE, None),
     (("rows = [x]", "return torch.cat(rows)"), Traced.SHAPE, None),
     (("return torch.cat([x, x])",), Traced.SHAPE, 1),
@@ -218,6 +222,7 @@ TRACED = [
     (("with torch.no_grad():", "    y = 2 * x", "return y"), Traced.GRADIENT, 1),
     (("return cut(x)", "def cut(x):", "    return x.detach()"), Traced.GRADIENT, 1),
     (("return 2 * x",), Traced.GRADIENT, None),
+    (("y = x.detach()", "return (x > 0).float()"), Traced.GRADIENT, None),
 ]
 
 
