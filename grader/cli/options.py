@@ -97,8 +97,21 @@ def display_options(command: Command) -> Command:
     return command
 
 
+class Number(click.FloatRange):
+    """A number in a range; NaN, which no comparison refuses, is none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Returns the number that a text stands for."""
+        number: float = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
 # A million seconds are more than eleven days.
-_SECONDS = click.FloatRange(0, 1e6, min_open=True)
+_SECONDS = Number(0, 1e6, min_open=True)
 
 
 def grading_options(command: Command) -> Command:

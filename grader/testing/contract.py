@@ -336,6 +336,9 @@ def _adapter(name: str, function: Callable[..., Any]) -> Adapter:
         signature = signature_of(function)
     except CannotCross as problem:
         raise BadAssignment(f"adapters.py, {name}, {problem}") from None
+    except RecursionError:
+        said = "a Protocol that mentions itself: annotate that result as Any"
+        raise BadAssignment(f"adapters.py, {name}, takes or returns {said}") from None
     return Adapter(name, signature.kinds, signature.result)
 
 

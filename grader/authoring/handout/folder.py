@@ -253,9 +253,14 @@ def _project(assignment: Assignment) -> str:
         show_edits=json.dumps(assignment.show_edits),
         call_timeout=assignment.call_timeout,
         exercises=_lines(in_building_order(assignment.points, builds_on)),
-        forbidden=_lines({f'"{name}"': cost for name, cost in assignment.forbidden.items()}),
+        forbidden=_lines(assignment.forbidden),
     )
 
 
 def _lines(numbers: Mapping[str, float]) -> str:
-    return "\n".join(f"{name} = {number:g}" for name, number in numbers.items())
+    # TOML takes no other key without quotes.
+    bare = re.compile(r"[\w-]+", re.ASCII)
+    return "\n".join(
+        f"{name if bare.fullmatch(name) else json.dumps(name, ensure_ascii=False)} = {number:.12g}"
+        for name, number in numbers.items()
+    )

@@ -13,7 +13,15 @@ from typing import Any
 
 import click
 
-from grader.cli.options import FILE, PATH, chosen_options, display_options, grading_options, say
+from grader.cli.options import (
+    FILE,
+    PATH,
+    Number,
+    chosen_options,
+    display_options,
+    grading_options,
+    say,
+)
 from grader.core.points import hundredths
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.lines import COMMAND, StartedEarly
@@ -48,7 +56,7 @@ _PAGE_WIDTH = 100
 )
 @click.option(
     "--fail-under",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     metavar="PERCENT",
     help="Exit with 1 if the score is below this share of the points.",
 )

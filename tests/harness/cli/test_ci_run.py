@@ -63,7 +63,13 @@ def test_pytest_options_in_the_environment_change_nothing(grader, tiny, half, mo
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--fail-under", "101"], ["--format", "html"], ["--exercise", "run_nothing"]]
+    "arguments",
+    [
+        ["--fail-under", "101"],
+        ["--fail-under", "nan"],
+        ["--format", "html"],
+        ["--exercise", "run_nothing"],
+    ],
 )
 def test_a_wrong_argument_exits_with_two(grader, tiny, half, arguments):
     """A script can tell a wrong argument from a grade."""
