@@ -141,7 +141,19 @@ def _declared(content: bytes) -> str | None:
     first, _, rest = content.partition(b"\n")
     lines = [first, rest.partition(b"\n")[0]] if _BLANK_OR_COMMENT.match(first) else [first]
     found = next(filter(None, map(_DECLARED.match, lines)), None)
-    return None if found is None else found[1].decode("ascii", "replace")
+    return None if found is None else _as_python_reads(found[1].decode("ascii", "replace"))
+
+
+def _as_python_reads(name: str) -> str:
+    """Returns the encoding of a declared name: `utf-8-unix`, as Emacs writes it, is UTF-8.
+
+    Source: `get_normal_name` in CPython's tokenizer.
+    """
+    plain = f"{name.lower().replace('_', '-')}-"
+    if plain.startswith("utf-8-"):
+        return "utf-8"
+    is_latin = plain.startswith(("latin-1-", "iso-8859-1-", "iso-latin-1-"))
+    return "iso-8859-1" if is_latin else name
 
 
 def _as_utf8(content: bytes) -> str:

@@ -130,6 +130,8 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
         )
     except StudentFault as fault:
         problem = fault
+    except KeyboardInterrupt:
+        raise
     except BaseException as exception:  # a student's code may raise anything at all
         problem = InFull().raised(describe_exception(exception, root), "adapters.py")
     calls = DirectCalls(adapters, root, watch, limit, problem is None, assignment.forbidden)

@@ -171,7 +171,7 @@ def _plain_lines(file: str) -> frozenset[int]:
     There the code handles the absence, or imports all names (`*`), and a stub has no names.
     """
     try:
-        source = Path(file).read_text("utf-8")[:_LARGEST_SOURCE]
+        source = Path(file).read_bytes()[:_LARGEST_SOURCE]  # parsed in the declared encoding
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source)

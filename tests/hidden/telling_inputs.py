@@ -16,13 +16,17 @@ def sharp_multihead(d_model, num_heads):
 def low_scores(draw, batch, queries, keys):
     """Queries and keys with scores near -40000, and a mask: what hides a key must be lower.
 
-    Hidden keys have scores that are higher by dozens, so a small weight of theirs counts.
+    Hidden keys have scores that are higher by dozens, so a small weight of theirs counts. The first
+    query's first key is one of these in every draw.
     """
     towards = torch.full((batch, queries, 1), 400.0)
     Q = torch.cat((towards, 8.0 * draw.integers(-2, 3, batch, queries, 15)), dim=-1)
     away = torch.full((batch, keys, 1), -400.0)
     K = torch.cat((away, draw.integers(-2, 3, batch, keys, 15)), dim=-1)
-    return Q, K, draw.mask(batch, queries, keys)
+    K[:, 0, 1:] = Q[:, 0, 1:] / 8.0
+    mask = draw.mask(batch, queries, keys)
+    mask[:, 0, 0], mask[:, 0, 1] = False, True
+    return Q, K, mask
 
 
 def change_from(position, x, change):

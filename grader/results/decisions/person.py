@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
@@ -69,6 +69,7 @@ class _Exercise:
     worth: int
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
+    decided: dict[str, Fraction] = field(default_factory=dict)
 
     @property
     def ids(self) -> frozenset[str]:
@@ -77,8 +78,8 @@ class _Exercise:
 
     @property
     def counts(self) -> bool:
-        """Returns whether some of the exercise's tests count."""
-        return not self.ids <= self.taken_out | self.bonus
+        """Returns whether some of the exercise's tests count, and have points."""
+        return worth([it for it in self.tests if it.id not in self.taken_out | self.bonus]) > 0
 
     def _counted(self) -> int:
         """Returns the points without the tests that are out: the other tests carry them.
@@ -108,11 +109,17 @@ class _Exercise:
         """Returns the exercise's points after some of its tests are set to `points`.
 
         Points that these tests lost may have been carried back already, and are not given twice.
-        The exercise gets more than its worth only if the tests are given more than theirs.
+        The exercise gets more than its worth only if the tests are given more than theirs, or are
+        a bonus. A later decision about a test replaces an earlier one.
         """
         own = [test for test in self.tests if test.id in tests]
-        most = max(self.worth, self.points) + max(points - worth(own), 0)
-        return min(self.points + points - earned(own), most)
+        extra = worth([test for test in own if test.id in self.bonus])
+        most = max(self.worth, self.points) + extra + max(points - worth(own), 0)
+        before = sum((self.decided.get(it.id, Fraction(earned([it]))) for it in own), Fraction())
+        for test in own:
+            share = Fraction(worth([test]), worth(own)) if worth(own) else Fraction(1, len(own))
+            self.decided[test.id] = points * share
+        return min(self.points + points - _rounded(before), most)
 
 
 class PersonsPoints:
@@ -152,7 +159,9 @@ class PersonsPoints:
             status=grade.status if self._is_complete else GradeStatus.NOT_GRADED,
             late=late.late,
             machine=sum(each.machine for each in exercises) if self._is_complete else None,
-            worth=sum(each.worth for each in exercises) or hundredths(grade.max_score),
+            worth=sum(each.worth for each in exercises)
+            if self._exercises
+            else hundredths(grade.max_score),
             exercises={
                 name: ExercisePoints(each.machine, each.points, each.worth)
                 for name, each in self._exercises.items()
@@ -204,10 +213,11 @@ class PersonsPoints:
     def _excuse(self) -> bool:
         """Sets excused exercises to the others' proportion; returns whether all are excused."""
         excused = {target.exercise for _, target in self._of(Excused)}
-        everything = bool(self._exercises) and excused.issuperset(self._exercises)
         others = [one for name, one in self._exercises.items() if name not in excused]
         possible = sum(one.worth for one in others)
         reached = sum(one.points for one in others)
+        # Without an exercise that counts, nothing gives the excused ones a proportion.
+        everything = not excused.isdisjoint(self._exercises) and not possible
         for decision, target in self._of(Excused):
             if not target.exercise:
                 everything = True

@@ -215,7 +215,8 @@ class Tracer(Onlooker):
                 cuts.add(operation.line)
             else:
                 left += operation.parents
-        if not any(self._operations[place].derived for place in found):
+        # A comparison on the way loses the gradient as well, and is no cut.
+        if all(self._operations[place].output.is_floating_point for place in found):
             cuts = cuts or {one.line for one in self._operations if one.cuts}
         return cuts.pop() if len(cuts) == 1 else None
 

@@ -249,6 +249,47 @@ def test_two_excused_exercises_earn_the_share_of_the_others_alone(tmp_path: Path
     assert settlements_by_name(results)["Alice Apple"].excused
 
 
+@pytest.mark.parametrize(
+    ("steps", "final"),
+    [
+        ([("test_0", 2), ("test_0", 3)], 3.0),
+        ([("test_1", 3), ("test_1", 0)], 0.0),
+        ([("test_0", 2), ("test_rope.py::test_0", 1)], 1.0),
+        ([("test_0", 2), ("test_1", 1)], 3.0),
+    ],
+)
+def test_a_later_decision_about_a_test_replaces_an_earlier_one(
+    tmp_path: Path, steps: Sequence[tuple[str, float]], final: float
+) -> None:
+    """Correcting a decision by another one does not add its points."""
+    results = a_batch(tmp_path, several_tests(False, False, False, False))
+    for test, to in steps:
+        decide(tmp_path, ("points", {"person": "s", "test": test, "to": to}))
+    (own,) = settlements_by_name(results).values()
+    assert own.final == final
+
+
+def test_a_student_excused_from_all_that_counts_is_excused(tmp_path: Path) -> None:
+    """The other exercise was taken out: it gives the excused one no proportion."""
+    results = a_class(tmp_path)
+    decide(
+        tmp_path,
+        ("taken_out", {"exercise": "run_rope"}),
+        ("excused", {"person": "alice", "exercise": "run_mha"}),
+    )
+    found = settlements_by_name(results)
+    assert found["Alice Apple"].excused
+    assert not found["Jane Doe"].excused
+
+
+def test_a_class_with_everything_taken_out_has_no_possible_points(tmp_path: Path) -> None:
+    """Nobody has 0 of the points that there were before."""
+    results = a_batch(tmp_path, several_tests(True, True, True, True))
+    decide(tmp_path, ("taken_out", {"exercise": "run_rope"}))
+    (own,) = settlements_by_name(results).values()
+    assert (own.final, own.worth) == (0.0, 0)
+
+
 def test_a_fully_excused_student_has_neither_points_nor_zero(tmp_path: Path) -> None:
     """Canvas has a mark for excused students. An absent student may be excused too."""
     results = a_class(tmp_path)
