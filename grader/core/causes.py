@@ -42,7 +42,7 @@ _TELLING_WORDS = 3
 _TO_CHECK = "Check "
 # The characters of a message that are read: a submission can raise a message of any length.
 _LONGEST = 2000
-# Finds the definition of a function that was called with arguments that it does not accept.
+# Stand around the definition of a function that does not accept the arguments of a call.
 _IT_IS, _IN = ": it is ", ") in "
 _PLACE_AT_END = re.compile(r"(.*:\d+)\.")
 # A missing file or name is one cause, at however many lines it raises.

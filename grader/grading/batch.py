@@ -16,7 +16,7 @@ from pathlib import Path
 from grader.core.assignment import Assignment, Settings
 from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.explanation import PENDING, wants_words
-from grader.core.verdict import Grade, Verdict
+from grader.core.verdict import Grade, Status, Verdict
 from grader.explain.mistakes.clusters import apply_names
 from grader.grading.fingerprints import SHARED, grade_key, without_parameters
 from grader.grading.options import (
@@ -280,7 +280,10 @@ class _Standing:
 
 
 def _depends_on_others(verdict: Verdict) -> bool:
-    return any(said in (verdict.message or "") for said in (USED_UP, NOT_CALLED))
+    """Returns whether a test was not run because of others, by the headline of its loss."""
+    is_lost = verdict.status in (Status.TIMEOUT, Status.CRASHED)
+    headline = (verdict.message or "").partition("\n")[0]
+    return is_lost and any(said in headline for said in (USED_UP, NOT_CALLED))
 
 
 _CHANGED = "it was changed or taken away since it was graded: grade it again"
@@ -392,8 +395,8 @@ def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[En
     found = discover([Path(path) for path in store.paths()], adapters).entries
     return [
         entry
-        for entry in under_graded_names(found, hashes, fingerprint)
-        if entry.name in lacking and fingerprint(entry) == hashes.get(entry.name)
+        for entry, own in under_graded_names(found, hashes, fingerprint).items()
+        if entry.name in lacking and own == hashes.get(entry.name)
     ]
 
 

@@ -76,8 +76,8 @@ def keep_graded(
 
 def under_graded_names(
     entries: Iterable[Entry], graded: Mapping[str, str], digest: Callable[[Entry], str]
-) -> list[Entry]:
-    """Returns the entries under the names of their grades, which a batch may have numbered anew.
+) -> dict[Entry, str]:
+    """Returns the entries under the names that a batch gave them, each with its hash.
 
     `graded` holds the hash of each submission with a grade. An entry whose content has no grade
     keeps its name, unless that name is another entry's.
@@ -90,11 +90,11 @@ def under_graded_names(
         if entry not in names and (name := next(numbered, None)) is not None:
             names[entry] = name
     taken = set(names.values())
-    return [
-        dataclasses.replace(entry, name=names.get(entry, entry.name))
-        for entry in digests
+    return {
+        dataclasses.replace(entry, name=names.get(entry, entry.name)): own
+        for entry, own in digests.items()
         if entry in names or entry.name not in taken
-    ]
+    }
 
 
 def _are_numbered(one: str, other: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.submission import Author
-from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility
+from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility, Where
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import write_export
 from grader.reports.export.scores import Remark
@@ -21,6 +21,7 @@ from grader.results.store import Store
 from tests.harness.storing import add
 
 WORTH = {"run_rope": 4.0, "run_mha": 6.0}
+A_LINE = Where("m.py", 7)
 # Possible names of people, some of which mean something to spreadsheets, XML or terminals.
 AWKWARD = (
     'O\'Neil, "Zoë"',

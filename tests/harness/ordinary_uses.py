@@ -186,10 +186,9 @@ def run_files():
     (place / "link").symlink_to("one.txt")
     os.link(one, place / "hard")
     (place / "deep" / "er").mkdir(parents=True)
-    with one.open("rb+") as file:
-        file.truncate(400)
     names = sorted(path.name for path in place.rglob("*"))
     with one.open("rb+") as file:
+        file.truncate(400)
         file.seek(-4, os.SEEK_END)
         file.write(b"end\n")
         file.flush()

@@ -141,9 +141,9 @@ def _opened(output: Path) -> Iterator[TextIO]:
     written = output if is_stream else output.with_name(f".{output.name}.partial")
     try:
         with written.open("w", encoding="utf-8", newline="") as file:
+            if output.is_file():  # before there is anything to read
+                shutil.copymode(output, written)
             yield file
-        if output.is_file():
-            shutil.copymode(output, written)
         if not is_stream:
             written.replace(output)
     except OSError as error:

@@ -39,6 +39,7 @@ from grader.core.wire.records import (
 from grader.core.wire.scripts import Doing, Step, steps_as_value, steps_in
 from grader.core.wire.values import Value
 
+MAX_MESSAGE = 4000  # characters of an exception
 MAX_USES = 100
 MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
@@ -130,7 +131,8 @@ _ASKED = (
 )
 _PLAIN_CALL = Call("", {})
 # No parameter of an adapter has these names.
-_COTANGENT, _BEFORE, _THEN, _SAME = "", "before.", "then.", "same"
+_COTANGENT, _BEFORE, _THEN = "", "before.", "then."
+_SAME = "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ class Raised:
     """
 
     kind: Name
-    message: Annotated[str, AtMost(4000)]
+    message: Annotated[str, AtMost(MAX_MESSAGE)]
     frames: Annotated[tuple[Frame, ...], AtMost(20, last=True)] = ()
     missing: bool = False
     expression: Annotated[str, AtMost(300)] = ""

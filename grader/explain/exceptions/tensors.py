@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grader.core.wire.calls import Raised
+from grader.core.wire.calls import MAX_MESSAGE, Raised
 from grader.explain.exceptions.kinds import (
     ExceptionKind,
     Explanation,
@@ -181,7 +181,6 @@ _SHAPES = re.compile(
 )
 _MOST = 6
 _MORE = "more"
-_LONGEST = 4000  # characters of a message; `Raised` has no more
 
 
 def _state_dict(match: re.Match[str], raised: Raised) -> Explanation:
@@ -202,7 +201,7 @@ def _state_dict(match: re.Match[str], raised: Raised) -> Explanation:
     for key, given, wanted in shapes[:_MOST]:
         sentences.append(f"{key} is {given} in what is loaded, and {wanted} in {module}.")
     if len(shapes) > _MOST:
-        others = f"{len(shapes) - _MOST} more" if len(text) < _LONGEST else "More"
+        others = f"{len(shapes) - _MOST} more" if len(text) < MAX_MESSAGE else "More"
         sentences.append(f"{others} have other shapes.")
     return Explanation(
         " ".join(sentences), f"load_state_dict cannot load these weights into {module}"

@@ -33,6 +33,7 @@ _MOST_OF_OTHERS = 16
 _MOST_RIGHT = 40
 # Padded to this number, so that the worker cannot infer which edits were right.
 _PROVEN_TOGETHER = 12
+# If more edits pass a few calls, several lines have a share in the proof.
 _MOST_PROVEN = 24
 _MOST_FOUND = 12_000
 # In characters: the header of one frame holds hundreds of edits.

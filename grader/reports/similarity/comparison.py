@@ -238,7 +238,7 @@ def _entries(results: Results) -> Sequence[Entry]:
     options = results.options() or {}
     adapters = str(options.get("adapters", _ADAPTERS))
     there = discover([Path(path) for path in results.paths()], adapters).entries
-    return under_graded_names(there, results.submission_hashes(), fingerprint)
+    return [*under_graded_names(there, results.submission_hashes(), fingerprint)]
 
 
 def _single(path: Path) -> Entry:

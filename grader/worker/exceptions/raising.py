@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from grader.core.wire.calls import Frame, Raised
+from grader.core.wire.calls import MAX_MESSAGE, Frame, Raised
 from grader.worker.exceptions.culprits import culprit
 from grader.worker.exceptions.operands import operands_of
 from grader.worker.observing.expression import (
@@ -96,7 +96,6 @@ def _sought(
     return None, ()
 
 
-_MESSAGE = 4000
 _MANY_KEYS = re.compile(r"( key\(s\) in state_dict: .{1000}).+")
 _EXPRESSION = 300
 _FRAMES = 20
@@ -128,7 +127,7 @@ def describe_exception(
     not_text = _attempted(lambda: _not_text(exception, root), "")
     return Raised(
         kind=kind[:100],
-        message="" if debugging else (_message(exception) + not_text)[:_MESSAGE],
+        message="" if debugging else (_message(exception) + not_text)[:MAX_MESSAGE],
         frames=frames,
         missing=isinstance(exception, NotImplementedError) and is_deliberate,
         expression=_attempted(lambda: _expression(raising) if raising else "", ""),
@@ -164,7 +163,7 @@ def _message(exception: BaseException) -> str:
             return str(exception.msg or "invalid syntax")
         text = str(exception)
         # If only the end of the message were cut, a whole list of keys would be missing.
-        return _MANY_KEYS.sub(r"\1…", text) if len(text) > _MESSAGE else text
+        return _MANY_KEYS.sub(r"\1…", text) if len(text) > MAX_MESSAGE else text
     except BaseException as second:
         return f"(its text cannot be shown: printing it raised {type(second).__name__})"
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from zipfile import ZipFile
@@ -12,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from grader.authoring.handout.folder import frozen_contract, readme
+from grader.authoring.handout.folder import _lines, frozen_contract, readme
 from grader.authoring.handout.freezing import freeze_public_tests
 from grader.authoring.handout.installing import Installation, Platform, section
 from grader.core.assignment import BadAssignment, find_assignment
@@ -182,6 +183,13 @@ def test_the_fixtures_of_the_language_model_know_the_mistakes_of_today():
         return len(frozen)
 
     assert opened(course, check) > 20
+
+
+@pytest.mark.unit
+def test_the_tables_of_a_handout_have_every_name_and_all_digits():
+    """TOML takes accents and dots in quotes only; without, pytest would not start."""
+    numbers = {"run_double": 12345.67, "run_größe": 2.0, "torch.nn.Linear": 50.0}
+    assert tomllib.loads(_lines(numbers)) == numbers
 
 
 @pytest.mark.unit

@@ -11,16 +11,7 @@ import pytest
 from grader.core.evidence import Evidence, Excerpt, Picture
 from grader.core.explanation import Told, Words, WrongAnswer, WrongAnswers
 from grader.core.submission import Author
-from grader.core.verdict import (
-    Aspect,
-    Diagnosis,
-    Grade,
-    GradeStatus,
-    Measurement,
-    Status,
-    Verdict,
-    Where,
-)
+from grader.core.verdict import Aspect, Diagnosis, Grade, GradeStatus, Measurement, Status, Verdict
 from grader.explain.mistakes.clusters import NamedMistake, write_names
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.pages.class_needs import UnknownCluster, nameless, needs
@@ -28,7 +19,7 @@ from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount, ran
 from grader.results.decisions.settlement import ChangeKind, PointsChange, Settlement
 from grader.results.results import Results
 from grader.results.store import Store
-from tests.harness.export_fixtures import a_grade, a_verdict, not_graded
+from tests.harness.export_fixtures import A_LINE, a_grade, a_verdict, not_graded
 
 pytestmark = pytest.mark.unit
 
@@ -290,10 +281,9 @@ def test_an_exercise_that_a_known_mistake_fails_has_no_other_problem():
 def test_two_mistakes_at_one_line_are_counted_in_their_own_exercises():
     """The line makes them one cause."""
     half, mask = (Diagnosis(one, f"It is {one}.", "Why?") for one in ("half", "mask"))
-    where = Where("m.py", 7)
     tests = (
-        a_test("vx", Status.FAILED, diagnosis=half, where=where),
-        a_test("vy", Status.FAILED, diagnosis=mask, where=where),
+        a_test("vx", Status.FAILED, diagnosis=half, where=A_LINE),
+        a_test("vy", Status.FAILED, diagnosis=mask, where=A_LINE),
     )
     counts = MistakeCounts()
     counts.add(0, Graded.of(a_grade("ann", *tests)))
