@@ -114,8 +114,8 @@ def nearest(
     """
     own = set(names_in(node))
     if not isinstance(wanted, Nature):
-        visible = setting.seen.visible(node) - own
-        return [name for name in wanted if name in visible][:1]
+        visible = setting.seen.visible(node) | setting.scopes.names(node).natures.keys()
+        return [name for name in wanted if name in visible - own][:1]
     if wanted is not Nature.TENSOR:
         return [one for one in known(setting, node, wanted) if one not in own][:_MOST]
     found = list(dict.fromkeys(_tensors(setting, node)))

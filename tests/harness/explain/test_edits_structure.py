@@ -188,6 +188,10 @@ class Weights:
     def shares(self):
         return self.powers / self.powers.sum(self.dim, keepdim=True)
 
+    def softmax(self, x):
+        raised = torch.exp(x - x.amax(self.dim, keepdim=True))
+        return raised / raised.sum(self.dim, keepdim=True)
+
 def turned(x, given, positions, is_first):
     x = given.input @ given.query.mT
     angles = table(given)[positions]
@@ -206,6 +210,7 @@ OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
         ("self.query(torch.cat(spoken, dim=-1))", "torch.cat(spoken, dim=-1)"),
     ],
     "an option": [("nn.Linear(2, 3, bias=False)", "nn.Linear(2, 3)")],
+    "the largest value": [("torch.exp(x - x.amax(self.dim, keepdim=True))", "torch.exp(x)")],
     "a sign": [("torch.where(is_first, -x.roll", "torch.where(is_first, x.roll")],
     "an index": [
         ("table(given)[positions]", "table(given)[: positions.shape[-1]]"),

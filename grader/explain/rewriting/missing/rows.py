@@ -118,6 +118,13 @@ MISSING: tuple[Row, ...] = (
         ("$x.exp()", "($x - $x.amax(dim=-1, keepdim=True)).exp()"),
         ("$x.exp()", "($x - $x.amax($dim, keepdim=True)).exp()"),
         of=_TENSOR,
+        dim=("dim", "axis", "self.dim", "self.axis"),
+    ),
+    *rows(
+        "whether the values are divided by their sum",
+        CHANGE,
+        ("torch.exp($x)", "torch.softmax($x, -1)"),
+        ("$x.exp()", "$x.softmax(-1)"),
     ),
     *rows(
         "how a variable is updated",
