@@ -67,6 +67,7 @@ class _Exercise:
     machine: int
     points: int
     worth: int
+    carried: int = 0
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
     decided: dict[str, Fraction] = field(default_factory=dict)
@@ -76,34 +77,25 @@ class _Exercise:
         """Returns the ids of the exercise's tests."""
         return frozenset(test.id for test in self.tests)
 
-    @property
-    def counts(self) -> bool:
-        """Returns whether some of the exercise's tests count, and have points."""
-        return worth([it for it in self.tests if it.id not in self.taken_out | self.bonus]) > 0
-
-    def _counted(self) -> int:
-        """Returns the points without the tests that are out: the other tests carry them.
+    def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
+        """Returns the points left after tests are taken out, or made a bonus: others carry theirs.
 
         Points beyond the values are gated by the values that are left. The deduction for a
-        forbidden call keeps its proportion. The points of bonus tests come on top.
+        forbidden call keeps its proportion, and carried points keep theirs of the lost points.
+        The points of bonus tests come on top.
         """
-        left = [test for test in self.tests if test.id not in self.taken_out | self.bonus]
-        before, now = _gated(self.tests), Fraction(_gated(left))
-        if before and before != earned(self.tests):
-            now = now * earned(self.tests) / before
-        possible = worth(left)
-        extra = earned([test for test in self.tests if test.id in self.bonus])
-        return extra + (_rounded(now * worth(self.tests) / possible) if possible else 0)
-
-    def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
-        """Returns the points left after tests are taken out, or made a bonus."""
-        before = self._counted()
         self.taken_out = self.taken_out - tests if as_bonus else self.taken_out | tests
         self.bonus = self.bonus | tests if as_bonus else self.bonus - tests
-        after = self._counted()
-        self.worth = self.worth if self.counts else 0
-        most = self.worth + earned([test for test in self.tests if test.id in self.bonus])
-        return min(max(self.points + after - before, 0), most)
+        left = [test for test in self.tests if test.id not in self.taken_out | self.bonus]
+        before, now, whole = _gated(self.tests), Fraction(_gated(left)), worth(self.tests)
+        if before and before != self.machine:
+            now = now * self.machine / before
+        self.worth = whole if (possible := worth(left)) else 0
+        reached = now * whole / possible if possible else Fraction()
+        if self.carried and self.machine < whole:
+            reached += (self.worth - reached) * self.carried / (whole - self.machine)
+        extra = earned([test for test in self.tests if test.id in self.bonus])
+        return extra + min(_rounded(reached), self.worth)
 
     def with_tests_at(self, points: int, tests: frozenset[str]) -> int:
         """Returns the exercise's points after some of its tests are set to `points`.
@@ -183,6 +175,7 @@ class PersonsPoints:
             if (exercise := self._exercises.get(carried.exercise)) is not None:
                 more = hundredths(carried.points)
                 exercise.points += more
+                exercise.carried += more
                 is_full = exercise.points >= exercise.worth
                 name, said = carried.exercise, carried.sentence(is_full)
                 self._add(ChangeKind.CARRIED, name, more, said, CARRY_OVER, is_full)

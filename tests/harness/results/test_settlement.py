@@ -161,6 +161,22 @@ def test_carried_points_disappear_with_their_exercise(tmp_path: Path) -> None:
     assert (own.final, own.worth) == (1.0, 400)
 
 
+@pytest.mark.parametrize(
+    ("test", "percent", "final"),
+    [("test_0", 100, 10.0), ("test_0", 50, 5.0), ("test_1", 50, 7.14), ("test_2", 50, 6.88)],
+)
+def test_carried_points_keep_their_share_when_a_test_is_taken_out(
+    tmp_path: Path, test: str, percent: int, final: float
+) -> None:
+    """Full marks stay full if a test that passed is taken out; half of what is lost comes back."""
+    grade = several_tests(True, False, False, False)
+    back = Carried("run_rope", "run_mha", "no-scale", 7 * percent / 100)
+    results = a_batch(tmp_path, replace(grade, carried=(back,)))
+    decide(tmp_path, ("taken_out", {"test": test}))
+    (own,) = settlements_by_name(results).values()
+    assert (own.final, own.worth) == (final, 1000)
+
+
 def test_exercises_with_the_same_only_error_share_a_sentence(tmp_path: Path) -> None:
     """Nine lines that differ only in a name would hide the error."""
     failed = [a_verdict("run_rope", 0, 4), a_verdict("run_mha", 0, 6), a_verdict("run_more", 0, 5)]
