@@ -68,6 +68,7 @@ class _Exercise:
     points: int
     worth: int
     carried: int = 0
+    scale: Fraction = Fraction(1)
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
     decided: dict[str, Fraction] = field(default_factory=dict)
@@ -90,8 +91,9 @@ class _Exercise:
         before, now, whole = _gated(self.tests), Fraction(_gated(left)), worth(self.tests)
         if before and before != self.machine:
             now = now * self.machine / before
-        self.worth = whole if (possible := worth(left)) else 0
-        reached = now * whole / possible if possible else Fraction()
+        self.scale = Fraction(whole, possible) if (possible := worth(left)) else Fraction()
+        self.worth = whole if possible else 0
+        reached = now * self.scale
         if self.carried and self.machine < whole:
             reached += (self.worth - reached) * self.carried / (whole - self.machine)
         extra = earned([test for test in self.tests if test.id in self.bonus])
@@ -102,16 +104,20 @@ class _Exercise:
 
         Points that these tests lost may have been carried back already, and are not given twice.
         The exercise gets more than its worth only if the tests are given more than theirs, or are
-        a bonus. A later decision about a test replaces an earlier one.
+        a bonus. A later decision about a test replaces an earlier one. A test that is taken out
+        gives nothing, and the others carry its points.
         """
         own = [test for test in self.tests if test.id in tests]
-        extra = worth([test for test in own if test.id in self.bonus])
-        most = max(self.worth, self.points) + extra + max(points - worth(own), 0)
-        before = sum((self.decided.get(it.id, Fraction(earned([it]))) for it in own), Fraction())
+        more, most = Fraction(), Fraction(max(self.worth, self.points))
         for test in own:
             share = Fraction(worth([test]), worth(own)) if worth(own) else Fraction(1, len(own))
-            self.decided[test.id] = points * share
-        return min(self.points + points - _rounded(before), most)
+            before = self.decided.get(test.id, Fraction(earned([test])))
+            now = self.decided[test.id] = points * share
+            is_bonus = test.id in self.bonus
+            scale = Fraction(is_bonus) if test.id in self.taken_out | self.bonus else self.scale
+            more += scale * (now - before)
+            most += scale * max(now - worth([test]), Fraction()) + is_bonus * worth([test])
+        return min(self.points + _rounded(more), _rounded(most))
 
 
 class PersonsPoints:
@@ -195,7 +201,7 @@ class PersonsPoints:
     def _decide_parts(self) -> None:
         for decision, target in self._of(PointsChanged):
             exercise = self._exercises.get(target.exercise)
-            if exercise is None:
+            if exercise is None or (target.tests or exercise.ids) <= exercise.taken_out:
                 continue
             left = exercise.points + (decision.by or 0) if decision.to is None else decision.to
             if target.tests and decision.to is not None:

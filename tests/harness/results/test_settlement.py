@@ -285,6 +285,38 @@ def test_a_later_decision_about_a_test_replaces_an_earlier_one(
     assert own.final == final
 
 
+@pytest.mark.parametrize(
+    ("steps", "final"),
+    [
+        ([("test_0", {"to": 3})], 4.29),
+        ([("test_0", {"by": 1})], 4.29),
+        ([("test_1", {"to": 0})], 0.0),
+        ([("test_2", {"to": 2}), ("test_3", {"to": 2})], 10.0),
+    ],
+)
+def test_points_of_a_test_taken_out_count_for_nobody(
+    tmp_path: Path, steps: Sequence[tuple[str, dict[str, object]]], final: float
+) -> None:
+    """Nothing decided about it counts; full points of the others are full points."""
+    results = a_batch(tmp_path, several_tests(True, True, False, False))
+    decide(tmp_path, ("taken_out", {"test": "test_0"}))
+    for test, points in steps:
+        decide(tmp_path, ("points", {"person": "s", "test": test, **points}))
+    (own,) = settlements_by_name(results).values()
+    assert own.final == final
+
+
+def test_points_decided_in_an_exercise_taken_out_are_gone(tmp_path: Path) -> None:
+    """An exercise that counts for nobody gives nobody points, in whatever order it is decided."""
+    results = a_class(tmp_path)
+    decide(tmp_path, ("points", {"person": "alice", "exercise": "run_rope", "to": 4}))
+    decide(tmp_path, ("taken_out", {"exercise": "run_rope"}))
+    own = settlements_by_name(results)["Alice Apple"]
+    assert (own.final, own.worth) == (2.0, 600)
+    (effect, _) = effects(results, open_settling(results))
+    assert effect.lines == ["Alice Apple: 2 points"]
+
+
 def test_a_student_excused_from_all_that_counts_is_excused(tmp_path: Path) -> None:
     """The other exercise was taken out: it gives the excused one no proportion."""
     results = a_class(tmp_path)
