@@ -14,11 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.core.explanation import WrongAnswer
+from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line, points, quantity
 from grader.core.verdict import GradeStatus
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
 from grader.reports.standing import complaint, complaints, listed
+from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling
 from grader.results.results import Outline, Results
 
@@ -115,8 +117,8 @@ _BETWEEN = 4
 _SHORTEST = 20
 _ALARMED = 120
 
-# For each submission, the final points in each of its settlements; None for excused people.
-_Finals = Mapping[str, tuple[float | None, ...]]
+# The settlements of each submission.
+_Finals = Mapping[str, tuple[Settlement, ...]]
 
 
 def print_summary(
@@ -157,10 +159,7 @@ def print_summary(
 
 
 def _finals(results: Results, settling: Settling) -> _Finals:
-    return {
-        grade.submission: tuple(own.final for own in settling.settle(grade))
-        for grade in results.bare_grades()
-    }
+    return {grade.submission: settling.settle(grade) for grade in results.bare_grades()}
 
 
 def _is_changed(row: Outline, finals: _Finals) -> bool:
@@ -170,14 +169,21 @@ def _is_changed(row: Outline, finals: _Finals) -> bool:
 
 
 def _is_ungraded(row: Outline, finals: _Finals) -> bool:
-    decided = any(points is not None for points in finals.get(row.submission, ()))
+    decided = any(one.final is not None for one in finals.get(row.submission, ()))
     return row.status is GradeStatus.NOT_GRADED and not decided
 
 
 def _points(row: Outline, finals: _Finals) -> tuple[float, ...]:
     """Returns the points of the people who get some; () if all are excused or get another grade."""
-    own = finals.get(row.submission, (row.score,))
-    return tuple(points for points in own if points is not None)
+    if (own := finals.get(row.submission)) is None:
+        return (row.score,)
+    return tuple(one.final for one in own if one.final is not None)
+
+
+def _worth(row: Outline, finals: _Finals) -> float:
+    """Returns the possible points, without exercises that are taken out."""
+    own = finals.get(row.submission)
+    return points_of(own[0].worth) if own else row.max_score
 
 
 def _in_short(results: Results, rows: Sequence[Outline], finals: _Finals, width: int) -> Table:
@@ -228,8 +234,9 @@ def _score(row: Outline, finals: _Finals) -> Text:
         return Text("excused" if finals.get(row.submission) else "another was taken instead")
     if row.status is GradeStatus.UNREADABLE and own == [0]:
         return Text("unreadable", style="yellow")
-    style = "green" if own[0] >= row.max_score else ""
-    return Text(f"{'–'.join(map(points, own))} / {points(row.max_score)}", style)
+    worth = _worth(row, finals)
+    style = "green" if own[0] >= worth else ""
+    return Text(f"{'–'.join(map(points, own))} / {points(worth)}", style)
 
 
 def _counts(rows: Sequence[Outline], finals: _Finals) -> str:
@@ -242,7 +249,7 @@ def _counts(rows: Sequence[Outline], finals: _Finals) -> str:
     scores = [score for row in graded for score in _points(row, finals)]
     if not scores:
         return words
-    full = max(row.max_score for row in graded)
+    full = max(_worth(row, finals) for row in graded if _points(row, finals))
     mean, median = points(statistics.fmean(scores)), points(statistics.median(scores))
     remark = " of those graded" if of[GradeStatus.UNREADABLE] else ""
     return f"{words}; mean {mean}, median {median} of {points(full)} points{remark}"

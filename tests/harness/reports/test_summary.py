@@ -285,6 +285,17 @@ def test_the_summary_shows_final_points_after_decisions(stored: Stored) -> None:
     assert "not the sum of the tests" not in printed(print_summary, results)
 
 
+def test_the_summary_counts_of_the_points_that_are_left(stored: Stored) -> None:
+    """An exercise that is taken out lowers the possible points, as in the exports."""
+    wrong = a_verdict("run_rope", FAILED, name="test_rope", message="wrong")
+    results = stored(a_grade(wrong, a_verdict("run_softmax"), name="alice"))
+    file = results.folder / "decisions.toml"
+    append_decision(file, "taken_out", {"exercise": "run_rope", "reason": "too hard"})
+    output = printed(print_summary, results, settling=open_settling(results))
+    assert "alice 2 / 2 run_rope: wrong" in [" ".join(line.split()) for line in output.splitlines()]
+    assert "mean 2, median 2 of 2 points" in output
+
+
 def test_the_summary_of_an_empty_class_has_no_mean(stored: Stored) -> None:
     """The empty class has no mean."""
     assert printed(print_summary, stored()).strip() == (
