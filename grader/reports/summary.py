@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
-from rich.cells import cell_len
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
@@ -188,16 +187,18 @@ def _worth(row: Outline, finals: _Finals) -> float:
 
 def _in_short(results: Results, rows: Sequence[Outline], finals: _Finals, width: int) -> Table:
     """Returns a line for each submission: the people, the score, and the first cause."""
-    names = [one_line(name, _WIDEST_NAME) for name in _names(results, rows)]
+    names = [Text(one_line(name, _WIDEST_NAME)) for name in _names(results, rows)]
     scores = [_score(row, finals) for row in rows]
-    widest = min(max(map(cell_len, names)), _WIDEST_NAME)
+    widest = min(max(name.cell_len for name in names), _WIDEST_NAME)
     taken = widest + max(score.cell_len for score in scores) + _BETWEEN
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True, max_width=widest, overflow="ellipsis")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis")
-    for name, score, grade in zip(names, scores, results.grades(len(rows)), strict=True):
-        table.add_row(Text(name), score, Text(complaint(grade, max(width - taken, _SHORTEST))))
+    told = {row.submission: cells for row, *cells in zip(rows, names, scores, strict=True)}
+    for grade in results.grades_of(told):
+        name, score = told[grade.submission]
+        table.add_row(name, score, Text(complaint(grade, max(width - taken, _SHORTEST))))
     return table
 
 
@@ -206,7 +207,9 @@ def _in_full(results: Results, rows: Sequence[Outline], finals: _Finals) -> Tabl
     table.add_column("submission", max_width=40, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("what went wrong", overflow="fold", ratio=1)
-    for row, grade in zip(rows, results.grades(len(rows)), strict=False):
+    shown = {row.submission: row for row in rows}
+    for grade in results.grades_of(shown):
+        row = shown[grade.submission]
         table.add_row(Text(_label(results, row)), _score(row, finals), Text(complaints(grade)))
     return table
 

@@ -238,13 +238,9 @@ class AnonymousResults(Results):
         ]
         return sorted(labelled, key=lambda outline: _number(outline.submission))
 
-    def grades(self, first: int = -1) -> Iterator[Grade]:
-        """Returns the grades in the order of their numbers.
-
-        If `first` is not negative, returns that many of them.
-        """
-        labels = self.submissions()
-        return self.grades_of(labels if first < 0 else labels[:first])
+    def grades(self) -> Iterator[Grade]:
+        """Returns the grades in the order of their numbers."""
+        return self.grades_of(self.submissions())
 
     def bare_grades(self) -> Iterator[Grade]:
         """Yields the grades in the order of their numbers, with only what settling needs."""

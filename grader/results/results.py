@@ -85,14 +85,11 @@ class Results:
             database.execute("BEGIN")
             yield database
 
-    def grades(self, first: int = -1) -> Iterator[Grade]:
-        """Yields the grades in class order, one at a time, as they are when the iteration begins.
-
-        If `first` is not negative, yields that many of them.
-        """
+    def grades(self) -> Iterator[Grade]:
+        """Yields the grades in class order, one at a time, as they are when iteration begins."""
         with self._reading() as db:
             tests = numbered_tests(db)
-            for row in db.execute(f"{_IN_CLASS_ORDER} LIMIT ?", (first,)):
+            for row in db.execute(_IN_CLASS_ORDER):
                 yield _grade(db, tests, row)
 
     def bare_grades(self) -> Iterator[Grade]:

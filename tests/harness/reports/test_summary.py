@@ -27,7 +27,7 @@ from grader.reports.standing import Standing, complaint, complaints, standings
 from grader.reports.summary import print_summary
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
-from grader.results.results import Results
+from grader.results.results import Outline, Results
 from grader.results.store import Store
 from tests.harness.storing import add
 
@@ -294,6 +294,34 @@ def test_the_summary_counts_of_the_points_that_are_left(stored: Stored) -> None:
     output = printed(print_summary, results, settling=open_settling(results))
     assert "alice 2 / 2 run_rope: wrong" in [" ".join(line.split()) for line in output.splitlines()]
     assert "mean 2, median 2 of 2 points" in output
+
+
+class Growing(Results):
+    """Results to which a batch adds a grade that comes first, right after their outlines."""
+
+    def outlines(self) -> list[Outline]:
+        found = super().outlines()
+        with Store.open(self.folder, "tiny") as opened:
+            late = a_verdict("run_rope", FAILED, message="late")
+            add(opened, a_grade(late, name="aaron"), "key", 0)
+        return found
+
+
+@pytest.mark.parametrize("details", [False, True])
+def test_rows_of_the_summary_keep_their_causes_while_a_batch_runs(
+    stored: Stored, details: bool
+) -> None:
+    """A grade that arrives in between moves nobody's cause to another row."""
+    now = stored(
+        a_grade(a_verdict("run_rope", FAILED, message="wrong"), name="alice"),
+        a_grade(a_verdict("run_rope"), name="bob"),
+    )
+    growing = Growing(now.file, now.assignment, now.people, now.state)
+    output = printed(print_summary, growing, details=details)
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    assert "alice 0 / 2 run_rope: wrong" in lines
+    assert "bob 2 / 2 everything right" in lines
+    assert "late" not in output
 
 
 def test_the_summary_of_an_empty_class_has_no_mean(stored: Stored) -> None:
