@@ -146,13 +146,12 @@ def compare(
     """
     collection = _Collection(called)
     _add_class(collection, results)
-    own = len(collection.found)
     for other in others:
         _add_others(collection, other)
     for repository in repositories:
         name = repository.resolve().name or str(repository)
         collection.found.append(Compared(name, "repository", _single(repository)))
-    return _compared(collection, own, assignment, given, most, advance)
+    return _compared(collection, assignment, given, most, advance)
 
 
 def compare_entries(
@@ -164,12 +163,11 @@ def compare_entries(
         Refusal: if this machine has no room for copies of them.
     """
     found = [Compared(entry.name, "", entry) for entry in entries]
-    return _compared(_Collection(by_name, found), len(found), assignment, (), most, None)
+    return _compared(_Collection(by_name, found), assignment, (), most, None)
 
 
 def _compared(
     collection: _Collection,
-    own: int,
     assignment: Assignment,
     given: Sequence[Path],
     most: int,
@@ -181,12 +179,13 @@ def _compared(
         known = [_known(client, entry) for entry in entries]
         digests = frozenset(file.digest for one in known for file in one.files)
         common = np.unique(np.concatenate([*(one.prints for one in known), np.empty(0, np.int64)]))
-        prints = _read_all(client, collection, digests, shelf, advance)
+        read, prints = _read_all(client, collection, digests, shelf, advance)
+        own = sum(not one.origin for one in read)
         ranking = ranked(prints, own, common, most)
-        pairs = [*_side_by_side(shelf, collection.found, ranking, common)]
+        pairs = [*_side_by_side(shelf, read, ranking, common)]
     usual = statistics.median(ranking.nearest) if ranking.nearest else 0.0
     remarks = tuple(collection.remarks)
-    return SimilarPairs(tuple(pairs), usual, own, len(collection.found) - own, remarks)
+    return SimilarPairs(tuple(pairs), usual, own, len(read) - own, remarks)
 
 
 def _known(client: SourcesClient, entry: Entry) -> ComparedSources:
@@ -264,26 +263,28 @@ def _read_all(
     digests: frozenset[str],
     shelf: Shelf,
     advance: Callable[[int], None] | None,
-) -> list[Numbers]:
-    """Returns each submission's fingerprints; keeps its sources on the shelf."""
+) -> tuple[list[Compared], list[Numbers]]:
+    """Returns what can be read, with its fingerprints; keeps the sources on the shelf."""
+    read: list[Compared] = []
     prints: list[Numbers] = []
     unread: list[str] = []
     partly: list[str] = []
-    for place, one in enumerate(collection.found):
+    for one in collection.found:
         try:
-            sources = _read(client, one.entry, digests, shelf, place)
+            sources = _read(client, one.entry, digests, shelf, len(read))
         except Unreadable:
-            sources = ComparedSources()
             unread.append(one.name)
-        partly += [one.name] * sources.partly
-        prints.append(sources.prints)
+        else:
+            partly += [one.name] * sources.partly
+            read.append(one)
+            prints.append(sources.prints)
         if advance is not None:
             advance(len(collection.found))
     if unread:
         collection.remarks.append(f"could not be read, and not compared: {several(unread)}")
     if partly:
         collection.remarks.append(f"too much code to compare, and read in part: {several(partly)}")
-    return prints
+    return read, prints
 
 
 def _side_by_side(
