@@ -5,13 +5,13 @@ from __future__ import annotations
 import enum
 import re
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, titled
-from grader.core.points import OF_THE_VALUES, WITH_VALUES, hundredths, points_of, total
+from grader.core.points import OF_THE_VALUES, WITH_VALUES, Gate, hundredths, points_of, total
 from grader.core.text import enumerated, first_line, one_line, plain, points, quantity
 from grader.core.verdict import Aspect, Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 
@@ -26,17 +26,22 @@ def causes_of(verdicts: Iterable[Verdict], carried: Iterable[Carried] = ()) -> t
     failures without an explanation belong to the causes of the roots.
 
     Wrong values reduce the points of an exercise's other tests. The cause of the wrong values is
-    charged with these points.
+    charged with these points, but not with those that a forbidden call costs.
     """
     judged, failed, lessened = list(verdicts), [], Counter[str]()
+    gates: dict[str, Gate] = defaultdict(Gate)
     for verdict in judged:
-        if verdict.status is not Status.PASSED:
+        passed, worth = verdict.status is Status.PASSED, hundredths(verdict.max_score)
+        if verdict.aspect is Aspect.VALUES:
+            right = worth if passed else hundredths(verdict.score)
+            gates[verdict.exercise].add_values(right, worth, passed)
+        if not passed:
             failed.append(FailedTest.of(verdict))
         elif OF_THE_VALUES in (verdict.message or ""):
-            lessened[verdict.exercise] += hundredths(verdict.max_score - verdict.score)
+            lessened[verdict.exercise] += worth
     for place, test in enumerate(failed):
-        if test.aspect is Aspect.VALUES and test.exercise in lessened:
-            more = points_of(lessened.pop(test.exercise))
+        if test.aspect is Aspect.VALUES and (whole := lessened.pop(test.exercise, 0)):
+            more = points_of(whole - gates[test.exercise].counted_of(whole))
             failed[place] = replace(test, lost=total((test.lost, more)))
     short = {verdict.exercise for verdict in judged if verdict.score < verdict.max_score}
     builds_on = {one.exercise: one.roots for one in carried if one.exercise not in short}

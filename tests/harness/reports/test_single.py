@@ -83,9 +83,22 @@ def test_points_withheld_from_other_tests_are_charged_to_wrong_values():
     )
     text = printed([failed("run_one", Aspect.VALUES), passed])
     assert "3 of 4 values are wrong (-2 points)" in text
-    in_part = passed._replace(score=0.25)
-    assert "are wrong (-1.75 points)" in printed([failed("run_one", Aspect.VALUES), in_part])
     assert "notes\n  The other tests of an exercise count only as far as its values" in text
+
+
+@pytest.mark.parametrize("score", [0.5, 0.25])
+def test_the_cost_of_a_forbidden_call_is_not_charged_to_wrong_values(score: float):
+    """Half of the values are wrong; the call takes off half of what the other test earns."""
+    right = failed("run_one", Aspect.VALUES)._replace(
+        id="test_right", status=Status.PASSED, score=2 * score, message=None
+    )
+    other = failed("run_one", Aspect.GENERALITY)._replace(
+        status=Status.PASSED,
+        score=score,
+        message=f"earns half of its points, because half {OF_THE_VALUES}",
+    )
+    text = printed([failed("run_one", Aspect.VALUES), right, other])
+    assert "3 of 4 values are wrong (-1.5 points)" in text
 
 
 @pytest.mark.parametrize("share", ["none", "60%"])
