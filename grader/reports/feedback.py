@@ -129,8 +129,10 @@ def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter, _content: Co
 _MAIL_FILE = "mail.csv"
 _MAIL_HOW = (
     "mail.csv has a row for each person: give it to your mail program's mail merge, with the "
-    "fields email, subject and body."
+    "fields email, subject and body. People with one address share a row."
 )
+_NOT_KNOWN = "not known: a roster tells it (grader batch --roster)"
+_TO_SOME = f"sent to some of its people; another's address is {_NOT_KNOWN}"
 
 
 _MOODLE_FILE = "moodle.zip"
@@ -200,7 +202,7 @@ def write_feedback(
                     continue
                 as_pdf = printed(printer, letter.page) if printer else None
                 why = add(letter, Content(letter.page, letter.text, as_pdf))
-                written += not why
+                written += why in ("", _TO_SOME)
                 left_out += [LeftOut(letter.grade.submission, why)] * bool(why)
         if not written:
             why = left_out[0].reason if left_out else "there is no submission"
@@ -234,13 +236,16 @@ def _mail(folder: Path) -> Iterator[_Add]:
 
         def add_letter(letter: Letter, _content: Content) -> str:
             subject = letter.text.partition("\n")[0]
+            named: dict[str, list[str]] = {}
             for person in letter.settled.people:
-                if person.email:
-                    row = (person.name, person.email, subject, letter.text)
-                    rows.writerow(map(harmless, row))
-            if all(person.email for person in letter.settled.people):
+                named.setdefault(person.email, []).append(person.name)
+            unknown = named.pop("", None)
+            for email, names in named.items():
+                row = (", ".join(filter(None, names)), email, subject, letter.text)
+                rows.writerow(map(harmless, row))
+            if unknown is None:
                 return ""
-            return "an address is not known: a roster tells it (grader batch --roster)"
+            return _TO_SOME if named else f"an address is {_NOT_KNOWN}"
 
         yield add_letter
 

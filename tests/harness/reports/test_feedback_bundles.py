@@ -225,6 +225,28 @@ def test_the_mail_merge_table_has_a_row_for_each_person(tmp_path: Path):
     assert rows[0]["body"].startswith(rows[0]["subject"])
 
 
+@pytest.mark.parametrize(
+    ("bobs", "called", "said"),
+    [
+        ("pair@x.edu", "Jane Doe, Bob Roe", ""),
+        ("", "Jane Doe", "pair: sent to some of its people; another's address is not known"),
+    ],
+)
+def test_a_group_with_one_address_gets_one_mail(tmp_path: Path, bobs: str, called: str, said: str):
+    """The mail is written, whether the address is all members' or one member's."""
+    pair = [Author("Jane Doe", "1", "pair@x.edu"), Author("Bob Roe", "2", bobs)]
+    with Store.open(tmp_path / "results", "attention") as store:
+        add(store, a_grade("pair", a_verdict("run_rope")), "key", 0)
+        store.set_people(People({"pair": pair}))
+    done = run_feedback(tmp_path / "results", "--format", "mail")
+    assert (done.exit_code, said in done.output) == (int(bool(said)), True)
+    table = tmp_path / "results" / "feedback-mail" / "mail.csv"
+    with table.open(encoding="utf-8", newline="") as file:
+        assert [(row["name"], row["email"]) for row in csv.DictReader(file)] == [
+            (called, "pair@x.edu")
+        ]
+
+
 @pytest.mark.parametrize("form", ["folders", "canvas", "moodle", "mail"])
 def test_feedback_reveals_no_other_person_and_no_hidden_test(tmp_path: Path, form: str):
     """Feedback holds no other name, id or address, and no hidden test's name or expected value."""
