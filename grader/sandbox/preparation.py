@@ -1,4 +1,4 @@
-"""Prepares a submission: its private copy, the session that answers calls, its turn on a device.
+"""Prepares a submission: its private copy, and the session that answers calls.
 
 A confined worker tries a device other than the CPU before any submission is graded on it.
 """
@@ -6,8 +6,6 @@ A confined worker tries a device other than the CPU before any submission is gra
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -78,30 +76,6 @@ def _tried(server: ForkServer, scratch: Path, device: str) -> str:
     return "" if is_right else "another result came back"
 
 
-@contextlib.contextmanager
-def turn_on(device: str) -> Iterator[None]:
-    """Waits until no other judge of this user on this machine has a worker on the device.
-
-    Raises:
-        ForkServerLost: if the device's lock cannot be opened.
-    """
-    if device == CPU:
-        yield
-        return
-    # Other users write to that folder too: a link in the lock's place is not followed.
-    place = Path(tempfile.gettempdir()) / f"grader.{os.getuid()}.{device.replace(':', '-')}.lock"
-    try:
-        lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        why = f"{place} cannot be opened ({error.strerror}): remove it"
-        raise ForkServerLost(f"nobody knows whose turn it is on {device}: {why}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
-
-
 @dataclass(frozen=True, slots=True)
 class PreparedSubmission:
     """A submission that was taken in, its session, its uses of forbidden names, its environment."""
@@ -131,7 +105,6 @@ class SubmissionPreparation:
         Raises:
             Unreadable: if nothing in it can be graded.
             CopyFailed: if this machine has no room for it, or its files were removed meanwhile.
-            ForkServerLost: if the device's lock cannot be opened.
         """
         with self._folder() as folder, _unless_gone(folder) as kept:
             copies = folder / "taken-in"
@@ -150,7 +123,7 @@ class SubmissionPreparation:
                 self._familiar,
                 self._wording,
             )
-            with turn_on(limits.device), contextlib.closing(session):
+            with contextlib.closing(session):
                 yield PreparedSubmission(submission, session, uses, environment)
 
     @contextlib.contextmanager

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import tempfile
-import threading
 from typing import Any
 
 import pytest
 import torch
 
 from grader.grading.options import Options, chosen_otherwise
-from grader.sandbox.fork_server import ForkServerLost
-from grader.sandbox.preparation import turn_on
 from tests.harness.conftest import ROOT
-from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.process
 
@@ -130,40 +124,9 @@ def test_an_absent_device_is_refused_before_any_submission_is_graded(
 
 
 @pytest.mark.unit
-def test_workers_take_turns_on_a_device():
-    """Otherwise two jobs would share the memory of one GPU."""
-    mine, got_it = threading.Event(), threading.Event()
-
-    def wait_for_a_turn() -> None:
-        mine.set()
-        with turn_on("cuda:99"):
-            got_it.set()
-
-    with turn_on("cuda:99"):
-        other = threading.Thread(target=wait_for_a_turn)
-        other.start()
-        mine.wait()
-        assert not got_it.wait(0.2)
-    other.join(PATIENCE)
-    assert got_it.is_set()
-
-
-@pytest.mark.unit
 def test_existing_grades_of_another_device_are_noticed():
     """Rounding differs between devices."""
     assert chosen_otherwise(Options(device="cuda"), Options()) == ["device: cpu, now cuda"]
-
-
-@pytest.mark.unit
-def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path, monkeypatch):
-    """Everybody may write to the temporary folder, and so put a link there."""
-    target = tmp_path / "precious"
-    target.write_text("kept")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    (tmp_path / f"grader.{os.getuid()}.cuda-98.lock").symlink_to(target)
-    with pytest.raises(ForkServerLost, match="whose turn"), turn_on("cuda:98"):
-        pass
-    assert target.read_text() == "kept"
 
 
 def test_gradescope_zip_refuses_a_gpu(grader, tmp_path):
