@@ -6,6 +6,7 @@ import keyword
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader.core.scratch import replaced
 from grader.explain.mistakes.clusters import BadNames, NamedMistake, read_file, write_file
 
 FOLDER = "seen"
@@ -46,9 +47,8 @@ def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
         # A stub with this very text is from an earlier run that was stopped here.
         if stub.exists() and stub.read_text(encoding="utf-8") != text:
             raise BadNames(f"{stub} exists already: give the mistake another id")
-        partial = stub.with_name(f".{stub.name}.partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(stub)
+        with replaced(stub) as partial:
+            partial.write_text(text, encoding="utf-8")
         write_file(answers, named)
         written.append(stub)
     except OSError as error:

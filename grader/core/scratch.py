@@ -1,4 +1,4 @@
-"""Scratch folders, which a command keeps while it runs, and the removal of any folder.
+"""Scratch folders, which a command keeps while it runs; removal of folders, files written whole.
 
 All scratch folders lie in one folder of the grader's own. Each holds a file that names the folder
 and that the command keeps locked (flock(2)). The kernel releases the lock when the last process
@@ -49,6 +49,19 @@ def removed_afterwards(folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         remove(folder)
+
+
+@contextlib.contextmanager
+def replaced(file: Path) -> Iterator[Path]:
+    """Provides a path to write, which takes the place of a file at the end; no part of it stays."""
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        yield partial
+        partial.replace(file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
 
 
 def _empty(top: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from grader.core.evidence import Evidence
 from grader.core.explanation import WrongAnswers
 from grader.core.points import LateRule
+from grader.core.scratch import replaced
 from grader.core.submission import ClassImports
 from grader.core.verdict import Grade, GradeStatus, Verdict
 from grader.results.database import StoreError, connect, saying, value_of
@@ -235,16 +236,18 @@ class Results:
         Raises:
             StoreError: if it cannot be written.
         """
-        partial = path.with_name(f".{path.name}.partial")
         try:
-            with partial.open("w", encoding="utf-8", newline="\n") as file, self._reading() as db:
+            with (
+                replaced(path) as partial,
+                partial.open("w", encoding="utf-8", newline="\n") as file,
+                self._reading() as db,
+            ):
                 lines = GradeLines(numbered_tests(db))
                 for number, *row in db.execute(_IN_CLASS_ORDER):
                     grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
                     file.write(lines.line(grade, db.execute(VERDICTS, (number,))) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
-            partial.replace(path)
         except OSError as error:
             raise StoreError(f"{path} cannot be written: {error.strerror}") from error
 

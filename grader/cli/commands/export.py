@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from grader.cli.options import FILE, RESULTS, say
+from grader.core.scratch import replaced
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import FORMATS, write_export
 from grader.reports.export.scores import ExportRefused
@@ -138,17 +139,11 @@ def _opened(output: Path) -> Iterator[TextIO]:
         return
     is_stream = output.exists() and not output.is_file()  # a device or a pipe
     output = output if is_stream else output.resolve()  # a link stays
-    written = output if is_stream else output.with_name(f".{output.name}.partial")
+    place = contextlib.nullcontext(output) if is_stream else replaced(output)
     try:
-        with written.open("w", encoding="utf-8", newline="") as file:
+        with place as written, written.open("w", encoding="utf-8", newline="") as file:
             if output.is_file():  # before there is anything to read
                 shutil.copymode(output, written)
             yield file
-        if not is_stream:
-            written.replace(output)
     except OSError as error:
         raise ExportRefused(f"{output} cannot be written: {error.strerror}") from error
-    finally:
-        if not is_stream:
-            with contextlib.suppress(OSError):
-                written.unlink()

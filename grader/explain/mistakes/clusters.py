@@ -14,6 +14,7 @@ from typing import Any
 
 from grader.core.evidence import Excerpt
 from grader.core.explanation import WrongAnswer, WrongAnswers
+from grader.core.scratch import replaced
 from grader.core.text import Refusal, toml_value
 from grader.core.verdict import Diagnosis
 from grader.results.store import Store
@@ -214,9 +215,8 @@ def write_file(file: Path, names: Iterable[NamedMistake]) -> None:
     Raises:
         OSError: if that fails.
     """
-    partial = file.with_name(f".{file.name}.partial")
-    partial.write_text("\n".join([_HEAD, *map(_in_toml, names)]), encoding="utf-8")
-    partial.replace(file)
+    with replaced(file) as partial:
+        partial.write_text("\n".join([_HEAD, *map(_in_toml, names)]), encoding="utf-8")
 
 
 def named(

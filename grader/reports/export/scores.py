@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.core.points import points_of
+from grader.core.scratch import replaced
 from grader.core.submission import Author
 from grader.core.text import Refusal, one_line
 from grader.core.verdict import Grade
@@ -229,13 +230,12 @@ def write_whole(file: Path, content: str | bytes) -> None:
     Raises:
         ExportRefused: if the file cannot be written.
     """
-    partial = file.with_name(f".{file.name}.partial")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(content.encode() if isinstance(content, str) else content)
-        if file.is_file():
-            shutil.copymode(file, partial)
-        partial.replace(file)
+        with replaced(file) as partial:
+            partial.write_bytes(content.encode() if isinstance(content, str) else content)
+            if file.is_file():
+                shutil.copymode(file, partial)
     except OSError as error:
         raise ExportRefused(
             f"{file} cannot be written ({error.strerror}): name a file in a folder of yours"

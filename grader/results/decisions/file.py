@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.points import hundredths
+from grader.core.scratch import replaced
 from grader.core.text import meant, toml_value
 from grader.results.decisions.decision import (
     BadDecisions,
@@ -268,10 +269,9 @@ def _lines(file: Path) -> list[str]:
 
 
 def _write(file: Path, text: str) -> None:
-    partial = file.with_name(f".{file.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(file)
+        with replaced(file) as partial:
+            partial.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise BadDecisions(f"{file} cannot be written: {error.strerror}") from error
     except UnicodeEncodeError as error:
