@@ -116,6 +116,11 @@ ERRORS = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_toleranc
 _UNMEASURED = dict.fromkeys(ERRORS)
 
 
+def name_of_test(test: str) -> str:
+    """Returns a test's id without its file; a parameter may hold "::" as well."""
+    return test.partition("::")[2] or test
+
+
 class Verdict(NamedTuple):
     """The outcome of one test for one submission.
 

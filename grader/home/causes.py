@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.core.verdict import Aspect, Diagnosis, Status
+from grader.core.verdict import Aspect, Diagnosis, Status, name_of_test
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
@@ -98,7 +98,7 @@ class FrozenMistakes:
         return torch.empty(0, 0) if rows is None else rows, known
 
     def _test(self, observation: Observation) -> FrozenTest | None:
-        return self._module(observation).tests.get(observation.test.partition("::")[2])
+        return self._module(observation).tests.get(name_of_test(observation.test))
 
     def _module(self, observation: Observation) -> FrozenModule:
         return self._module_of(observation.test.partition("::")[0])

@@ -13,6 +13,7 @@ from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, causes, counted
 from grader.core.points import WITH_VALUES, CourseWorth, Gate, points_of
 from grader.core.text import nearest, quantity
+from grader.core.verdict import name_of_test
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
 from grader.home.screen import PrintedCause, Screen
@@ -292,7 +293,7 @@ def _example(
     failure = failures[cause.shown.id]
     others = [failures[test.id] for test in cause.tests]
     line = next(filter(None, (one.line for one in (failure, *others))), "")
-    name = cause.shown.id.rpartition("::")[2]
+    name = name_of_test(cause.shown.id)
     yield f"{name}: {failure.about}" if failure.about else f"{name}:"
     first, *rest = [*failure.account(), *line.splitlines(), *printed_by[cause.shown.id]]
     is_said = cause.shown.outcome == cause.sentence

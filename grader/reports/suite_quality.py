@@ -14,7 +14,15 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.core.text import one_line, quantity
-from grader.core.verdict import Grade, GradeStatus, Measurement, Status, Verdict, by_exercise
+from grader.core.verdict import (
+    Grade,
+    GradeStatus,
+    Measurement,
+    Status,
+    Verdict,
+    by_exercise,
+    name_of_test,
+)
 
 # An exercise is weakly graded if fewer of its tests pass some submissions and fail others.
 FEW = 2
@@ -100,7 +108,7 @@ def complaints(one: ExerciseTests) -> Iterator[str]:
 
 
 def _short(test: str) -> str:
-    return one_line(test.partition("::")[2] or test, 120)
+    return one_line(name_of_test(test), 120)
 
 
 # A tolerance is sound if error / tolerance is below NEAR in right answers, above FAR in wrong ones.

@@ -16,7 +16,7 @@ from grader.core.explanation import WrongAnswer
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line, points, quantity
-from grader.core.verdict import GradeStatus
+from grader.core.verdict import GradeStatus, name_of_test
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
 from grader.reports.standing import complaint, complaints, listed
 from grader.results.decisions.settlement import Settlement
@@ -103,8 +103,7 @@ def _group(group: AnswerCluster, called: str | None) -> Iterator[str]:
     if group.also:
         others = [one.exercise for one in group.also]
         yield f"    also:  {listed(others, _MOST_MEMBERS, 80)}"
-    tests = [test.partition("::")[2] or test for test in group.tests]
-    yield f"    tests: {listed(tests, _MOST_TESTS, 80)}"
+    yield f"    tests: {listed(map(name_of_test, group.tests), _MOST_TESTS, 80)}"
     yield f"    case:  {one_line(case_in_words(group.smallest), 300)}"
 
 

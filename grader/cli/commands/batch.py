@@ -23,6 +23,7 @@ from grader.cli.options import (
 )
 from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_handed_in
 from grader.cli.progress import ExplainingProgress, ProgressBar
+from grader.core.verdict import name_of_test
 from grader.grading.batch import Batch, open_batch
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
@@ -144,7 +145,7 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
 
 def _say_what_is_asked_again(opened: Batch, again: int) -> None:
     """Reports how many graded submissions need tests again, and how many are unchanged or new."""
-    tests = [name.rpartition("::")[2] for name in opened.changed if name]
+    tests = [name_of_test(name) for name in opened.changed if name]
     asked = f"run again for them: {several(tests)} alone" if tests else "points change alone"
     others = {
         "graded before and unchanged": opened.kept,

@@ -10,7 +10,7 @@ from operator import attrgetter
 from grader.core.causes import without_numbers
 from grader.core.points import total
 from grader.core.text import first_line, one_line, points
-from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise, name_of_test
 from grader.reports.pages.graded import Graded
 from grader.reports.pages.rendering import assets, render
 from grader.reports.single import credited_tests
@@ -118,7 +118,7 @@ class Changes:
         for test in grade.tests:
             was = before.get(test.id)
             if was is not None and was.status is not test.status:
-                name = one_line(test.id.partition("::")[2] or test.id, _LONGEST)
+                name = one_line(name_of_test(test.id), _LONGEST)
                 exercise = one_line(test.exercise)
                 count = self.tests.setdefault(test.id, TestCount(exercise, name))
                 count.ways[f"{_said(was.status)} → {_said(test.status)}"] += 1

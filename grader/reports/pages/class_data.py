@@ -12,7 +12,7 @@ from grader.core.explanation import lack_in_words
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line
-from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise, name_of_test
 from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount
 from grader.reports.standing import Standing
 from grader.reports.suite_quality import ErrorSpread, ExerciseTests
@@ -270,7 +270,7 @@ def _marks(settled: Sequence[Settlement]) -> Iterator[str]:
 
 
 def _test_name(verdict: Verdict) -> str:
-    return one_line(verdict.id.partition("::")[2] or verdict.id, 160)
+    return one_line(name_of_test(verdict.id), 160)
 
 
 def _times(ratio: float | None) -> float | None:

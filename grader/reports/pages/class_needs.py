@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from grader.core.evidence import Excerpt, Picture
 from grader.core.text import one_line
-from grader.core.verdict import GradeStatus
+from grader.core.verdict import GradeStatus, name_of_test
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake, groups_of, read_names
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.suite_quality import complaints
@@ -76,7 +76,7 @@ def _shown(
         named=called is not None,
         also=tuple(one_line(one.exercise) for one in group.also),
         members=tuple(by_name[name] for name in group.members if name in by_name),
-        tests=tuple(one_line(test.partition("::")[2] or test, 120) for test in group.tests),
+        tests=tuple(one_line(name_of_test(test), 120) for test in group.tests),
         case=one_line(case_in_words(group.smallest), 400),
         picture=_picture(group, results),
         sources=tuple((one_line(name, 80), excerpt) for name, excerpt in group.sources),
@@ -104,7 +104,7 @@ def _beginning(picture: Picture) -> ShownTensor:
         wrong = [not _is_same(one, two) for one, two in zip(wanted, came, strict=True)]
         expected.append(tuple((f"{one:.4g}", False) for one in wanted))
         got.append(tuple((f"{one:.4g}", bad) for one, bad in zip(came, wrong, strict=True)))
-    test = picture.test.partition("::")[2] or picture.test
+    test = name_of_test(picture.test)
     what = f"{picture.what}, shape {list(picture.shape)}, in {test}"
     return ShownTensor(one_line(what, 200), tuple(expected), tuple(got))
 

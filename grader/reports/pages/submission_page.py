@@ -26,7 +26,7 @@ from grader.core.causes import Cause, Place
 from grader.core.evidence import Evidence, Excerpt, Picture, StepWalk
 from grader.core.explanation import lack_in_words
 from grader.core.text import one_line, plain, points
-from grader.core.verdict import Grade, GradeStatus, Status, Visibility
+from grader.core.verdict import Grade, GradeStatus, Status, Visibility, name_of_test
 from grader.reports.pages.graded import Graded
 from grader.reports.pages.rendering import as_json, assets, render
 from grader.reports.standing import cost, extent, message_below, notes_in_short, shortened
@@ -124,7 +124,7 @@ def _drawing(picture: Picture) -> Drawing:
         "got": _packed(picture.got),
     }
     shape = " × ".join(map(str, picture.shape)) or "one number"
-    test = one_line(picture.test.partition("::")[2] or picture.test, 120)
+    test = one_line(name_of_test(picture.test), 120)
     return Drawing(f"{test}: {one_line(picture.what, 120)}", shape, as_json(data))
 
 
@@ -282,7 +282,7 @@ class _Looking:
             own = [test for test in tests if test in self._public]
             yield Failing(
                 one_line(exercise),
-                tuple(one_line(test.partition("::")[2] or test, 160) for test in own[:_TESTS]),
+                tuple(one_line(name_of_test(test), 160) for test in own[:_TESTS]),
                 max(len(own) - _TESTS, 0),
                 len(tests) - len(own),
             )

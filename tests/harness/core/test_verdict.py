@@ -22,6 +22,7 @@ from grader.core.verdict import (
     Visibility,
     Where,
     by_exercise,
+    name_of_test,
 )
 from tests.harness.export_fixtures import a_grade, a_verdict
 
@@ -158,3 +159,10 @@ def test_carried_points_have_their_reason(
 ) -> None:
     """The words promise that nothing else is wrong only if the points are full."""
     assert Carried("run_x", root, mistake, 1.0).sentence(is_full) == sentence
+
+
+@pytest.mark.parametrize("name", ["test_it", "test_it[a::b]", "TestIt::test_it[::]"])
+def test_the_name_of_a_test_is_its_id_without_the_file(name: str) -> None:
+    """A parameter may hold colons; an id without a file is a name already."""
+    assert name_of_test(f"tests/hidden/test_x.py::{name}") == name
+    assert name_of_test("test_it") == "test_it"

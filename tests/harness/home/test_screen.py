@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -84,26 +85,40 @@ def test_a_folded_table_counts_the_rows_that_it_leaves_out():
     assert folded(rows, 3) == [*rows[:2], "and 3 more exercises with failed tests"]
 
 
+def summed_up(root: Path, shown: str, *failed: FailedTest) -> str:
+    """Returns what the end of a run prints about failures whose search stopped early."""
+    folding = Folding(verbose=False)
+    for said in failed:
+        folding.failures[said.id] = Failure("", said, ("t.py", 1), was_hurried=True)
+        folding.printed[said.id] = []
+    written: list[str] = []
+    terminal = SimpleNamespace(
+        write_line=lambda line, **_: written.append(line),
+        section=lambda _: None,
+        config=SimpleNamespace(getoption=lambda _: shown, rootpath=root),
+        stats={},
+    )
+    names = [said.exercise for said in failed]
+    Summary(folding, names, {}, {}, lambda: CourseWorth(9, 9), {}).pytest_terminal_summary(terminal)
+    return "\n".join(written)
+
+
 @pytest.mark.parametrize("shown", ["auto", "line"])
 def test_a_search_that_stopped_early_is_told_once_at_the_first_cause_without_a_line(
     tmp_path, shown
 ):
     """The student learns there that more is to be found."""
-    folding = Folding(verbose=False)
-    for name, place in {"run_a": (("a.py", 3),), "run_b": (), "run_c": ()}.items():
-        said = FailedTest(f"t.py::{name}", name, Status.FAILED, f"{name} is off", places=place)
-        folding.failures[said.id] = Failure("", said, ("t.py", 1), was_hurried=True)
-        folding.printed[said.id] = []
-    written: list[str] = []
-    config = SimpleNamespace(getoption=lambda _: shown, rootpath=tmp_path)
-    terminal = SimpleNamespace(
-        write_line=lambda line, **_: written.append(line),
-        section=lambda _: None,
-        config=config,
-        stats={},
-    )
-    summary = Summary(folding, ["run_a", "run_b", "run_c"], {}, {}, lambda: CourseWorth(9, 9), {})
-    summary.pytest_terminal_summary(terminal)
-    text = "\n".join(written)
+    failed = [
+        FailedTest(f"t.py::{name}", name, Status.FAILED, f"{name} is off", places=place)
+        for name, place in {"run_a": (("a.py", 3),), "run_b": (), "run_c": ()}.items()
+    ]
+    text = summed_up(tmp_path, shown, *failed)
     assert text.count("`pytest --locate` finishes it") == 1
     assert text.index("run_b is off") < text.index("stopped early") < text.index("run_c is off")
+
+
+def test_a_test_is_named_whole_if_its_parameter_holds_colons(tmp_path):
+    """The name is what pytest takes after `-k` or the file."""
+    said = FailedTest("t.py::test_it[a::b]", "run_a", Status.FAILED, "wrong\n  more")
+    lines = [line.strip() for line in summed_up(tmp_path, "auto", said).splitlines()]
+    assert "test_it[a::b]:" in lines
