@@ -15,7 +15,6 @@ import contextlib
 import functools
 import importlib.abc
 import importlib.machinery
-import inspect
 import linecache
 import os
 import shutil
@@ -261,7 +260,6 @@ _UNCOUNTED: dict[str, CodeType | None] = {
     "_thread.start_new_thread": threading.Thread.start.__code__,
     "cpython.PyInterpreterState_New": None,
 }
-_PAUSES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class LineCounter:
@@ -274,16 +272,16 @@ class LineCounter:
 
     def __init__(self) -> None:
         self.lines = 0
-        self._open = 0
+        # The frames that were called or resumed, and have not returned or yielded since.
+        self._open: dict[FrameType, None] = {}
         self._is_blind = False
         # Each access of a bound method makes another object.
         self._trace, self._goes_on = self._called, self._went_on
-        self._trace_of_threads, self._thread_goes_on = self._called_in_thread, self._counted
         self._earlier: tuple[Any, Any] = None, None
 
     def __enter__(self) -> LineCounter:
         self._earlier = sys.gettrace(), threading.gettrace()
-        threading.settrace(self._trace_of_threads)
+        threading.settrace(self._trace)
         stops = _stops()
         sys.settrace(self._trace)
         stops.number = 0
@@ -294,40 +292,40 @@ class LineCounter:
         stops = _stops().number
         sys.settrace(self._earlier[0])
         threading.settrace(self._earlier[1])
-        is_whole = traces == (self._trace, self._trace_of_threads) and not stops
-        if not is_whole or self._is_blind or self._open != self._running(sys._getframe()):
+        is_whole = traces == (self._trace, self._trace) and not stops
+        if not is_whole or self._is_blind or self._has_lost_frames():
             self.lines = MOST_LINES
 
-    def _running(self, frame: FrameType | None) -> int:
-        """Counts the functions that were called under the counter and have not returned."""
-        found = 0
-        while frame is not None:
-            found += frame.f_trace == self._goes_on and not frame.f_code.co_flags & _PAUSES
-            frame = frame.f_back
-        return found
+    def _has_lost_frames(self) -> bool:
+        """Returns whether an open frame has ended or goes on without being counted."""
+        open_before, running = set(self._open), set[FrameType]()
+        for frame in sys._current_frames().values():
+            inner: FrameType | None = frame
+            while inner is not None:
+                if inner.f_trace == self._goes_on:
+                    running.add(inner)
+                inner = inner.f_back
+        # Other threads go on meanwhile.
+        return bool(open_before & self._open.keys() - running)
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        # A generator or coroutine may end without being called.
-        self._open += not frame.f_code.co_flags & _PAUSES
+        # Code that names these attributes may stop the counting of a frame for a while. Calling a
+        # function here would stop it as well, near the limit of recursion.
+        names = frame.f_code.co_names
+        self._is_blind |= frame in self._open or "f_trace" in names or "f_trace_lines" in names
+        self._open[frame] = None
         return self._goes_on
-
-    def _called_in_thread(self, _frame: FrameType, _event: str, _argument: object) -> Any:
-        return self._thread_goes_on
 
     def _went_on(self, frame: FrameType, event: str, _argument: object) -> Any:
-        self._counted(frame, event, _argument)
-        if event == "return":
-            self._open -= not frame.f_code.co_flags & _PAUSES
-        return self._goes_on
-
-    def _counted(self, frame: FrameType, event: str, _argument: object) -> Any:
         if event == "line":
             self.lines += 1
             if self.lines >= MOST_LINES:
                 # The rest of the call runs at full speed.
                 sys.settrace(None)
+        elif event == "return" and frame in self._open:
+            del self._open[frame]
         self._is_blind |= not frame.f_trace_lines
-        return self._thread_goes_on
+        return self._goes_on
 
 
 class _Stops:

@@ -157,6 +157,10 @@ STOPPED = {
     "in a function": "sys._getframe().f_trace = None; work()",
     "in its lines": "sys._getframe().f_trace_lines = False; work()",
     "in another function": "blind(sys._getframe()); work()",
+    "in a generator": "list(blind_numbers())",
+    "in a coroutine": "asyncio.run(blind_coroutine())",
+    "in a thread's function": "one = threading.Thread(target=own); one.start(); one.join()",
+    "in a function for a while": "hide(sys._getframe(), None); work(); hide(sys._getframe(), 1)",
 }
 
 
@@ -164,12 +168,25 @@ STOPPED = {
 def test_a_program_that_stops_the_counting_gets_the_maximum_count(tmp_path, stops):
     """Uncounted work must not look like little work."""
     program = f"""
-        import ctypes, sys, threading
+        import asyncio, ctypes, sys, threading
         def work():
             for n in range(100):
                 pass
         def blind(frame):
             frame.f_trace = None
+        def unwatched(frame):
+            setattr(frame, "f_" + "trace", None)
+        def hide(frame, shown):
+            frame.f_trace_lines = bool(shown)
+        def blind_numbers():
+            unwatched(sys._getframe())
+            yield from (n for n in range(100))
+        async def blind_coroutine():
+            unwatched(sys._getframe())
+            await asyncio.sleep(0)
+        def own():
+            unwatched(sys._getframe())
+            work()
         def run(number):
             {stops}
             return 0
