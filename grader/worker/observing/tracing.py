@@ -138,7 +138,7 @@ class Tracer(Onlooker):
 
         If `directly`, only a function whose return statement is a call hands its result on.
         """
-        if not self._returns:
+        if not self._returns or self._returns[-1].value is not result:
             return None
         found = self._returns[-1]
         for earlier in reversed(self._returns[:-1]):

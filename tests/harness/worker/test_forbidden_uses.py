@@ -192,6 +192,8 @@ def test_the_lines_that_run_are_followed(program, tmp_path):
 
 # --- Traced results ------------------------------------------------------------------------------
 
+# After it, no return of `run` is seen.
+STOPPED = "__import__('sys').settrace(None)"
 TRACED = [
     # The lines of `run` for float32[2, 3], the property, and the line that gave it, from 1.
     (("y = 2 * x", "return y.half()"), Traced.DTYPE, 2),
@@ -216,6 +218,11 @@ TRACED = [
     (("rows = [x]", "return torch.cat(rows)"), Traced.SHAPE, None),
     (("return torch.cat([x, x])",), Traced.SHAPE, 1),
     (("return helper(x)", "def helper(x): return x.flatten()"), Traced.SHAPE, 2),
+    (
+        ("y = helper(x)", STOPPED, "return y.sum()", "def helper(x): return x * x"),
+        Traced.SHAPE,
+        None,
+    ),
     (("y = x.detach()", "return 2 * y"), Traced.GRADIENT, 1),
     (("y = x.detach()", "z = x.detach()", "return y * z + x"), Traced.GRADIENT, None),
     (("y = x.detach()", "z = x.detach()", "return y * z"), Traced.GRADIENT, None),
