@@ -92,17 +92,18 @@ def kind_of(annotation: Any) -> Kind:
         return Anything()
     if annotation is None:
         return PlainType(type(None))
-    if isinstance(annotation, collections.abc.Hashable) and annotation in _GIVEN:
-        return _GIVEN[annotation]
-    if hasattr(annotation, "dim_str"):
-        return _tensor(annotation)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin in (typing.Union, types.UnionType):
-        return OneOf(tuple(map(kind_of, arguments)))
+    # The values of these two may have no hash.
     if origin is typing.Annotated:
         return kind_of(arguments[0])
     if origin is typing.Literal:
         return Choice(arguments)
+    if isinstance(annotation, collections.abc.Hashable) and annotation in _GIVEN:
+        return _GIVEN[annotation]
+    if hasattr(annotation, "dim_str"):
+        return _tensor(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return OneOf(tuple(map(kind_of, arguments)))
     if origin is not None:
         return _several(annotation, origin, arguments)
     return _single(annotation)
