@@ -61,7 +61,7 @@ class KnownMistakes:
         right = {name: (function,) for name, function in references.items()}
         self._variants: dict[str, Mapping[str, Variants]] = {_RIGHT: right}
         self._diagnoses: dict[str, Diagnosis] = {}
-        self._named_steps = named_steps
+        self._named_steps = named_steps and functools.partial(_steps_in_reals, named_steps)
         self._in_own_dtype: set[str] = set()
         self._kept: dict[tuple[str, str, int], tuple[Prediction | None, ...]] = {}
         self._names: dict[str, Sequence[str]] = {}
@@ -235,6 +235,16 @@ def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> K
         module = importlib.import_module("solutions.mistakes") if known else None
         named_steps = getattr(importlib.import_module("solutions"), "named_steps", None)
         return KnownMistakes(references, module, named_steps)
+
+
+def _steps_in_reals(
+    named_steps: NamedSteps, function: Callable[..., Any], arguments: Mapping[str, Any]
+) -> dict[str, list[torch.Tensor]]:
+    """Returns named steps, with each complex number as a pair: as in the records of a call."""
+    return {
+        name: [torch.view_as_real(one.resolve_conj()) if one.is_complex() else one for one in forms]
+        for name, forms in named_steps(function, arguments).items()
+    }
 
 
 def _in_own_dtype(

@@ -397,6 +397,24 @@ def test_the_steps_of_a_reference_end_with_its_result():
     assert known(TRIPLED).fixed_steps(one) == ()
 
 
+def test_steps_of_complex_numbers_are_pairs_as_in_records():
+    """A step with the right real part alone is another step."""
+
+    def turned(x: torch.Tensor) -> torch.Tensor:
+        return x
+
+    def steps_of_turns(function: Function, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        angle = inputs["x"] * (1 if function.__name__ == "<lambda>" else -1)
+        return {"turn": [torch.polar(torch.ones_like(angle), angle).conj()]}
+
+    catalogue = known(mistake("back", {"run_double": (turned,)}), named_steps=steps_of_turns)
+    (one,) = seen("run_double", lambda x: x, CASES[:1])
+    steps = catalogue.steps(one)
+    assert torch.allclose(steps["turn"][0], torch.stack([ROW.cos(), -ROW.sin()], -1).double())
+    assert steps.known.likeness(ROW.double().cos()) == {}
+    assert set(catalogue.wrong_steps("back", one)) == {"turn"}
+
+
 def test_a_dropout_mistake_is_known_by_factor_and_pattern():
     """Its exercise has another random mask in every answer."""
 
