@@ -285,7 +285,8 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
 
     torch's meta device stands in for a GPU: it computes shapes, and refuses tensors of other
     devices. It has no values: code that reads one (`bool(x.any())`) cannot be tried, and passes.
-    Code that forgets `device=`, but works once meta is the default device, only gets a note.
+    Code that forgets `device=`, but works once meta is the default device, only gets a note. Its
+    first call may raise, or return a tensor on the CPU for inputs on the other device.
     """
     __tracebackhide__ = True
     arguments = student.adapter.bind(args, kwargs)
@@ -307,8 +308,9 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
         f"{student.adapter.name} returns its result on the {value.device}; it must lie on the "
         "device of its inputs"
     )
-    if forgotten is not None:
-        place = f" ({forgotten.where.file}:{forgotten.where.line})" if forgotten.where else ""
+    if forgotten is not None or any(map(_holds_a_tensor, arguments.values())):
+        where = forgotten.where if forgotten is not None else None
+        place = f" ({where.file}:{where.line})" if where else ""
         note(f"This may fail on a GPU: pass device=x.device when you create tensors{place}.")
 
 

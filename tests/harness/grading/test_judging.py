@@ -340,9 +340,17 @@ def test_an_exception_that_imitates_a_meta_device_error_is_an_error(grade):
     assert grade(with_double(body))["test_another_device"].status == "error"
 
 
-def test_code_that_forgets_the_device_gets_a_note_and_loses_nothing(grade):
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x + x + torch.zeros(x.shape)",
+        # On a GPU this returns a tensor on the CPU.
+        "return torch.ones(x.shape) if x.is_meta else 2 * x",
+    ],
+)
+def test_code_that_forgets_the_device_gets_a_note_and_loses_nothing(grade, body):
     """Adapters commonly build modules on the default device."""
-    verdict = grade(with_double("return x + x + torch.zeros(x.shape)"))["test_another_device"]
+    verdict = grade(with_double(body))["test_another_device"]
     assert verdict.status == "passed"
     assert "device=x.device" in verdict.message
 

@@ -309,7 +309,7 @@ MISSING = Raised("NotImplementedError", "", missing=True)
         (OTHER, CPU, VALUES, None, False),
         (OTHER, CPU, OTHER, "with inputs on torch's meta device, a stand-in for a GPU: ", False),
         (OTHER, OTHER, None, "^run_double raised RuntimeError", False),
-        (CPU, CPU, META, None, False),
+        (CPU, CPU, META, None, True),
         (CPU, CPU, CPU, "returns its result on the cpu; it must lie on the device of", False),
         (MISSING, MISSING, None, "is not implemented yet", False),
         (MISSING, CPU, MISSING, "^run_double is not implemented yet", False),
