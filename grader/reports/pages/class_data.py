@@ -233,7 +233,8 @@ class ClassData:
 def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> ClassEntry:
     grade = graded.grade
     people = ", ".join(map(author_in_words, authors))
-    own = settled[0] if settled else None
+    counted = [one for one in settled if not one.excused] or settled
+    own = counted[0] if counted else None
     final = grade.score if own is None or own.final is None else own.final
     changes = dict.fromkeys(
         in_words(change) for one in settled for change in one.changes if not change.is_everybodys
@@ -253,7 +254,7 @@ def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settleme
         machine=points_of(own.machine) if own and own.machine is not None else final,
         changed=one_line("; ".join(changes), _LONGEST_CHANGES),
         marks=tuple(_marks(settled)),
-        undecided=own.undecided if own else "",
+        undecided=next((one.undecided for one in counted if one.undecided), ""),
         counts=bool(settled) and not all(one.excused for one in settled),
         is_settled=bool(sources),
         keys=tuple(a for one in settled for a in one.people if a.id or a.email),

@@ -207,7 +207,12 @@ def test_each_test_is_counted_by_the_submissions_that_fail_it():
             (settled(ANN), settled(ANN, excused=True)),
             {"marks": ("members differ",), "counts": True},
         ),
+        (
+            (settled(ANN, excused=True), settled(Author("Bo"), changes=(AGREED,))),
+            {"score": 6.0, "marks": ("members differ",), "counts": True},
+        ),
         ((settled(ANN, undecided="no time"),), {"undecided": "no time"}),
+        ((settled(ANN), settled(ANN, undecided="no time")), {"undecided": "no time"}),
     ],
 )
 def test_an_entry_of_the_class_has_the_final_points(
