@@ -132,6 +132,8 @@ class CourseWorth:
 
 _KEYS = ("due", "zone", "grace", "points", "percent", "of", "last", "days")
 _OF = ("reached", "possible")
+# From these years, time zones and late days lead to no date beyond those that Python knows.
+YEARS = range(100, 9900)
 
 
 class BadRule(Exception):
@@ -213,6 +215,8 @@ def _moment(table: Mapping[str, Any], key: str, zone: str) -> datetime.datetime:
     if not isinstance(moment, datetime.datetime):
         given = "it is missing" if moment is None else f"not {moment!s}"
         raise BadRule(f"{key} must be a date with a time, as 2026-10-03T23:59:00: {given}")
+    if moment.year not in YEARS:
+        raise BadRule(f"{key} must be in the years {YEARS[0]} to {YEARS[-1]}, not in {moment.year}")
     if moment.tzinfo is None and not zone:
         raise BadRule(
             f'{key} has no time zone: add zone = "Europe/Zurich" or the like, or an offset as in '

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.core.points import hundredths
+from grader.core.points import YEARS, hundredths
 from grader.core.scratch import replaced
 from grader.core.text import meant, toml_value
 from grader.results.decisions.decision import (
@@ -141,8 +141,9 @@ def _count(value: object) -> str:
 
 
 def _moment(value: object) -> str:
-    is_moment = isinstance(value, datetime.datetime)
-    return "" if is_moment else "a date with a time, as 2026-10-03T23:59:00"
+    if not isinstance(value, datetime.datetime):
+        return "a date with a time, as 2026-10-03T23:59:00"
+    return "" if value.year in YEARS else f"in the years {YEARS[0]} to {YEARS[-1]}"
 
 
 _WANTED: Mapping[str, Callable[[object], str]] = {

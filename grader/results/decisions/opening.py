@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from grader.core.assignment import NoAssignment, find_assignment
-from grader.core.points import LateRule
+from grader.core.points import YEARS, LateRule
 from grader.core.submission import Author
 from grader.results.anonymous import AnonymousResults, Mask
 from grader.results.decisions.decision import (
@@ -90,7 +90,7 @@ def _moment(text: str, place: str) -> datetime.datetime:
     written = re.sub(r"(\.\d{6})\d+", r"\1", written)
     try:
         moment = datetime.datetime.fromisoformat(written)
-        if not datetime.MINYEAR < moment.year < datetime.MAXYEAR:  # another zone may lie beyond
+        if moment.year not in YEARS:
             raise ValueError
         return moment
     except ValueError:

@@ -112,6 +112,7 @@ def test_every_key_of_a_late_rule_is_read() -> None:
         (UTC | {"grace": -1}, "grace must be a whole number of minutes, not -1"),
         (UTC | {"days": True}, "days must be a whole number of days, not True"),
         (UTC | {"days": 100_000}, "days must be a whole number of days, not 100000"),
+        (UTC | {"last": DUE.replace(year=9999)}, "last must be in the years 100 to 9899, not in"),
         (UTC | {"last": DUE - datetime.timedelta(minutes=1)}, "last lies before due"),
     ],
 )

@@ -258,6 +258,7 @@ def test_a_table_of_times_may_have_any_separator_and_other_rows(
         ("id,when\n11,2026-10-05", "no column for times, such as submitted_at: it has id, when"),
         ("who,time\n11,2026-10-05", "no column for people, such as id or name: it has who, time"),
         ("id,time\n\n12,now", "times.csv:3: 'now' is not a time such as"),
+        ("id,time\n12,9999-12-31 23:59", "times.csv:2: '9999-12-31 23:59' is not a time such as"),
     ],
 )
 def test_a_table_that_is_not_of_times_is_refused(

@@ -300,6 +300,10 @@ def test_the_guide_mentions_every_kind_of_decision() -> None:
             ("extension", "alice", "--until", "2026-10-05"),
             "'2026-10-05' is not a time such as 2026-10-03T23:59",
         ),
+        (
+            ("extension", "alice", "--until", "9999-12-31T23:59"),
+            "until must be in the years 100 to 9899, not 9999-12-31",
+        ),
         (("times", "absent.csv"), "absent.csv"),
         (("undo", "3"), "holds 0 decisions, and none with the number 3"),
         (("taken-instead", "alice", "zoe"), "no submission is called 'zoe'"),
