@@ -59,10 +59,10 @@ def one_line(text: str, longest: int = 100) -> str:
     A longer text ends after a word, unless that word is most of it.
     """
     line = " ".join(plain(text[: 10 * longest]).split())
-    if len(line) <= longest:
+    if len(line) <= longest and not text[10 * longest :].strip():
         return line
     cut = line[: longest - 1]
-    words = cut if line[longest - 1] == " " else cut.rpartition(" ")[0]
+    words = cut if line[longest - 1 : longest] in " " else cut.rpartition(" ")[0]
     return (words if 2 * len(words) > longest else cut).rstrip(" ,;:…") + "…"
 
 

@@ -48,6 +48,10 @@ def test_plain_text_does_nothing_to_a_terminal(text: str, shown: str) -> None:
         ("abcd efgh", 8, "abcd ef…"),
         ("abcdefg hi", 8, "abcdefg…"),
         ("abcdef, hi", 8, "abcdef…"),
+        ("a" + 50 * " " + "b", 3, "a…"),
+        ("abc" + 50 * " " + "d", 3, "ab…"),
+        ("abc" + 50 * " ", 3, "abc"),
+        (50 * "\n" + "a", 3, "…"),
     ],
 )
 def test_a_line_is_cut_after_a_word_unless_that_word_is_most_of_it(
