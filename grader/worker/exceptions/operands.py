@@ -193,10 +193,13 @@ def origin_of_odd_operand(
                 ended = (_returned(node, traces[-1], False, root) for node in nodes)
                 return next(filter(None, ended), None)
             wanted = odd[0][1]
-        node = next((node for node, one in names if _is(one, wanted)), None)
-        if node is None:
+        same = {ast.unparse(node): node for node, one in names if _is(one, wanted)}
+        if not same:
             # The inner frame has it as a parameter, which this line passes as an expression.
             return _line_of(trace, root)
+        if len(same) > 1:
+            return None  # each None may come from a line of its own
+        node = next(iter(same.values()))
         found = len(traces) - 1 - number, node
         if not isinstance(node, ast.Name) or not _is_parameter(node.id, trace):
             break

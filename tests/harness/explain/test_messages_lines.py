@@ -124,6 +124,11 @@ RAISING = [
      "    def forward(self, x):\n        return x", FIRST + 2),
     ("    size = x.numel\n    return twice(size)\ndef twice(n):\n    return n * 2", FIRST),
     ("    y = twice(x)\n    return y + 1\ndef twice(x):\n    2 * x", FIRST + 3),
+    ("    y = twice(x)\n    return y + y\ndef twice(x):\n    2 * x", FIRST + 3),
+    ("    y = twice(x)\n    z = None\n    return y + z\ndef twice(x):\n    2 * x",
+     None),
+    ("    m = None\n    y = twice(x)\n    return more(m, y)\ndef more(m, y):\n    return y + 1\n"
+     "def twice(x):\n    2 * x", None),
     ("    y = both(x)\n    return y @ x\ndef both(x):\n    return x, 2 * x", FIRST + 3),
     ("    y, z = both(x)\n    return torch.sin(y)\ndef both(x):\n    return (x, x), x", None),
     ("    y = both(x)\n    return y @ x\ndef both(x):\n    pieces = x.split(1)\n    return pieces",
