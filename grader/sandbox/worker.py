@@ -260,6 +260,7 @@ class Worker:
         try:
             sent = self._calls.frame(call)
         except BadFrame as error:  # the author's own values are small: earlier answers are in it
+            self.taken, self._exchange.printed = Taken(), b""
             said = f"{call.adapter}(...) cannot be called with your earlier results: {error}"
             raise WorkerLost(Status.CRASHED, said) from error
         frame = self._answer(sent, patience, f"{call.adapter}(...)", bounds)

@@ -57,6 +57,7 @@ def test_a_hanging_helper_leaves_time_for_other_exercises(tiny, tmp_path, monkey
 
 DEEP = """
 def run_deep():
+    print("it deepens")
     value = []
     for _ in range(30):
         value = [value]
@@ -73,9 +74,14 @@ def test_a_result_too_deep_to_be_passed_on_is_the_submissions_fault(tiny, tmp_pa
     folder = write_files(tmp_path / "alice", {"adapters.py": DEEP})
     with prepared(find_assignment(tiny), folder, SessionLimits(60.0, 30.0, 600.0, 1 << 30)) as one:
         deep = one.session.ask(Call("run_deep", {})).value
+        used = one.session.used
         with pytest.raises(StudentFault, match="too many parts or levels") as fault:
             one.session.ask(Call("run_double", {"x": [[[[deep]]]]}))
         assert fault.value.status is Status.CRASHED
+        # The call before printed this, and took its time.
+        assert "it deepens" not in str(fault.value)
+        assert one.session.printed == "it deepens\n"
+        assert one.session.used == used
 
 
 JUNK = """
