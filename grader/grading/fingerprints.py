@@ -293,13 +293,21 @@ def suite_files(root: Path) -> Sequence[Path]:
 
 
 def source_files(path: Path) -> Sequence[Path]:
-    """Returns the files of a folder except hidden and compiled ones, in a stable order."""
-    skipped = re.compile(r"\.|__pycache__$")
-    return sorted(
-        file
-        for file in path.rglob("*")
-        if file.is_file() and not any(map(skipped.match, file.relative_to(path).parts))
-    )
+    """Returns the files of a folder except hidden and compiled ones, in a stable order.
+
+    Files of linked folders are among them: pytest collects their tests as well.
+    """
+    return sorted(_files_below(path))
+
+
+def _files_below(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+    real = folder.resolve()
+    for path in folder.glob("*") if real not in above else ():
+        if not path.name.startswith(".") and path.name != "__pycache__":
+            if path.is_dir():
+                yield from _files_below(path, (*above, real))
+            elif path.is_file():
+                yield path
 
 
 def _files(path: Path) -> Sequence[Path]:

@@ -464,6 +464,21 @@ def independent_tests_in(files: list[Path], others: Sequence[Path] = ()) -> dict
     return {file: {test.name for test in parts.tests} for file, parts in found.items()}
 
 
+def test_files_of_linked_folders_belong_to_the_suite(tmp_path: Path) -> None:
+    """A change in them concerns every test; a link to a folder above adds nothing."""
+    course = Course(tmp_path).write({})
+    data = write_files(tmp_path / "shared", {"data/numbers.txt": "1 2 3", ".git/config": "x"})
+    hidden = course.root / "tests" / "hidden"
+    (hidden / "linked").symlink_to(data)
+    (data / "back").symlink_to(hidden)
+    before = course.hashes()
+    linked = [file for file in suite_files(course.root) if "linked" in file.parts]
+    assert linked == [hidden / "linked" / "data" / "numbers.txt"]
+    (data / "data" / "numbers.txt").write_text("1 2 4")
+    after = course.hashes()
+    assert all(after[test] != before[test] for test in before)
+
+
 @pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("part", rest_slow(range(18), 18))
 def test_a_change_of_a_bundled_test_module_affects_only_its_own_tests(
