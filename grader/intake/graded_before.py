@@ -110,21 +110,32 @@ def _is_anothers(entry: Entry, before: GradedBefore | None, digest: Callable[[En
 def _swapped(
     entries: Sequence[Entry], graded: Mapping[str, GradedBefore], digest: Callable[[Entry], str]
 ) -> list[Entry]:
-    """Returns the entries, after giving numbered ones back the names under which they have grades.
+    """Returns the entries, after giving those of one name back the names of their grades.
 
-    Submissions of one name are numbered in the order of their paths. A new path before the first
-    one would otherwise give the first one's name and grade to another submission.
+    Submissions of one name are numbered in the order of their paths. A new path before the others
+    would otherwise give the names of their grades to other submissions.
     """
-    by_name = {entry.name: entry for entry in entries}
-    for numbered in [entry.name for entry in entries if entry.shares]:
-        name = by_name[numbered].shares
-        before, there, owner = graded.get(name), by_name.get(name), by_name[numbered]
-        if before is None or there is None or _belongs(there, before, digest):
-            continue
-        if _belongs(owner, before, digest):
-            by_name[name] = dataclasses.replace(owner, name=name)
-            by_name[numbered] = dataclasses.replace(there, name=numbered, shares=name)
-    return [by_name[entry.name] for entry in entries]
+    given: dict[Entry, str] = {}
+    taken = {entry.name for entry in entries}
+    for shared in dict.fromkeys(entry.shares for entry in entries if entry.shares):
+        group = [entry for entry in entries if shared in (entry.name, entry.shares)]
+        own = [entry.name for entry in group]
+        beyond = [name for name in graded.keys() - taken if _is_numbered(name, shared)]
+        for name in filter(graded.__contains__, [*own, *sorted(beyond)]):
+            left = (entry for entry in group if entry not in given)
+            owned = (entry for entry in left if _belongs(entry, graded[name], digest))
+            if (owner := min(owned, key=lambda one: one.name != name, default=None)) is not None:
+                given[owner] = name
+        free = [name for name in own if name not in given.values()]
+        left = (entry for entry in group if entry not in given)
+        for entry in sorted(left, key=lambda one: one.name not in free):
+            given[entry] = entry.name if entry.name in free else free[0]
+            free.remove(given[entry])
+    return [dataclasses.replace(entry, name=given.get(entry, entry.name)) for entry in entries]
+
+
+def _is_numbered(name: str, shared: str) -> bool:
+    return name.startswith(f"{shared}-") and name.removeprefix(f"{shared}-").isdecimal()
 
 
 def _belongs(entry: Entry, before: GradedBefore, digest: Callable[[Entry], str]) -> bool:

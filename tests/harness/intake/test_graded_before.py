@@ -138,10 +138,7 @@ def test_a_numbered_submission_gets_back_the_name_of_its_grade() -> None:
     graded = {"s": old_grade_of(ALICE)}
     new, numbered = an_entry("s", content="new"), an_entry("s-2", content="old", shares="s")
     found = after_comparison(new, numbered, graded=graded)
-    assert [(entry.name, entry.path.name) for entry in found.entries] == [
-        ("s", "old"),
-        ("s-2", "new"),
-    ]
+    assert {entry.name: entry.path.name for entry in found.entries} == {"s": "old", "s-2": "new"}
     mine = an_entry("s", ALICE, content="new")
     found = after_comparison(mine, numbered, graded=graded)
     assert [entry.path.name for entry in found.entries if entry.name == "s"] == ["new"]
@@ -149,6 +146,31 @@ def test_a_numbered_submission_gets_back_the_name_of_its_grade() -> None:
     found = after_comparison(new, neither, graded=graded)
     assert [entry.path.name for entry in found.entries] == ["new", "other"]
     assert after_comparison(numbered, graded=graded).entries == (numbered,)
+
+
+@pytest.mark.parametrize(
+    ("contents", "names"),
+    [
+        (("new", "a", "b"), {"s": "a", "s-2": "b", "s-3": "new"}),
+        (("b", "a"), {"s": "a", "s-2": "b"}),
+        (("new", "c", "a"), {"s": "a", "s-5": "c", "s-2": "new"}),
+        (("a", "new"), {"s": "a", "s-2": "new"}),
+        (("a", "a", "b"), {"s": "a", "s-2": "b", "s-3": "a"}),
+    ],
+)
+def test_every_submission_of_one_name_gets_back_the_name_of_its_grade(
+    contents: tuple[str, ...], names: dict[str, str]
+) -> None:
+    """The third one would otherwise take the grade of the second, and what was decided about it."""
+    digests = {"s": "a", "s-2": "b", "s-5": "c", "s-x": "new"}
+    graded = {name: GradedBefore((), digest) for name, digest in digests.items()}
+    first, *others = (
+        an_entry(f"s-{number}", content=content, shares="s")
+        for number, content in enumerate(contents, 1)
+    )
+    first = dataclasses.replace(first, name="s", shares="")
+    found = after_comparison(first, *others, graded=graded)
+    assert {entry.name: entry.path.name for entry in found.entries} == names
 
 
 TWO: tuple[Members, Members] = ({"alice/adapters.py": 10}, {"alice/adapters.py": 0})
