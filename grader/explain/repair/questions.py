@@ -84,8 +84,9 @@ def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Chec
 def telling(questions: Iterable[CheckedCall], most: int) -> list[CheckedCall]:
     """Returns at most `most` calls, one of each kind first, plain and small calls first.
 
-    Calls differ in kind by flags, by omitted arguments, and by the axes of size 1. Broadcasting
-    along such an axis hides mistakes that longer axes show.
+    Calls differ in kind by flags, by omitted arguments, by the axes of size 1, and by positions
+    that count from 0. Broadcasting along such an axis hides mistakes that longer axes show. So do
+    positions that are the default.
     """
     first: list[CheckedCall] = []
     others: list[CheckedCall] = []
@@ -116,8 +117,16 @@ def _kind(one: CheckedCall) -> object:
 
 def _kind_of(value: object) -> object:
     if isinstance(value, torch.Tensor):
-        return tuple(size == 1 for size in value.shape)
+        return *(size == 1 for size in value.shape), _counts(value)
     return value if isinstance(value, bool) else value is None
+
+
+def _counts(value: torch.Tensor) -> bool:
+    """Returns whether a tensor holds 0, 1, 2, ... along its last axis."""
+    if value.is_floating_point() or value.is_complex() or not value.dim():
+        return False
+    in_order = torch.arange(value.shape[-1], device=value.device)
+    return value.dtype != torch.bool and bool((value == in_order).all())
 
 
 def _is_of_dtype(question: Question, answer: torch.Tensor) -> bool:

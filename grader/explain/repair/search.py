@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from grader.core.wire.trials import MAX_EDITS, Outcomes, Passed, TextChange, Trials
-from grader.explain.mistakes.diagnosis import TELLING_ASPECTS
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.questions import CheckedCall, in_turn, is_answer, telling
 from grader.explain.repair.sources import EditableSources
@@ -239,8 +238,11 @@ class Search:
             return []
         left = _by_line_in_turn(edits, left)[:_MOST_PROVEN]
         together = _with_others(len(edits), left)
-        proof = list(self._proof())
-        must_change = min(len(self._wrong), _WRONG_PROVEN)
+        wrong = telling(self._wrong, _WRONG_PROVEN)
+        # A test of precision may stay wrong for a reason of its own.
+        wrong.sort(key=lambda one: not one.is_plain)
+        must_change = sum(one.is_plain for one in wrong) or len(wrong)
+        proof = [*wrong, *self._proof_of_right_and_others()]
         chosen = [edits[number] for number in together]
         with self._bench() as bench:
             seconds = self._bounds.seconds_of_proof
@@ -281,8 +283,7 @@ class Search:
             else:
                 yield number
 
-    def _proof(self) -> Iterator[CheckedCall]:
-        yield from telling(self._wrong, _WRONG_PROVEN)
+    def _proof_of_right_and_others(self) -> Iterator[CheckedCall]:
         yield from telling(self._right, _RIGHT_PROVEN)
         wrong = [one for one in self._others if not one.right]
         names = {one.exercise for one in wrong}
@@ -306,7 +307,7 @@ class Search:
                 is_right = False  # right without any edit: this call proves nothing
             if not one.right:
                 wrong.setdefault(one.exercise, []).append(is_right)
-                if one.question.aspect in TELLING_ASPECTS:
+                if one.is_plain:
                     plainly.setdefault(one.exercise, []).append(is_right)
             elif not is_right:
                 breaks.add(one.exercise)

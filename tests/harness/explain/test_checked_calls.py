@@ -73,6 +73,14 @@ def test_one_call_of_each_kind_comes_first():
     assert names(telling(calls, 8)) == [*kinds, "b"]
 
 
+def test_a_call_at_other_positions_than_the_default_ones_comes_early():
+    """Code that ignores its positions is right wherever they are 0, 1, 2, ..."""
+    counting = [checked(f"{n}", x=torch.ones(n), at=torch.arange(n)) for n in (2, 3, 4)]
+    batch = checked("batch", x=torch.ones(5), at=torch.arange(5).unsqueeze(0))
+    other = checked("other", x=torch.ones(6), at=torch.tensor([4, 1, 0, 2, 3, 5]))
+    assert names(telling([*counting, batch, other], 3)) == ["2", "batch", "other"]
+
+
 def test_the_exercises_take_turns():
     """Each exercise's calls are in their own order, and at most so many."""
     calls = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.assignment import Settings
-from grader.core.verdict import Grade
+from grader.core.verdict import Aspect, Grade
 from grader.intake.entry import Entry
 from tests.harness.conftest import write_files
 from tests.harness.grading_jobs import GradingJob
@@ -201,18 +201,24 @@ def judge(course: Path) -> Iterator[GradingJob]:
 
 
 @pytest.fixture
-def named(judge: GradingJob, tmp_path: Path) -> Callable[..., set[str]]:
-    """A function that returns the mistakes named in a submission with some lines replaced."""
+def graded(judge: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
+    """A function that returns the grade of a submission with some lines replaced."""
 
-    def grade(**lines: str) -> set[str]:
+    def grade(**lines: str) -> Grade:
         text = SUBMISSION.format(**RIGHT | lines)
         folder = write_files(tmp_path / "submission", {"adapters.py": text})
         graded: Grade = judge.grade(Entry("submission", folder), "hash")
         wrong = {v.exercise.removeprefix("run_") for v in graded.tests if v.status != "passed"}
         assert wrong == set(lines)
-        return {v.diagnosis.mistake for v in graded.tests if v.diagnosis}
+        return graded
 
     return grade
+
+
+@pytest.fixture
+def named(graded: Callable[..., Grade]) -> Callable[..., set[str]]:
+    """A function that returns the mistakes named in a submission with some lines replaced."""
+    return lambda **lines: {v.diagnosis.mistake for v in graded(**lines).tests if v.diagnosis}
 
 
 def test_a_mistake_is_recognised_by_the_shape_of_its_answer(named):
@@ -253,3 +259,13 @@ def test_an_ambiguous_mistake_gets_the_name_found_in_an_earlier_exercise(named):
     """Half a layer alone is called "thin"; after half a wave it is called "halved" too."""
     assert named(layer="x @ weight.T / 2") == {"thin"}
     assert named(wave="x.sin() / 2", layer="x @ weight.T / 2") == {"halved"}
+
+
+def test_a_line_is_proven_beside_a_fault_of_precision(graded):
+    """The edit leaves the answers for large numbers as they were, and they stay wrong."""
+    ratio = "x / x.sum() if x.abs().max() > 99 else 2 * torch.softmax(x, -1)"
+    tests = [test for test in graded(ratio=ratio).tests if test.exercise == "run_ratio"]
+    large = [test for test in tests if test.aspect is Aspect.NUMERICS]
+    assert all(test.status == "failed" for test in tests)
+    assert [test.where for test in large] == [None, None]
+    assert all(test.where and test.where.line == 5 for test in tests if test not in large)
