@@ -74,6 +74,10 @@ class Position(Enum):
                 return not isinstance(operator, ast.MatMult)
             case Position.SECOND, ast.Call() as call, "args":
                 return callee(call) in _PRODUCTS
+            case Position.FIRST, ast.Call(args=[first, _, *_]) as call, "args":
+                return first is node and callee(call) in _PRODUCTS
+            case Position.FIRST, ast.Attribute(attr=name), _:
+                return name in _PRODUCTS
             case Position.DIVISOR, ast.Call(func=ast.Attribute(attr=name)), _:
                 return name in _SCALING
             case Position.ROOT, ast.Call() as call, "args":

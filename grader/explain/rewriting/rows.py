@@ -59,8 +59,8 @@ ROWS: tuple[Row, ...] = (
         "what belongs inside the call of `softmax`",
         CHANGE,
         *(
-            (f"{module}.softmax($x, $*axis) {sign} $y", f"{module}.softmax($x {sign} $y, $*axis)")
-            for module in ("torch", "F")
+            (f"{module}softmax($x, $*axis) {sign} $y", f"{module}softmax($x {sign} $y, $*axis)")
+            for module in ("torch.", "F.", "self.", "")
             for sign in ("+", "-", "*", "/")
         ),
     ),
@@ -97,6 +97,11 @@ ROWS: tuple[Row, ...] = (
             (f"sum({size} for $p in $x)", "sum($p.numel() for $p in $x)")
             for size in ("len($p)", "$p.shape[$axis]", "$p.size($axis)", "$p.dim()")
         ),
+    ),
+    *rows(
+        "the order of the loops",
+        SLIP,
+        ("[$x for $a in $p for $b in $q]", "[$x for $b in $q for $a in $p]"),
     ),
     *rows(
         "how parts are joined",

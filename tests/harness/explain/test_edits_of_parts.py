@@ -43,6 +43,14 @@ def scaled(scores, d_k):
 def kept(state, name, function):
     return {**state, name: function(state)}
 
+def states(state, function):
+    return [kept(state, name, function) for name in ("query", "key")]
+
+def averaged(scores, v, mask):
+    scores = scores.masked_fill(mask, -math.inf)
+    by_method = torch.softmax(scores, dim=-1).matmul(v)
+    return torch.matmul(torch.softmax(scores, dim=-1), v) - by_method
+
 class Attention:
     def __init__(self, d_model, num_heads):
         self.d_model = d_model
@@ -76,6 +84,13 @@ SLIPS = {
     "sizes": [
         ("index * d_head", "index * len(heads)"),
         ("self.d_model // self.num_heads", "self.num_heads"),
+    ],
+    "a variable of a loop": [
+        ("kept(state, name, function) for", 'kept(state, "key", function) for')
+    ],
+    "weights of a product that is called": [
+        ("torch.softmax(scores, dim=-1).matmul(v)", "scores.matmul(v)"),
+        ("torch.matmul(torch.softmax(scores, dim=-1), v)", "torch.matmul(scores, v)"),
     ],
     "entries that are taken over": [
         ("{**state, name: function(state)}", "{name: function(state), **state}"),

@@ -207,10 +207,12 @@ _ALIKE = 0.75
 
 
 def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """Yields another known string: `mode="rows"` for `mode="columns"`."""
+    """Yields another known string, or a loop's variable: `mode="rows"` for `mode="columns"`."""
     own = node.value
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
+    for name in setting.seen.loops(node):
+        yield put(setting, node, name, "name", CHANGE, "a hard-coded value", own)
     likely = _keys(setting, node, own) if isinstance(setting.parent(node), ast.Subscript) else []
     beside = _words_beside(setting, node)
     found = [one for one in (*likely, *beside, *setting.signatures.words) if one != own]
