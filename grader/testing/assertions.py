@@ -46,7 +46,8 @@ from grader.testing.structure import differences, explanation, side_by_side
 _MORE_OPERATIONS = 1.5
 # Messages of torch's meta device where a GPU would succeed: a GPU has values and generators.
 _TAKES_VALUES = re.compile(
-    r"item\(\) cannot be called on meta tensors|Cannot copy out of meta tensor|not an accelerator"
+    r"called on meta tensors|copy out of meta tensor|not an accelerator|or Meta kernel registered"
+    r"|register_meta function for|repeat_interleave a meta tensor"
 )
 _LARGER_TENSORS = 4
 # The types that can be compared with a tensor number by number.
@@ -284,7 +285,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     """Asserts that a call stays on the device of its inputs, which is not the CPU.
 
     torch's meta device stands in for a GPU: it computes shapes, and refuses tensors of other
-    devices. It has no values: code that reads one (`bool(x.any())`) cannot be tried, and passes.
+    devices. It has no values: code that reads one (`bool(x.any())`, `x[x > 0]`) passes untried.
     Code that forgets `device=`, but works once meta is the default device, only gets a note. Its
     first call may raise, or return a tensor on the CPU for inputs on the other device.
     """

@@ -326,6 +326,9 @@ def test_code_that_names_the_cpu_fails_on_another_device(grade):
     [
         "assert not x.isnan().any(); return 2 * x",
         "scale = 1 / x.abs().max().item(); return 2 * (x * scale) / scale",
+        "assert torch.equal(x, x); return 2 * x + 0 * len(x.unique())",
+        "return 2 * x + 0 * x[x > 0].sum()",
+        "n = (x.flatten() > 0).int(); return 2 * x + 0 * n.repeat_interleave(n).sum()",
     ],
 )
 def test_code_that_looks_at_values_loses_nothing(grade, body):
