@@ -278,7 +278,8 @@ def causes(
     Tests share a cause if they share the mistake or the line, or, in one exercise, the message or a
     timeout. Wrong gradients of an exercise follow from its wrong values. A wrong answer without an
     explanation follows from the explained wrong values of its exercise, or from failures of an
-    exercise that it `builds_on`. A failure only on new inputs follows from any other one.
+    exercise that it `builds_on`. A failure only on new inputs follows from any other one. Wrong
+    values are no reason for needless work, or for an input that is written into.
     """
     ranked = _ranked(failed, order)
     place = {id(test): number for number, test in enumerate(ranked)}
@@ -292,9 +293,12 @@ def causes(
 
 
 def counted(found: Sequence[Cause]) -> str:
-    """Returns the numbers of causes and of failures: "1 cause of 34 failures"."""
+    """Returns the numbers of failures and of their kinds: "34 failures of 2 kinds".
+
+    Two kinds may still have one reason that nobody has proven.
+    """
     failures = quantity(sum(len(cause.tests) for cause in found), "failure")
-    return f"{quantity(len(found), 'cause')} of {failures}"
+    return f"{failures} of {quantity(len(found), 'kind')}"
 
 
 def without_numbers(message: str) -> str:
@@ -383,7 +387,7 @@ def _followed(
         for test in group:
             if not test.is_apart and test.status is not Status.MISSING:
                 roots.setdefault((test.exercise, test.aspect), group)
-                if is_known and test.aspect is Aspect.VALUES:
+                if is_known and test.aspect is Aspect.VALUES and test.status is Status.FAILED:
                     known.setdefault(test.exercise, group)
     left: list[list[FailedTest]] = []
     for group in groups:
@@ -392,11 +396,12 @@ def _followed(
         earlier = [(exercise, Aspect.VALUES)] if is_gradient else []
         root = group
         if _is_unexplained(group):
-            # Wrong values explain every aspect; another wrong aspect explains only itself.
-            likely = (Aspect.VALUES, *(aspects if len(aspects) == 1 else ()))
+            # Wrong values explain wrong answers; another wrong aspect explains only itself.
+            are_answers = not all(map(_is_no_answer, group))
+            likely = (Aspect.VALUES,) * are_answers + (*(aspects if len(aspects) == 1 else ()),)
             below = (one for one in builds_on.get(exercise, ()) if one != exercise)
             earlier += itertools.product(below, likely)
-            root = known.get(exercise, group)
+            root = known.get(exercise, group) if are_answers else group
         if root is group:
             root = next((roots[one] for one in earlier if one in roots), group)
         if root is group and _is_on_new_inputs(group):
@@ -423,6 +428,11 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
         and (test.aspect is Aspect.GRADIENTS or not only_gradients)
         for test in group
     )
+
+
+def _is_no_answer(test: FailedTest) -> bool:
+    """Returns whether a test failed by its work or its manners, whatever its answer."""
+    return test.aspect in (Aspect.EFFICIENCY, Aspect.DISCIPLINE) and test.way != _WRONG_VALUES
 
 
 def _is_on_new_inputs(group: Sequence[FailedTest]) -> bool:

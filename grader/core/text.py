@@ -53,12 +53,16 @@ def _shown(char: str) -> str:
     return "" if category in _DROPPED and char != "\n" else char
 
 
+_LINE_BREAK = re.compile(r"\s*[^\S ]\s*")
+
+
 def one_line(text: str, longest: int = 100) -> str:
     """Returns the plain text on one line, of `longest` characters at most.
 
-    A longer text ends after a word, unless that word is most of it.
+    A longer text ends after a word, unless that word is most of it. Blanks stay, since a quoted
+    text may hold several.
     """
-    line = " ".join(plain(text[: 10 * longest]).split())
+    line = _LINE_BREAK.sub(" ", plain(text[: 10 * longest]).strip())
     if len(line) <= longest and not text[10 * longest :].strip():
         return line
     cut = line[: longest - 1]

@@ -335,9 +335,9 @@ def dropout_in_words(comparison: Comparison) -> Iterator[str]:
 def as_before(what: str, kind: str) -> str:
     """Returns the sentence that a step left a parameter or gradient unchanged."""
     is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
-    writes = "p.add_(…) or p.copy_(…) change it"
+    writes = "p.add_(…) or p.copy_(…), where it is reached, change it"
     if kind == "gradient":
-        writes = "p.grad.mul_(…) changes it"
+        writes = "p.grad.mul_(…), where it is reached, changes it"
     return (
         f"{is_it} was before the step: nothing was written into it "
         f"(p = … makes a new tensor, {writes})"

@@ -239,7 +239,7 @@ MISTAKES = (
     Mistake(
         "qk-swapped",
         "Your queries and keys are swapped.",
-        "In your scores, does a row belong to the token that looks or to one that is looked at?",
+        "Which weight makes your queries, and which token does a row of your scores belong to?",
         (
             Way({"similarity": _transposed}, ATTENTION),
             Way({"weights_in_order": _keys_first}, (MULTIHEAD,)),

@@ -92,6 +92,6 @@ def test_dropout_on_another_device(student, draw):
 
 @exercise("run_attention_dropout", aspect="efficiency")
 def test_dropout_without_a_loop(student, reference, draw):
-    """More weights take no more torch operations."""
+    """More weights need no more operations and no huge tensors."""
     small, large = ({"weights": draw.uniform(n, n), "p": 0.5, "training": True} for n in (4, 16))
     assert_work_does_not_grow(student, reference, small, large)

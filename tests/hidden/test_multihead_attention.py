@@ -116,7 +116,7 @@ def test_multihead_attention_is_a_good_guest(student, draw, check):
 
 @exercise("run_multihead_attention", aspect="efficiency")
 def test_multihead_attention_without_a_loop_over_tokens(student, reference, draw):
-    """Larger inputs take no more torch operations; a loop over heads is no harm."""
+    """Larger inputs need no more operations and no huge tensors; a loop over heads is no harm."""
     weights = multihead(draw, 8, 2) | {"is_causal": True}
     small, large = (
         weights | {"query": draw(n, 2 * n, 8), "key": draw(n, 2 * n, 8), "value": draw(n, 2 * n, 8)}

@@ -75,7 +75,7 @@ def test_stacked_heads_are_good_guests(student, draw):
 
 @exercise("run_multihead_attention_stacked", aspect="efficiency")
 def test_stacked_heads_without_a_loop_over_tokens(student, reference, draw):
-    """Larger inputs take no more torch operations; a loop over heads is no harm."""
+    """Larger inputs need no more operations and no huge tensors; a loop over heads is no harm."""
     weights = projections(draw, 2, 6, 3)
     small, large = (weights | {"in_features": draw(n, 2 * n, 6)} for n in (2, 8))
     assert_work_does_not_grow(student, reference, small, large)

@@ -148,7 +148,7 @@ def test_multihead_with_rope_of_strided_inputs(student, reference, draw):
 
 @exercise("run_multihead_self_attention_with_rope", aspect="efficiency")
 def test_multihead_with_rope_without_a_loop_over_tokens(student, reference, draw):
-    """Larger inputs take no more torch operations; a loop over heads is no harm."""
+    """Larger inputs need no more operations and no huge tensors; a loop over heads is no harm."""
     weights = multihead(draw, 8, 2, max_seq_len=0)
     small, large = (
         weights

@@ -66,7 +66,7 @@ def test_self_attention_is_a_good_guest(student, draw):
 
 @exercise("run_self_attention", aspect="efficiency")
 def test_self_attention_without_a_loop(student, reference, draw):
-    """Larger inputs take no more torch operations."""
+    """Larger inputs need no more operations and no huge tensors."""
     weights = projections(draw, 6, 6)
     small, large = (weights | {"in_features": draw(n, 2 * n, 6)} for n in (2, 8))
     assert_work_does_not_grow(student, reference, small, large)

@@ -64,6 +64,6 @@ def test_simple_self_attention_is_a_good_guest(student, draw):
 
 @exercise("run_simple_self_attention", aspect="efficiency")
 def test_simple_self_attention_without_a_loop(student, reference, draw):
-    """Larger inputs take no more torch operations."""
+    """Larger inputs need no more operations and no huge tensors."""
     small, large = {"in_features": draw(2, 4, 8)}, {"in_features": draw(8, 16, 8)}
     assert_work_does_not_grow(student, reference, small, large)

@@ -43,6 +43,6 @@ def test_sinusoidal_encoding_is_the_same_twice(student):
 
 @exercise("run_sinusoidal_positional_encoding", aspect="efficiency")
 def test_sinusoidal_encoding_without_a_loop_over_positions(student, reference):
-    """More positions take no more torch operations."""
+    """More positions need no more operations and no huge tensors."""
     small, large = {"seq_len": 20, "d_model": 8}, {"seq_len": 80, "d_model": 8}
     assert_work_does_not_grow(student, reference, small, large)

@@ -58,7 +58,7 @@ def test_one_mask_for_the_whole_batch(student, reference, draw):
 
 @exercise("run_attention_weights", aspect="efficiency")
 def test_attention_weights_without_a_loop_over_tokens(student, reference, draw):
-    """Larger inputs take no more torch operations."""
+    """Larger inputs need no more operations and no huge tensors."""
     small = {"Q": draw(2, 4, 8), "K": draw(2, 4, 8), "mask": draw.mask(2, 4, 4)}
     large = {"Q": draw(8, 16, 8), "K": draw(8, 16, 8), "mask": draw.mask(8, 16, 16)}
     assert_work_does_not_grow(student, reference, small, large)

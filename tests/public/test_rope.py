@@ -74,7 +74,7 @@ def test_rope_leaves_its_inputs_alone(student, draw):
 
 @exercise("run_rope", aspect="efficiency")
 def test_rope_without_a_loop_over_tokens(student, reference, draw):
-    """Longer sequences take no more torch operations."""
+    """Longer sequences need no more operations and no huge tensors."""
     small = {"in_query_or_key": draw(2, 4, 8), "token_positions": torch.arange(4)}
     large = {"in_query_or_key": draw(8, 16, 8), "token_positions": torch.arange(16)}
     small |= {"d_k": 8, "theta": 10_000.0, "max_seq_len": 4}

@@ -94,7 +94,7 @@ def test_attention_leaves_its_inputs_alone(student, draw):
 
 @exercise("run_scaled_dot_product_attention", aspect="efficiency")
 def test_attention_without_a_loop_over_tokens(student, reference, draw):
-    """Larger inputs take no more torch operations."""
+    """Larger inputs need no more operations and no huge tensors."""
     small = {"Q": draw(2, 4, 8), "K": draw(2, 4, 8), "V": draw(2, 4, 8)}
     large = {"Q": draw(8, 16, 8), "K": draw(8, 16, 8), "V": draw(8, 16, 8)}
     assert_work_does_not_grow(student, reference, small, large)

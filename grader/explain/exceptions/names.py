@@ -75,11 +75,11 @@ def _no_attribute(match: re.Match[str], raised: Raised) -> str | None:
     owner, name = match.groups()
     if owner == "NoneType":
         return _nothing(match, raised)
-    return _meant(raised) or (
-        f"Is self.{name} set in __init__ under another name, or only later?"
-        if f"self.{name}" in source_of(raised)
-        else None
-    )
+    if raised.suggestion or f"self.{name}" not in (source := source_of(raised)):
+        return _meant(raised)
+    if f"self.{name}(" in source:
+        return f"Is self.{name} defined in this class, or set in __init__, under another name?"
+    return f"Is self.{name} set in __init__ under another name, or only later?"
 
 
 def _meant(raised: Raised) -> str | None:

@@ -95,10 +95,13 @@ def chosen(
 ) -> RepairedExercise | None:
     """Returns the repair to tell, or None if no edit is likely or too many are equally likely.
 
-    Only edits that fix their whole exercise and break nothing count. The edits that fix the most
-    exercises win; among these, the lightest edit wins.
+    Only edits that fix their whole exercise and break nothing count. An edit of several lines does
+    not count if one of them does alone. The edits that fix the most exercises win; among these, the
+    lightest edit wins.
     """
     able = [one for one in mends if one.is_whole]
+    lines = {(one.made.file, one.made.edit.lines) for one in able}
+    able = [one for one in able if not any(_is_more(one, *other) for other in lines)]
     if not able:
         return None
     most = max(len(one.exercises) for one in able)
@@ -140,6 +143,11 @@ def _weighed(
         for weight, one in zip(weights, mends, strict=True)
     ]
     return sorted(found, key=lambda pair: pair[0])
+
+
+def _is_more(mend: RepairEdit, file: str, lines: Sequence[int]) -> bool:
+    """Returns whether an edit changes these lines and others beside them."""
+    return mend.made.file == file and {*mend.made.edit.lines} > {*lines}
 
 
 def _line(mend: RepairEdit) -> Line:

@@ -60,7 +60,7 @@ def test_a_mistake_in_a_shared_helper_is_one_cause():
     assert cause.shown.exercise == "run_weights"
     assert (cause.id, cause.hint) == ("mask-inverted", "What does True stand for here?")
     assert cause.extent == "3 failures in 2 exercises"
-    assert counted([cause]) == "1 cause of 3 failures"
+    assert counted([cause]) == "3 failures of 1 kind"
     assert cause.headline == (
         "run_weights: your mask works the wrong way round: what it allows is hidden "
         "(assignment/warmup.py:25)"
@@ -159,7 +159,7 @@ def test_two_mistakes_are_two_causes_with_the_root_exercise_first():
         [failed("run_attention", mistake=other), failed("run_weights", mistake=INVERTED)], ORDER
     )
     assert [cause.id for cause in found] == ["mask-inverted", "no-scale"]
-    assert counted(found) == "2 causes of 2 failures"
+    assert counted(found) == "2 failures of 2 kinds"
 
 
 def test_without_a_known_mistake_the_headline_is_the_test_message():
@@ -274,13 +274,14 @@ def test_calls_with_wrong_arguments_for_one_function_are_one_cause():
 
 
 def test_the_same_fault_in_a_dependent_exercise_is_no_second_cause():
-    """A loop in a shared function counts once, and wrong values explain any other aspect."""
+    """A loop in a shared function counts once; wrong values explain no loop, nor it them."""
     builds_on = {"run_attention": ["run_weights"]}
     loop = {"message": "makes more torch operations", "aspect": Aspect.EFFICIENCY}
     one_cause(failed("run_weights", **loop), failed("run_attention", **loop), builds_on=builds_on)
-    one_cause(failed("run_weights"), failed("run_attention", **loop), builds_on=builds_on)
     values = [failed("run_weights", **loop), failed("run_attention")]
     assert len(causes(values, ORDER, builds_on)) == 2
+    work = [failed("run_weights"), failed("run_attention", **loop)]
+    assert len(causes(work, ORDER, builds_on)) == 2
 
 
 def test_wrong_answers_of_dependent_exercises_share_the_cause_of_the_root():
@@ -295,12 +296,35 @@ def test_wrong_answers_of_dependent_exercises_share_the_cause_of_the_root():
 
 
 def test_wrong_answers_join_the_known_cause_of_the_same_exercise():
-    """One plain case that raises nothing does not make another cause of the same line."""
-    raised = {"status": Status.ERROR, "message": "ValueError: no", "places": (LINE,)}
-    cause = one_cause(failed("run_mask"), failed("run_mask", "test_again", **raised))
+    """One plain case without a proof does not make another cause of the same line."""
+    cause = one_cause(failed("run_mask"), failed("run_mask", "test_again", places=(LINE,)))
     assert cause.shown.places == (LINE,)
-    deeper = raised | {"aspect": Aspect.GENERALITY}
+    deeper = {"places": (LINE,), "aspect": Aspect.GENERALITY}
     assert len(causes([failed("run_mask"), failed("run_mask", "test_deep", **deeper)])) == 2
+
+
+def test_needless_work_and_manners_are_no_wrong_answers():
+    """Wrong values explain neither; a strided input whose result is wrong they do explain."""
+    known = failed("run_weights", mistake=INVERTED)
+    strided = failed("run_weights", "test_strided", aspect=Aspect.DISCIPLINE)
+    work = failed(
+        "run_weights", "test_work", aspect=Aspect.EFFICIENCY, message="makes 455 operations"
+    )
+    written = failed("run_weights", "test_own", aspect=Aspect.DISCIPLINE, message="writes into Q")
+    below = dataclasses.replace(work, exercise="run_attention")
+    found = causes(
+        [known, strided, work, written, below], ORDER, {"run_attention": ["run_weights"]}
+    )
+    told = [[test.id.rpartition("::")[2] for test in cause.tests] for cause in found]
+    assert told == [["test_it", "test_strided"], ["test_work", "test_work"], ["test_own"]]
+
+
+def test_an_exception_is_no_reason_for_wrong_values_elsewhere():
+    """The tests that were wrong did not raise."""
+    raised = failed(
+        "run_weights", status=Status.ERROR, message="AssertionError: too short", places=(LINE,)
+    )
+    assert len(causes([raised, failed("run_weights", "test_other")], ORDER)) == 2
 
 
 NEW = f"passes on some inputs but {ON_NEW_INPUTS}\nLook for a case you did not handle."

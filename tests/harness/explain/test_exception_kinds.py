@@ -88,6 +88,11 @@ NAMED = [
         {"source": "return self.w"},
         "Is self.w set in __init__ under another name, or only later?",
     ),
+    (
+        NO_ATTRIBUTE.format("Net"),
+        {"source": "return self.w(x)"},
+        "Is self.w defined in this class, or set in __init__, under another name?",
+    ),
     (NO_ATTRIBUTE.format("Net"), {"source": "return net.w"}, None),
     (
         "AttributeError: module 'torch' has no attribute 'softmaxx'",

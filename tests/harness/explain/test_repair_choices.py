@@ -135,6 +135,17 @@ def test_a_cheap_edit_does_not_rule_out_another_line(sources):
     assert len(choice.places) == 2
 
 
+def test_an_edit_of_more_lines_than_one_that_suffices_is_not_named(sources):
+    """The other lines change nothing that counts, and are not wrong."""
+    slip, change = edits_producing("near = length - 1", "far = length / width")
+    made = replace(
+        change.made.edit, lines=tuple(sorted(change.made.edit.lines + slip.made.edit.lines))
+    )
+    choice = chosen([slip, replace(change, made=FileEdit(FILE, made))], sources, ADAPTERS)
+    assert choice is not None
+    assert [one.source for one in choice.places] == ["near = length + 1"]
+
+
 def words_for(one: Proved | None, test: str) -> str:
     """Returns the words for a test."""
     assert one is not None

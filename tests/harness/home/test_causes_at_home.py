@@ -101,8 +101,8 @@ def test_a_slip_is_one_cause_that_fits_on_one_screen(with_slip, name):
     run, slip = with_slip(name), SLIPS[name]
     printed = run("--locate", columns=COLUMNS).stdout
     assert height_of(printed) <= SCREEN, printed
-    assert "= 1 cause of " in printed, printed
-    below = printed.partition(" 1 cause of ")[2].partition("\n")[2]
+    assert " of 1 kind =" in printed, printed
+    below = printed.partition(" of 1 kind ")[2].partition("\n")[2]
     assert all(len(line) <= COLUMNS for line in below.splitlines()), below
     assert below.startswith("run_"), printed
     assert slip.sentence in " ".join(below.splitlines()[:3]), printed
@@ -116,7 +116,7 @@ def test_a_slip_is_one_cause_that_fits_on_one_screen(with_slip, name):
 def test_the_root_exercise_is_printed_first(with_slip):
     """The order of the tests does not matter, nor which exercise has the most failures."""
     lines = with_slip("mask-inverted")("-p", "no:randomly").stdout.splitlines()
-    title = next(place for place, line in enumerate(lines) if " 1 cause of " in line)
+    title = next(place for place, line in enumerate(lines) if " of 1 kind " in line)
     assert lines[title + 1].startswith("run_attention_weights: ")
     assert any(line.startswith("test_attention_weights_with_mask: ") for line in lines)
 
@@ -141,7 +141,7 @@ def test_pytest_options_still_control_the_listed_failures(with_slip, options, he
     lines = with_slip("mask-inverted")("--locate", *options).stdout.splitlines()
     assert sum(line.startswith("____") for line in lines) == headings
     assert sum(line.startswith("FAILED ") for line in lines) == listed
-    assert sum(" 1 cause of 34 failures " in line for line in lines) == 1
+    assert sum(" 34 failures of 1 kind " in line for line in lines) == 1
     headline = "run_attention_weights: your mask works the wrong way round"
     assert sum(line.startswith(headline) for line in lines) == 1
     in_full = sum("Hint: Does True in a mask" in line for line in lines)
@@ -156,7 +156,7 @@ def test_two_slips_are_two_causes(with_slip):
     printed = run(columns=COLUMNS).stdout
     assert height_of(printed) <= SCREEN
     told = headlines(printed)
-    assert printed.count("= 2 causes of ") == 1
+    assert printed.count(" of 2 kinds =") == 1
     assert told[0].startswith("1. run_causal_mask: your causal mask is transposed")
     assert f"{WARMUP}:14" in printed.partition("\n2. ")[0]
     assert told[1].startswith("2. run_")

@@ -45,7 +45,7 @@ def test_a_run_that_passes_says_what_to_hand_in(at_home: AtHome) -> None:
 
 
 TWO_CAUSES = """\
-= 2 causes of 4 failures =
+= 4 failures of 2 kinds =
 1. run_double: every number is tripled (assignment/__init__.py:4)
 Hint: How often is x added?
 test_doubles[(2, 3)]: Every number is doubled.
@@ -76,7 +76,7 @@ def test_causes_are_told_with_their_mistake_their_line_and_an_example(at_home: A
 
 
 IN_A_HELPER = """\
-= 1 cause of 3 failures =
+= 3 failures of 1 kind =
 run_double: every value is too large by the same factor (assignment/__init__.py:6)
 Check a constant in `scaled` at assignment/__init__.py:6.
 test_doubles[(2, 3)]: Every number is doubled.
@@ -140,7 +140,7 @@ def test_the_first_exercise_that_is_not_written_comes_next(at_home: AtHome) -> N
 
 
 RAISED = """\
-= 1 cause of 4 failures =
+= 4 failures of 1 kind =
 run_double: AttributeError: 'Tensor' object has no attribute 'doubled' \
 (assignment/__init__.py:4; assignment/__init__.py:10)
 test_doubles[(2, 3)]: Every number is doubled.
@@ -186,9 +186,9 @@ def test_verbose_shows_every_failure_with_its_numbers(at_home: AtHome) -> None:
         == 3
     )
     assert ran.text.count("difference\n") == 3
-    end = ran.report[ran.report.index("= 1 cause of 3") :]
+    end = ran.report[ran.report.index("= 3 failures of 1") :]
     assert end.startswith(
-        "= 1 cause of 3 failures =\nrun_double: a term may not belong at "
+        "= 3 failures of 1 kind =\nrun_double: a term may not belong at "
         "assignment/__init__.py:4\n= exercises =\nrun_double  0 of 3 passed, 0 of 3.5 points\n"
         "run_count   1 of 1 passed, 1 of 1 points\n"
     )
@@ -218,7 +218,7 @@ def test_a_forbidden_name_is_noted_with_its_cost(at_home: AtHome) -> None:
 
 
 NARROW = """\
-= 2 causes of 3 failures =
+= 3 failures of 2 kinds =
 1. run_double: every value is 0 (assignment/__init__.py:5)
 Check the sign of a term at assignment/__init__.py:5.
 test_doubles[(2, 3)]: Every number is doubled.
@@ -261,7 +261,7 @@ def test_no_line_is_told_of_code_that_cannot_be_imported_twice(at_home: AtHome) 
     report = at_home("--locate", above=once, double="return 3 * x").report
     del sys.once_at_home
     assert report.startswith(
-        "= 1 cause of 3 failures =\nrun_double: every number is tripled\nHint: How often is x"
+        "= 3 failures of 1 kind =\nrun_double: every number is tripled\nHint: How often is x"
     )
     for absent in ("fixes all failed tests", "`pytest --locate`", "Traceback", "AssertionError"):
         assert absent not in report

@@ -229,7 +229,7 @@ def test_an_exercise_links_to_its_first_cause():
     page = page_of(a_grade("ann", *tests, a_verdict("run_z")))
     links = re.findall(r'<th scope="row"><a href="(.*?)">(.*?)</a>', page)
     assert links == [("#cause-0", "run_<wbr>x"), ("#cause-2", "run_<wbr>y")]
-    assert "3 things to fix. Start with the first:" in page
+    assert "The failures are of 3 kinds. Start with the first:" in page
 
 
 def test_the_steps_of_a_causes_own_test_are_shown():

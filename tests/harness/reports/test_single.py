@@ -73,7 +73,7 @@ def test_the_number_of_causes_is_printed_before_the_first():
     other = Diagnosis("kv-swapped", "Keys are taken for values.", "Which is which?")
     text = printed([failed("run_one", Aspect.VALUES, each) for each in (MISTAKE, other)])
     first, second = "run_one: your scores are not scaled", "run_one: keys are taken for values"
-    assert text.index("2 causes of 2 failures") < text.index(first) < text.index(second)
+    assert text.index("2 failures of 2 kinds") < text.index(first) < text.index(second)
 
 
 def test_points_withheld_from_other_tests_are_charged_to_wrong_values():
@@ -178,4 +178,4 @@ def test_an_exercise_with_full_marks_by_carried_points_has_no_cause_of_its_own(p
     )
     paper = io.StringIO()
     print_grade(grade, Console(file=paper, width=120))
-    assert ("2 causes of 2 failures" in paper.getvalue()) == (points < 1)
+    assert ("2 failures of 2 kinds" in paper.getvalue()) == (points < 1)

@@ -79,7 +79,7 @@ def test_multihead_with_rope_is_a_good_guest(student, draw, check):
 
 @exercise("run_multihead_self_attention_with_rope", aspect="efficiency")
 def test_multihead_with_rope_without_a_loop_over_tokens(student, reference, draw):
-    """Larger inputs take no more torch operations; a loop over heads is no harm."""
+    """Larger inputs need no more operations and no huge tensors; a loop over heads is no harm."""
     weights = multihead_with_rope(draw, 8, 2, 0)
     small, large = (
         weights

@@ -73,6 +73,6 @@ def test_softmax_on_another_device(student, draw):
 
 @exercise("run_softmax", aspect="efficiency")
 def test_softmax_without_a_loop_over_rows(student, reference, draw):
-    """More rows take no more torch operations."""
+    """More rows need no more operations and no huge tensors."""
     small, large = ({"in_features": draw(n, 6), "dim": -1} for n in (4, 32))
     assert_work_does_not_grow(student, reference, small, large)

@@ -38,6 +38,19 @@ def test_training_with_several_special_tokens(student, reference, draw, specials
 
 
 @exercise("run_train_bpe", aspect="generality")
+def test_training_on_a_file_of_many_documents(student, reference, draw):
+    """Whoever reads a file in blocks cuts no special token in two: nothing is learnt of halves."""
+    documents = [*draw.text(3000, "bdfg"), corpus(draw, "bdfg", 8, 8), telling(draw)]
+    trainings_match(student, reference, "".join(one + ENDS for one in documents), 99)
+
+
+@exercise("run_train_bpe", aspect="generality")
+def test_training_on_numbers_of_every_kind(student, reference, draw):
+    """Fractions and raised digits are numbers, as other digits are."""
+    trainings_match(student, reference, corpus(draw, "12½²", 16, 60) + "\n" + telling(draw), 30)
+
+
+@exercise("run_train_bpe", aspect="generality")
 def test_training_until_nothing_is_left_to_merge(student, reference, draw):
     """A short text has few pairs: the vocabulary is smaller then than it may be."""
     for letters in ("abc", "de"):

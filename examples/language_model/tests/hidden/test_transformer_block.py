@@ -60,6 +60,14 @@ def test_block_of_small_and_large_features(student, reference, draw, scale):
     assert_matches(student(**inputs), reference(**inputs), tolerance)
 
 
+@exercise("run_transformer_block", aspect="numerics")
+def test_block_whose_gate_is_far_from_zero(student, reference, draw):
+    """The exponential of numbers of thousands is infinite, and the gate is 0 or linear there."""
+    inputs = block(draw, 8, 2, 12, 6) | {"in_features": draw(2, 6, 8)}
+    inputs["weights"]["ffn.w1.weight"] *= 1000.0
+    assert_matches(student(**inputs), reference(**inputs), LARGE_FEATURES)
+
+
 @exercise("run_transformer_block", aspect="discipline")
 def test_block_is_the_same_twice(student, draw):
     """A second call returns the same."""
@@ -68,7 +76,7 @@ def test_block_is_the_same_twice(student, draw):
 
 @exercise("run_transformer_block", aspect="efficiency")
 def test_block_without_a_loop_over_tokens(student, reference, draw):
-    """Larger inputs take no more torch operations; a loop over heads is no harm."""
+    """Larger inputs need no more operations and no huge tensors; a loop over heads is no harm."""
     weights = block(draw, 8, 2, 12, 16)
     small, large = (weights | {"in_features": draw(n, 2 * n, 8)} for n in (2, 8))
     assert_work_does_not_grow(student, reference, small, large)

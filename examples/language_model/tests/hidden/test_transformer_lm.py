@@ -74,7 +74,7 @@ def test_language_model_is_the_same_twice(student, draw):
 
 @exercise("run_transformer_lm", aspect="efficiency")
 def test_language_model_without_a_loop_over_tokens(student, reference, draw):
-    """Longer texts take no more torch operations; a loop over blocks or heads is no harm."""
+    """Longer texts need no more operations or huge tensors; a loop over blocks or heads is fine."""
     model = language_model(draw, context_length=16)
     small, large = (model | {"in_indices": draw.integers(0, 17, n, 2 * n)} for n in (2, 8))
     assert_work_does_not_grow(student, reference, small, large)

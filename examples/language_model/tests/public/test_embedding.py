@@ -44,6 +44,6 @@ def test_embedding_of_any_shape(student, reference, draw, shape):
 
 @exercise("run_embedding", aspect="efficiency")
 def test_embedding_without_a_loop_over_tokens(student, reference, draw):
-    """Longer sequences take no more torch operations."""
+    """Longer sequences need no more operations and no huge tensors."""
     small, large = (embedding(draw, 5, 8, n, 2 * n) for n in (2, 8))
     assert_work_does_not_grow(student, reference, small, large)

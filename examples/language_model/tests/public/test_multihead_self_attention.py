@@ -67,7 +67,7 @@ def test_multihead_self_attention_leaves_its_inputs_alone(student, draw):
 
 @exercise("run_multihead_self_attention", aspect="efficiency")
 def test_multihead_self_attention_without_a_loop_over_tokens(student, reference, draw):
-    """Larger inputs take no more torch operations; a loop over heads is no harm."""
+    """Larger inputs need no more operations and no huge tensors; a loop over heads is no harm."""
     weights = multihead(draw, 8, 2)
     small, large = (weights | {"in_features": draw(n, 2 * n, 8)} for n in (2, 8))
     assert_work_does_not_grow(student, reference, small, large)

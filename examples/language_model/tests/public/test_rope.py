@@ -64,6 +64,6 @@ def test_rope_leaves_its_inputs_alone(student, draw):
 
 @exercise("run_rope", aspect="efficiency")
 def test_rope_without_a_loop_over_tokens(student, reference, draw):
-    """Longer sequences take no more torch operations."""
+    """Longer sequences need no more operations and no huge tensors."""
     small, large = rotation(draw, 8, 4, 2), rotation(draw, 8, 16, 8)
     assert_work_does_not_grow(student, reference, small, large)

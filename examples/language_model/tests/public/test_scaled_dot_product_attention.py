@@ -81,7 +81,7 @@ def test_attention_leaves_its_inputs_alone(student, draw):
 
 @exercise("run_scaled_dot_product_attention", aspect="efficiency")
 def test_attention_without_a_loop_over_tokens(student, reference, draw):
-    """Larger inputs take no more torch operations."""
+    """Larger inputs need no more operations and no huge tensors."""
     small, large = (
         {"Q": draw(n, 2 * n, 8), "K": draw(n, 2 * n, 8), "V": draw(n, 2 * n, 8)} for n in (2, 8)
     )

@@ -37,4 +37,6 @@ def steps_match(student, reference, starts, gradients, first=1, **settings):
     for step, (own, right) in enumerate(zip(*both, strict=True), first):
         for number, (got, wanted) in enumerate(zip(own, right, strict=True), 1):
             which = "the parameter" if len(starts) == 1 else f"parameter {number}"
+            if gradients[0][number - 1] is None:
+                which += " (without a gradient at first)"
             assert_matches(got, wanted, what=f"{which} after step {step}")

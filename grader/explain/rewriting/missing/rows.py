@@ -24,7 +24,7 @@ _FACTOR = "a factor that is missing"
 _TRUE = "which part of a mask is True"
 _AXIS = "an axis that is missing"
 _OFF = "a count that may be off by one"
-_SCALED = "a factor or divisor"
+_SCALED = "a size"
 _SECOND = (Position.SECOND,)
 _FIRST = (Position.FIRST,)
 _RENAMED = (Position.RENAMED,)
@@ -262,6 +262,13 @@ MISSING: tuple[Row, ...] = (
     ),
     *rows("the type of a tensor", WRAP, ("$name", "$name.float()"), at=_STORED, name=_TENSOR),
     *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=_STORED),
+    *rows(
+        "a tensor that is changed in place",
+        SLIP,
+        ("$name", "$name.clone()"),
+        at=_RENAMED,
+        name=_TENSOR,
+    ),
     *rows(
         "a tensor that is changed in place",
         WRAP,
