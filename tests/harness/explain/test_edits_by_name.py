@@ -22,6 +22,7 @@ class Config(NamedTuple):
 
 DEFAULTS = {"mask": "all", "theta": 10000.0}
 BLOCKED = -float("inf")
+LOG_BASE = 9.210340371976184
 LAYERS = {"q": ("in", "qkv"), "o": ("out", "out")}
 
 def hidden(kind, q, k):
@@ -117,6 +118,7 @@ SLIPS = {
     "functions in place of operators": [
         ("torch.less_equal(part", "torch.less(part"),
         ('BLOCKED = -float("inf")', "BLOCKED = 1e-9", "BLOCKED = -1000000000.0"),
+        ("LOG_BASE = 9.210340371976184", "LOG_BASE = 9.21"),
     ],
     "the end of a loop": [
         (

@@ -15,6 +15,8 @@ from tests.public.tolerances import OF_A_MODEL
 
 # The error of the residual is that of features of thousands.
 LARGE_FEATURES = Tolerance(rtol=1e-4, atol=2e-2)
+# Weights of thousands magnify what eps changes, which has a test of its own.
+LARGE_WEIGHTS = Tolerance(rtol=1e-2, atol=1.0)
 
 
 @exercise("run_transformer_block")
@@ -65,7 +67,7 @@ def test_block_whose_gate_is_far_from_zero(student, reference, draw):
     """The exponential of numbers of thousands is infinite, and the gate is 0 or linear there."""
     inputs = block(draw, 8, 2, 12, 6) | {"in_features": draw(2, 6, 8)}
     inputs["weights"]["ffn.w1.weight"] *= 1000.0
-    assert_matches(student(**inputs), reference(**inputs), LARGE_FEATURES)
+    assert_matches(student(**inputs), reference(**inputs), LARGE_WEIGHTS)
 
 
 @exercise("run_transformer_block", aspect="discipline")

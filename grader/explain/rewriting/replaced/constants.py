@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import math
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
@@ -24,6 +25,9 @@ _DTYPES = ("float32", "float64", "bool", "long")
 _INFINITY = 'float("-inf")'
 _MOST_GIVEN = 4
 _TINY = 1e-3
+# Numbers that programs hold in a few digits, and how near these are.
+_EXACT = (math.pi, math.tau, math.e, math.sqrt(2), math.sqrt(0.5), math.log(2), math.log(10_000))
+_NEAR = 0.002
 _LIMITS = ("min", "max", "eps", "tiny")
 
 
@@ -169,6 +173,8 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
     given = argument_of(setting, node)
     subject = f"a number in {named(given[0])}" if given else "a number"
     others: dict[float, float] = {-value: _cost_of_sign(setting, node)}
+    exact = (math.copysign(one, value) for one in _EXACT)
+    others |= {one: SLIP for one in exact if 0 < abs(value - one) < _NEAR * abs(one)}
     if abs(value) == 0.5:
         others |= {1.0: CHANGE, 2.0: CHANGE, 0.25: WRAP}
     elif 0 < abs(value) < 0.1:
