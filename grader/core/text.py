@@ -53,7 +53,7 @@ def _shown(char: str) -> str:
     return "" if category in _DROPPED and char != "\n" else char
 
 
-_LINE_BREAK = re.compile(r"\s*[^\S ]\s*")
+_LINE_BREAK = re.compile(r"[^\S ]+")
 
 
 def one_line(text: str, longest: int = 100) -> str:
@@ -62,7 +62,8 @@ def one_line(text: str, longest: int = 100) -> str:
     A longer text ends after a word, unless that word is most of it. Blanks stay, since a quoted
     text may hold several.
     """
-    line = _LINE_BREAK.sub(" ", plain(text[: 10 * longest]).strip())
+    parts = (part.strip(" ") for part in _LINE_BREAK.split(plain(text[: 10 * longest])))
+    line = " ".join(filter(None, parts))
     if len(line) <= longest and not text[10 * longest :].strip():
         return line
     cut = line[: longest - 1]

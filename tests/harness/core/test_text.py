@@ -102,3 +102,21 @@ def test_source_is_decoded_as_it_declares(content: bytes, text: str, unusual: st
     """Only a comment in the first two lines declares, and only text encodings decode."""
     assert source_text(content) == text
     assert unusual_encoding(content) == unusual
+
+
+def test_plain_text_keeps_its_lines_and_loses_terminal_commands() -> None:
+    """A message may have several lines, but no terminal commands."""
+    assert plain("a\tb\r\nc\u2028d") == "a   b\nc\nd"
+    assert plain("\x1b[1;31mred\x1b[0m \x1b(B\x1b7\x1bPq#0\x1b\\ok\x1b") == "red ok"
+    assert (
+        plain("half \ud83d a pair, zero\u200bwidth, é 名 😀") == "half � a pair, zerowidth, é 名 😀"
+    )
+    assert plain("\x1b]" * 100_000 + "x" * 100_000) == ""
+    assert one_line("a\n  b " + "c" * 200, 20) == "a b " + "c" * 15 + "…"
+    assert one_line("'a  b'\n\n \t'c   d'") == "'a  b' 'c   d'"
+    assert [points(number) for number in (12.5, 20.0, 1 / 3, 0.1 + 0.2)] == [
+        "12.5",
+        "20",
+        "0.33",
+        "0.3",
+    ]

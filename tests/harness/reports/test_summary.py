@@ -11,7 +11,6 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from grader.core.text import one_line, plain, points
 from grader.core.verdict import (
     Aspect,
     Diagnosis,
@@ -23,7 +22,7 @@ from grader.core.verdict import (
     Where,
 )
 from grader.reports.single import print_grade
-from grader.reports.standing import Standing, complaint, complaints, standings
+from grader.reports.standing import complaint, complaints
 from grader.reports.summary import print_summary
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
@@ -96,48 +95,6 @@ def printed(what: Any, *subjects: Any, width: int = 100, **options: Any) -> str:
     file = io.StringIO()
     what(*subjects, Console(file=file, width=width), **options)
     return file.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("tests", "standing"),
-    [
-        ([(PASSED, VALUES), (PASSED, GENERALITY)], Standing.FULL),
-        ([(PASSED, VALUES), (FAILED, GENERALITY)], Standing.PARTIAL),
-        ([(PASSED, VALUES), (Status.TIMEOUT, NUMERICS)], Standing.PARTIAL),
-        ([(FAILED, VALUES), (PASSED, GENERALITY)], Standing.FAILED),
-        ([(FAILED, VALUES), (PASSED, VALUES)], Standing.FAILED),
-        ([(ERROR, VALUES), (FAILED, GENERALITY), (FAILED, NUMERICS)], Standing.ERROR),
-        ([(FAILED, VALUES), (ERROR, VALUES), (ERROR, VALUES)], Standing.ERROR),
-        ([(Status.TIMEOUT, VALUES)], Standing.TIMEOUT),
-        ([(Status.CRASHED, VALUES), (PASSED, GENERALITY)], Standing.CRASHED),
-        ([(MISSING, VALUES), (MISSING, GENERALITY)], Standing.MISSING),
-        ([(FAILED, VALUES), (Status.NOT_GRADED, GENERALITY)], Standing.NOT_GRADED),
-        ([(PASSED, GENERALITY), (FAILED, NUMERICS)], Standing.FAILED),
-    ],
-)
-def test_the_standing_of_an_exercise_depends_on_its_values_first(
-    tests: list[tuple[Status, Aspect]], standing: Standing
-) -> None:
-    """Right values with another failure are better than wrong values."""
-    (found,) = standings(a_grade(*(a_verdict("run_rope", *test) for test in tests)))
-    assert found.standing is standing
-    assert (found.telling is None) == (standing is Standing.FULL)
-
-
-def test_a_partial_standing_names_the_failed_aspects() -> None:
-    """Every report uses these words."""
-    found, other = standings(
-        a_grade(
-            a_verdict("run_rope"),
-            a_verdict("run_rope", FAILED, NUMERICS),
-            a_verdict("run_softmax"),
-            a_verdict("run_rope", ERROR, GENERALITY),
-        )
-    )
-    assert found.words == "values passed; generality and numerics failed"
-    assert found.lacking == (GENERALITY, NUMERICS)
-    assert (found.passed, found.tests, found.score, found.max_score) == (1, 3, 2.0, 6.0)
-    assert (other.exercise, other.words) == ("run_softmax", "right")
 
 
 def test_causes_of_wrong_values_come_first_in_a_complaint() -> None:
@@ -289,8 +246,8 @@ def test_the_summary_counts_of_the_points_that_are_left(stored: Stored) -> None:
     """An exercise that is taken out lowers the possible points, as in the exports."""
     wrong = a_verdict("run_rope", FAILED, name="test_rope", message="wrong")
     results = stored(a_grade(wrong, a_verdict("run_softmax"), name="alice"))
-    file = results.folder / "decisions.toml"
-    append_decision(file, "taken_out", {"exercise": "run_rope", "reason": "too hard"})
+    given = {"exercise": "run_rope", "reason": "too hard"}
+    append_decision(results.folder / "decisions.toml", "taken_out", given)
     output = printed(print_summary, results, settling=open_settling(results))
     assert "alice 2 / 2 run_rope: wrong" in [" ".join(line.split()) for line in output.splitlines()]
     assert "mean 2, median 2 of 2 points" in output
@@ -474,23 +431,6 @@ def test_an_ungraded_submission_is_blamed_on_the_machine_or_grader() -> None:
     assert printed(print_grade, lost) == (
         "alice: NOT GRADED, by the machine's fault or the grader's\nthe judge was lost\n"
     )
-
-
-def test_plain_text_keeps_its_lines_and_loses_terminal_commands() -> None:
-    """A message may have several lines, but no terminal commands."""
-    assert plain("a\tb\r\nc\u2028d") == "a   b\nc\nd"
-    assert plain("\x1b[1;31mred\x1b[0m \x1b(B\x1b7\x1bPq#0\x1b\\ok\x1b") == "red ok"
-    assert (
-        plain("half \ud83d a pair, zero\u200bwidth, é 名 😀") == "half � a pair, zerowidth, é 名 😀"
-    )
-    assert plain("\x1b]" * 100_000 + "x" * 100_000) == ""
-    assert one_line("a\n  b " + "c" * 200, 20) == "a b " + "c" * 15 + "…"
-    assert [points(number) for number in (12.5, 20.0, 1 / 3, 0.1 + 0.2)] == [
-        "12.5",
-        "20",
-        "0.33",
-        "0.3",
-    ]
 
 
 def test_a_place_in_the_message_is_not_repeated():

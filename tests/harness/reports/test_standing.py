@@ -1,0 +1,63 @@
+"""The standing of an exercise, in a word and in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.core.verdict import Aspect, Status
+from grader.reports.standing import Standing, standings
+from tests.harness.reports.test_summary import (
+    ERROR,
+    FAILED,
+    GENERALITY,
+    MISSING,
+    NUMERICS,
+    PASSED,
+    VALUES,
+    a_grade,
+    a_verdict,
+)
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("tests", "standing"),
+    [
+        ([(PASSED, VALUES), (PASSED, GENERALITY)], Standing.FULL),
+        ([(PASSED, VALUES), (FAILED, GENERALITY)], Standing.PARTIAL),
+        ([(PASSED, VALUES), (Status.TIMEOUT, NUMERICS)], Standing.PARTIAL),
+        ([(FAILED, VALUES), (PASSED, GENERALITY)], Standing.FAILED),
+        ([(FAILED, VALUES), (PASSED, VALUES)], Standing.FAILED),
+        ([(ERROR, VALUES), (FAILED, GENERALITY), (FAILED, NUMERICS)], Standing.ERROR),
+        ([(FAILED, VALUES), (ERROR, VALUES), (ERROR, VALUES)], Standing.ERROR),
+        ([(Status.TIMEOUT, VALUES)], Standing.TIMEOUT),
+        ([(Status.CRASHED, VALUES), (PASSED, GENERALITY)], Standing.CRASHED),
+        ([(MISSING, VALUES), (MISSING, GENERALITY)], Standing.MISSING),
+        ([(FAILED, VALUES), (Status.NOT_GRADED, GENERALITY)], Standing.NOT_GRADED),
+        ([(PASSED, GENERALITY), (FAILED, NUMERICS)], Standing.FAILED),
+    ],
+)
+def test_the_standing_of_an_exercise_depends_on_its_values_first(
+    tests: list[tuple[Status, Aspect]], standing: Standing
+) -> None:
+    """Right values with another failure are better than wrong values."""
+    (found,) = standings(a_grade(*(a_verdict("run_rope", *test) for test in tests)))
+    assert found.standing is standing
+    assert (found.telling is None) == (standing is Standing.FULL)
+
+
+def test_a_partial_standing_names_the_failed_aspects() -> None:
+    """Every report uses these words."""
+    found, other = standings(
+        a_grade(
+            a_verdict("run_rope"),
+            a_verdict("run_rope", FAILED, NUMERICS),
+            a_verdict("run_softmax"),
+            a_verdict("run_rope", ERROR, GENERALITY),
+        )
+    )
+    assert found.words == "values passed; generality and numerics failed"
+    assert found.lacking == (GENERALITY, NUMERICS)
+    assert (found.passed, found.tests, found.score, found.max_score) == (1, 3, 2.0, 6.0)
+    assert (other.exercise, other.words) == ("run_softmax", "right")
