@@ -6,7 +6,7 @@ A reply is a decoded answer, or the exact bytes of an answer that was decoded be
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -136,6 +136,7 @@ class FailedTests:
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
+        self._held = 0
         self._asked: OrderedDict[str, Sequence[AnsweredCall]] = OrderedDict()
 
     def __contains__(self, test: object) -> bool:
@@ -144,16 +145,22 @@ class FailedTests:
     def clear(self) -> None:
         """Forgets all, before the next submission."""
         self._asked.clear()
+        self._held = 0
 
     def keep(self, test: str, asked: Sequence[AnsweredCall]) -> None:
         """Keeps a test's calls and answers; drops the oldest tests if there is no room."""
+        self._held += _size(asked) - _size(self.asked(test))
         self._asked[test] = asked
-        while sum(one.size for own in self._asked.values() for one in own) > self._most:
-            self._asked.popitem(last=False)
+        while self._held > self._most:
+            self._held -= _size(self._asked.popitem(last=False)[1])
 
     def asked(self, test: str) -> Sequence[AnsweredCall]:
         """Returns a test's calls and answers, or nothing if they are not kept."""
         return self._asked.get(test, ())
+
+
+def _size(asked: Iterable[AnsweredCall]) -> int:
+    return sum(one.size for one in asked)
 
 
 def asked_for(call: Call, ask: Ask) -> AnsweredCall:
@@ -176,16 +183,22 @@ class Memory(Generic[Outcome]):
         self._learned = 0
         self._known: dict[str, OrderedDict[Digests, Call | _Reached[Outcome]]] = {}
 
-    def follow(self, test: str, ask: Ask) -> tuple[Sequence[AnsweredCall], Outcome | None]:
-        """Makes a test's remembered calls; returns them, and the outcome if they lead to one."""
+    def follow(
+        self, test: str, ask: Ask, made: Sequence[AnsweredCall] = ()
+    ) -> tuple[Sequence[AnsweredCall], Outcome | None]:
+        """Makes a test's remembered calls; returns them, and the outcome if they lead to one.
+
+        The test's first calls may be `made` already.
+        """
         known = self._known.get(test, OrderedDict())
         digests: Digests = ()
         asked: list[AnsweredCall] = []
+        answered = iter(made)
         while (step := known.get(digests)) is not None:
             known.move_to_end(digests)
             if isinstance(step, _Reached):
                 return asked, step.outcome
-            asked.append(asked_for(step, ask))
+            asked.append(next(answered, None) or asked_for(step, ask))
             if (digest := asked[-1].digest) is None:
                 break
             digests = (*digests, digest)
@@ -198,7 +211,7 @@ class Memory(Generic[Outcome]):
         """
         if len(asked) >= self._most:
             return
-        self._learned += sum(one.size for one in asked)
+        self._learned += _size(asked)
         if self._learned > _MOST_LEARNED:
             self._known.clear()
             self._learned = 0

@@ -49,6 +49,8 @@ class Judge:
         # Every submission gets the same inputs.
         self._case: Callable[[str], Case] = functools.cache(functools.partial(fresh_case, seed))
         self._memory = Memory[Verdict]()
+        # The calls of failed tests past the failure, which decide nothing.
+        self._rest = Memory[bool]()
         self._interview: RememberedSession | None = None
         self._failed = FailedTests()
         self._charge: Callable[[float], None] = lambda _: None
@@ -122,10 +124,14 @@ class Judge:
 
         Otherwise the next call would reveal to a submission that its last answer was wrong.
         """
-        self._interview = RememberedSession(examinee.ask, asked)
+        rest, is_whole = self._rest.follow(test.id, examinee.ask, asked)
+        if is_whole:
+            return
+        self._interview = RememberedSession(examinee.ask, max(asked, rest, key=len))
         bench = replace(self._bench, case_of=lambda test_id: self._case(test_id).branch())
         ended = self._suite.run_on(test.id, bench)
         self._charge(ended.observed.seconds)
+        self._rest.learn(test.id, self._interview.asked, True)
         self._interview = None
 
     def _is_passed_by_the_reference(self, test: Test) -> bool:

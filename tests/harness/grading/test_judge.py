@@ -136,7 +136,7 @@ def test_each_test_is_judged_by_the_answers_alone(course):
         calls = len(wrong.calls)
         assert in_short([*judge.grade(wrong, charge=seconds.append)]) == in_short(failed)
         assert len(wrong.calls) == 2 * calls
-        assert len(seconds) == 20, "remembered verdicts cost only the other calls"
+        assert len(seconds) == 15, "remembered verdicts and calls cost nothing"
         (count, more) = judge.grade(Answers(RIGHT), {"run_count"})
         assert (count.id, more.id) == (COUNTS, MORE)
 
