@@ -12,16 +12,17 @@ number; only the default team has no number. Source: `mod/assign/classes/downloa
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 import os
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.core.submission import Author, Unreadable
+from grader.core.text import enumerated
 from grader.intake.archives import (
     FOREIGN,
     READABLE,
@@ -68,7 +69,7 @@ def latest_of_each(entries: Sequence[Entry]) -> Discovery:
             place = entry.path / entry.pieces[0].place if entry.pieces else entry.path
             skipped.append(Skipped(place, reason, names[0]))
             continue
-        kept.append(dataclasses.replace(entry, authors=staying) if later else entry)
+        kept.append(replace(entry, authors=staying) if later else entry)
         for author, other in later.items():
             who = called((author,))
             notes.append(
@@ -220,10 +221,9 @@ def _without_clutter(items: list[DownloadItem]) -> tuple[DownloadItem, ...]:
 
 
 _CANVAS = r"_(?:(?P<attachment>[0-9]{1,18})_(?P<file>.+)|(?P<typed>text|link)\.html)"
-_NAMED = re.compile(r"(?P<name>.+?)(?P<late>_LATE)?_(?P<user>[0-9]+)" + _CANVAS, re.DOTALL)
-_ANONYMOUS = re.compile(
-    r"(?P<late>LATE_)?(?P<name>anon)_(?P<user>[0-9A-Za-z]+)" + _CANVAS, re.DOTALL
-)
+_AFTER_A_NAME = re.compile(r"(?P<late>_LATE)?_(?P<user>[0-9]+)" + _CANVAS, re.DOTALL)
+_MOST_READINGS = 4
+_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>[0-9A-Za-z]+)" + _CANVAS, re.DOTALL)
 _TYPED = {"text": "text entry.html", "link": "web address.html"}
 # Canvas renames a file that is handed in again under its old name: `name-1.py`.
 _AGAIN = re.compile(r"(?P<stem>.+?)-(?P<again>\d{1,3})(?P<suffix>(?:\.[A-Za-z][A-Za-z0-9]*)+)")
@@ -244,19 +244,36 @@ class _Attachment:
     again: int
     name: str
 
+    def is_near(self, numbers: Sequence[int]) -> bool:
+        """Returns whether the number is among those of other attachments; typed text has none.
+
+        Canvas numbers all attachments one after another.
+        """
+        if not self.number:
+            return True
+        return bool(numbers) and min(numbers) <= 2 * self.number and self.number <= 2 * max(numbers)
+
 
 def canvas_download(download: Download) -> Discovery | None:
     """Returns the submissions of a Canvas download, or None if this is no such download.
 
     All files of one person are one submission, named by the person's name and number in Canvas:
-    `doejane_123`.
+    `doejane_123`. A file that may be of two people is a submission of its own, without an author.
     """
-    attachments = [one for item in download.items if (one := _attachment(item)) is not None]
-    known = {one.item for one in attachments}
+    readings = [found for item in download.items if (found := [*_readings(item)])]
+    known = {found[0].item for found in readings}
     if not download.consists_of(known):
         return None
+    numbers = [found[0].number for found in readings if len(found) == 1 and found[0].number]
     by_user: dict[tuple[bool, str], list[_Attachment]] = {}
-    for one in attachments:
+    notes: list[str] = []
+    for found in readings:
+        likely = [one for one in found if one.is_near(numbers)] or found[:1]
+        one = likely[0]
+        if len(likely) > 1:
+            one = replace(likely[-1], is_anonymous=True)
+            people = enumerated([f"{each.person} ({each.user})" for each in likely])
+            notes.append(printable(f"{one.item.name} may be of {people}: decide whose it is."))
         by_user.setdefault((one.is_anonymous, one.user), []).append(one)
     entries: list[Entry] = []
     skipped = [*download.others(known, "not named as Canvas names submissions")]
@@ -267,21 +284,34 @@ def canvas_download(download: Download) -> Discovery | None:
         reason = f"handed in again: the latest of {entry.name} counts"
         places = [download.path / one.item.name for one in own if one not in latest]
         skipped += [Skipped(place, reason, entry.name) for place in places]
-    return Discovery(tuple(entries), tuple(skipped), kinds=("Canvas download",))
+    return Discovery(tuple(entries), tuple(skipped), tuple(notes), ("Canvas download",))
 
 
-def _attachment(item: DownloadItem) -> _Attachment | None:
-    anonymous = _ANONYMOUS.fullmatch(item.name)
-    found = anonymous or _NAMED.fullmatch(item.name)
-    if found is None:
-        return None
+def _readings(item: DownloadItem) -> Iterator[_Attachment]:
+    """Yields the readings of a file's name: a person's name may look like Canvas's numbers.
+
+    The reading with the shortest name comes first.
+    """
+    if (anonymous := _ANONYMOUS.fullmatch(item.name)) is not None:
+        yield _attachment(item, "anon", anonymous)
+        return
+    ends = (mark.start() for mark in re.finditer("_", item.name) if mark.start())
+    found = ((end, match) for end in ends if (match := _AFTER_A_NAME.fullmatch(item.name, end)))
+    different: dict[tuple[str, str], _Attachment] = {}
+    for end, match in itertools.islice(found, _MOST_READINGS):
+        one = _attachment(item, item.name[:end], match)
+        different.setdefault((one.user, one.name), one)
+    yield from different.values()
+
+
+def _attachment(item: DownloadItem, person: str, found: re.Match[str]) -> _Attachment:
     name, again = found["file"] or _TYPED[found["typed"]], 0
     if name.lower().endswith(_CODE) and (numbered := _AGAIN.fullmatch(name)):
         name, again = numbered["stem"] + numbered["suffix"], int(numbered["again"])
     return _Attachment(
         item=item,
-        person=found["name"],
-        is_anonymous=anonymous is not None,
+        person=person,
+        is_anonymous=found.re is _ANONYMOUS,
         user=found["user"],
         late=found["late"] is not None,
         number=int(found["attachment"] or 0),

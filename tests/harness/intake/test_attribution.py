@@ -115,6 +115,16 @@ CASES: Mapping[str, Hostile] = {
     "canvas: Alice's number in other digits": Hostile(
         "canvas", {"doealice_\uff17_72_adapters.py": 0}
     ),
+    "canvas: a name that holds Alice's number": Hostile(
+        "canvas", {"doealice_7_8_72_adapters.py": 0}
+    ),
+    "canvas: Alice's name and number, and a large one": Hostile(
+        "canvas", {"doealice_7_99999_8_72_adapters.py": 0}
+    ),
+    "canvas: Alice's name and number, and a likely one": Hostile(
+        "canvas", {"doealice_7_73_8_72_adapters.py": 0}
+    ),
+    "canvas: Alice's name and number, typed": Hostile("canvas", {"doealice_7_8_text.html": "0"}),
     "canvas: anonymous with Alice's number": Hostile("canvas", {"anon_7_72_adapters.py": 0}),
     "canvas: in place of Alice's": Hostile(
         "canvas", {"doealice_8_72_adapters.py": 0}, ("doealice_7",)
