@@ -19,6 +19,10 @@ from grader.reports.export.scores import ExportRefused
 
 _NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)*")
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+# A number with its unit, as in `+2 points`, is no formula.
+_INNER_FORMULA = re.compile(
+    r"""(?!\A)([;\t\r\n|][ "']*)(?=[=@＝＋－＠]|[+-](?!\d[\d.,]*(?: [a-z]|\Z)))"""
+)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -39,11 +43,15 @@ def number_in(cell: str) -> float | None:
 def harmless(text: str) -> str:
     """Returns text that no spreadsheet takes for a formula; numbers stay as they are.
 
-    Drops control characters, on which some readers fail, but keeps line breaks and tabs.
+    Drops control characters, on which some readers fail, but keeps line breaks and tabs. Some
+    spreadsheets begin a cell after a semicolon, a tab or a line break inside a quoted text.
     """
     text = _CONTROL.sub("", text)
+    if _NUMBER.fullmatch(text):
+        return text
+    text = _INNER_FORMULA.sub(r"\1'", text)
     risky = text[:1] in {"\t", "\r", "\n"} or text.lstrip().startswith(_FORMULA)
-    return f"'{text}" if risky and not _NUMBER.fullmatch(text) else text
+    return f"'{text}" if risky else text
 
 
 _BOM = "\ufeff"

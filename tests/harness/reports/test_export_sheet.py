@@ -115,6 +115,12 @@ def test_no_text_starts_a_formula(text: str) -> None:
     assert harmless(text) == "'" + text.replace("\x00", "")
 
 
+@pytest.mark.parametrize("mark", [";", "; ", "\t", "\n", ';"'])
+def test_no_part_of_a_text_starts_a_formula_under_another_separator(mark: str) -> None:
+    """A spreadsheet of another language splits a comma's file at semicolons."""
+    assert harmless(f"a{mark}=1+1") == f"a{mark}'=1+1"
+
+
 @pytest.mark.parametrize("text", ["-5", "-0.5", "-1,5", "12", "a=1", "Jane", "O'Neil", "", "é"])
 def test_numbers_and_other_text_stay_as_they_are(text: str) -> None:
     """A negative number is not a formula."""
