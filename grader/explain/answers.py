@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from grader.core.explanation import Told
-from grader.core.text import plain
+from grader.core.text import one_line, plain
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised, Traced
 from grader.core.wire.records import Line
@@ -101,8 +101,8 @@ def _of_a_part(adapter: Adapter, misfit: Misfit, line: Line | None) -> Iterator[
     """Yields what is wrong with one part of a value, then advice."""
     wanted, value = misfit.wanted, misfit.value
     if misfit.absent or misfit.beyond:
-        said = [f"{', '.join(misfit.absent)} missing"] * bool(misfit.absent)
-        said += [f"{', '.join(misfit.beyond)} too much"] * bool(misfit.beyond)
+        absent, beyond = (one_line(", ".join(names)) for names in (misfit.absent, misfit.beyond))
+        said = [f"{absent} missing"] * bool(absent) + [f"{beyond} too much"] * bool(beyond)
         yield f"In what {adapter.name} returned, {misfit.place} has {' and '.join(said)}"
         return
     has_axes = isinstance(value, torch.Tensor | Elsewhere | numpy.ndarray)

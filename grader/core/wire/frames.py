@@ -208,7 +208,7 @@ class Reading:
             case "bytes" | "text" | "ints" | "floats":
                 return self._packed(kind, content)
             case "foreign":
-                return Foreign(str(content)[:500])
+                return Foreign(_name(str(content), 500))
             case "elsewhere":
                 return _elsewhere(content)
             case "array":
@@ -226,9 +226,7 @@ class Reading:
         rows = [_pair(row) for row in _list(fields)]
         if not all(isinstance(field, str) for field in (name, *(row[0] for row in rows))):
             raise BadFrame("a named tuple has no names")
-        return Named(
-            name[:_NAME], {field[:_NAME]: self.value(one, depth + 1) for field, one in rows}
-        )
+        return Named(_name(name), {_name(field): self.value(one, depth + 1) for field, one in rows})
 
     def _packed(self, kind: str, count: object) -> Value:
         if type(count) is not int or count < 0:
@@ -257,6 +255,11 @@ class Reading:
         return (flat != 0 if name == "bool" else flat).reshape(shape)
 
 
+def _name(text: str, longest: int = _NAME) -> str:
+    """Returns a name that a submission chose, on one line."""
+    return " ".join(text[:longest].split())
+
+
 def _check_keys(keys: Sequence[Value]) -> None:
     """Refuses keys that cannot be hashed, and keys of which too many have the same hash.
 
@@ -282,7 +285,7 @@ def _elsewhere(entry: object) -> Elsewhere:
     if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
         raise BadFrame("a tensor has no dtype")
     shape, device = sizes(entry.get("shape")), str(entry.get("device"))
-    return Elsewhere(entry["dtype"][:40], tuple(shape), device[:40])
+    return Elsewhere(_name(entry["dtype"], 40), tuple(shape), _name(device, 40))
 
 
 def _device(name: str) -> torch.device:

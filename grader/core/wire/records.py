@@ -38,13 +38,24 @@ class AtMost:
 
 
 @dataclass(frozen=True, slots=True)
+class OnOneLine:
+    """A bound for a name: a submission may give a class a name of several lines."""
+
+    size: int
+
+    def cut(self, whole: Any) -> str:
+        """Returns the beginning of the name, with a space for each line break."""
+        return " ".join(whole[: self.size].split())
+
+
+@dataclass(frozen=True, slots=True)
 class Below:
     """The range of a whole number: from 0 to `end`, exclusive."""
 
     end: int
 
 
-Name = Annotated[str, AtMost(100)]
+Name = Annotated[str, OnOneLine(100)]
 File = Annotated[str, AtMost(300)]
 Source = Annotated[str, AtMost(300)]
 LineNumber = Annotated[int, Below(1 << 31)]
@@ -92,7 +103,7 @@ def reader(kind: Any) -> _Reader:
     return functools.partial(_of_type, kind)
 
 
-def _bounded(kind: Any, bound: AtMost | Below) -> _Reader:
+def _bounded(kind: Any, bound: AtMost | OnOneLine | Below) -> _Reader:
     if isinstance(bound, Below):
         return functools.partial(_in_range, bound.end)
     if kind is str:

@@ -131,7 +131,8 @@ def _parts(
     return name, shape, strides
 
 
-_LONGEST_WORDS = 60
+# Of one text, and of a whole value: collections may be nested.
+_LONGEST_WORDS, _LONGEST_VALUE = 60, 500
 _SHOWN = 4
 # A submission can return a set of any size.
 _MOST_SORTED = 1000
@@ -187,6 +188,11 @@ def tensor_in_words(dtype: torch.dtype | str, shape: tuple[int, ...]) -> str:
 
 def in_words(value: Value) -> str:
     """Returns a value in a few words: a tensor's dtype and shape, a collection's first items."""
+    words = _in_words(value)
+    return words if len(words) <= _LONGEST_VALUE else f"{words[: _LONGEST_VALUE - 1]}…"
+
+
+def _in_words(value: Value) -> str:
     if isinstance(value, Foreign):
         return value.description
     if isinstance(value, Local):
@@ -196,18 +202,18 @@ def in_words(value: Value) -> str:
     if isinstance(value, numpy.ndarray):
         return f"numpy {tensor_in_words(str(value.dtype), value.shape)}"
     if isinstance(value, Named):
-        return f"{value.name}({_some(f'{k}={in_words(v)}' for k, v in value.fields.items())})"
+        return f"{value.name}({_some(f'{k}={_in_words(v)}' for k, v in value.fields.items())})"
     if isinstance(value, dict):
-        return f"{{{_some(f'{in_words(k)}: {in_words(v)}' for k, v in value.items())}}}"
+        return f"{{{_some(f'{_in_words(k)}: {_in_words(v)}' for k, v in value.items())}}}"
     if isinstance(value, list):
-        return f"[{_some(map(in_words, value))}]"
+        return f"[{_some(map(_in_words, value))}]"
     if isinstance(value, tuple):
-        return f"({_some(map(in_words, value))}{',' * (len(value) == 1)})"
+        return f"({_some(map(_in_words, value))}{',' * (len(value) == 1)})"
     if isinstance(value, set | frozenset):
         # The order of a set of texts differs from process to process.
         some = itertools.islice(value, _MOST_SORTED)
-        first = heapq.nsmallest(_SHOWN + 1, some, key=lambda one: (_order(one)[:2], in_words(one)))
-        return f"{{{_some(map(in_words, first))}}}" if value else "set()"
+        first = heapq.nsmallest(_SHOWN + 1, some, key=lambda one: (_order(one)[:2], _in_words(one)))
+        return f"{{{_some(map(_in_words, first))}}}" if value else "set()"
     if isinstance(value, str | bytes):
         # Cut before repr(), which takes many times the size of a text of megabytes.
         value = value[: _LONGEST_WORDS + 1]

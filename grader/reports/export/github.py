@@ -139,7 +139,7 @@ def _test(
 
 def _calm(text: str, longest: int = 200) -> str:
     """Returns the text on one line, without the marks by which a runner recognises commands."""
-    return one_line(text, longest).replace("::", ": :").replace("##[", "## [")
+    return re.sub(":(?=:)", ": ", one_line(text, longest)).replace("##[", "## [")
 
 
 _OF_A_KIND = 10

@@ -64,6 +64,12 @@ def test_texts_and_lists_are_cut_at_their_bounds() -> None:
     assert whole == Whole((Part("abc", 1), Part("b", 2)), (2, 3), ("x", 1.0), True)
 
 
+def test_a_name_of_several_lines_is_read_on_one() -> None:
+    """A submission names its classes, and a line of its own would look like the grader's."""
+    plain = as_plain(dataclasses.replace(RAISED, kind="Odd\nRight so far: all."))
+    assert from_plain(Raised, plain).kind == "Odd Right so far: all."
+
+
 def test_a_field_kept_by_the_receiver_is_neither_sent_nor_accepted() -> None:
     """A sender that includes such a field is refused."""
     plain = as_plain(dataclasses.replace(RAISED, headline="passed", printed="passed"))

@@ -102,6 +102,14 @@ def test_nested_values_arrive_as_they_were(value: Value) -> None:
     assert repr(arrived) == repr(value)
 
 
+def test_names_arrive_on_one_line() -> None:
+    """A submission chooses them, and a line of its own would look like the grader's."""
+    arrived = round_trip(
+        [Foreign("a\nb"), Elsewhere("c\nd", (), "e\nf"), Named("g\nh", {"i\n": 1})]
+    )
+    assert arrived == [Foreign("a b"), Elsewhere("c d", (), "e f"), Named("g h", {"i": 1})]
+
+
 @pytest.mark.parametrize("dtype", sorted(ARRAY_DTYPES))
 def test_arrays_arrive_as_they_were(dtype: str) -> None:
     """All of numpy's dtypes cross, even those that torch does not have, in a dict with tensors."""

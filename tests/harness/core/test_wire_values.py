@@ -69,6 +69,15 @@ def test_a_value_is_told_in_a_few_words(value: Value, words: str) -> None:
     assert in_words(value) == words
 
 
+def test_the_words_of_a_nested_value_are_bounded() -> None:
+    """A submission can nest lists, whose items multiply with each level."""
+    value: Value = "x" * 50
+    for _ in range(6):
+        value = [value] * 5
+    assert in_words(value)[:4] == "[[[["
+    assert len(in_words(value)) == 500
+
+
 # The marks before the numbers of a row.
 NOTHING, TRUTH, TEXT, BYTES, SEVERAL, PAIRS, NAMED, TENSOR, OTHER = (
     -1e9 - 1e6 * kind for kind in range(9)
