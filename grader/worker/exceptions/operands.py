@@ -188,6 +188,9 @@ def origin_of_odd_operand(
                 if type(one).__name__ in str(exception) and isinstance(one, _ODD)
             ]
             if len({id(one) for _, one in odd}) != 1:
+                said = str(exception)
+                if "NoneType" not in said or "argument after *" in said:
+                    return None
                 # Perhaps the line that failed calls a function without a `return`.
                 nodes = nodes_at(traces[-1])
                 ended = (_returned(node, traces[-1], False, root) for node in nodes)

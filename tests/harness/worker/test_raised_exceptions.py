@@ -300,6 +300,10 @@ CULPRITS = [
     ("y = x\n    if True:\n        y = None\n        return y + 1", 3),
     ("return nothing(x) + 1\ndef nothing(x):\n    x = 2 * x", 3),
     ("return Net().made(x) + 1\nclass Net:\n    def made(self, x):\n        x = 2 * x", 4),
+    ("return helper()\ndef helper(n): 0", None),
+    ("return helper(*3)\ndef helper(n): 0", None),
+    ("return helper(*None)\ndef helper(n): 0", None),
+    ("return helper(1, **{1: 2})\ndef helper(n): 0", None),
     ("n = x.numel\n    return n + 1", 1),
     ("n = x.numel\n    return again(n)\ndef again(m):\n    return twice(m)\ndef twice(n):\n"
      "    return 2 * n", 1),
