@@ -1,4 +1,4 @@
-"""The probe's attempts succeed where nothing confines them: else a refusal would prove nothing."""
+"""Attempts succeed where nothing confines them: else a refusal would prove nothing."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from typing import Any
 import pytest
 
 from grader.sandbox import probe
-from grader.sandbox.attempts import reaching, taking
+from grader.sandbox.attempts import taking
 from grader.sandbox.probe import TRIALS, Attempt, ProbeResult, ProbeTrial
 from tests.harness.forking import in_a_fork
+from tests.harness.sandbox import variants
+from tests.harness.sandbox.variants import BEFORE, VARIANTS
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform != "linux", reason="the attempts are made for Linux"),
 ]
 MB = 1 << 20
+ALL = (*TRIALS, *VARIANTS)
 # A small amount of what each attempt takes: enough for several steps.
 MOST = {
-    **dict.fromkeys((one.adapter for one in TRIALS if one.most is not None), 40 * MB),
+    **dict.fromkeys((one.adapter for one in ALL if one.most is not None), 40 * MB),
     "run_memory_of_page_tables": 40 * MB,
     "run_memory_in_sockets": 3 * MB,
     "run_files": 40,
@@ -44,6 +47,20 @@ PERHAPS = {
 }
 
 
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory) -> dict[str, Any]:
+    """The modules of all attempts, imported from one package as in a worker."""
+    place = tmp_path_factory.mktemp("all")
+    variants.gathered(place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(place)
+        names = {trial.module for trial in ALL}
+        found = {name: importlib.import_module(f"attempts.{name}") for name in names}
+    for name in [name for name in sys.modules if name.partition(".")[0] == "attempts"]:
+        del sys.modules[name]
+    return found
+
+
 def attempted(folder: Path, module: Any, name: str) -> Any:
     """Returns the result of an attempt, or its exception as text, in a process of its own."""
 
@@ -57,7 +74,7 @@ def attempted(folder: Path, module: Any, name: str) -> Any:
 
 
 @pytest.fixture
-def folder(monkeypatch) -> Iterator[Path]:
+def folder(monkeypatch, modules) -> Iterator[Path]:
     """A folder with the submission, a file beside it, and a file that workers share."""
     with tempfile.TemporaryDirectory() as made:
         place = Path(made)
@@ -66,20 +83,21 @@ def folder(monkeypatch) -> Iterator[Path]:
         (place / "shared").mkdir()
         (place / "shared" / "module.py").write_text("x = 1")
         os.utime(place / "shared" / "module.py", (0, 0))
-        monkeypatch.setattr(reaching, "_SHARED", place / "shared" / "module.py")
-        monkeypatch.setattr(taking, "_SECONDS_HELD", 0)
+        reaching = modules["reaching"]
+        monkeypatch.setattr(reaching, "SHARED", place / "shared" / "module.py")
+        monkeypatch.setattr(modules["taking"], "_SECONDS_HELD", 0)
         monkeypatch.setattr(reaching, "__file__", str(place / "submission" / "reaching.py"))
         yield place
 
 
 @pytest.mark.parametrize(
-    "trial", [one for one in TRIALS if one.adapter not in LEFT_OUT], ids=lambda one: one.adapter
+    "trial", [one for one in ALL if one.adapter not in LEFT_OUT], ids=lambda one: one.adapter
 )
-def test_an_unconfined_attempt_succeeds(folder, trial: ProbeTrial):
+def test_an_unconfined_attempt_succeeds(folder, modules, trial: ProbeTrial):
     """It reaches what it looks for, or takes the amount that would be too much."""
-    module = {"reaching": reaching, "taking": taking}[trial.module]
+    module = modules[trial.module]
     # Some attempts look for another process, or for the locks that one holds meanwhile.
-    with _another_process(trial.after):
+    with _another_process(module, BEFORE.get(trial.adapter)):
         result = attempted(folder, module, trial.adapter)
     if trial.adapter in PERHAPS and result is not True:
         pytest.skip(f"this machine says {result}")
@@ -87,7 +105,7 @@ def test_an_unconfined_attempt_succeeds(folder, trial: ProbeTrial):
 
 
 @contextlib.contextmanager
-def _another_process(attempt: str) -> Iterator[None]:
+def _another_process(module: Any, attempt: str | None) -> Iterator[None]:
     """Forks a process of another session; it first makes an attempt of its own, if one is given."""
     reading, writing = os.pipe()
     ended, ending = os.pipe()
@@ -96,7 +114,7 @@ def _another_process(attempt: str) -> Iterator[None]:
         os.close(ending)
         os.setsid()
         if attempt:
-            getattr(reaching, attempt)()
+            getattr(module, attempt)()
         os.write(writing, b"x")
         os.read(ended, 1)
         os._exit(0)
@@ -109,8 +127,8 @@ def _another_process(attempt: str) -> Iterator[None]:
         os.waitpid(child, 0)
 
 
-def test_locks_are_seen_only_if_another_process_holds_them(folder):
-    assert attempted(folder, reaching, "run_see_locks") is False
+def test_locks_are_seen_only_if_another_process_holds_them(folder, modules):
+    assert attempted(folder, modules["reaching_otherwise"], "run_see_locks") is False
 
 
 @pytest.mark.unit
@@ -132,18 +150,29 @@ def test_an_amount_is_held_only_if_it_is_more_than_the_bound(steps, most, is_hel
 
 
 @pytest.mark.unit
-def test_every_trial_has_its_adapter():
+def test_every_trial_has_its_adapter(modules):
     """Attempts to take something are told how much would be too much."""
-    for trial in TRIALS:
-        module = importlib.import_module(f"grader.sandbox.attempts.{trial.module}")
+    for trial in ALL:
+        module = modules[trial.module]
         assert callable(getattr(module, trial.adapter))
-        assert not trial.after or callable(getattr(module, trial.after))
-        assert trial.module == "taking" or trial.most is None
-    taken = {trial.adapter: trial.most for trial in TRIALS if trial.most is not None}
+        assert callable(getattr(module, BEFORE.get(trial.adapter, trial.adapter)))
+        assert "taking" in trial.module or trial.most is None
+    taken = {trial.adapter: trial.most for trial in ALL if trial.most is not None}
     assert taken["run_memory"] > 2 * probe.ALLOWED.memory
     assert taken["run_memory_of_page_tables"] > probe.ALLOWED.memory
     assert taken["run_disk"] > 2 * probe.ALLOWED.disk
     assert taken["run_files"] > probe.ALLOWED.files
+
+
+@pytest.mark.unit
+def test_the_doctor_tries_every_layer_that_a_machine_may_lack():
+    """Other ways to try the same layers are the harness's."""
+    doctors = {trial.layer for trial in TRIALS}
+    assert {trial.layer for trial in VARIANTS} <= doctors
+    layers = "filesystem processes network syscalls identity namespaces memory disk threads"
+    assert set(layers.split()) <= doctors
+    adapters = [trial.adapter for trial in ALL]
+    assert len(adapters) == len(set(adapters))
 
 
 @pytest.mark.unit
@@ -174,7 +203,7 @@ def test_a_place_is_swapped_until_the_end(tmp_path):
         (tmp_path / name / name).touch()
     ended, seen = threading.Event(), set()
     swapping = threading.Thread(
-        target=probe._swap, args=(tmp_path / "one", tmp_path / "other", ended)
+        target=variants.swap, args=(tmp_path / "one", tmp_path / "other", ended)
     )
     swapping.start()
     while len(seen) < 2:
@@ -187,14 +216,15 @@ def test_a_place_is_swapped_until_the_end(tmp_path):
 
 
 @pytest.mark.unit
-def test_the_probes_own_submissions_are_as_costly_as_they_claim(tmp_path):
-    assert probe._notebook(tmp_path).read_text().count("cell_type") == 100_000
-    settings = (probe._settings(tmp_path) / "pyproject.toml").read_text()
+def test_submissions_that_cost_much_are_as_costly_as_they_claim(tmp_path):
+    notebook = variants.notebook_of_many_cells(tmp_path)
+    assert notebook.read_text().count("cell_type") == 100_000
+    settings = (variants.settings_of_dotted_keys(tmp_path) / "pyproject.toml").read_text()
     assert settings.count("a.") == 16_000
 
 
 @pytest.mark.unit
-def test_the_canary_is_in_the_environment_only_meanwhile():
+def test_the_canary_is_in_the_environment_only_meanwhile(modules):
     with probe._canary():
-        assert reaching.run_environment()
-    assert not reaching.run_environment()
+        assert modules["reaching"].run_environment()
+    assert not modules["reaching"].run_environment()

@@ -3,16 +3,20 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
 from grader.intake.client import IntakeClient
-from grader.sandbox import probe
-from grader.sandbox.probe import examine_confinement
+from tests.harness.hostile.ranks import rank
+from tests.harness.hostile.staging import ENGINE
+from tests.harness.sandbox.variants import costs_much, examine_everything, notebook_of_many_cells
 from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.process
@@ -20,8 +24,8 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def examination():
-    """The attempts of confined processes on this machine, and how they ended."""
-    return examine_confinement()
+    """The doctor's attempts and all others on this machine, and how they ended."""
+    return examine_everything()
 
 
 def test_every_attempt_of_a_confined_process_ends_as_it_must(examination):
@@ -56,6 +60,31 @@ def test_an_attempt_that_no_layer_promises_to_refuse_is_no_failure(examination):
     held = examination.isolation["namespaces"]
     own = [attempt for attempt in examination.attempts if "elsewhere" in attempt.what]
     assert {attempt.promised for attempt in own} == {"files" in held}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the attempts are made for Linux")
+@pytest.mark.parametrize("name", ["an ordinary user", "root of a container without rights"])
+def test_every_attempt_of_another_user_ends_as_it_must(name):
+    """Where the kernel keeps no limit, the grader watches, and fewer layers refuse the rest."""
+    root = Path(tempfile.mkdtemp(prefix="attempts-"))
+    root.chmod(0o755)
+    try:
+        done = subprocess.run(
+            [*rank(name, root).prefix, sys.executable, "-m", "tests.harness.sandbox.variants"],
+            cwd=ENGINE,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    for layer in ("filesystem", "syscalls"):
+        if found["isolation"][layer] == "none":
+            pytest.skip(f"this machine grants no isolation of {layer}")
+    assert [one for one in found["attempts"] if not one["ok"]] == []
 
 
 @pytest.mark.slow
@@ -116,9 +145,9 @@ class LateIntakeClient(IntakeClient):
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what a process used")
 def test_a_slow_start_of_intake_does_not_count_against_a_notebook(tmp_path):
     """Taking the notebook in needs more wall-clock time, but the same CPU time."""
-    notebook = probe._notebook(tmp_path)
+    notebook = notebook_of_many_cells(tmp_path)
     with LateIntakeClient() as client:
-        assert not probe._costs_much(client, tmp_path, notebook)
+        assert not costs_much(client, tmp_path, notebook)
 
 
 WITHOUT_LANDLOCK = """
