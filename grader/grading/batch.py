@@ -345,7 +345,7 @@ class MissingExplanations:
         self._store = store
         self._settings = Options.from_json(options).settings(assignment)
         lacking, now = store.unexplained(), self._settings.suite_hash
-        graded = store.bare_grades() if lacking else ()
+        graded = store.grades() if lacking else ()
         self._outdated = {one.submission for one in graded if one.suite_hash != now}
         there = _unchanged(store, lacking.keys() - self._outdated, self._settings.adapters)
         self._questions = questions(store, there, lacking)

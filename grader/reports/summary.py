@@ -157,7 +157,7 @@ def print_summary(
 
 
 def _finals(results: Results, settling: Settling) -> _Finals:
-    return {grade.submission: settling.settle(grade) for grade in results.bare_grades()}
+    return {grade.submission: settling.settle(grade) for grade in results.grades()}
 
 
 def _is_changed(row: Outline, finals: _Finals) -> bool:

@@ -242,14 +242,6 @@ class AnonymousResults(Results):
         """Returns the grades in the order of their numbers."""
         return self.grades_of(self.submissions())
 
-    def bare_grades(self) -> Iterator[Grade]:
-        """Yields the grades in the order of their numbers, with only what settling needs."""
-        labels = self.mask.labels
-        grades = self.named.bare_grades()
-        found = {labels[one.submission]: one for one in grades if one.submission in labels}
-        for label in sorted(found, key=_number):
-            yield dataclasses.replace(self.mask.over(found[label]), submission=label)
-
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
         """Yields the grades of some submissions, in their order."""
         names = (self.mask.names.get(label, label) for label in submissions)

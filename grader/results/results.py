@@ -16,21 +16,17 @@ from grader.core.explanation import WrongAnswers
 from grader.core.points import LateRule
 from grader.core.scratch import replaced
 from grader.core.submission import ClassImports
-from grader.core.verdict import Grade, GradeStatus, Verdict
+from grader.core.verdict import Grade, GradeStatus
 from grader.results.database import StoreError, connect, saying, value_of
 from grader.results.rows import (
     CARRIED,
     OF_A_SUBMISSION,
     OF_A_TEST,
-    OUTCOMES,
-    PLACED_OUTCOMES,
-    REMARKABLE,
     VERDICTS,
     GradeLines,
     People,
     Test,
     grade_of,
-    outcome_of,
     test_of,
     verdict_of,
     well_formed,
@@ -92,45 +88,6 @@ class Results:
             tests = numbered_tests(db)
             for row in db.execute(_IN_CLASS_ORDER):
                 yield _grade(db, tests, row)
-
-    def bare_grades(self) -> Iterator[Grade]:
-        """Yields the grades in class order, with only the outcome and points of each verdict.
-
-        Settling needs no more, and this takes a third of the time of whole grades.
-        """
-        with self._reading() as db:
-            tests = numbered_tests(db)
-            known: dict[tuple[int, str, float], Verdict] = {}
-            for number, *row in db.execute(_IN_CLASS_ORDER):
-                bare = db.execute(OUTCOMES, (number,)).fetchall()
-                for one in bare:
-                    if one not in known:
-                        known[one] = outcome_of(tests, *one)
-                verdicts = tuple([known[one] for one in bare])
-                yield grade_of(row, verdicts, (), db.execute(CARRIED, (number,)))
-
-    def told_grades(self) -> Iterator[Grade]:
-        """Yields the grades in class order, with the words of each verdict.
-
-        Leaves out the duration and the measurement of tests that passed without any message.
-        Reading them is most of the cost of reading a store.
-        """
-        with self._reading() as db:
-            tests = numbered_tests(db)
-            known: dict[tuple[int, str, float], Verdict] = {}
-            for number, *row in db.execute(_IN_CLASS_ORDER):
-                said = {
-                    place: verdict_of(tests, verdict)
-                    for place, *verdict in db.execute(REMARKABLE, (number,))
-                }
-                verdicts = []
-                for place, *ended in db.execute(PLACED_OUTCOMES, (number,)):
-                    one = said.get(place) or known.get(key := tuple(ended))
-                    if one is None:
-                        one = known[key] = outcome_of(tests, *key)
-                    verdicts.append(one)
-                notes = tuple(text for (text,) in db.execute(_NOTES_OF_ONE, (number,)))
-                yield grade_of(row, tuple(verdicts), notes, db.execute(CARRIED, (number,)))
 
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
         """Yields the grades of some submissions, in their order; skips submissions without a grade.

@@ -49,14 +49,6 @@ REACHED = (
     f"SELECT test, status, score, message, {', '.join(_ERRORS)}, NULL, NULL, NULL, NULL, NULL, "
     "NULL, duration_s FROM verdict WHERE submission = ? ORDER BY place"
 )
-# The verdicts that failed or have a message or words, each with its place in front.
-REMARKABLE = VERDICTS.replace("SELECT ", "SELECT verdict.place, ").replace(
-    " ORDER BY",
-    " AND (status <> 'passed' OR verdict.message IS NOT NULL OR words.place IS NOT NULL) ORDER BY",
-)
-# The outcomes alone, without messages and durations.
-OUTCOMES = "SELECT test, status, score FROM verdict WHERE submission = ? ORDER BY place"
-PLACED_OUTCOMES = OUTCOMES.replace("SELECT ", "SELECT place, ")
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
 ADD_SUBMISSION = (
@@ -207,13 +199,6 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
         None if mistake is None else Diagnosis(mistake, explanation, hint),
         None if file is None else Where(file, line, step),
     )
-
-
-def outcome_of(tests: Mapping[int, Test], number: int, status: str, score: float) -> Verdict:
-    """Returns the verdict of a row of `OUTCOMES`: how a test ended, but not why."""
-    test_id, exercise, aspect, max_score, visibility = tests[number]
-    ended = _STATUSES[status]
-    return Verdict(test_id, exercise, aspect, ended, score, max_score, visibility, 0.0)
 
 
 def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:

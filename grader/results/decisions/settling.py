@@ -203,7 +203,7 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
     for person in settling.absentees:
         for decision, _ in settling.of(Excused, "", person):
             found[decision.source].lines.append(f"{_called(person)}: excused, handed in nothing")
-    for grade in results.bare_grades() if found else ():
+    for grade in results.grades() if found else ():
         for own in settling.settle(grade):
             _add(found, own)
     return [*found.values()]

@@ -242,8 +242,8 @@ def test_the_imports_of_a_class_are_added_up(tmp_path: Path) -> None:
         assert [*found.lacking] == ["einx", "cv2"]
 
 
-def test_grades_can_be_read_with_less_of_each_verdict(tmp_path: Path) -> None:
-    """Exports need the words of failures alone, and settling only points."""
+def test_grades_are_read_as_they_were_stored_and_explained(tmp_path: Path) -> None:
+    """Words replace a verdict's own message; measurements of right answers are read as well."""
     noted = a_verdict("x4", message="uses torch.rot90")
     measured = X2._replace(measurement=FAR)
     carried = (Carried("run_x", "run_y", "half", 0.5),)
@@ -253,20 +253,10 @@ def test_grades_can_be_read_with_less_of_each_verdict(tmp_path: Path) -> None:
             store.add(grade, "k", place)
         store.add_words("ann", Words({X1.id: TOLD}))
     results = Store.read(tmp_path)
-    bare = X2._replace(duration_s=0.0)
-    ann, bob = results.told_grades()
-    assert ann.tests == (EXPLAINED, bare, noted, Y1)
-    assert bob.tests == (X1, bare, noted, Y1)
+    ann, bob = results.grades()
+    assert ann.tests == (EXPLAINED, measured, noted, Y1)
+    assert bob.tests == (X1, measured, noted, Y1)
     assert (bob.notes, bob.carried) == (("left out",), carried)
-    for grade in results.bare_grades():
-        assert grade.tests == tuple(
-            test._replace(message=None, duration_s=0.0) for test in (X1, X2, noted, Y1)
-        )
-        assert (grade.notes, grade.carried) == ((), carried)
-    assert [grade.tests for grade in results.grades()] == [
-        (EXPLAINED, measured, noted, Y1),
-        (X1, measured, noted, Y1),
-    ]
     assert results.grade("nobody") is None
 
 
