@@ -22,8 +22,9 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.alike_corpus import by_hand, disguised, independent  # noqa: E402
 from grader.core.assignment import find_assignment  # noqa: E402
-from grader.intake.discovery import discover  # noqa: E402
-from grader.reports.similarity.comparison import SimilarPairs, compare_entries  # noqa: E402
+from grader.reports.similarity.comparison import SimilarPairs, compare  # noqa: E402
+from grader.results.store import Store  # noqa: E402
+from tests.harness.storing import store_submissions  # noqa: E402
 
 PROGRAMS, COPIES = 300, 10
 
@@ -55,8 +56,10 @@ def with_copies(seed: int) -> dict[str, dict[str, str]]:
 def compared(programs: Mapping[str, Mapping[str, str]], most: int) -> SimilarPairs:
     """Returns the comparison of a class of these programs."""
     with tempfile.TemporaryDirectory() as folder:
-        entries = discover([laid_out(programs, Path(folder))]).entries
-        return compare_entries(entries, find_assignment(ROOT), most=most)
+        assignment, place = find_assignment(ROOT), Path(folder)
+        submissions = laid_out(programs, place / "class")
+        results = store_submissions(submissions, place / "results", assignment.name)
+        return compare(Store.read(results), assignment, most=most)
 
 
 def main() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import Told, Words
-from grader.core.verdict import Grade, Status
+from grader.core.verdict import Grade, GradeStatus, Status
+from grader.intake.discovery import discover
+from grader.intake.handed_in import fingerprint
 from grader.results.store import Store
 
 
@@ -42,3 +45,14 @@ def words_in(grade: Grade) -> Words:
         if test.status is not Status.PASSED
     }
     return Words(told, None, grade.evidence, grade.unexplained)
+
+
+def store_submissions(folder: Path, out: Path, assignment: str) -> Path:
+    """Writes results that say that the submissions in a folder were graded."""
+    with Store.open(out, assignment) as store:
+        for place, entry in enumerate(discover([folder]).entries):
+            digest = fingerprint(entry)
+            grade = Grade(entry.name, GradeStatus.GRADED, 1, 2, 7, digest, "s", 0.1, None, {}, ())
+            store.add(grade, "key", place)
+        store.set_paths([str(folder)])
+    return out

@@ -27,7 +27,6 @@ from grader.reports.similarity.sources import (
     Pair,
     Passage,
     Ranking,
-    Shelf,
     SourcesClient,
     passages,
     ranked,
@@ -154,18 +153,6 @@ def compare(
     return _compared(collection, assignment, given, most, advance)
 
 
-def compare_entries(
-    entries: Sequence[Entry], assignment: Assignment, most: int = 30
-) -> SimilarPairs:
-    """Compares submissions with each other, whether they were graded or not.
-
-    Raises:
-        Refusal: if this machine has no room for copies of them.
-    """
-    found = [Compared(entry.name, "", entry) for entry in entries]
-    return _compared(_Collection(by_name, found), assignment, (), most, None)
-
-
 def _compared(
     collection: _Collection,
     assignment: Assignment,
@@ -175,14 +162,14 @@ def _compared(
 ) -> SimilarPairs:
     handed_out = [assignment.root / part for part in _HANDED_OUT]
     entries = [_single(path) for path in (*filter(Path.exists, handed_out), *given)]
-    with SourcesClient() as client, _shelf() as shelf:
+    with SourcesClient() as client:
         known = [_known(client, entry) for entry in entries]
         digests = frozenset(file.digest for one in known for file in one.files)
         common = np.unique(np.concatenate([*(one.prints for one in known), np.empty(0, np.int64)]))
-        read, prints = _read_all(client, collection, digests, shelf, advance)
+        read, prints = _read_all(client, collection, digests, advance)
         own = sum(not one.origin for one in read)
         ranking = ranked(prints, own, common, most)
-        pairs = [*_side_by_side(shelf, read, ranking, common)]
+        pairs = [*_side_by_side(client, read, digests, ranking, common)]
     usual = statistics.median(ranking.nearest) if ranking.nearest else 0.0
     remarks = tuple(collection.remarks)
     return SimilarPairs(tuple(pairs), usual, own, len(read) - own, remarks)
@@ -247,31 +234,20 @@ def _single(path: Path) -> Entry:
         raise Refusal(str(error)) from error
 
 
-@contextlib.contextmanager
-def _shelf() -> Iterator[Shelf]:
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = stack.enter_context(new_scratch())
-        except OSError as error:
-            raise Refusal(f"nothing can be compared: {error}") from error
-        yield Shelf(folder)
-
-
 def _read_all(
     client: SourcesClient,
     collection: _Collection,
     digests: frozenset[str],
-    shelf: Shelf,
     advance: Callable[[int], None] | None,
 ) -> tuple[list[Compared], list[Numbers]]:
-    """Returns what can be read, with its fingerprints; keeps the sources on the shelf."""
+    """Returns what can be read, with its fingerprints."""
     read: list[Compared] = []
     prints: list[Numbers] = []
     unread: list[str] = []
     partly: list[str] = []
     for one in collection.found:
         try:
-            sources = _read(client, one.entry, digests, shelf, len(read))
+            sources = _read(client, one.entry, digests)
         except Unreadable:
             unread.append(one.name)
         else:
@@ -288,14 +264,23 @@ def _read_all(
 
 
 def _side_by_side(
-    shelf: Shelf, found: Sequence[Compared], ranking: Ranking, common: Numbers
+    client: SourcesClient,
+    found: Sequence[Compared],
+    digests: frozenset[str],
+    ranking: Ranking,
+    common: Numbers,
 ) -> Iterator[SideBySide]:
+    """Yields the pairs with their code; a submission in them is read once more, with its texts."""
     given = frozenset(common.tolist())
+    shown = {place for pair in ranking.pairs for place in (pair.one, pair.other)}
+    texts: dict[int, ComparedSources] = {}
+    for place in sorted(shown):
+        # One that is gone meanwhile, or late this time, is shown without code.
+        texts[place] = ComparedSources()
+        with contextlib.suppress(Unreadable):
+            texts[place] = _read(client, found[place].entry, digests, texts=True)
     for pair in ranking.pairs:
-        try:
-            sources = shelf.get(pair.one), shelf.get(pair.other)
-        except OSError as error:
-            raise Refusal(f"nothing can be compared: {error}") from error
+        sources = texts[pair.one], texts[pair.other]
         shared = passages(*sources, given, ranking.commonness)
         yield SideBySide(pair, found[pair.one], found[pair.other], sources, tuple(shared))
 
@@ -304,15 +289,10 @@ def _read(
     client: SourcesClient,
     entry: Entry,
     given: frozenset[str] = frozenset(),
-    shelf: Shelf | None = None,
-    place: int = 0,
+    texts: bool = False,
 ) -> ComparedSources:
-    """Returns the code of a submission; with a shelf, also stores it there at `place`."""
     try:
         with new_scratch() as into:
-            sources = client.read(entry, into, given, texts=shelf is not None)
-        if shelf is not None:
-            shelf.put(place, sources)
-        return sources
+            return client.read(entry, into, given, texts)
     except (CopyFailed, OSError) as error:
         raise Refusal(f"nothing can be compared: {error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,36 +66,6 @@ class ComparedSources:
         if not isinstance(files, list) or len(files) > MOST_FILES:
             raise ValueError("too many files")
         return cls(tuple(map(_file, files)), bool(row["partly"]))
-
-
-class Shelf:
-    """A store on disk for the sources of submissions, by place, so that each is read only once."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def put(self, place: int, sources: ComparedSources) -> None:
-        """Keeps the sources of a submission.
-
-        Raises:
-            OSError: if there is no room.
-        """
-        rows = [
-            (f.name, f.digest, f.text, np.stack([f.prints, f.first, f.last]).T.tolist())
-            for f in sources.files
-        ]
-        self._file(place).write_text(json.dumps(as_json(rows, sources.partly)), "utf-8")
-
-    def get(self, place: int) -> ComparedSources:
-        """Returns the sources that were kept.
-
-        Raises:
-            OSError: if they are gone.
-        """
-        return ComparedSources.from_json(json.loads(self._file(place).read_text("utf-8")))
-
-    def _file(self, place: int) -> Path:
-        return self._folder / f"{place}.json"
 
 
 def as_json(files: Sequence[tuple[str, str, str, Sequence[Sequence[int]]]], partly: bool) -> Any:

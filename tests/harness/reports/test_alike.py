@@ -23,11 +23,12 @@ from grader.core.verdict import Grade, GradeStatus
 from grader.intake.discovery import discover, single
 from grader.intake.handed_in import fingerprint
 from grader.reports.pages.similarity import write_alike
-from grader.reports.similarity.comparison import compare, compare_entries
+from grader.reports.similarity.comparison import SimilarPairs, compare
 from grader.reports.similarity.process import tokens
 from grader.reports.similarity.sources import ComparedFile, ComparedSources, SourcesClient, passages
 from grader.results.store import Store
 from tests.harness.pages_browser import LOOKS, opened
+from tests.harness.storing import store_submissions
 
 pytestmark = pytest.mark.process
 
@@ -48,14 +49,13 @@ def compared_tokens(source: str) -> list[str]:
 
 
 def store_results(folder: Path, out: Path) -> Path:
-    """Writes results that say that the submissions in a folder were graded."""
-    with Store.open(out, ASSIGNMENT.name) as store:
-        for place, entry in enumerate(discover([folder]).entries):
-            digest = fingerprint(entry)
-            grade = Grade(entry.name, GradeStatus.GRADED, 1, 2, 7, digest, "s", 0.1, None, {}, ())
-            store.add(grade, "key", place)
-        store.set_paths([str(folder)])
-    return out
+    return store_submissions(folder, out, ASSIGNMENT.name)
+
+
+def compared(place: Path, programs: dict[str, dict[str, str]], most: int = 30) -> SimilarPairs:
+    """Returns the comparison of a class of these programs."""
+    results = store_results(write_programs(place / "class", programs), place / "results")
+    return compare(Store.read(results), ASSIGNMENT, most=most)
 
 
 @pytest.mark.unit
@@ -93,22 +93,23 @@ def test_disguised_copies_rank_before_independent_programs(tmp_path: Path):
     programs = independent(len(people) + 20)
     copied = ["two_files", people[0], "student-0003", "student-0015"]
     copies = {f"copy-of-{name}": disguised(programs[name], n) for n, name in enumerate(copied)}
-    entries = discover([write_programs(tmp_path, programs | copies)]).entries
-    found = compare_entries(entries, ASSIGNMENT, most=6)
+    found = compared(tmp_path, programs | copies, most=6)
     pairs = [{pair.one.name, pair.other.name} for pair in found.pairs]
     assert all({name, f"copy-of-{name}"} in pairs[:4] for name in copied)
     assert found.pairs[3].pair.alikeness > found.pairs[4].pair.alikeness + 0.05
     assert found.pairs[0].passages
 
 
-def test_each_submission_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Each submission is read once for all its pairs.
+def test_a_submission_is_read_once_and_once_more_to_be_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """However many pairs it is in, all of them show the code of one reading.
 
     Reading costs most, and a hostile submission can make it slow.
     """
     texts = [*independent(3).values()][:2]
     programs = {f"copy-{number}": texts[number % 2] for number in range(6)}
-    entries = discover([write_programs(tmp_path, programs)]).entries
+    programs["empty"] = {"adapters.py": "x = 1\n"}
     read: list[str] = []
     original = SourcesClient.read
 
@@ -117,10 +118,32 @@ def test_each_submission_is_read_once(tmp_path: Path, monkeypatch: pytest.Monkey
         return original(self, entry, *args, **kwargs)
 
     monkeypatch.setattr(SourcesClient, "read", counted)
-    found = compare_entries(entries, ASSIGNMENT)
-    assert len(found.pairs) >= len(entries)
+    found = compared(tmp_path, programs)
+    assert len(found.pairs) >= len(programs) - 1
     assert found.pairs[0].sources[0].files[0].text
-    assert all(read.count(entry.name) == 1 for entry in entries)
+    assert {name: read.count(name) for name in programs} == dict.fromkeys(programs, 2) | {
+        "empty": 1
+    }
+
+
+def test_a_submission_that_cannot_be_read_again_is_shown_without_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its second reading may take too long, or its files are gone; the others are shown."""
+    programs = dict.fromkeys(["ann", "bob"], next(iter(independent(3).values())))
+    original = SourcesClient.read
+
+    def once(self, entry, into, given=(), texts=False):
+        if texts and entry.name == "bob":
+            raise Unreadable("it takes too long")
+        return original(self, entry, into, given, texts)
+
+    monkeypatch.setattr(SourcesClient, "read", once)
+    (pair,) = compared(tmp_path, programs).pairs
+    assert [len(one.files) > 0 for one in pair.sources] == [True, False]
+    assert pair.pair.alikeness > 0.5
+    assert pair.passages == ()
+    write_alike("attention", compared(tmp_path, programs), tmp_path / "a", tmp_path / "report")
 
 
 @pytest.mark.unit
@@ -143,9 +166,7 @@ def test_code_from_the_handout_is_not_reported_as_similar(tmp_path: Path):
     files = [ROOT / "adapters.py", *sorted((ROOT / "assignment").glob("*.py"))]
     stubs = {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files}
     programs = {"ann": stubs, "bob": stubs | {"own.py": "answer = 42\n"}}
-    assert not compare_entries(
-        discover([write_programs(tmp_path, programs)]).entries, ASSIGNMENT
-    ).pairs
+    assert not compared(tmp_path, programs).pairs
 
 
 def test_submissions_are_compared_with_an_earlier_class_and_a_repository(tmp_path: Path):
@@ -296,8 +317,7 @@ def test_similarity_pages_are_accessible_on_every_screen(
     """Axe finds no serious fault, and nothing is cut off on a phone."""
     programs = independent(3)
     programs["copy"] = disguised(programs[next(iter(programs))], 0)
-    entries = discover([write_programs(tmp_path / "class", programs)]).entries
-    found = compare_entries(entries, ASSIGNMENT)
+    found = compared(tmp_path, programs)
     index = write_alike("attention", found, tmp_path / "alike", tmp_path / "report")
     for file in (index, index.parent / "pairs" / "001.html"):
         with opened(chromium, file, color_scheme=scheme, viewport=size) as shown:

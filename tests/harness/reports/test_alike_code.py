@@ -23,7 +23,6 @@ from grader.reports.similarity.sources import (
     Numbers,
     Pair,
     Passage,
-    Shelf,
     SourcesClient,
     as_json,
     passages,
@@ -227,20 +226,13 @@ def test_thousands_of_shared_fingerprints_are_all_counted():
     assert alikeness == pytest.approx(1 / 1.3, rel=1e-5)
 
 
-def test_sources_keep_everything_on_the_shelf(tmp_path: Path):
-    """Each submission is read only once, and its pages are written from the shelf."""
-    file = ComparedFile("a.py", "d1", np.array([5, 3]), np.array([1, 2]), np.array([2, 4]), "x\n")
-    shelf = Shelf(tmp_path)
-    shelf.put(0, ComparedSources((file,), partly=True))
-    shelf.put(1, ComparedSources())
-    kept, nothing = shelf.get(0), shelf.get(1)
-    (found,) = kept.files
-    assert (found.name, found.digest, found.text) == ("a.py", "d1", "x\n")
-    rows = [array.tolist() for array in (found.prints, found.first, found.last)]
-    assert rows == [[5, 3], [1, 2], [2, 4]]
-    assert (kept.partly, nothing.partly, nothing.files) == (True, False, ())
-    assert kept.prints.tolist() == [3, 5]
-    assert nothing.prints.tolist() == []
+def test_the_fingerprints_of_all_files_are_each_told_once():
+    files = [
+        ComparedFile(name, "", np.array([5, 3]), np.array([1, 2]), np.array([1, 2]))
+        for name in ("a.py", "b.py")
+    ]
+    assert ComparedSources(tuple(files)).prints.tolist() == [3, 5]
+    assert ComparedSources().prints.tolist() == []
 
 
 @pytest.mark.parametrize(
