@@ -136,25 +136,16 @@ PENDING = "no explanation was added yet"
 
 
 class Told(NamedTuple):
-    """The explanation of one test that did not pass; its numbers come from inputs at home.
-
-    `guess` is a last line of the message, until the cause is proved.
-    """
+    """The explanation of one test that did not pass; its numbers come from inputs at home."""
 
     message: str
     measurement: Measurement | None = None
     diagnosis: Diagnosis | None = None
     where: Where | None = None
-    guess: str = ""
-
-    @property
-    def in_full(self) -> str:
-        """Returns the message with the guess."""
-        return f"{self.message}\n{self.guess}" if self.guess else self.message
 
     def as_json(self) -> dict[str, Any]:
         """Returns the words as an object, without the fields whose values are unknown."""
-        row: dict[str, Any] = {"message": self.in_full}
+        row: dict[str, Any] = {"message": self.message}
         if self.measurement is not None:
             row["measurement"] = [self.measurement.as_json(), self.measurement.spread()]
         places = {"diagnosis": self.diagnosis, "where": self.where}
@@ -223,7 +214,7 @@ def wants_words(grade: Grade, names_matter: bool) -> bool:
 
 def _with_words(test: Verdict, said: Told) -> Verdict:
     return test._replace(
-        message=said.in_full,
+        message=said.message,
         measurement=said.measurement,
         diagnosis=said.diagnosis,
         where=said.where,

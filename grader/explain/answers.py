@@ -253,7 +253,7 @@ def words_of(raised: BaseException, about: str) -> Told:
         return Told(plain(raised.message), where=where)
     if isinstance(raised, WrongNumbers):
         measured = raised.comparison.measurement
-        return Told(plain(raised.in_full), measured, where=raised.where, guess=raised.guess)
+        return Told(plain(str(raised)), measured, where=raised.where)
     if isinstance(raised, WrongForm):
         return Told(plain(str(raised)), where=raised.where)
     if isinstance(raised, AssertionError | pytest.fail.Exception):

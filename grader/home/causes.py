@@ -178,7 +178,6 @@ class Reasons:
         # The rest of an exception's message is about state from earlier calls, not about this call.
         is_raised = said.status is Status.ERROR
         message = said.headline if is_raised else said.message
-        failure.guess = ""
         failure.said = dataclasses.replace(said, message=message, places=places, advice=advice)
         return True
 
@@ -195,8 +194,6 @@ class Reasons:
         mistake = reason.mistake if explains else None
         if mistake is not None and reason.root != said.exercise:
             failure.more.append(f"The same mistake as in {reason.root}: fix it there first.")
-        if mistake is not None or mended is not None:
-            failure.guess = ""
         advice, places = "", said.places
         if mended is not None:
             advice, _, failure.line = words.partition("\n")

@@ -21,9 +21,8 @@ from grader.testing.comparison import Comparison, place_of, place_of_largest
 class Failure(TerminalRepr):
     """The failure of a test, for `longrepr`: its subject, what was wrong and, if known, why.
 
-    `more` follows the text of `said`; `line`, the line to change, comes last. `guess` is a guess at
-    the cause, while none is known. `builds_on` are other exercises that are wrong.
-    `was_hurried` tells whether the search for causes stopped early.
+    `more` follows the text of `said`; `line`, the line to change, comes last. `builds_on` are other
+    exercises that are wrong. `was_hurried` tells whether the search for causes stopped early.
     """
 
     about: str
@@ -34,7 +33,6 @@ class Failure(TerminalRepr):
     builds_on: list[str] = field(default_factory=list)
     drawing: list[str] = field(default_factory=list)
     was_hurried: bool = False
-    guess: str = ""
 
     @property
     def reprcrash(self) -> ReprFileLocation:
@@ -56,7 +54,7 @@ class Failure(TerminalRepr):
 
     def account(self) -> Iterator[str]:
         """Yields the message and its evidence, without the mistake and the line to change."""
-        for text in (self.said.message, self.guess, *self.more):
+        for text in (self.said.message, *self.more):
             yield from text.splitlines()
         for line in self.drawing:
             yield f"    {line}"

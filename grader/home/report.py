@@ -106,14 +106,12 @@ class HomeReport:
         drawing: list[str] = []
         status = Status.FAILED
         where = None
-        guess = ""
         if isinstance(exception, StudentFault | WrongNumbers | WrongForm):
             where = exception.where
         if isinstance(exception, StudentFault):
             message, status = exception.message, exception.status
         elif isinstance(exception, WrongNumbers):
-            message = exception.in_full if self._verbose else exception.words
-            guess = exception.guess
+            message = str(exception) if self._verbose else exception.words
             if self._verbose:
                 ink = ink_for(getattr(sys.__stdout__, "encoding", None))
                 drawing = picture(exception.comparison, exception.axes, ink)
@@ -136,7 +134,7 @@ class HomeReport:
             places=() if where is None else ((where.file, where.line),),
         )
         place = (path, (line or 0) + 1)
-        return Failure(about_of(item), said, place, drawing=drawing, guess=guess)
+        return Failure(about_of(item), said, place, drawing=drawing)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

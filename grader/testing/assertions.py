@@ -21,7 +21,6 @@ from grader.testing.differences import (
     as_before,
     difference_in_words,
     dropout_in_words,
-    guess_in_words,
     nearness_in_words,
     precision_in_words,
     worst_in_a_table,
@@ -101,32 +100,11 @@ class WrongNumbers(AssertionError):
         self._shows_expected = shows_expected()
 
     def __str__(self) -> str:
-        """Returns the sentences, a table of the worst numbers, and the guess."""
-        return "\n".join(filter(None, [self.in_full, self.guess]))
-
-    @property
-    def in_full(self) -> str:
         """Returns the sentences, and a table of the worst numbers."""
         if self._untouched:
             return self.words
         table = worst_in_a_table(self.comparison, self._shows_expected)
         return "\n".join([self.words, *table])
-
-    @property
-    def guess(self) -> str:
-        """Returns a guess at the cause of low precision, or of an almost right answer, or ""."""
-        if self._untouched:
-            return ""
-        is_converted = self._conversion is not None
-        precision = precision_in_words(self.comparison, self._dtype, is_converted)
-        near = guess_in_words(self.comparison) if any(self._nearness) else ""
-        return next(precision, near)
-
-    @property
-    def _nearness(self) -> Iterator[str]:
-        if self._conversion is None and not self._untouched:
-            before = None if self._known is None else self._known.before
-            yield from nearness_in_words(self.comparison, before)
 
     @property
     def _untouched(self) -> str:
@@ -139,11 +117,16 @@ class WrongNumbers(AssertionError):
             return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
         words += dropout_in_words(self.comparison)
+        is_converted = self._conversion is not None
+        precision = precision_in_words(self.comparison, self._dtype, is_converted)
         if self._conversion is None:
-            return "\n".join([*words, *self._nearness])
+            before = None if self._known is None else self._known.before
+            near = nearness_in_words(self.comparison, before)
+            return "\n".join([*words, *near, *precision])
         converted = self._conversion.in_words(self.what)
         is_first = self._conversion.explains
-        return "\n".join([*converted, *words] if is_first else [*words, *converted])
+        told = [*converted, *words] if is_first else [*words, *converted]
+        return "\n".join([*told, *precision])
 
     @property
     def where(self) -> Where | None:

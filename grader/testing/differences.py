@@ -182,12 +182,9 @@ _INFINITE = (
     f"dtype, like exp(89) in float32. {_UNWRITTEN}"
 )
 # An answer this many tolerances off, and this share of the largest value, is nearly right.
-NEAR_TIMES, _NEAR = 5000, 5e-3
+_NEAR_TIMES, _NEAR = 5000, 5e-3
 # Rounding to half precision on the way leaves errors of at most this share of the largest value.
 _COARSE = 0.25
-# Errors by rounding go both ways, each at least in this share of the values. The largest is at most
-# so many times the median one.
-_EITHER_WAY, _OVER_MEDIAN = 0.25, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +252,7 @@ def nearness_in_words(comparison: Comparison, before: torch.Tensor | None) -> It
     """
     got, want = comparison.got, comparison.want
     times = comparison.measurement.error_over_tolerance
-    if comparison.boolean or times > NEAR_TIMES or not is_near(got, want):
+    if comparison.boolean or times > _NEAR_TIMES or not is_near(got, want):
         return
     was = before if before is not None and before.shape == want.shape else torch.zeros(())
     if not is_near(got - was, want - was):
@@ -265,33 +262,6 @@ def nearness_in_words(comparison: Comparison, before: torch.Tensor | None) -> It
         yield f"The error is {share:.2g}% of the expected value."
     else:
         yield f"All are nearly right: off by {share:.2g}% of the largest value at most."
-
-
-def guess_in_words(comparison: Comparison) -> str:
-    """Returns a guess at the cause of errors in an almost right answer, or "".
-
-    The errors must be of one size, absolutely or relative to the values. Those of rounding go both
-    ways. A constant may make every value too large, or every value too small.
-    """
-    off = (comparison.got - comparison.want).flatten()
-    relative = off / comparison.want.flatten()
-    relative = relative[relative.isfinite()]
-    if len(relative) < _PATTERN or not (_is_even(off) or _is_even(relative)):
-        return ""
-    if _goes_both_ways(off) and _goes_both_ways(relative):
-        return "Rounding, a constant or another dtype can be the cause."
-    is_one_way = bool((relative > 0).all()) or bool((relative < 0).all())
-    return "A constant can be the cause." if is_one_way else ""
-
-
-def _is_even(errors: torch.Tensor) -> bool:
-    sizes = errors.abs()
-    return float(sizes.max()) <= _OVER_MEDIAN * float(sizes.median())
-
-
-def _goes_both_ways(errors: torch.Tensor) -> bool:
-    ways = ((errors > 0).double().mean(), (errors < 0).double().mean())
-    return min(map(float, ways)) >= _EITHER_WAY
 
 
 def is_near(got: torch.Tensor, want: torch.Tensor, share: float = _NEAR) -> bool:
@@ -305,12 +275,12 @@ def is_near(got: torch.Tensor, want: torch.Tensor, share: float = _NEAR) -> bool
 def precision_in_words(
     comparison: Comparison, dtype: torch.dtype, is_converted: bool
 ) -> Iterator[str]:
-    """Yields the step to look for in half precision, or the overflow if only 0, inf or NaN show."""
+    """Yields advice for answers in half precision that are right in float32."""
     got, wrong = comparison.got, comparison.ratio > 1
     if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
         yield (
-            "float16 holds no number above 65504: does a square or a sum on the way become "
-            "infinite? Compute in float32 (x.float()), and give only the result the input's dtype."
+            "float16 holds no number above 65504: if the same is right in float32, compute in "
+            "float32 (x.float()), and give only the result the input's dtype."
         )
     elif dtype in _DIGITS and not is_converted and is_near(got, comparison.want, _COARSE):
         name = str(dtype).removeprefix("torch.")

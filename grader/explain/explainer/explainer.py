@@ -28,7 +28,7 @@ from grader.explain.explainer.rerun import (
     Rerun,
     RerunResult,
 )
-from grader.explain.explainer.unknown import nameless, suspicion, without_doubtful_guesses
+from grader.explain.explainer.unknown import nameless, suspicion
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.diagnosis import (
     WATCHED_ASPECTS,
@@ -158,7 +158,6 @@ class Explainer:
         findings = diagnose(self._mistakes, answers, deadline, contradicts)
         named = {test: self._named(test, own, findings) for test, own in told.items()}
         named = {test: _depending(test, own, depends) for test, own in named.items()}
-        named = without_doubtful_guesses(named, self._suite.tests)
         words = replace(words, tests=named, wrong=self._nameless(answers, findings))
         yield words
         walks = tuple(
@@ -462,7 +461,7 @@ class Explainer:
         finding = findings.get(self._suite.tests[test].exercise)
         if finding is None or test not in finding.tests:
             return words
-        return words._replace(diagnosis=finding.diagnosis, guess="")
+        return words._replace(diagnosis=finding.diagnosis)
 
 
 def _suspected(
@@ -475,7 +474,7 @@ def _mended(test: str, words: Told, proved: Proved, shown: bool) -> Told:
     """Returns the words with the line that fixes the test."""
     place = proved.mended.places[0]
     told = _with(words, proved.in_words(test, words.diagnosis is not None, shown))
-    return told._replace(where=Where(plain(place.file), place.line), guess="")
+    return told._replace(where=Where(plain(place.file), place.line))
 
 
 def _depending(test: str, told: Told, depends: Dependence) -> Told:

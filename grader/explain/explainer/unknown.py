@@ -1,4 +1,4 @@
-"""Wrong answers that no known mistake explains: guesses at causes, and what a class compares."""
+"""Wrong answers that no known mistake explains, as a class compares them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from grader.core.evidence import StepWalk
-from grader.core.explanation import Told, WrongAnswer, WrongAnswers, spread_over
+from grader.core.explanation import WrongAnswer, WrongAnswers, spread_over
 from grader.core.text import plain
 from grader.core.verdict import Aspect
 from grader.core.wire.values import in_words
@@ -16,9 +16,7 @@ from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.choice import RepairedExercise
 from grader.testing.comparison import tolerance_for
-from grader.testing.differences import NEAR_TIMES
 from grader.testing.outcome import Observation
-from grader.testing.suite import Test
 
 _LONGEST_INPUTS = 400
 
@@ -37,27 +35,6 @@ def nameless(
         if wrong:
             found.append(WrongAnswers(exercise, tuple(wrong)))
     return tuple(found)
-
-
-def without_doubtful_guesses(
-    told: Mapping[str, Told], tests: Mapping[str, Test]
-) -> dict[str, Told]:
-    """Returns the words, with guesses only for exercises whose plain answers are near.
-
-    A guess at the cause of a nearly right answer is doubtful if an answer to a test of `values`
-    is thousands of tolerances off: the inputs of the former hide the fault.
-    """
-    far_off = {
-        tests[test].exercise
-        for test, own in told.items()
-        if tests[test].aspect is Aspect.VALUES
-        and own.measurement is not None
-        and own.measurement.error_over_tolerance > NEAR_TIMES
-    }
-    return {
-        test: own._replace(guess="") if tests[test].exercise in far_off else own
-        for test, own in told.items()
-    }
 
 
 def suspicion(

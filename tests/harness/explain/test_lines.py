@@ -465,8 +465,6 @@ def test_a_nearly_right_answer_is_reported_as_such_without_a_mistake(judged, ans
     assert [v.diagnosis for v in told if v.diagnosis is not None] == []
     near = [v.message for v in told if "All are nearly right: off by" in v.message]
     assert near
-    # Where a line is proved, nothing is guessed.
-    assert not [one for one in near if "Changing" in one and "Look for" in one]
     assert not [v for v in told if "overflow" in v.message or "Right so far" in v.message]
 
 
