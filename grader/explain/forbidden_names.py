@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from grader.core.wire.calls import MAX_USES, Use
@@ -15,12 +15,7 @@ from grader.intake.programs.notebook import syntax_tree
 
 _LONGEST = 1 << 18  # bytes of one program; its syntax tree can take a thousand times as many
 _LONGEST_TOGETHER = 1 << 20
-_DEEPEST = 16  # dots and assignments between a name and its meaning
-_MOST_SCOPES = 32  # nested scopes around a name
-_LONGEST_NAME = 300  # characters, dots included
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-_Meaning = str | ast.expr | None
+_DEEPEST = 16  # dots in a name
 
 
 def find_mentions(
@@ -44,26 +39,14 @@ def find_mentions(
         if left < 0 or deadline.passed:
             break
         trees = [syntax_tree(source) for source in sources]
-        if not any(_may_mean(node, words) for tree in trees for node in ast.walk(tree)):
-            continue
-        program = _Scope([statement for tree in trees for statement in tree.body], forbidden)
+        aliases = _aliases(trees, forbidden)
         for file, tree in zip(files, trees, strict=True):
             place = file.relative_to(root).as_posix()
-            for name, line in _named(tree, program, forbidden):
-                found[Use(name, place, line)] = None
+            for node in ast.walk(tree):
+                name = _dotted(node, aliases)
+                if name is not None and name in forbidden and isinstance(node, ast.expr):
+                    found[Use(name, place, node.lineno)] = None
     return tuple(sorted(found, key=lambda use: (use.file, use.line, use.name))[:MAX_USES])
-
-
-def _may_mean(node: ast.AST, words: Collection[str]) -> bool:
-    """Returns whether an import or an attribute may name something forbidden.
-
-    `words` holds the last parts of the forbidden names. A program without such a node uses no
-    forbidden name.
-    """
-    if isinstance(node, ast.alias):
-        return node.name == "*" or any(part in words for part in node.name.split("."))
-    attribute = _attribute(node)
-    return attribute is not None and attribute[1] in words
 
 
 def _programs(root: Path) -> Iterator[list[Path]]:
@@ -91,133 +74,78 @@ def _read(files: Iterable[Path]) -> Iterator[bytes]:
         yield source
 
 
-class _Scope:
-    """The meanings of names in a module, class or function, as far as the source shows them."""
+def _aliases(trees: Iterable[ast.AST], forbidden: Collection[str]) -> dict[str, str]:
+    """Returns the full names of imports and of assigned parts of imports, by alias.
 
-    def __init__(
-        self,
-        body: Sequence[ast.AST],
-        forbidden: Collection[str],
-        outer: _Scope | None = None,
-        is_class: bool = False,
-    ) -> None:
-        # A method does not see the names of its class.
-        skipped = outer is not None and outer.is_class
-        self.outer: _Scope | None = outer.outer if outer is not None and skipped else outer
-        self.is_class: bool = is_class
-        self._meanings: dict[str, list[_Meaning]] = {}
-        self._known: dict[str, str | None] = {}
-        for name, meaning in _bindings(body, forbidden):
-            self._meanings.setdefault(name, []).append(meaning)
-
-    def dotted(self, expression: ast.AST, depth: int = _DEEPEST) -> str | None:
-        """Returns the full dotted name of an expression's value, or None if it is unclear."""
-        if depth <= 0:
-            return None
-        if isinstance(expression, ast.Name):
-            scope = self._scope_of(expression.id)
-            return None if scope is None else scope._dotted_name(expression.id, depth)
-        attribute = _attribute(expression)
-        if attribute is None:
-            return None
-        owner = self.dotted(attribute[0], depth - 1)
-        return None if owner is None else _joined(owner, attribute[1])
-
-    def _scope_of(self, name: str) -> _Scope | None:
-        """Returns the innermost scope that binds a name; None if there is none within a bound."""
-        scope: _Scope | None = self
-        for _ in range(_MOST_SCOPES):
-            if scope is None or name in scope._meanings:
-                return scope
-            scope = scope.outer
-        return None
-
-    def _dotted_name(self, name: str, depth: int) -> str | None:
-        if name not in self._known:
-            self._known[name] = None  # ends the recursion of a name that is bound to itself
-            meanings = {
-                self.dotted(meaning, depth - 1) if isinstance(meaning, ast.expr) else meaning
-                for meaning in self._meanings[name]
-                if not (isinstance(meaning, ast.Constant) and meaning.value is None)
-            }
-            self._known[name] = meanings.pop() if len(meanings) == 1 else None
-        return self._known[name]
+    An alias that any line of the program binds to something else is left out.
+    """
+    # A forbidden name, and the packages, modules and classes that lead to it.
+    leads = {
+        ".".join(parts[:count])
+        for parts in (name.split(".") for name in forbidden)
+        for count in range(1, len(parts) + 1)
+    }
+    bound = [binding for tree in trees for binding in _bindings(tree, leads)]
+    imported = _unambiguous((name, said) for name, said in bound if not isinstance(said, ast.expr))
+    return _unambiguous(
+        (name, _dotted(said, imported) if isinstance(said, ast.expr) else said)
+        for name, said in bound
+    )
 
 
-def _named(
-    tree: ast.Module, program: _Scope, forbidden: Collection[str]
-) -> Iterator[tuple[str, int]]:
-    """Yields each use of a forbidden name in a file, with its line."""
-    words = {name.rpartition(".")[2] for name in forbidden}
-    waiting: list[tuple[ast.AST, _Scope]] = [(statement, program) for statement in tree.body]
-    while waiting:
-        node, scope = waiting.pop()
-        if isinstance(node, _Function | ast.ClassDef):
-            is_class = isinstance(node, ast.ClassDef)
-            scope = _Scope(list(ast.iter_child_nodes(node)), forbidden, scope, is_class)
-        attribute = _attribute(node)
-        is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-        if (attribute and attribute[1] in words) or is_read:
-            name = scope.dotted(node)
-            if name is not None and name in forbidden and isinstance(node, ast.expr):
-                yield name, node.lineno
-        waiting += [(child, scope) for child in ast.iter_child_nodes(node)]
+def _unambiguous(bound: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    meanings: dict[str, set[str | None]] = {}
+    for name, meaning in bound:
+        meanings.setdefault(name, set()).add(meaning)
+    return {name: own for name, (own, *others) in meanings.items() if own and not others}
 
 
-def _attribute(node: ast.AST) -> tuple[ast.expr, str] | None:
-    """Returns the object and the attribute of `a.b` or `getattr(a, "b")`."""
-    if isinstance(node, ast.Attribute):
-        return node.value, node.attr
-    match node:
-        case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
-            return owner, name
+def _dotted(node: ast.AST, aliases: Mapping[str, str]) -> str | None:
+    """Returns the full dotted name of an expression's value, or None if it is unclear."""
+    parts: list[str] = []
+    for _ in range(_DEEPEST):
+        match node:
+            case ast.Name(name, ast.Load()):
+                return ".".join([aliases[name], *parts[::-1]]) if name in aliases else None
+            case ast.Attribute(owner, attribute) | ast.Call(
+                ast.Name("getattr"), [owner, ast.Constant(str(attribute)), *_]
+            ):
+                parts.append(attribute)
+                node = owner
+            case _:
+                return None
     return None
 
 
-def _bindings(
-    body: Iterable[ast.AST], forbidden: Collection[str]
-) -> Iterator[tuple[str, _Meaning]]:
-    """Yields each bound name with its meaning, or with None if the source does not show it."""
-    waiting = list(body)
+def _bindings(tree: ast.AST, leads: Collection[str]) -> Iterator[tuple[str, str | ast.expr | None]]:
+    """Yields each bound name with its meaning; None if that is nothing that leads on."""
+    waiting = [tree]
     while waiting:
         match waiting.pop():
-            case ast.Import(names=names):
+            case ast.Import(names):
                 for alias in names:
                     top = alias.name.partition(".")[0]
-                    yield (alias.asname, alias.name) if alias.asname else (top, top)
-            case ast.ImportFrom(module=module, names=names, level=level):
-                yield from _imported(None if level else module, names, forbidden)
-            case (
-                ast.FunctionDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-                | ast.ClassDef(name=name)
+                    meaning = alias.name if alias.asname else top
+                    yield alias.asname or top, meaning if meaning in leads else None
+            case ast.ImportFrom(module, [ast.alias("*")], 0):
+                owners = (name.rpartition(".") for name in leads)
+                yield from (
+                    (last, f"{module}.{last}") for owner, _, last in owners if owner == module
+                )
+            case ast.ImportFrom(module, names, level):
+                is_lead = not level and module in leads
+                for alias in names:
+                    yield alias.asname or alias.name, f"{module}.{alias.name}" if is_lead else None
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
+                ast.Name(name), _, ast.expr() as value
             ):
-                yield name, None
-            case ast.Lambda():
-                pass
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ):
-                yield name, value
+                # An absent import is often set to None.
+                if not (isinstance(value, ast.Constant) and value.value is None):
+                    yield name, value
                 waiting.append(value)
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            case ast.Name(name, ast.Store()) | ast.arg(name):
                 yield name, None
             case node:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    yield node.name, None
                 waiting += ast.iter_child_nodes(node)
-
-
-def _imported(
-    module: str | None, names: Sequence[ast.alias], forbidden: Collection[str]
-) -> Iterator[tuple[str, _Meaning]]:
-    for alias in names:
-        if alias.name == "*":
-            owners = (name.rpartition(".") for name in forbidden)
-            yield from ((last, f"{module}.{last}") for owner, _, last in owners if owner == module)
-        else:
-            yield alias.asname or alias.name, module and _joined(module, alias.name)
-
-
-def _joined(owner: str, name: str) -> str | None:
-    """Returns a dotted name, or None if it is longer than any forbidden name."""
-    return f"{owner}.{name}" if len(owner) + len(name) < _LONGEST_NAME else None

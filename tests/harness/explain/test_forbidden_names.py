@@ -61,8 +61,8 @@ def test_a_name_is_found_in_the_source_under_any_alias(tmp_path, source):
         "from .attention import scaled_dot_product_attention\nscaled_dot_product_attention(q)",
         "import attention as F\nF.scaled_dot_product_attention(q)",
         "import torch.nn.functional as F\ndef f(F):\n  F.scaled_dot_product_attention(q)",
-        "class A:\n  from torch.nn import functional as F\n  def f(self):\n"
-        "    F.scaled_dot_product_attention(q)",
+        "import torch.nn.functional as F\ndef g(x):\n  F = x.shape[-1]\n"
+        "def f(q):\n  F.scaled_dot_product_attention(q)",
         "# F.scaled_dot_product_attention\n'torch.nn.functional.scaled_dot_product_attention'",
         "F = F; F.scaled_dot_product_attention(q)",
         "import torch.nn.functional as F\nF.scaled_dot_product_attention(",
