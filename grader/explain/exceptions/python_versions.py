@@ -7,7 +7,6 @@ import contextlib
 import re
 import sys
 import warnings
-from collections.abc import Iterator
 
 from grader.core.wire.calls import Raised
 from grader.explain.exceptions.kinds import source_of
@@ -21,7 +20,12 @@ _EXCEPT = re.compile(r"^except\*?\s+([\w.]+(?:\s*,\s*[\w.]+)+)\s*:")
 _PYTHON_2 = re.compile(
     r"^except\s+(?:\([\w., ]+\)|[\w.]+)\s*,\s*[a-z_]\w*\s*:|^raise\s+\w+\s*,\s*[\"'\w]"
 )
-_PREFIX = re.compile(r"(?<![\w\"'])[a-zA-Z]{1,2}$")
+# The prefix of an f-string or a t-string, another string, or a comment.
+_TOKEN = re.compile(
+    r"""(?<![\w"'])[rR]?(?P<kind>[fFtT])[rR]?(?=["'])|(["'])(?:\\.|(?!\2).)*\2|#.*"""
+)
+_FIELD = re.compile(r"\{([^{}]*)\}")
+_MOST_QUOTES = 20
 # Newer names of the standard library, and the version that added each.
 _NAMES: dict[tuple[str, str], Version] = {
     ("typing", "override"): (3, 12),
@@ -60,17 +64,13 @@ def _by_syntax(raised: Raised) -> Version | None:
     source = source_of(raised).strip()
     if "f-string expression part cannot include a backslash" in raised.message:
         return 3, 12
-    strings = list(_strings(source))
-    formatted = [text for prefix, text in strings if "f" in prefix and not _parses(f"f{text}")]
-    # An f-string may parse only without inner strings that have its quotes.
-    if any(_parses(f"f{_rewritten(text, 0)[1]}") for text in formatted):
-        return 3, 12
+    by_strings = _of_strings(source)
+    if by_strings is not None:
+        return by_strings
     caught = _EXCEPT.match(source)
     # In Python 2, the second name is a variable, and not the name of a class.
     names = caught[1].split(",") if caught else []
     if names and all(one.strip().rpartition(".")[2][:1].isupper() for one in names):
-        return 3, 14
-    if any(prefix in ("t", "rt", "tr") and _parses(f"f{text}") for prefix, text in strings):
         return 3, 14
     return (3, 12) if _has_type_parameters(source) else None
 
@@ -99,80 +99,29 @@ def _are_parameters(names: str) -> bool:
     return all(re.fullmatch(form, one) for one in names.split(","))
 
 
-def _strings(source: str) -> Iterator[tuple[str, str]]:
-    """Yields the strings in a line: the prefix in lower case, and the quoted text."""
-    place = 0
-    while place < len(source) and source[place] != "#":
-        length = 1
-        if source[place] in "\"'":
-            found = _PREFIX.search(source[:place])
-            prefix = found[0].lower() if found else ""
-            is_formatted = "f" in prefix or "t" in prefix
-            length = _rewritten(source[place:], 0)[0] if is_formatted else _plain(source[place:])
-            if not length:
-                return
-            yield prefix, source[place : place + length]
-        place += length
-
-
-def _rewritten(text: str, depth: int) -> tuple[int, str]:
-    """Returns the length of an f-string, and the string with a name for each inner string.
-
-    The length is 0 if the string does not end.
-    """
-    quote, place = text[:1], 1
-    if depth > 4 or text.startswith(quote * 3) or not quote:
-        return 0, ""
-    made = [quote]
-    while place < len(text):
-        letter = text[place]
-        if letter == "\\":
-            made.append(text[place : place + 2])
-            place += 2
-        elif letter == quote:
-            return place + 1, "".join([*made, quote])
-        elif text[place : place + 2] in ("{{", "}}"):
-            made.append(text[place : place + 2])
-            place += 2
-        elif letter == "{":
-            length, inner = _field(text[place:], depth)
-            if not length:
-                return 0, ""
-            made.append(inner)
-            place += length
-        else:
-            made.append(letter)
-            place += 1
-    return 0, ""
-
-
-def _field(text: str, depth: int) -> tuple[int, str]:
-    """Returns the length of a field in braces, and the field with a name for each string."""
-    place, brackets, made = 1, 1, ["{"]
-    while place < len(text):
-        letter = text[place]
-        if letter in "\"'":
-            is_formatted = bool(made) and made[-1] in ("f", "F")
-            length = (
-                _rewritten(text[place:], depth + 1)[0] if is_formatted else _plain(text[place:])
-            )
-            if not length:
-                return 0, ""
-            made += ["()" if is_formatted else "_"]
-            place += length
+def _of_strings(source: str) -> Version | None:
+    """Returns the first Python version that accepts a line's strings, or None if this one may."""
+    for found in _TOKEN.finditer(source):
+        if not found["kind"]:
             continue
-        brackets += (letter in "([{") - (letter in ")]}")
-        made.append(letter)
-        place += 1
-        if not brackets:
-            return place, "".join(made)
-    return 0, ""
+        start = found.end()
+        ends = [one.end() for one in re.finditer(source[start], source) if one.start() > start]
+        texts = [f"f{source[start:end]}" for end in ends[:_MOST_QUOTES]]
+        text = next((one for one in texts if _parses(one) or _parses(_swapped(one))), None)
+        if text is not None and found["kind"] in "tT":
+            return 3, 14
+        if text is not None and not _parses(text):
+            return 3, 12
+    return None
 
 
-def _plain(text: str) -> int:
-    """Returns the length of the plain string at the start of a text, or 0 if it does not end."""
-    found = re.match(r"""(["'])(?:\\.|(?!\1).)*\1""", text)
-    return 0 if found is None else found.end()
+def _swapped(text: str) -> str:
+    """Returns an f-string with the other kind of quotes in its fields."""
+    swap = str.maketrans("\"'", "'\"")
+    # Inner fields first, then those around them. Doubled braces are swapped twice, so not at all.
+    for _ in range(2):
+        text = _FIELD.sub(lambda field: f"\0{field[1].translate(swap)}\1", text)
+    return text.replace("\0", "{").replace("\1", "}")
 
 
 def _parses(source: str) -> bool:
