@@ -26,7 +26,6 @@ from grader.worker.notebook_magics import (
     ImportedNotebooks,
     Lines,
     NotebookModules,
-    Nothing,
     WrittenFiles,
     environment,
     repeated,
@@ -34,6 +33,7 @@ from grader.worker.notebook_magics import (
     timed,
     written,
 )
+from grader.worker.stub_packages import SILENTLY, Stub
 from grader.worker.trials.alarm import Alarm, TooLong
 
 _ADAPTER = re.compile(r"^(?:async +)?def +(run_\w+)|^(run_\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
@@ -173,10 +173,10 @@ class Shell:
         self.config: dict[str, Any] = {}
         self.user_ns: dict[str, Any] = {}
 
-    def __getattr__(self, name: str) -> Nothing:
+    def __getattr__(self, name: str) -> Stub:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Nothing(f"get_ipython().{name}")
+        return Stub(f"get_ipython().{name}", SILENTLY)
 
     def __repr__(self) -> str:
         return "<the shell of a notebook>"
