@@ -62,17 +62,11 @@ class Names:
     first: dict[str, int] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)
     siblings: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-
     made_of: dict[str, set[str]] = field(default_factory=dict)
 
     def kin(self, one: str, other: str) -> int:
         """Returns the kinship of two variables: 2 for siblings, else that of their names."""
         return 2 if other in self.siblings.get(one, ()) else kinship(one, other)
-
-    def ancestors(self, name: str) -> set[str]:
-        """Returns the variables that a variable is computed from, and the sources of those."""
-        made_of = self.made_of.get(name, set())
-        return made_of.union(*(self.made_of.get(one, set()) for one in made_of)) - {name}
 
 
 def by_use(function: Function, told: Mapping[str, Nature | None]) -> dict[str, Nature]:

@@ -106,10 +106,6 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
         return []
     like = _LIKE.get(nature, set())
     in_function = isinstance(setting.scope(node), Function)
-    tensors = [one for one in setting.seen.variables(node) if one.nature is Nature.TENSOR]
-    latest = max(tensors, key=lambda one: one.first).name if tensors else None
-    beside = _subscripted_beside(setting, node) | _other_operand(setting, node)
-    ancestors = names.ancestors(own)
     found = []
     for place, (name, other) in enumerate(names.natures.items()):
         if name == own or other is Nature.FUNCTION:
@@ -120,31 +116,11 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
         unread = name in names.own and not names.read.get(name)
         if kin == 0 and other not in like and not unread:
             continue
-        cost = (UNLIKELY, WRAP, SLIP)[kin]
+        cost = (WRAP if other is nature else UNLIKELY, WRAP, SLIP)[kin]
         if unread:
             cost = min(cost, CHANGE)
-        if kin == 0 and other is nature and nature is not Nature.TENSOR:
-            cost = WRAP
-        if kin == 2 and nature is Nature.SIZE and (other is not nature or not kinship(own, name)):
-            cost = CHANGE
-        if other in like and own in names.made_of.get(name, ()):
-            cost = min(cost, CHANGE)
-        elif other in like and name in ancestors:
-            cost = min(cost, WRAP)
-        if name == latest and nature is other is Nature.TENSOR:
-            cost = min(cost, CHANGE)
-        if name in beside:
-            cost = min(cost, WRAP)
         found.append((cost, -names.first.get(name, 0), place, name))
     return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST]]
-
-
-def _other_operand(setting: Setting, node: ast.expr) -> set[str]:
-    """Returns the other variable of an operation on two: `rows * rows` for `rows * columns`."""
-    match setting.parent(node):
-        case ast.BinOp(left=left, right=right, op=op) if not isinstance(op, ast.MatMult):
-            return {one.id for one in (left, right) if isinstance(one, ast.Name)}
-    return set()
 
 
 @functools.lru_cache(maxsize=8)
@@ -156,19 +132,6 @@ def _axes(scope: Scope) -> frozenset[str]:
         and node.arg in AXIS_KEYWORDS
         and isinstance(node.value, ast.Name)
     )
-
-
-def _subscripted_beside(setting: Setting, node: ast.expr) -> set[str]:
-    """Returns the indexed variables of the statement, if the node is indexed too."""
-    parent = setting.parent(node)
-    if not (isinstance(parent, ast.Subscript) and node is parent.value):
-        return set()
-    statement = setting.home(node).statement
-    return {
-        one.value.id
-        for one in ast.walk(statement)
-        if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
-    }
 
 
 _MOST_KIN = 3
