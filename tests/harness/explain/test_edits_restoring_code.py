@@ -225,9 +225,6 @@ SLIPS = {
     "the counted quantity": [
         ("p.numel() for p", "p.shape[0] for p"),
     ],
-    "which of two variables made alike": [
-        ("= one * c - two * s", "= one * s - two * c"),
-    ],
     "the variables of two loops": [
         ("row / (100.0 ** (column / width))", "column / (100.0 ** (row / width))"),
     ],

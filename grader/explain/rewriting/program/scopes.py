@@ -14,14 +14,7 @@ from grader.explain.rewriting.program.value_kinds import (
     nature_of_annotation,
     nature_of_parameter,
 )
-from grader.explain.rewriting.program.variables import (
-    Names,
-    by_use,
-    learn,
-    note_alike,
-    note_uses,
-    pass_on,
-)
+from grader.explain.rewriting.program.variables import Names, learn, note_uses
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
 # Bounds the work: ordinary files have fewer functions.
@@ -106,10 +99,6 @@ class Scopes:
             learn(statement, names)
         for statement in statements:
             note_uses(statement, names)
-        for pair in itertools.pairwise(statements):
-            note_alike(*pair, names)
-        for statement in statements:
-            pass_on(statement, names)
         names.natures.pop(_NOBODY, None)
         names.first.pop(_NOBODY, None)
         names.own.discard(_NOBODY)
@@ -201,7 +190,7 @@ def _natures_of_defaults(function: Function) -> dict[str, Nature]:
 
 
 def _of_parameters(function: Function) -> dict[str, Nature]:
-    """Returns the natures of parameters from annotations, names, defaults and uses.
+    """Returns the natures of parameters from annotations, names and defaults.
 
     A parameter without any of these is a tensor.
     """
@@ -212,7 +201,6 @@ def _of_parameters(function: Function) -> dict[str, Nature]:
         for name, one in annotated.items()
         if one is None
     }
-    told |= by_use(function, told)
     natures = {name: one or told[name] or Nature.TENSOR for name, one in annotated.items()}
     weights = (one for one in natures if nature_of_name(one) is Nature.WEIGHT)
     return natures | {one: Nature.WEIGHT for one in weights if natures[one] is Nature.TENSOR}

@@ -12,9 +12,13 @@ AXIS_KEYWORDS = frozenset({"dim", "axis", "dims", "start_dim", "end_dim", "dim0"
 # Parameters that usually count something.
 _COUNTS = ("n", "h", "d", "b", "t")
 _OF_CONSTANTS: Mapping[type, Nature] = {bool: Nature.FLAG, int: Nature.SIZE, float: Nature.NUMBER}
-_SIZES = {"size", "numel", "dim", "ndim", "len", "int", "floor", "ceil", "sum_int"}
-_NUMBERS = {"float", "sqrt", "log", "exp", "pow", "item"}
-_MASKS = {"tril", "triu", "logical_not", "bool", "isinf", "logical_and", "logical_or"}
+_OF_CALLS: Mapping[str, Nature] = {
+    **dict.fromkeys(("size", "numel", "dim", "len", "int", "floor", "ceil"), Nature.SIZE),
+    **dict.fromkeys(("float", "item"), Nature.NUMBER),
+    **dict.fromkeys(("tril", "triu", "bool", "isinf"), Nature.MASK),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_not"), Nature.MASK),
+    **dict.fromkeys(("range", "zip", "enumerate", "super", "list"), Nature.OTHER),
+}
 
 
 def nature_of_parameter(name: str) -> Nature | None:
@@ -43,77 +47,32 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
         case ast.Compare(left=left, comparators=[right, *_]):
             both = (nature_of(left, names), nature_of(right, names))
             return Nature.MASK if any(one.is_tensor for one in both) else Nature.FLAG
-        case ast.BoolOp():
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
             return Nature.FLAG
-        case ast.UnaryOp(op=ast.Not()):
-            return Nature.FLAG
-        case ast.UnaryOp(operand=operand):
-            return nature_of(operand, names)
-        case ast.BinOp(left=left, op=op, right=right):
-            return _of_operation(nature_of(left, names), op, nature_of(right, names))
-        case ast.IfExp(body=body):
-            return nature_of(body, names)
+        case ast.Attribute(attr="shape"):
+            return Nature.SHAPE
         case ast.Attribute(value=value, attr=attr):
-            return _of_attribute(value, attr, names)
-        case ast.Subscript(slice=ast.Constant(value=str(key))):
-            # Keys are named like parameters.
-            return nature_of_parameter(key) or Nature.TENSOR
+            known = names.get(f"{ast.unparse(value)}.{attr}") or nature_of_name(attr)
+            return known or nature_of(value, names)
         case ast.Subscript(value=value, slice=index):
             inner = nature_of(value, names)
-            if inner is Nature.SHAPE:
-                return Nature.SHAPE if isinstance(index, ast.Slice) else Nature.SIZE
-            return inner
-        case ast.Call(func=function, keywords=keywords):
-            for one in keywords:
-                match one:
-                    case ast.keyword(arg="dtype", value=ast.Attribute(attr="bool")):
-                        return Nature.MASK
-            return _of_call(function, names)
-    return Nature.OTHER
+            is_size = inner is Nature.SHAPE and not isinstance(index, ast.Slice)
+            return Nature.SIZE if is_size else inner
+        case ast.UnaryOp(operand=inner) | ast.IfExp(body=inner):
+            return nature_of(inner, names)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _of_operation(nature_of(left, names), op, nature_of(right, names))
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
+            return Nature.NUMBER
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return _OF_CALLS.get(name, Nature.TENSOR)
+    return Nature.TENSOR
 
 
 def _of_operation(left: Nature, op: ast.operator, right: Nature) -> Nature:
-    if Nature.MASK in (left, right) and isinstance(op, (ast.BitAnd, ast.BitOr)):
-        return Nature.MASK
     if left.is_tensor or right.is_tensor or isinstance(op, ast.MatMult):
-        return Nature.TENSOR
+        is_mask = isinstance(op, (ast.BitAnd, ast.BitOr)) and Nature.MASK in (left, right)
+        return Nature.MASK if is_mask else Nature.TENSOR
     if left is right is Nature.SIZE and not isinstance(op, (ast.Div, ast.Pow)):
         return Nature.SIZE
     return Nature.NUMBER if left.is_number or right.is_number else Nature.OTHER
-
-
-def _of_attribute(value: ast.expr, attr: str, names: Mapping[str, Nature]) -> Nature:
-    if attr == "shape":
-        return Nature.SHAPE
-    if attr in ("T", "mT", "real", "imag", "data", "values"):
-        return nature_of(value, names)
-    if attr in ("device", "dtype"):
-        return Nature.OTHER
-    if attr in ("inf", "pi", "e"):
-        return Nature.NUMBER
-    if isinstance(value, ast.Name) and value.id in ("torch", "math", "F", "nn", "np"):
-        return Nature.OTHER
-    return names.get(f"{ast.unparse(value)}.{attr}") or nature_of_name(attr) or Nature.OTHER
-
-
-def _of_call(function: ast.expr, names: Mapping[str, Nature]) -> Nature:
-    match function:
-        case ast.Attribute(value=ast.Name(id="math")):
-            return Nature.NUMBER
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            if name in _SIZES:
-                return Nature.SIZE
-            if name in _MASKS:
-                return Nature.MASK
-            if isinstance(function, ast.Name) and name in _NUMBERS:
-                return Nature.NUMBER
-            if isinstance(function, ast.Name) and name[:1].isupper():
-                return Nature.OTHER
-            if isinstance(function, ast.Attribute) and name in ("transpose", "to", "view"):
-                return nature_of(function.value, names)
-            if name in ("range", "zip", "enumerate", "print", "super", "isinstance", "list"):
-                return Nature.OTHER
-            if isinstance(function, ast.Attribute) and ast.unparse(function.value) == "nn":
-                return Nature.OTHER
-            return Nature.TENSOR
-    return Nature.TENSOR

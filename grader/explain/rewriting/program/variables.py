@@ -4,49 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from grader.explain.rewriting.program.source import Function, names_in, parameters
-from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS, nature_of
+from grader.explain.rewriting.program.source import names_in, parameters
+from grader.explain.rewriting.program.value_kinds import nature_of
 from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship, nature_of_name
-
-
-def captured(
-    pattern: ast.pattern, subject: ast.expr | None, names: Mapping[str, Nature]
-) -> Iterator[tuple[str, Nature]]:
-    """Yields the names that a `case` pattern binds, with the natures of the matched values."""
-    match pattern:
-        case ast.MatchAs(pattern=inner, name=name):
-            if name is not None:
-                own = None if subject is None else nature_of(subject, names)
-                own = None if own is Nature.OTHER else own
-                yield name, nature_of_name(name) or own or Nature.TENSOR
-            if inner is not None:
-                yield from captured(inner, subject, names)
-        case ast.MatchSequence(patterns=parts):
-            elements: list[ast.expr | None] = [None] * len(parts)
-            if isinstance(subject, ast.Tuple) and len(subject.elts) == len(parts):
-                elements = [*subject.elts]
-            for element, part in zip(elements, parts, strict=True):
-                yield from captured(part, element, names)
-        case ast.MatchOr(patterns=parts):
-            for part in parts:
-                yield from captured(part, subject, names)
-        case ast.MatchMapping(patterns=parts) | ast.MatchClass(kwd_patterns=parts):
-            for part in parts:
-                yield from captured(part, None, names)
-
 
 # Bounds the work: ordinary scopes have fewer names.
 _MOST_NAMES = 100
-# Torch functions that make tensors from sizes, and how many of their arguments are sizes.
-_MAKERS = {
-    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), 9),
-    **{"arange": 3, "eye": 2, "full": 0, "linspace": 0, "tensor": 0},
-}
-# `in_features` is a size in a layer, but the input tensor in most adapters.
-_INPUT, _OUTPUT = "in_features", "out_features"
 
 
 @dataclass(slots=True)
@@ -67,55 +33,6 @@ class Names:
     def kin(self, one: str, other: str) -> int:
         """Returns the kinship of two variables: 2 for siblings, else that of their names."""
         return 2 if other in self.siblings.get(one, ()) else kinship(one, other)
-
-
-def by_use(function: Function, told: Mapping[str, Nature | None]) -> dict[str, Nature]:
-    """Returns the natures of some parameters by their uses, which may overrule their names."""
-    seen: dict[str, set[Nature]] = defaultdict(set)
-    for node in ast.walk(function):
-        for name, nature in _uses(node):
-            seen[name].add(nature)
-    found: dict[str, Nature] = {}
-    is_layer = function.name == "__init__" or _OUTPUT in ast.unparse(function.args)
-    for name, known in told.items():
-        is_input = name == _INPUT and not is_layer
-        if known is Nature.SIZE and (Nature.TENSOR in seen[name] or is_input):
-            found[name] = Nature.TENSOR
-        elif known is None and len(seen[name]) == 1:
-            found[name] = min(seen[name], key=lambda one: one.value)
-    return found
-
-
-def _uses(node: ast.AST) -> Iterator[tuple[str, Nature]]:
-    """Yields names that a node uses as only one kind of value can be used, with that nature."""
-    match node:
-        case ast.Attribute(value=ast.Name(id=name)) | ast.Subscript(value=ast.Name(id=name)):
-            yield name, Nature.TENSOR
-        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-            for one in (left, right):
-                if isinstance(one, ast.Name):
-                    yield one.id, Nature.TENSOR
-        case ast.BinOp(left=ast.Name(id=name), op=ast.FloorDiv() | ast.Mod()):
-            yield name, Nature.SIZE
-        case ast.keyword(arg=str(keyword), value=ast.Name(id=name)) if keyword in AXIS_KEYWORDS:
-            yield name, Nature.SIZE
-        case ast.Call(func=ast.Name(id="range"), args=given):
-            yield from _each(given, Nature.SIZE)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "F"), attr=called)):
-            if called in _MAKERS:
-                yield from _each(node.args[: _MAKERS[called]], Nature.SIZE)
-            else:
-                yield from _each(node.args[:1], Nature.TENSOR)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="nn"), attr="Linear" | "Embedding")):
-            yield from _each(node.args[:2], Nature.SIZE)
-        case ast.Call(func=ast.Name(id=name)):
-            yield name, Nature.FUNCTION
-        case ast.If(test=test) | ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
-            yield from _each([test], Nature.FLAG)
-
-
-def _each(given: Sequence[ast.expr], nature: Nature) -> Iterator[tuple[str, Nature]]:
-    return ((one.id, nature) for one in given if isinstance(one, ast.Name))
 
 
 def learn(statement: ast.stmt, names: Names) -> None:
@@ -151,10 +68,11 @@ def learn(statement: ast.stmt, names: Names) -> None:
         case ast.For(target=ast.Tuple(elts=targets), iter=over):
             for name, told in _of_each(targets, over, names):
                 _set(names, name, told, statement.lineno)
-        case ast.Match(subject=subject, cases=cases):
-            for one in cases:
-                for name, told in captured(one.pattern, subject, names.natures):
-                    _set(names, name, told, one.pattern.lineno)
+        case ast.Match(cases=cases):
+            for one in (part for case in cases for part in ast.walk(case.pattern)):
+                if isinstance(one, ast.MatchAs) and one.name is not None:
+                    told = nature_of_name(one.name) or Nature.TENSOR
+                    _set(names, one.name, told, one.lineno)
 
 
 def note_uses(statement: ast.stmt, names: Names) -> None:
@@ -169,7 +87,8 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
                 names.read[f"self.{attr}"] += 1
             case (
-                ast.Attribute(value=ast.Name(id=name), attr="shape" | "device" | "dtype")
+                ast.Attribute(value=ast.Name(id=name))
+                | ast.Subscript(value=ast.Name(id=name))
                 | ast.BinOp(left=ast.Name(id=name), op=ast.MatMult())
             ):
                 if names.natures.get(name) is Nature.SIZE:
@@ -205,32 +124,6 @@ def asked_for_none(node: ast.AST) -> ast.Name | None:
         ):
             return asked
     return None
-
-
-def note_alike(one: ast.stmt, other: ast.stmt, names: Names) -> None:
-    """Marks two variables as siblings if two consecutive calls make them from one value."""
-    match one, other:
-        case (
-            ast.Assign(
-                targets=[ast.Name(id=first)],
-                value=ast.Call(func=ast.Attribute(value=its), args=[given]),
-            ),
-            ast.Assign(
-                targets=[ast.Name(id=second)],
-                value=ast.Call(func=ast.Attribute(value=others), args=[also]),
-            ),
-        ) if first != second and ast.dump(its) == ast.dump(others):
-            if ast.dump(given) == ast.dump(also):
-                names.siblings[first].add(second)
-                names.siblings[second].add(first)
-
-
-def pass_on(statement: ast.stmt, names: Names) -> None:
-    """Marks a tensor as a mask if a statement stores it unchanged under a mask's name."""
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
-            if names.natures.get(name) is Nature.MASK and names.natures.get(other) is Nature.TENSOR:
-                names.natures[other] = Nature.MASK
 
 
 def _only_target(statement: ast.stmt) -> str | None:

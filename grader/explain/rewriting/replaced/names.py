@@ -54,7 +54,7 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for name, other in names.natures.items():
         first = names.first.get(name, 0)
         named_axis = words(name)[-1:] in (("dim",), ("axis",)) or name in axes
-        if other not in wanted or first >= node.lineno or axis is not named_axis:
+        if first >= node.lineno or axis is not named_axis or not (axis or other in wanted):
             continue
         cost = CHANGE if named_axis or not names.read.get(name) or other is nature else WRAP
         found.append((cost, -first, name))
