@@ -1,4 +1,4 @@
-"""Rewrite rules for unused variables, and for literals where a name was meant."""
+"""Rewrite rules for unused variables, and for literal elements."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ from grader.explain.rewriting.edit import (
     SLIP,
     WRAP,
     Draft,
-    Replacement,
-    place_of_arguments,
     put,
     wrap,
 )
-from grader.explain.rewriting.missing.handed_on import recipes
 from grader.explain.rewriting.program.setting import Setting, argument_of, integer
-from grader.explain.rewriting.program.source import Function, callee, names_in
-from grader.explain.rewriting.program.value_kinds import nature_of_parameter
+from grader.explain.rewriting.program.source import Function, names_in
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST = 3
@@ -174,49 +170,6 @@ def _other_values(setting: Setting, node: ast.expr) -> list[str]:
     return list(dict.fromkeys((*own, *setting.seen.tensors(node)[:1])))
 
 
-def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields unused variables, and variables named like parameters, as further arguments."""
-    name = callee(node)
-    if not name:
-        return
-    subject = f"what `{name}` is given"
-    given = {keyword.arg for keyword in node.keywords}
-    candidates: dict[str, float] = {}
-    for own, _ in unused(setting, node):
-        if own not in given:
-            candidates[f"{own}={own}"] = CHANGE
-            candidates[own] = CHANGE
-    known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
-    scope = setting.scopes.names(node)
-    if known is not None and not any(isinstance(one, ast.Starred) for one in node.args):
-        for parameter in known.parameters[len(node.args) :]:
-            if parameter in scope.natures and parameter not in given:
-                candidates[f"{parameter}={parameter}"] = SLIP
-    for text in _sized(setting, node) if known is not None and len(node.args) < known.most else ():
-        candidates[text] = WRAP
-    for text, cost in candidates.items():
-        end = setting.span(node).end - 1
-        before = setting.source[setting.span(node.func).end + 1 : end].rstrip()
-        start = setting.span(node.func).end + 1 + len(before)
-        lead = ", " if before and not before.endswith(",") else " " if before else ""
-        piece = Replacement(start, start, f"{lead}{text}")
-        at = place_of_arguments(setting, node)
-        yield Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
-
-
-def _sized(setting: Setting, node: ast.Call) -> list[str]:
-    """Returns calls of the file's functions that make a mask or a table from a length."""
-    names = setting.scopes.names(node)
-    tensors = [one.id for one in node.args if isinstance(one, ast.Name)][:1]
-    if not tensors or names.natures.get(tensors[0]) is not Nature.TENSOR:
-        return []
-    return [
-        f"{one.name}({tensors[0]}.shape[-2])"
-        for one in setting.scopes.functions.values()
-        if one.least == 1 and nature_of_parameter(one.parameters[0]) is Nature.SIZE
-    ][:2]
-
-
 _SUBJECT = "the condition of a branch"
 
 
@@ -250,46 +203,6 @@ def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield wrap(setting, node, "", after, "condition", CHANGE, _SUBJECT, loose=True)
 
 
-_MOST_UNREAD = 5
-_MOST_HOLDERS = 2
-
-
-def literals(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    """Yields names in the place of a number, a flag or None.
-
-    They are variables named like the parameter, or variables that are never read.
-    """
-    if isinstance(node.value, str) or node.value is Ellipsis:
-        return
-    home = setting.home(node)
-    if isinstance(home.parent, ast.arguments):
-        if node.value is not None:
-            yield put(setting, node, "None", "default", WRAP, "a default value")
-        return
-    parameter = _parameter(setting, node)
-    visible = setting.seen.visible(node)
-    names = setting.scopes.names(node)
-    own = setting.text(node)
-    subject = "a hard-coded value"
-    if parameter is not None:
-        for name in (parameter, f"self.{parameter}"):
-            if name in visible or name in names.natures:
-                yield put(setting, node, name, "name", SLIP, subject, (own, parameter))
-        for text in _held(setting, node, parameter):
-            yield put(setting, node, text, "name", CHANGE, subject, (own, parameter))
-        if node.value is None:
-            for text in _made(setting, node, parameter):
-                yield put(setting, node, text, "name", CHANGE, subject)
-    if node.value is None or (isinstance(node.value, (int, float)) and abs(node.value) >= 100):
-        unread = [one.name for one in setting.seen.variables(node) if not one.is_read]
-        for name in unread[:_MOST_UNREAD]:
-            yield put(setting, node, name, "name", CHANGE, subject, (own, name))
-    if node.value is None:
-        for one in setting.seen.variables(node):
-            if one.nature is Nature.MASK:
-                yield put(setting, node, one.name, "name", CHANGE, subject)
-
-
 def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     """Yields a loop's variable in the place of an element with a literal index."""
     if not isinstance(node.ctx, ast.Load) or integer(node.slice) is None:
@@ -303,39 +216,3 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         subject = "a hard-coded element"
         yield put(setting, node, name, "name", cost, subject)
         yield put(setting, node.slice, name, "index", cost, subject)
-
-
-def _held(setting: Setting, node: ast.expr, parameter: str) -> list[str]:
-    """Returns attributes named like a parameter, of objects in the function: `config.theta`."""
-    beside = set(setting.signatures.attributes(parameter))
-    scope = setting.scope(node)
-    return [
-        f"{holder}.{parameter}"
-        for (around, holder), known in setting.seen.attributes.items()
-        if around is scope and beside & set(known)
-    ][:_MOST_HOLDERS]
-
-
-def _parameter(setting: Setting, node: ast.expr) -> str | None:
-    given = argument_of(setting, node)
-    if given is None:
-        return None
-    call, keyword = given
-    if keyword:
-        return keyword
-    signature = setting.signature(call)
-    if signature is None or any(isinstance(one, ast.Starred) for one in call.args):
-        return None
-    place = call.args.index(node)
-    known = signature.positional[place : place + 1]
-    return known[0].name if known else None
-
-
-def _made(setting: Setting, node: ast.Constant, parameter: str) -> Iterator[str]:
-    """Yields expressions that make a value of a parameter's name elsewhere."""
-    if parameter in setting.scopes.methods(node):
-        for name in setting.seen.tensors(node)[:2]:
-            yield f"self.{parameter}({name})"
-        yield f"self.{parameter}()"
-    given = argument_of(setting, node)
-    yield from recipes(setting, given[0] if given else node, parameter)

@@ -1,9 +1,8 @@
-"""Rewrite rules for missing arguments, by the signature of the called function."""
+"""Rewrite rules for missing and literal arguments, by the signature of the called function."""
 
 from __future__ import annotations
 
 import ast
-import builtins
 import functools
 import re
 from collections.abc import Iterator
@@ -13,11 +12,11 @@ from grader.explain.rewriting.edit import (
     SLIP,
     WRAP,
     Draft,
-    Replacement,
     appended,
     place_of_arguments,
+    put,
 )
-from grader.explain.rewriting.program.elsewhere import LIBRARIES
+from grader.explain.rewriting.missing.forgotten import unused
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.signatures import CallSignature, Parameter
 from grader.explain.rewriting.program.source import callee, names_in
@@ -28,26 +27,24 @@ _MOST_PARAMETERS = 5
 _MOST_NAMES = 6
 _MOST_WORDS = 12
 _MOST_RECIPES = 3
-# Masks are missing most often, then flags.
-_RANKS = {Nature.MASK: 0, Nature.FLAG: 1, Nature.NUMBER: 2, Nature.OTHER: 3}
-_NOT_OURS = frozenset(
-    {*dir(builtins), "append", "extend", "update", "items", "keys", "values", "register_buffer"}
-)
 
 
 def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields a further argument: for a known parameter, or any variable."""
+    """Yields further arguments, and names in the place of literal ones."""
     if not callee_or_call(node):
         return
     signature = _of_parent(setting, node) or setting.signature(node)
-    unpacks = any(keyword.arg is None for keyword in node.keywords)
-    if unpacks or any(isinstance(one, ast.Starred) for one in node.args):
-        if signature is not None:
-            yield from _by_keyword(setting, node, signature)
-    elif signature is not None:
-        yield from _known(setting, node, signature)
-    elif _is_ours(setting, node):
-        yield from _any(setting, node)
+    given = {keyword.arg for keyword in node.keywords}
+    if signature is not None:
+        yield from _added(setting, node, signature, given)
+    for parameter, value in _literals(node, signature):
+        alike = setting.text(value), parameter.name
+        for cost, text in _values(setting, node, parameter):
+            yield put(setting, value, text, "name", cost, "a hard-coded value", alike)
+    for name, _ in unused(setting, node):
+        if name not in given:
+            yield _appended(setting, node, name, CHANGE)
+            yield _appended(setting, node, f"{name}={name}", CHANGE)
 
 
 def _of_parent(setting: Setting, node: ast.Call) -> CallSignature | None:
@@ -66,44 +63,43 @@ def callee_or_call(node: ast.Call) -> str:
     return callee(node) or callee(node.func)
 
 
-def _known(setting: Setting, node: ast.Call, signature: CallSignature) -> Iterator[Draft]:
-    given = {keyword.arg for keyword in node.keywords}
-    count = len(node.args)
-    left = [*signature.positional[count:], *signature.by_keyword]
-    missing = [one for one in left if one.name not in given]
+def _added(
+    setting: Setting, node: ast.Call, signature: CallSignature, given: set[str | None]
+) -> Iterator[Draft]:
+    """Yields arguments for parameters that get none."""
+    count, unpacks = len(node.args), _unpacks(node)
+    left = signature.positional[count:]
+    if unpacks:
+        left = tuple(one for one in signature.positional if one.default is not None)
+    missing = [one for one in (*left, *signature.by_keyword) if one.name not in given]
     known = [one.name for one in setting.seen.variables(node)]
     missing.sort(key=lambda one: not any(kinship(one.name, name) for name in known))
     for parameter in missing[:_MOST_PARAMETERS]:
-        follows = not given and parameter in signature.positional[count : count + 1]
+        follows = not (given or unpacks) and parameter in left[:1]
         for cost, text in _values(setting, node, parameter):
             shown = text if follows else f"{parameter.name}={text}"
             yield _appended(setting, node, shown, cost)
-    yield from _inserted(setting, node, signature, given)
 
 
-def _by_keyword(setting: Setting, node: ast.Call, signature: CallSignature) -> Iterator[Draft]:
-    """Yields keyword options for a call with an unknown number of arguments."""
-    given = {keyword.arg for keyword in node.keywords}
-    optional = [one for one in signature.positional if one.default is not None]
-    for parameter in [*optional, *signature.by_keyword][:_MOST_PARAMETERS]:
-        if parameter.name not in given:
-            for cost, text in _values(setting, node, parameter):
-                yield _appended(setting, node, f"{parameter.name}={text}", cost)
+def _unpacks(node: ast.Call) -> bool:
+    """Returns whether a call has an unknown number of arguments: `f(*given)`."""
+    return any(isinstance(one, ast.Starred) for one in node.args) or any(
+        one.arg is None for one in node.keywords
+    )
 
 
-def _inserted(
-    setting: Setting, node: ast.Call, signature: CallSignature, given: set[str | None]
-) -> Iterator[Draft]:
-    """Yields a variable named like a parameter, inserted before the argument at its place."""
-    texts = [setting.text(one) for one in node.args]
-    visible = setting.seen.visible(node)
-    for place, parameter in enumerate(signature.positional[: len(node.args)]):
-        name = parameter.name
-        if name in visible and name not in texts and name not in given:
-            start = setting.outer_span(node.args[place]).start
-            piece = Replacement(start, start, f"{name}, ")
-            subject = f"what `{callee_or_call(node)}` is given"
-            yield Draft("argument-added", CHANGE, subject, node, (piece,), start)
+def _literals(
+    node: ast.Call, signature: CallSignature | None
+) -> Iterator[tuple[Parameter, ast.Constant]]:
+    """Yields the arguments of a call that are numbers, flags or None, with their parameters."""
+    positional = () if signature is None or _unpacks(node) else signature.positional
+    known = () if signature is None else (*signature.positional, *signature.by_keyword)
+    named = {one.name: one for one in known}
+    pairs = [*zip(positional, node.args, strict=False)]
+    pairs += [(named.get(k.arg, Parameter(k.arg, None)), k.value) for k in node.keywords if k.arg]
+    for parameter, value in pairs:
+        if isinstance(value, ast.Constant) and not isinstance(value.value, str):
+            yield parameter, value
 
 
 def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[tuple[float, str]]:
@@ -173,29 +169,6 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
 @functools.lru_cache(maxsize=512)
 def _read_in(text: str) -> frozenset[str]:
     return frozenset(names_in(ast.parse(text)))
-
-
-def _is_ours(setting: Setting, node: ast.Call) -> bool:
-    """Returns whether a call is of the submission's own code, not of a library or a tensor."""
-    match node.func:
-        case ast.Name(id=name):
-            return name not in _NOT_OURS and name not in LIBRARIES
-        case ast.Attribute(value=ast.Name(id=holder)):
-            if holder in LIBRARIES or node.func.attr in _NOT_OURS:
-                return False
-            return holder == "self" or not setting.scopes.nature(node.func.value).is_tensor
-        case ast.Call():
-            return True
-    return False
-
-
-def _any(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    given = {setting.text(one) for one in (*node.args, *(k.value for k in node.keywords))}
-    known = [one for one in setting.seen.variables(node) if one.name not in given]
-    known.sort(key=lambda one: (one.is_read, _RANKS.get(one.nature, len(_RANKS)), -one.first))
-    for one in known[:_MOST_NAMES]:
-        text = f"{one.name}={one.name}" if node.keywords else one.name
-        yield _appended(setting, node, text, WRAP if one.is_read else CHANGE)
 
 
 def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:

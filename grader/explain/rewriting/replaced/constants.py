@@ -36,6 +36,8 @@ def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     parent = setting.parent(node)
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
         return
+    if isinstance(parent, ast.arguments) and isinstance(node.value, (int, float)):
+        yield put(setting, node, "None", "default", WRAP, "a default value")
     match node.value:
         case bool(value):
             yield _other(setting, node, str(not value), "flag", SLIP, "a flag")
