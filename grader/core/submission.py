@@ -57,9 +57,8 @@ class Submission(PlainData):
     `root` is the copy's top folder: the working directory of the worker. `import_paths` are the
     folders (relative to `root`, in order) that go on `sys.path`. `module` is the dotted name by
     which the adapters are imported from them, and `adapters` is their file, relative to `root`.
-    `distribution` is the name and version that `importlib.metadata` finds, if the submission is a
-    package that was installed with pip at home. `notes` are sentences for the instructor about
-    files that were left out or chosen. If it `has_shell`, `get_ipython()` is defined.
+    `notes` are sentences for the instructor about files that were left out or chosen. If it
+    `has_shell`, `get_ipython()` is defined.
     """
 
     name: str
@@ -67,7 +66,6 @@ class Submission(PlainData):
     adapters: str
     module: str
     import_paths: tuple[str, ...] = (".",)
-    distribution: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
     has_shell: bool = False
 

@@ -42,7 +42,6 @@ from grader.intake.programs.import_plan import (
     ImportPlan,
     plan_imports,
     put_as_written,
-    read_distribution,
 )
 from grader.intake.programs.notebook import unfold, unfold_mentioned, write_files, write_runner
 from grader.intake.programs.source_facts import Located, locate, read_facts
@@ -222,14 +221,11 @@ def _submission(
     plan = plan_imports(root, home_name, file, located.facts)
     _mark_as_packages(root, file, plan)
     import_paths = plan.import_paths
-    distribution = read_distribution(root)
     if plan.package is not None:
         root.rename(root.with_name(plan.package))
         import_paths = (*(str(PurePosixPath(plan.package, path)) for path in import_paths), ".")
         root, file = root.parent, PurePosixPath(plan.package, file)
-    return Submission(
-        name, root, str(file), plan.module, import_paths, distribution, notes, has_shell
-    )
+    return Submission(name, root, str(file), plan.module, import_paths, notes, has_shell)
 
 
 def _mark_as_packages(root: Path, file: PurePosixPath, plan: ImportPlan) -> None:

@@ -230,7 +230,6 @@ class Worker:
             "load": {
                 "module": submission.module,
                 "import_paths": list(submission.import_paths),
-                "distribution": submission.distribution,
                 "preloaded": list(self._server.preload),
                 "cell_seconds": _CELLS * patience.own if submission.has_shell else None,
             },

@@ -110,21 +110,20 @@ def load(
     engine: Sequence[str],
     module: str,
     import_paths: Sequence[str],
-    distribution: Sequence[str] | None,
     preloaded: Sequence[str],
     cell_seconds: float | None = None,
 ) -> tuple[dict[str, Callable[..., Any]], ImportReport]:
     """Imports `module` with the submission's folders first on `sys.path`; returns its adapters.
 
-    The working directory becomes a likeness of the folder that was handed in. `importlib.metadata`
-    finds `distribution` in a folder below `scratch`. The submission's own modules replace
-    `preloaded` ones of the same name; stubs replace packages that are not installed. The modules
-    of the `engine` can no longer be imported. With `cell_seconds`, notebooks have IPython's shell,
-    and their cells that much time.
+    The working directory becomes a likeness of the folder that was handed in, below `scratch`. The
+    submission's own modules replace `preloaded` ones of the same name; stubs replace packages that
+    are not installed. The modules of the `engine` can no longer be imported. With `cell_seconds`,
+    notebooks have IPython's shell, and their cells that much time.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
     place = make_workplace(root, scratch)
-    os.chdir(place / _home(root, module, import_paths).relative_to(root))
+    home = _home(root, module, import_paths)
+    os.chdir(place / home.relative_to(root))
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
     clock = ImportClock()
@@ -132,15 +131,13 @@ def load(
     stand_ins = StubFinder(root, own_names)
     handed_in = OfWhatWasHandedIn(root, place)
     sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock, handed_in]
-    sys.meta_path += [stand_ins, OwnDistributions(own_names)]
+    sys.meta_path += [stand_ins, OwnDistributions(home, own_names)]
     shell, cells = None, Cells(0)
     if cell_seconds is not None:
         shell, cells = install(cell_seconds, root, place)
         sys.path.insert(len(own_paths), str(Path.cwd()))
     for name in engine:
         sys.modules.pop(name, None)
-    if distribution is not None:
-        sys.path.append(str(_installed(distribution, scratch)))
     importlib.invalidate_caches()
     make_room(own_paths, preloaded)
     problem, functions, endings = None, {}, _noted_endings(root)
@@ -183,13 +180,3 @@ def _own_names(root: Path, own_paths: Sequence[str]) -> list[str]:
     """Returns the names that modules of the submission may have, wherever they lie."""
     folders = [root, *map(Path, own_paths), *(path for path in root.glob("*/") if path.is_dir())]
     return sorted({path.stem for folder in folders for path in folder.glob("*")})
-
-
-def _installed(distribution: Sequence[str], scratch: Path) -> Path:
-    """Returns a folder in which `importlib.metadata` finds that distribution."""
-    name, version = distribution
-    site = scratch / "installed"
-    info = site / f"{name.replace('-', '_')}-{version}.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    return site

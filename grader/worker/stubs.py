@@ -20,6 +20,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.metadata
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -45,6 +46,11 @@ _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 # These modules import jax when a name for annotations is taken from them.
 _ASKING = ("jaxtyping", "jaxtyping._pytree_type")
 _MISSPELT = 0.8
+# The same in a table of TOML, in setup.cfg and in a call of `setup`.
+_STATED = re.compile(
+    r"""(?:^|[(,])[ \t]*(name|version)[ \t]*=[ \t]*(?:["']([\w.!+-]+)["']|([\w.!+-]+)[ \t]*$)""",
+    re.MULTILINE,
+)
 _LARGEST_SOURCE = 1 << 20
 
 
@@ -117,9 +123,14 @@ class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class OwnDistributions(importlib.metadata.DistributionFinder):
-    """A finder that gives the submission's own packages, which have no metadata, version 0."""
+    """A finder of the submission's own packages, which were installed with pip at home.
 
-    def __init__(self, own_names: Iterable[str]) -> None:
+    A packaging file in the folder `home` may state a name and a version. Without one the version
+    is 0, and any module has it.
+    """
+
+    def __init__(self, home: Path, own_names: Iterable[str]) -> None:
+        self._home = home
         self._own_names = {_normalised(name) for name in own_names}
 
     def find_spec(self, *_: object, **__: object) -> None:
@@ -128,22 +139,36 @@ class OwnDistributions(importlib.metadata.DistributionFinder):
     def find_distributions(  # type: ignore[override]
         self, context: importlib.metadata.DistributionFinder.Context
     ) -> Iterator[importlib.metadata.Distribution]:
-        """Yields the distribution of that name, if a module of the submission has the name."""
-        if context.name and _normalised(context.name) in self._own_names:
-            yield _WithoutMetadata(context.name)
+        """Yields the distribution of that name, if the submission or a module of it has it."""
+        stated = _stated(self._home) if context.name else {}
+        names = {*self._own_names, _normalised(stated.get("name", ""))}
+        if context.name and _normalised(context.name) in names:
+            yield _WithoutMetadata(context.name, stated.get("version", "0"))
 
 
 class _WithoutMetadata(importlib.metadata.Distribution):
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, version: str) -> None:
         self._distribution = name
+        self._version = version
 
     def read_text(self, filename: str) -> str | None:
         if filename != "METADATA":
             return None
-        return f"Metadata-Version: 2.1\nName: {self._distribution}\nVersion: 0\n"
+        return f"Metadata-Version: 2.1\nName: {self._distribution}\nVersion: {self._version}\n"
 
     def locate_file(self, path: object) -> Path:
         return Path(str(path))
+
+
+def _stated(home: Path) -> dict[str, str]:
+    """Returns the name and the version of the package in a folder, as far as a file states them."""
+    for file in ("pyproject.toml", "setup.cfg", "setup.py"):
+        with contextlib.suppress(OSError):
+            text = (home / file).read_text("utf-8", "replace")[:_LARGEST_SOURCE]
+            found = {key: quoted or bare for key, quoted, bare in reversed(_STATED.findall(text))}
+            if "name" in found:
+                return found
+    return {}
 
 
 def _normalised(name: str) -> str:

@@ -1,12 +1,10 @@
-"""Plans how adapters are imported: the module's name, the import paths and the distribution.
+"""Plans how adapters are imported: the module's name and the import paths.
 
 Before that, the files of a private copy get the names and suffixes that programs expect.
 """
 
 from __future__ import annotations
 
-import ast
-import configparser
 import contextlib
 import html.parser
 import os
@@ -14,13 +12,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from grader.core.submission import Unreadable
 from grader.intake.limits import CopyLimits, name_as_written, shortened
 from grader.intake.open_folder import read_bounded
-from grader.intake.programs.notebook import syntax_tree
-from grader.intake.programs.source_facts import SourceFacts, read_facts, table, toml_tables
+from grader.intake.programs.source_facts import SourceFacts, read_facts
 
 _NOTEBOOK = re.compile(rb'\s*\{.*"(?:cells|worksheets)"', re.DOTALL)
 # The files in which Canvas and Moodle keep typed text, and a web address.
@@ -195,59 +191,3 @@ def _module_in(folder: Path, name: str) -> bool:
         return (folder / f"{name}.py").is_file() or (folder / name).is_dir()
     except OSError:  # a longer name than a file can have
         return False
-
-
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
-_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,63}")
-_LONGEST = 1 << 15  # bytes; a longer file would be cut off and could not be parsed
-_NO_VERSION = "0.0.0"
-
-
-def read_distribution(root: Path) -> tuple[str, str] | None:
-    """Returns the package's name and version from the root's packaging files, if any give them.
-
-    A version that is not written out there is "0.0.0".
-    """
-    readers = {
-        "pyproject.toml": _from_pyproject,
-        "setup.cfg": _from_setup_cfg,
-        "setup.py": _from_setup_py,
-    }
-    for file, read in readers.items():
-        try:
-            text = read_bounded(root / file, _LONGEST).decode("utf-8", "replace")
-            name, version = read(text)
-        except (OSError, ValueError, SyntaxError, RecursionError, MemoryError, configparser.Error):
-            continue  # no such file, or one that its own tools would not read either
-        if isinstance(name, str) and _NAME.fullmatch(name):
-            known = isinstance(version, str) and _VERSION.fullmatch(version)
-            return name, version if known else _NO_VERSION
-    return None
-
-
-def _from_pyproject(text: str) -> tuple[Any, Any]:
-    document = toml_tables(text)
-    for found in (document.get("project"), table(document.get("tool")).get("poetry")):
-        if "name" in table(found):
-            return table(found)["name"], table(found).get("version")
-    return None, None
-
-
-def _from_setup_cfg(text: str) -> tuple[Any, Any]:
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    parser.read_string(text)
-    name = parser.get("metadata", "name", fallback=None)
-    return name, parser.get("metadata", "version", fallback=None)
-
-
-def _from_setup_py(text: str) -> tuple[Any, Any]:
-    for node in ast.walk(syntax_tree(text)):
-        match node:
-            case ast.Call(func=ast.Name(id="setup") | ast.Attribute(attr="setup"), keywords=given):
-                literals = {
-                    keyword.arg: keyword.value.value
-                    for keyword in given
-                    if isinstance(keyword.value, ast.Constant)
-                }
-                return literals.get("name"), literals.get("version")
-    return None, None

@@ -249,26 +249,3 @@ def test_a_single_file_becomes_the_adapters(tmp_path: Path) -> None:
     submission = take_in(Entry("random", tmp_path / "random.py"), tmp_path / "into", "a/b.py")
     assert submission.adapters == "adapters.py"
     assert imported(submission) == 7
-
-
-@pytest.mark.parametrize(
-    ("files", "distribution"),
-    [
-        ({"pyproject.toml": '[project]\nname = "basics"\nversion = "1.2"'}, ("basics", "1.2")),
-        ({"pyproject.toml": '[project]\nname = "b"\ndynamic = ["version"]'}, ("b", "0.0.0")),
-        ({"pyproject.toml": '[tool.poetry]\nname = "b"\nversion = "2"'}, ("b", "2")),
-        ({"setup.cfg": "[metadata]\nname = b\nversion = attr: b.__version__"}, ("b", "0.0.0")),
-        ({"setup.py": "import setuptools as s\ns.setup(name='b', version='3')"}, ("b", "3")),
-        ({"setup.py": "raise SystemExit"}, None),
-        ({"pyproject.toml": "[project", "setup.py": "setup(name='b')"}, ("b", "0.0.0")),
-        ({"pyproject.toml": "project = 3\ntool = []", "setup.cfg": "name = b"}, None),
-        ({"pyproject.toml": '[project]\nname = "../../etc"'}, None),
-        ({"pyproject.toml": '[project]\nname = "b"\nversion = "1\\nEvil: 2"'}, ("b", "0.0.0")),
-        ({}, None),
-    ],
-)
-def test_the_name_of_a_package_is_read_without_running_its_code(
-    tmp_path: Path, files: dict[str, str], distribution: tuple[str, str] | None
-) -> None:
-    """`importlib.metadata` must find the package that pip installed at home."""
-    assert taken(tmp_path, {"adapters.py": "", **files}).distribution == distribution

@@ -145,7 +145,6 @@ def taken_in(entry: Entry, into: Path) -> tuple[object, ...]:
         taken.adapters,
         taken.module,
         taken.import_paths,
-        taken.distribution,
         taken.notes,
         files,
     )

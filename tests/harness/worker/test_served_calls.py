@@ -113,7 +113,6 @@ class Served:
             "load": {
                 "module": "served_adapters",
                 "import_paths": [""],
-                "distribution": None,
                 "preloaded": [],
                 "cell_seconds": None,
             },

@@ -453,8 +453,8 @@ def test_tensorboards_writers_are_silent_only_where_tensorboard_is_absent(monkey
     ("name", "found"),
     [("My.Tools", ["My.Tools"]), ("my_tools", ["my_tools"]), ("other", []), (None, [])],
 )
-def test_an_own_package_has_version_0(name, found):
-    finder = OwnDistributions(["my-tools"])
+def test_an_own_module_has_version_0(tmp_path, name, found):
+    finder = OwnDistributions(tmp_path, ["my-tools"])
     context = importlib.metadata.DistributionFinder.Context(name=name)
     (*distributions,) = finder.find_distributions(context)
     assert [one.metadata["Name"] for one in distributions] == found
