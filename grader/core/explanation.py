@@ -73,7 +73,7 @@ class WrongAnswer(PlainData):
 
 
 @dataclass(frozen=True, slots=True)
-class WrongAnswers:
+class WrongAnswers(PlainData):
     """The wrong answers of a submission to the telling calls of one exercise.
 
     `suspicion` names the likely fault, if there is a clue; `source` are lines of the submission.
@@ -102,27 +102,6 @@ class WrongAnswers:
     def _by_key(self) -> dict[tuple[str, int], WrongAnswer]:
         return {one.key: one for one in self.answers}
 
-    def as_json(self) -> dict[str, Any]:
-        """Returns the answers as one object of plain data."""
-        source = self.source
-        return {
-            "exercise": self.exercise,
-            "answers": [one.as_json() for one in self.answers],
-            "suspicion": self.suspicion,
-            "source": source and [source.file, source.first, list(source.lines)],
-        }
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> WrongAnswers:
-        """Returns the answers that `as_json` wrote."""
-        source = row.get("source")
-        return cls(
-            str(row["exercise"]),
-            tuple(map(WrongAnswer.from_json, row["answers"])),
-            row.get("suspicion"),
-            None if source is None else Excerpt(source[0], source[1], tuple(source[2])),
-        )
-
 
 def spread_over(numbers: Sequence[float]) -> tuple[float, ...]:
     """Returns at most `SAMPLE` of the numbers, evenly spread, in nine significant digits."""
@@ -143,28 +122,9 @@ class Told(NamedTuple):
     diagnosis: Diagnosis | None = None
     where: Where | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """Returns the words as an object, without the fields whose values are unknown."""
-        row: dict[str, Any] = {"message": self.message}
-        if self.measurement is not None:
-            row["measurement"] = [self.measurement.as_json(), self.measurement.spread()]
-        places = {"diagnosis": self.diagnosis, "where": self.where}
-        return row | {name: dataclasses.asdict(own) for name, own in places.items() if own}
 
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Told:
-        """Returns the words that `as_json` wrote."""
-        measured = row.get("measurement")
-        return cls(
-            str(row["message"]),
-            None if measured is None else Measurement.from_json(*measured),
-            Diagnosis(**row["diagnosis"]) if "diagnosis" in row else None,
-            Where(**row["where"]) if "where" in row else None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
+@dataclass(frozen=True)
+class Words(PlainData):
     """The explanation of one submission's verdicts: by test, as a whole, and its evidence.
 
     `message` is about the whole submission, and holds more than the judge's message. `missing` is
@@ -179,25 +139,15 @@ class Words:
     wrong: tuple[WrongAnswers, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the words as one object of plain data."""
-        return {
-            "tests": {test: words.as_json() for test, words in self.tests.items()},
-            "message": self.message,
-            "evidence": base64.b64encode(self.evidence.packed()).decode(),
-            "missing": self.missing,
-            "wrong": [one.as_json() for one in self.wrong],
-        }
+        """Returns the words as one object of plain data; the evidence crosses packed."""
+        row = PlainData.as_json(dataclasses.replace(self, evidence=Evidence()))
+        return row | {"evidence": base64.b64encode(self.evidence.packed()).decode()}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Words:
         """Returns the words that `as_json` wrote."""
-        return cls(
-            {str(test): Told.from_json(words) for test, words in row["tests"].items()},
-            row["message"],
-            Evidence.unpacked(base64.b64decode(row["evidence"])),
-            row["missing"],
-            tuple(map(WrongAnswers.from_json, row.get("wrong", ()))),
-        )
+        evidence = Evidence.unpacked(base64.b64decode(row["evidence"]))
+        return dataclasses.replace(super().from_json({**row, "evidence": {}}), evidence=evidence)
 
 
 def lack_in_words(missing: str) -> str:

@@ -231,19 +231,24 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
     if origin is tuple and parts[1:] != (...,):
         each = [*map(_reader, parts)]
         return lambda entry: tuple(read(own) for read, own in zip(each, entry, strict=True))
-    if origin in (tuple, frozenset):
+    if origin in (tuple, list, frozenset):
         one = _reader(parts[0])
         return lambda entry: origin(map(one, entry))
     if origin is Mapping:
         one = _reader(parts[1])
         return lambda entry: {str(key): one(own) for key, own in dict(entry).items()}
-    if dataclasses.is_dataclass(kind):
+    if dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"):
         make: Any = kind
         hints = get_type_hints(make)
-        fields = {field.name: _reader(hints[field.name]) for field in _fields(make)}
-        return lambda row: make(
-            **{name: read(row[name]) for name, read in fields.items() if name in row}
-        )
+        names = getattr(make, "_fields", None) or [field.name for field in _fields(make)]
+        fields = {name: _reader(hints[name]) for name in names}
+
+        def of_fields(row: Any) -> Any:
+            # A named tuple is written as a list.
+            own = dict(zip(fields, row, strict=False)) if isinstance(row, list) else row
+            return make(**{name: read(own[name]) for name, read in fields.items() if name in own})
+
+        return of_fields
     return datetime.datetime.fromisoformat if kind is datetime.datetime else kind
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -13,12 +11,12 @@ from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from grader.core.causes import FailedTest
-from grader.core.verdict import Aspect, Diagnosis, Status
+from grader.core.text import PlainData
 from grader.testing.comparison import Comparison, place_of, place_of_largest
 
 
 @dataclass(eq=False)
-class Failure(TerminalRepr):
+class Failure(PlainData, TerminalRepr):
     """The failure of a test, for `longrepr`: its subject, what was wrong and, if known, why.
 
     `more` follows the text of `said`; `line`, the line to change, comes last. `builds_on` are other
@@ -65,21 +63,6 @@ class Failure(TerminalRepr):
             tw.line(self.about, bold=True)
         for line in self.lines():
             tw.line(line)
-
-    def as_json(self) -> str:
-        """Returns the failure as text, to cross from one process to another."""
-        return json.dumps(dataclasses.asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Failure:
-        """Returns the failure that `as_json` wrote."""
-        fields = json.loads(text)
-        said = fields.pop("said")
-        said |= {"status": Status(said["status"]), "aspect": Aspect(said["aspect"])}
-        said["places"] = tuple((file, line) for file, line in said["places"])
-        said["mistake"] = Diagnosis(**said["mistake"]) if said["mistake"] else None
-        path, line = fields.pop("location")
-        return cls(said=FailedTest(**said), location=(path, line), **fields)
 
 
 _SIDE = 12

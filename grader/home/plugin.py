@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -86,7 +87,7 @@ class SeveralProcesses:
         """Adds the failure to the report's data."""
         data = yield
         if data is not None and isinstance(report.longrepr, Failure):
-            data[_FAILURE] = report.longrepr.as_json()
+            data[_FAILURE] = json.dumps(report.longrepr.as_json())
         return data
 
     @pytest.hookimpl(wrapper=True)
@@ -101,7 +102,7 @@ class SeveralProcesses:
         failure = data.pop(_FAILURE, None)
         report = yield
         if isinstance(report, pytest.TestReport) and failure is not None:
-            report.longrepr = Failure.from_json(failure)
+            report.longrepr = Failure.from_json(json.loads(failure))
         return report
 
 
