@@ -132,7 +132,7 @@ class Attention(nn.Module):
 SLIPS = {
     "a call that a neighbour has": [
         ("    cos = cosines[at]", "    cos = cosines", "    cos = (cosines[at])"),
-        ("self.split(k), self.split(v)", "self.split(k), v", "self.split(k), (self.split(v))"),
+        ("self.split(k), self.split(v)", "self.split(k), v"),
     ],
     "names of two letters": [
         ("    yi = xr * sin", "    yi = yr * sin"),

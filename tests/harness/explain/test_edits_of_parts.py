@@ -92,9 +92,6 @@ SLIPS = {
         ("torch.softmax(scores, dim=-1).matmul(v)", "scores.matmul(v)"),
         ("torch.matmul(torch.softmax(scores, dim=-1), v)", "torch.matmul(scores, v)"),
     ],
-    "entries that are taken over": [
-        ("{**state, name: function(state)}", "{name: function(state), **state}"),
-    ],
 }
 
 

@@ -261,7 +261,8 @@ class ProgramIndex:
                     yield from self._put_around(node, value, name)
             case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[*given]):
                 tensors = [one for one in given if not isinstance(one, ast.Constant)][:1]
-                if name not in _DULL and tensors and not isinstance(tensors[0], ast.Starred):
+                is_dull = name in _DULL and name not in self._scopes.methods(node)
+                if not is_dull and tensors and not isinstance(tensors[0], ast.Starred):
                     yield from self._put_around(node, tensors[0], name)
             case ast.BinOp(left=left, op=ast.MatMult() | ast.Mult() | ast.Div(), right=right):
                 if not isinstance(right, ast.Constant):

@@ -14,7 +14,6 @@ from grader.explain.rewriting.edit import (
     Draft,
     Replacement,
     exchange,
-    put,
 )
 from grader.explain.rewriting.program.setting import Setting, integer
 from grader.explain.rewriting.program.source import callee
@@ -53,23 +52,8 @@ def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
 
 
 def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
-    """Yields swapped values of a dict; an unpacked dict moves before or after the other entries."""
-    if None not in node.keys:
-        yield from _orders(setting, node, node.values, "elements", "the order of values", "dict")
-        return
-    texts = [
-        f"**{setting.outer_text(value)}"
-        if key is None
-        else f"{setting.text(key)}: {setting.outer_text(value)}"
-        for key, value in zip(node.keys, node.values, strict=True)
-    ]
-    subject = "which of two entries with the same key wins"
-    for place, key in enumerate(node.keys):
-        rest = [*texts[:place], *texts[place + 1 :]]
-        for moved in ([texts[place], *rest], [*rest, texts[place]]):
-            if key is None and moved != texts:
-                text = "{" + ", ".join(moved) + "}"
-                yield put(setting, node, text, "elements", SLIP, subject)
+    """Yields swapped values of a dict."""
+    yield from _orders(setting, node, node.values, "elements", "the order of values", "dict")
 
 
 def _orders(

@@ -261,21 +261,6 @@ def _is_object(node: ast.expr) -> bool:
     return False
 
 
-def of_instances(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields `config.width` for `Config.width`: the object's attribute, not the class's."""
-    match node:
-        case ast.Attribute(value=ast.Name(id=name), ctx=ast.Load()) if name[:1].isupper():
-            pass
-        case _:
-            return
-    for one in setting.seen.variables(node):
-        own = re.compile(rf"\b{one.name}\.(?!size|shape|dtype|device)")
-        is_like = kinship(name, one.name) or set(words(name)) & set(words(one.name))
-        if is_like or own.search(setting.source):
-            subject = f"which object `{node.attr}` is read from"
-            yield put(setting, node.value, one.name, "instance", SLIP, subject)
-
-
 _MOST_PAIRS = 6
 _MOST_PLACES = 8
 

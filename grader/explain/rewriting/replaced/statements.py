@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from collections.abc import Iterator
 
@@ -133,15 +132,13 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NEAR = 4
-_MOST_PARTS = 8
 
 
 def as_neighbours(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
     """Yields drafts that model a statement on a nearby statement about a related variable."""
-    whole = setting.text(node)
     for model in _near(setting, node):
         if isinstance(model, (ast.Assign, ast.Expr)) and type(model) is type(node):
-            yield from _after(setting, node, node.value, whole, model.value, setting.text(model))
+            yield from _after(setting, node, model)
 
 
 def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
@@ -157,33 +154,20 @@ def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
             yield one
 
 
-def elements_as_neighbours(
-    setting: Setting, node: ast.Tuple | ast.List | ast.Call
-) -> Iterator[Draft]:
-    """Yields drafts that model an argument or an element on a related one beside it."""
-    row = node.args if isinstance(node, ast.Call) else node.elts
-    is_read = isinstance(node, ast.Call) or isinstance(node.ctx, ast.Load)
-    if not is_read or not 2 <= len(row) <= _MOST_PARTS:
-        return
-    for own, model in itertools.permutations(row, 2):
-        if not isinstance(model, (ast.Name, ast.Constant)):
-            yield from _after(setting, own, own, setting.text(own), model, setting.text(model))
-
-
 def _after(
-    setting: Setting, node: ast.AST, own: ast.expr, whole: str, model: ast.expr, its_whole: str
+    setting: Setting, node: ast.Assign | ast.Expr, model: ast.Assign | ast.Expr
 ) -> Iterator[Draft]:
-    """Yields the model's expression, with the model's names replaced by the related own names."""
-    text, held = setting.text(model), setting.text(own)
-    if "\n" in text or "\n" in held or isinstance(own, ast.Starred | ast.Constant):
+    """Yields the model's value, with the model's names replaced by the related own names."""
+    text, held = setting.text(model.value), setting.text(node.value)
+    if "\n" in text or "\n" in held or isinstance(node.value, ast.Constant):
         return
-    became = _translated(setting, node, whole, its_whole)
+    became = _translated(setting, node, setting.text(node), setting.text(model))
     if not became:
         return
     new = _WORD.sub(lambda found: became.get(found[0], found[0]), text)
     if new != held and (new != text or isinstance(node, ast.Assign)):
         subject = "how the step compares with similar lines"
-        yield put(setting, own, f"({new})", "modelled", CHANGE, subject)
+        yield put(setting, node.value, f"({new})", "modelled", CHANGE, subject)
 
 
 def _translated(setting: Setting, node: ast.AST, whole: str, its_whole: str) -> dict[str, str]:
