@@ -27,6 +27,7 @@ _MOST_PARAMETERS = 5
 _MOST_NAMES = 6
 _MOST_WORDS = 12
 _MOST_RECIPES = 3
+_MOST_HOLDERS = 2
 
 
 def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -124,6 +125,8 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
     idle = [one for one in held if not setting.seen.uses[one.removeprefix("self.")]]
     for attribute in idle[:_MOST_RECIPES]:
         yield SLIP + 0.25, attribute
+    for holder in _holders(setting, node, name):
+        yield CHANGE, f"{holder}.{name}"
     if name in setting.scopes.methods(node):
         for given in ("", *setting.seen.tensors(node)[:_MOST_RECIPES]):
             yield CHANGE, f"self.{name}({given})"
@@ -136,6 +139,16 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
         yield WRAP, "1.0"
     elif default is not None and re.fullmatch(r"\d+\.\d+", default):
         yield WRAP, f"1 / {default}"
+
+
+def _holders(setting: Setting, node: ast.expr, name: str) -> list[str]:
+    """Returns objects in the function that should have an attribute: `config` for `theta`."""
+    beside, scope = set(setting.signatures.attributes(name)), setting.scope(node)
+    return [
+        holder
+        for (around, holder), known in setting.seen.attributes.items()
+        if around is scope and beside & set(known)
+    ][:_MOST_HOLDERS]
 
 
 def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:

@@ -51,6 +51,8 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
             return Nature.FLAG
         case ast.Attribute(attr="shape"):
             return Nature.SHAPE
+        case ast.Attribute(attr="inf" | "pi" | "e"):
+            return Nature.NUMBER
         case ast.Attribute(value=value, attr=attr):
             known = names.get(f"{ast.unparse(value)}.{attr}") or nature_of_name(attr)
             return known or nature_of(value, names)
