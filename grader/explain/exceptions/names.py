@@ -75,6 +75,8 @@ def _no_attribute(match: re.Match[str], raised: Raised) -> str | None:
     owner, name = match.groups()
     if owner == "NoneType":
         return _nothing(match, raised)
+    if f"; the property {name} raised " in raised.message:
+        return None
     if raised.suggestion or f"self.{name}" not in (source := source_of(raised)):
         return _meant(raised)
     if f"self.{name}(" in source:

@@ -89,6 +89,11 @@ NAMED = [
         "Is self.w set in __init__ under another name, or only later?",
     ),
     (
+        f"{NO_ATTRIBUTE.format('Net')}; the property w raised AttributeError, and torch says …",
+        {"source": "return self.w"},
+        None,
+    ),
+    (
         NO_ATTRIBUTE.format("Net"),
         {"source": "return self.w(x)"},
         "Is self.w defined in this class, or set in __init__, under another name?",

@@ -329,6 +329,52 @@ def test_the_line_to_fix_is_told_only_if_it_is_certain(described, body, line):
     assert (raised.culprit.line - FIRST if raised.culprit else None) == line
 
 
+PROPERTY = """
+def run(x):
+    return Net().outer
+class Net(nn.Module):
+    @property
+    def outer(self): return self.inner
+    @{kind}
+    def inner(self):
+        {body}
+"""
+MISSING = "; the property {0} raised AttributeError, and torch says only that {0} is missing"
+
+
+@pytest.mark.parametrize("kind", ["property", "__import__('functools').cached_property"])
+def test_an_attribute_that_a_property_of_a_module_lacks_is_told_at_its_line(described, kind):
+    """Torch raises another exception, which names the property."""
+    raised = described(PROPERTY.format(kind=kind, body="return self.trainin"))
+    assert raised.message == ("'Net' object has no attribute 'trainin'" + MISSING.format("outer"))
+    assert [one.line - FIRST for one in raised.frames] == [1, 7]
+    assert (raised.expression, raised.suggestion) == ("self.trainin", "training")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.n = vars(self).get('n', 0) + 1; return self.a if self.n < 2 else 3",
+        "self.n = vars(self).get('n', 0) + 1; return self.a if self.n < 2 else exit()",
+    ],
+)
+def test_a_property_that_fails_only_once_is_named_without_its_reason(described, body):
+    """Torch's exception is told; it is not said that the attribute is set nowhere."""
+    raised = described(PROPERTY.format(kind="property", body=body).replace(".outer", ".inner"))
+    assert raised.message == "'Net' object has no attribute 'inner'" + MISSING.format("inner")
+    assert raised.frames[-1].line == FIRST + 1
+
+
+@pytest.mark.parametrize(("base", "note"), [("nn.Module", MISSING.format("inner")), ("object", "")])
+def test_an_exception_in_a_propertys_own_words_is_told_in_them(described, base, note):
+    """Torch hides these words; Python does not."""
+    body = "raise AttributeError('call fit first')"
+    program = PROPERTY.format(kind="property", body=body).replace(".outer", ".inner")
+    raised = described(program.replace("nn.Module", base))
+    assert raised.message == "call fit first" + note
+    assert raised.frames[-1].line == FIRST + 7
+
+
 def test_an_absent_package_is_named_by_its_top(described):
     """A module inside a package is not a package."""
     assert described("def run(x):\n    import absent_one\n").lacks == "absent_one"
