@@ -109,6 +109,12 @@ class FailedTest:
         return [below.strip()] if below.startswith("    ") and below.strip() else []
 
     @property
+    def source_place(self) -> str:
+        """Returns the place of the source line that raised: "warmup.py:7"; "" if unknown."""
+        found = _PLACE.findall(self.headline) if self.source_lines else []
+        return found[-1].strip(" ()") if found else ""
+
+    @property
     def kind(self) -> str:
         """Returns the line that is the same, except for numbers, for wrong answers of one kind."""
         return self._second_line if _COUNTED.match(self._second_line) else self.outcome
@@ -247,6 +253,12 @@ class Cause:
         return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
 
     @property
+    def other_place(self) -> str:
+        """Returns the place of the shown test's source line, or "" if `lines` has it."""
+        place = self.shown.source_place
+        return "" if has_place(self.lines, place) else place
+
+    @property
     def lost(self) -> float:
         """Returns the points that the cause's tests cost."""
         return total(test.lost for test in self.tests)
@@ -299,6 +311,11 @@ def counted(found: Sequence[Cause]) -> str:
     """
     failures = quantity(sum(len(cause.tests) for cause in found), "failure")
     return f"{failures} of {quantity(len(found), 'kind')}"
+
+
+def has_place(text: str, place: str) -> bool:
+    """Returns whether a text names a place: "a.py:12" does not name "a.py:1"."""
+    return re.search(rf"(?<![\w./-]){re.escape(place)}(?!\d)", text) is not None
 
 
 def without_numbers(message: str) -> str:

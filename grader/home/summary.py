@@ -298,6 +298,8 @@ def _example(
     first, *rest = [*failure.account(), *line.splitlines(), *printed_by[cause.shown.id]]
     is_said = cause.shown.outcome == cause.sentence
     code: set[str] = set()
+    if is_said and cause.other_place:
+        yield f"    at {cause.other_place}"
     for text in rest if is_said else (first, *rest):
         # The line that raised is often the one to change.
         if text not in code:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from grader.core.cause_remarks import remarks
-from grader.core.causes import Cause, FailedTest, causes, titled
+from grader.core.causes import Cause, FailedTest, causes, has_place, titled
 from grader.core.points import OF_THE_VALUES, WITH_VALUES, Gate, hundredths, points_of, total
 from grader.core.text import enumerated, first_line, one_line, plain, points, quantity
 from grader.core.verdict import Aspect, Carried, Grade, GradeStatus, Status, Verdict, by_exercise
@@ -60,9 +60,9 @@ def paragraph(cause: Cause) -> Iterator[str]:
     """Yields the text below a cause's title: the hint, one message in full, and the line."""
     if cause.hint:
         yield f"Hint: {plain(cause.hint)}" if cause.mistake else plain(cause.hint)
-    below = message_below(cause)
-    named = [f"{file}:{line}" for file, line in cause.shown.places]
-    if cause.lines and not any(place in below for place in named):
+    below, places = message_below(cause), [f"{file}:{line}" for file, line in cause.shown.places]
+    begins_with_source = below.startswith("    ")
+    if cause.lines and (begins_with_source or not any(has_place(below, place) for place in places)):
         yield f"at {one_line(cause.lines, _LONGEST)}"
     if below:
         yield plain(below)
@@ -76,6 +76,7 @@ def message_below(cause: Cause) -> str:
     message = cause.shown.message
     if cause.mistake is None and len(cause.sentence) <= _LONGEST:
         message = message.partition("\n")[2]
+        message = f"at {cause.other_place}\n{message}" if cause.other_place else message
     further = (one_line(one, _LONGEST) for one in remarks(cause))
     return "\n".join(filter(None, [message, *further]))
 

@@ -242,3 +242,11 @@ def test_nan_and_infinity_have_their_own_signs():
 def test_ink_is_chosen_by_the_encoding_of_the_terminal(encoding, ink):
     """Otherwise the terminal would show an escape sequence for the character."""
     assert ink_for(encoding) is ink
+
+
+def test_a_line_that_raised_has_its_own_place_beside_that_of_the_line_to_change(at_home):
+    """The headline names the line to change."""
+    printed = at_home("ones = torch.ones(2, 3)\nkept = ones.mT\nreturn x.add(kept * x.mT)").stdout
+    assert "dimension 1 (assignment/__init__.py:5)\n" in printed
+    _, at, source, *_ = example(printed, "test_doubles")
+    assert (at, source) == ("at assignment/__init__.py:6", "    return x.add(kept * x.mT)")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from grader.core.causes import Cause, FailedTest
 from grader.core.verdict import Aspect, Status
-from grader.reports.standing import Standing, standings
+from grader.reports.standing import Standing, paragraph, standings
 from tests.harness.reports.test_summary import (
     ERROR,
     FAILED,
@@ -61,3 +62,24 @@ def test_a_partial_standing_names_the_failed_aspects() -> None:
     assert found.lacking == (GENERALITY, NUMERICS)
     assert (found.passed, found.tests, found.score, found.max_score) == (1, 3, 2.0, 6.0)
     assert (other.exercise, other.words) == ("run_softmax", "right")
+
+
+RAISED = "RuntimeError: no (lm/a.py:7)\n    return ~mask"
+
+
+@pytest.mark.parametrize(
+    ("message", "line", "told"),
+    [
+        # The line to change is another than the one that raised, which begins like it.
+        (f"{RAISED}\nCheck lm/a.py:70.", 70, "at lm/a.py:7\n    return ~mask\nCheck lm/a.py:70."),
+        (RAISED, 7, "at lm/a.py:7\n    return ~mask"),
+        (f"{RAISED}\nCheck lm/a.py:7.", 7, "at lm/a.py:7\n    return ~mask\nCheck lm/a.py:7."),
+        # Without a source line, the place of the line to change is told once.
+        ("it is 3\nCheck lm/a.py:7.", 7, "Check lm/a.py:7."),
+        ("it is 3\nCheck calm/a.py:7.", 7, "at lm/a.py:7\nCheck calm/a.py:7."),
+    ],
+)
+def test_each_source_line_has_its_own_place(message: str, line: int, told: str) -> None:
+    """A similar place elsewhere in the text does not count."""
+    test = FailedTest("t", "run_x", ERROR, message, places=(("lm/a.py", line),))
+    assert "\n".join(paragraph(Cause((test,), test))) == told
