@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from grader.core.causes import ONE_OF_TWO, STEPS_TOLD, Cause, FailedTest, begun_small, titled
-from grader.core.verdict import Diagnosis
+from grader.core.verdict import Diagnosis, Status
 
 # The most other failures that are listed.
 _MOST_WAYS = 3
@@ -34,6 +34,7 @@ def _other_failures(cause: Cause) -> Iterator[str]:
     """Yields one failure for each way of failing that differs from the shown test's.
 
     Yields nothing if the cause's sentence is about the code, since that holds for every failure.
+    Exceptions of one line may have several reasons: another one is only said to be raised too.
     """
     if cause.sentence != cause.shown.outcome:
         return
@@ -43,7 +44,10 @@ def _other_failures(cause: Cause) -> Iterator[str]:
             ways.setdefault(test.way, test)
     _, *others = ways.values()
     for test in others[:_MOST_WAYS]:
-        yield f"Another failure of this cause: {titled(test.exercise, test.outcome)}"
+        if cause.shown.status is test.status is Status.ERROR:
+            yield f"Also raised: {titled(test.exercise, test.headline)}"
+        else:
+            yield f"Another failure of this cause: {titled(test.exercise, test.outcome)}"
     if len(others) > _MOST_WAYS:
         yield f"and {len(others) - _MOST_WAYS} more"
 

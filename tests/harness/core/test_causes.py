@@ -85,13 +85,13 @@ def test_a_cause_lists_failures_that_differ_from_its_headline():
         failed("run_mask", "test_grad", message="no gradient reaches x: …", places=(LINE,)),
         failed("run_weights", message="TypeError: Got unsupported BFloat16", **raised),
         failed("run_weights", "test_grad", message="no gradient reaches Q: …", places=(LINE,)),
-        failed("run_weights", "test_meta", message="TypeError: can't convert 3", **raised),
+        failed("run_weights", "test_meta", message="TypeError: can't convert 3 (a.py:4)", **raised),
         failed("run_weights", "test_more", message="TypeError: can't convert 4", **raised),
     )
     assert cause.title == "run_mask: TypeError: Got unsupported BFloat16"
     assert [*remarks(cause)] == [
         "Another failure of this cause: run_mask: no gradient reaches x: …",
-        "Another failure of this cause: run_weights: TypeError: can't convert 3",
+        "Also raised: run_weights: TypeError: can't convert 3 (a.py:4)",
     ]
     one_way = [failed("run_mask"), failed("run_mask", "again", message=f"some {WRONG}")]
     assert [*remarks(one_cause(*one_way))] == []
