@@ -146,14 +146,15 @@ def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Ca
     if len(fitting) == 1:
         return (
             f"Its {counted(fitting[0])} element, {words}, has the right form: if that is the "
-            "answer, return it alone."
+            f"answer, let {adapter.name} return it alone."
         )
     if len(fitting) == len(values) and isinstance(values[0], str | bytes):
         empty = repr(values[0][:0])
         return f"{empty}.join(...) makes one {type(values[0]).__name__} of several."
+    first = ", the first perhaps" if fitting[0] == 0 else ""
     return (
-        f"The test expects one value, and {len(fitting)} of these are {words}: "
-        f"return the right one alone{', the first perhaps' if fitting[0] == 0 else ''}."
+        f"The test expects one value, and {len(fitting)} of these are {words}: let {adapter.name} "
+        f"return the right one alone{first}."
     )
 
 

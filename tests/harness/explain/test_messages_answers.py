@@ -179,7 +179,7 @@ def test_a_shape_with_two_possible_reasons_gets_none():
                 "must return a floating-point tensor (... n), not a tuple of 2: float32[2, 3], "
                 "float32[]",
                 "Its first element, float32[2, 3], has the right form: if that is the answer, "
-                "return it alone.",
+                "let run_double return it alone.",
             ],
         ),
         (

@@ -258,22 +258,23 @@ COMMON = [
     (FLOATS, (X,), None, ["a tuple of 1: float32[2, 3]",
                           "A comma at the end of a line makes a tuple of one: leave it out."]),
     (FLOATS, [X], None, ["a list of 1: float32[2, 3]", "Its first element, float32[2, 3], has the "
-                         "right form: if that is the answer, return it alone."]),
+                         "right form: if that is the answer, let run return it alone."]),
     (FLOATS, (X[0], X), None, ["a tuple of 2: float32[3], float32[2, 3]", "Its second element, "
-                               "float32[2, 3], has the right form: if that is the answer, return "
-                               "it alone."]),
+                               "float32[2, 3], has the right form: if that is the answer, let run "
+                               "return it alone."]),
     (FLOATS, (X, X, X[0]), None, ["a tuple of 3: float32[2, 3], float32[2, 3], float32[3]",
                                   "The test expects one value, and 2 of these are float32[2, 3]: "
-                                  "return the right one alone, the first perhaps."]),
+                                  "let run return the right one alone, the first perhaps."]),
     (FLOATS, (X[0], X, X), None, ["a tuple of 3: float32[3], float32[2, 3], float32[2, 3]",
                                   "The test expects one value, and 2 of these are float32[2, 3]: "
-                                  "return the right one alone."]),
+                                  "let run return the right one alone."]),
     (PlainType(str), ["a", "b"], None, ["a list of 2: 'a', 'b'",
                                         "''.join(...) makes one str of several."]),
     (PlainType(bytes), [b"a", b"b"], None, ["a list of 2: b'a', b'b'",
                                             "b''.join(...) makes one bytes of several."]),
     (PlainType(int), [1, 2], None, ["a list of 2: 1, 2", "The test expects one value, and 2 of "
-                                    "these are 1: return the right one alone, the first perhaps."]),
+                                    "these are 1: let run return the right one alone, the first "
+                                    "perhaps."]),
 ]  # fmt: skip
 
 
