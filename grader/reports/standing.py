@@ -15,7 +15,7 @@ from grader.core.points import OF_THE_VALUES, WITH_VALUES, Gate, hundredths, poi
 from grader.core.text import enumerated, first_line, one_line, plain, points, quantity
 from grader.core.verdict import Aspect, Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 
-_LONGEST = 300
+_LONGEST, _LONGEST_TITLE = 300, 500
 _NAMES = 8
 
 
@@ -48,7 +48,7 @@ def causes_of(verdicts: Iterable[Verdict], carried: Iterable[Carried] = ()) -> t
     return causes(failed, [verdict.exercise for verdict in judged], builds_on)
 
 
-def title(cause: Cause, longest: int = _LONGEST) -> str:
+def title(cause: Cause, longest: int = _LONGEST_TITLE) -> str:
     """Returns the exercise and the fault, followed by the id of the mistake."""
     said = one_line(cause.title, longest)
     if cause.shown.status is Status.NOT_GRADED:
@@ -56,11 +56,12 @@ def title(cause: Cause, longest: int = _LONGEST) -> str:
     return f"{said} [{one_line(cause.id)}]" if cause.id else said
 
 
-def paragraph(cause: Cause) -> Iterator[str]:
-    """Yields the text below a cause's title: the hint, one message in full, and the line."""
+def paragraph(cause: Cause, longest: int = _LONGEST_TITLE) -> Iterator[str]:
+    """Yields the text below a cause's title of `longest` characters: hint, line and message."""
     if cause.hint:
         yield f"Hint: {plain(cause.hint)}" if cause.mistake else plain(cause.hint)
-    below, places = message_below(cause), [f"{file}:{line}" for file, line in cause.shown.places]
+    below = message_below(cause, longest)
+    places = [f"{file}:{line}" for file, line in cause.shown.places]
     begins_with_source = below.startswith("    ")
     if cause.lines and (begins_with_source or not any(has_place(below, place) for place in places)):
         yield f"at {one_line(cause.lines, _LONGEST)}"
@@ -68,13 +69,13 @@ def paragraph(cause: Cause) -> Iterator[str]:
         yield plain(below)
 
 
-def message_below(cause: Cause) -> str:
+def message_below(cause: Cause, longest: int = _LONGEST_TITLE) -> str:
     """Returns the shown test's message, and remarks on tests that the title does not describe.
 
-    The message's first line is left out if it repeats the title.
+    The message's first line is left out if the title, of `longest` characters, says it in full.
     """
     message = cause.shown.message
-    if cause.mistake is None and len(cause.sentence) <= _LONGEST:
+    if cause.mistake is None and len(cause.title) <= longest:
         message = message.partition("\n")[2]
         message = f"at {cause.other_place}\n{message}" if cause.other_place else message
     further = (one_line(one, _LONGEST) for one in remarks(cause))

@@ -45,7 +45,7 @@ def explanation_of(raised: Raised) -> Explanation | None:
     return None
 
 
-_MESSAGE = 300
+_MESSAGE, _BEGINNING = 300, 200
 _ARGUMENTS = 500
 _LINES, _LINE = 10, 120
 _METHODS = 3
@@ -106,7 +106,9 @@ def _account(raised: Raised, explanation: Explanation | None, call: Call | None)
 def _headline(raised: Raised, text: str | None) -> str:
     message = " ".join(plain(raised.message if text is None else text).split())
     if len(message) > _MESSAGE:
-        message = f"{message[: _MESSAGE - 1].rstrip()}…"
+        message = (
+            f"{message[:_BEGINNING].rstrip()} … {message[_BEGINNING - _MESSAGE + 3 :].lstrip()}"
+        )
     said = f"{plain(raised.kind)}: {message}" if message else plain(raised.kind)
     needed = wanted_python(raised)
     if not needed:

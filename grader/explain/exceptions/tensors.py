@@ -231,6 +231,15 @@ def _renaming(missing: list[str], unexpected: list[str]) -> str:
     return "The keys must be the module's own names, or the module's names those of the keys."
 
 
+def _not_loaded(match: re.Match[str], _: Raised) -> Explanation:
+    return Explanation(
+        "By default torch.load loads only tensors and plain values: save a dict of these, or load "
+        "with weights_only=False.",
+        f"torch.load refuses to load {match[1]}",
+    )
+
+
 STATE_DICT: tuple[ExceptionKind, ...] = (
     kind(r"Error\(s\) in loading state_dict for (\w+):", _state_dict),
+    kind(r"^UnpicklingError: .*Unsupported global: GLOBAL (\S+) was not an allowed", _not_loaded),
 )

@@ -289,7 +289,7 @@ def _of_cause(cause: Cause, sources: SourcePaths) -> Annotation:
     return Annotation(
         "error" if is_of_values(cause) else "warning",
         one_line(f"{title(cause, _SENTENCE)} {cost(cause)}", _TITLE),
-        "\n".join(map(shortened, [*paragraph(cause), extent(cause)])),
+        "\n".join(map(shortened, [*paragraph(cause, _SENTENCE), extent(cause)])),
         file,
         line,
     )

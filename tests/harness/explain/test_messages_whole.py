@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 from typing import NamedTuple
 
 import numpy
@@ -99,11 +101,27 @@ def test_wrong_arguments_of_a_test_are_placed_at_the_function():
     assert fault_of(raised, "run", CALL).where == Where("c.py", 12)
 
 
-def test_a_long_text_of_an_exception_is_cut_to_300_characters():
+def test_a_long_text_of_an_exception_keeps_300_characters_of_its_two_ends():
     """White space counts once."""
-    headline = fault_of(Raised("E", "a  \n b " + "c" * 400), "run").message
-    assert headline == f"E: a b {'c' * 295}…"
+    headline = fault_of(Raised("E", "a  \n b " + "c" * 400 + " end"), "run").message
+    assert headline == f"E: a b {'c' * 196} … {'c' * 93} end"
     assert fault_of(Raised("E", "c" * 300), "run").message == f"E: {'c' * 300}"
+
+
+class Snapshot:
+    """An object that torch.load refuses."""
+
+
+def test_a_class_that_torch_does_not_load_is_told_in_a_short_line():
+    """The text of torch itself is a page, and names the class near its end."""
+    file = io.BytesIO()
+    torch.save(Snapshot(), file)
+    file.seek(0)
+    with pytest.raises(pickle.UnpicklingError) as caught:
+        torch.load(file)
+    said, advice = fault_of(Raised("UnpicklingError", str(caught.value)), "run").message.split("\n")
+    assert said == f"UnpicklingError: torch.load refuses to load {__name__}.Snapshot"
+    assert advice.endswith("save a dict of these, or load with weights_only=False.")
 
 
 @pytest.mark.parametrize(("column", "caret"), [(0, None), (1, 0), (8, 7), (9, 8), (10, None)])

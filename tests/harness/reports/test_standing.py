@@ -6,7 +6,7 @@ import pytest
 
 from grader.core.causes import Cause, FailedTest
 from grader.core.verdict import Aspect, Status
-from grader.reports.standing import Standing, paragraph, standings
+from grader.reports.standing import Standing, paragraph, standings, title
 from tests.harness.reports.test_summary import (
     ERROR,
     FAILED,
@@ -83,3 +83,15 @@ def test_each_source_line_has_its_own_place(message: str, line: int, told: str) 
     """A similar place elsewhere in the text does not count."""
     test = FailedTest("t", "run_x", ERROR, message, places=(("lm/a.py", line),))
     assert "\n".join(paragraph(Cause((test,), test))) == told
+
+
+@pytest.mark.parametrize("length", [290, 490])
+def test_a_long_first_line_is_told_once(length: int) -> None:
+    """The title holds the whole of an exception; a text below repeats only a cut title."""
+    said = f"RuntimeError: {'x ' * (length // 2)}end"
+    test = FailedTest("t", "run_x", ERROR, f"{said}\nCheck it.")
+    cause = Cause((test,), test)
+    told = "\n".join([title(cause), *paragraph(cause)])
+    assert told.count(said) == 1
+    assert told.count("RuntimeError") == 1 + (length == 490)
+    assert "\n".join(paragraph(cause, 150)) == test.message
