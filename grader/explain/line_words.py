@@ -54,28 +54,28 @@ def proof(
     places: Sequence[str],
     sources: Sequence[str],
     ons: Sequence[Sequence[tuple[int, str]]],
-    is_second: bool,
+    other: str,
     is_all: bool,
 ) -> str:
     """Returns the sentence that says which change was seen to fix tests, and the source below.
 
     `places` are alternatives, each with its source. A change includes further lines, each with its
-    source, which `ons` holds for each place. With `is_second`, it fixes tests only if another
-    mistake is fixed too. Without `is_all`, some tests of the exercise stay wrong or did not run;
-    another change of the line may fix them.
+    source, which `ons` holds for each place. If another mistake, at the place `other`, must be
+    fixed too, the sentence says so. Without `is_all`, some tests of the exercise stay wrong or did
+    not run; another change of the line may fix them.
     """
     is_one, is_alone = len(places) == 1, not any(ons)
     changes = [together(place, on) for place, on in zip(places, ons, strict=True)]
     which = changes[0] if is_one else f"one of these{' lines' if is_alone else ''}"
     if is_all:
-        alone = " alone" if is_one and is_alone and not is_second else ""
+        alone = " alone" if is_one and is_alone and not other else ""
         said = f"changing {which}{alone} fixes all failed tests of the exercise."
     else:
         said = f"changing {which} fixes this test."
-    second = f"{ONE_OF_TWO} With the other fixed, {said}"
+    second = f"{ONE_OF_TWO} With the other ({other}) fixed, {said}"
     told = sources if is_one else map(": ".join, zip(changes, sources, strict=True))
     more = (source for _, source in ons[0]) if is_one else ()
-    return "\n    ".join([second if is_second else _begun(said), *told, *more])
+    return "\n    ".join([second if other else _begun(said), *told, *more])
 
 
 def _to_check(subject: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.explain.line_words import proof, subject_in_words, suspicion
+from grader.explain.line_words import proof, subject_in_words, suspicion, together
 from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
@@ -78,7 +78,11 @@ class RepairedExercise:
         where = [in_place(place) for place in self.places]
         sources = [place.source for place in self.places]
         ons = [place.on for place in self.places]
-        said = proof(where, sources, ons, self.besides is not None, is_all)
+        other = ""
+        if self.besides is not None:
+            line, *more = self.besides.edit.lines
+            other = together(f"{self.besides.file}:{line}", [(one, "") for one in more])
+        said = proof(where, sources, ons, other, is_all)
         if shown:
             said += f"\nFor example:\n    {self.places[0].mended}"
         subjects = [subject_in_words(one.subject, one.source, one.mended) for one in self.places]

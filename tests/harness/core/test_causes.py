@@ -113,7 +113,7 @@ def test_a_cause_names_a_mistake_only_for_exercises_that_show_it():
 
 def test_a_cause_names_exercises_that_have_a_second_mistake_too():
     """Fixing the line is enough at the root, and not where something else is wrong as well."""
-    fixed = "With the other fixed, changing a.py:1 fixes all failed tests of the exercise."
+    fixed = "With the other (b.py:1) fixed, changing a.py:1 fixes all failed tests of the exercise."
     of_two = f"{WRONG}\n{ONE_OF_TWO} {fixed}"
     more = [
         failed(name, places=(LINE,), message=of_two) for name in ("run_weights", "run_attention")

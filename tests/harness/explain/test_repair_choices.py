@@ -166,7 +166,9 @@ def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
     of_one = proved("run_a", beside, {"test a"}, (), passing)
     assert words_for(of_one, "test a").count(" alone fixes all failed tests of the exercise.") == 1
     of_two = proved("run_b", beside, {"test a", "test b"}, (), passing)
-    assert "This is one of two mistakes." in words_for(of_two, "test b")
+    place = f"{FILE}:{second.made.edit.line}"
+    said = f"This is one of two mistakes. With the other ({place}) fixed, changing {FILE}:"
+    assert said in words_for(of_two, "test b")
 
 
 def test_an_edit_that_breaks_a_test_that_passed_fixes_nothing(sources):
@@ -332,7 +334,7 @@ def test_two_suspected_lines_each_get_their_own_subject():
 
 def test_lines_that_change_together_are_shown_each_with_its_source():
     """A reader sees from both lines that their order is wrong."""
-    said = proof(["model.py:11"], ["key: Tensor"], [[(12, "query: Tensor")]], False, True)
+    said = proof(["model.py:11"], ["key: Tensor"], [[(12, "query: Tensor")]], "", True)
     assert said.splitlines() == [
         "Changing model.py:11 together with line 12 fixes all failed tests of the exercise.",
         "    key: Tensor",
@@ -344,7 +346,7 @@ def test_a_pair_of_lines_is_told_as_a_pair_beside_another_line():
     """Neither line of the pair fixes a test alone."""
     sources = ["even = a * cos + b * sin", "angles = positions / periods"]
     pair = [(15, "odd = b * cos - a * sin")]
-    said = proof(["rope.py:14", "rope.py:10"], sources, [pair, ()], False, True)
+    said = proof(["rope.py:14", "rope.py:10"], sources, [pair, ()], "", True)
     assert said.splitlines() == [
         "Changing one of these fixes all failed tests of the exercise.",
         "    rope.py:14 together with line 15: even = a * cos + b * sin",
