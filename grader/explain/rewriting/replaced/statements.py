@@ -166,7 +166,7 @@ def _after(
         return
     new = _WORD.sub(lambda found: became.get(found[0], found[0]), text)
     if new != held and (new != text or isinstance(node, ast.Assign)):
-        subject = "how the step compares with similar lines"
+        subject = "the difference from similar code"
         yield put(setting, node.value, f"({new})", "modelled", CHANGE, subject)
 
 
