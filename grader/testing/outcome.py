@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -211,6 +212,8 @@ _NAMES = 5
 _LINES = 4
 
 WISH = "which must be written by hand in this assignment"
+# Ends the names of `in_words` if some are left out.
+SHORTENED = re.compile(rf" and \d+ more, {WISH}")
 TAKEN_OFF = "of this exercise's points are taken off"
 
 

@@ -35,7 +35,7 @@ from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import Session, SessionLimits
-from grader.testing.outcome import WISH, StudentFault, in_words
+from grader.testing.outcome import SHORTENED, WISH, StudentFault, in_words
 from grader.testing.suite import Suite
 
 # On top of the memory that the process holds when it starts.
@@ -187,7 +187,12 @@ class ExplainerService:
         return told._replace(message=f"it cannot be imported: {told.message}")
 
     def _remark(self, submission: Submission, called: str | None, deadline: Deadline) -> str | None:
-        """Returns a remark on forbidden names in the source, without those in `called`, or None."""
+        """Returns a remark on forbidden names in the source, without those in `called`, or None.
+
+        If `called` leaves out names, nobody knows which names are in the source alone.
+        """
+        if called and SHORTENED.search(called):
+            return None
         mentioned = find_mentions(submission.root, self._suite.assignment.forbidden, deadline)
         names = {*re.findall(r"[\w.:]+", called or "")}
         named = [use for use in mentioned if use.name not in names]

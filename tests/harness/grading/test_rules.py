@@ -322,6 +322,16 @@ def test_one_sentence_reports_forbidden_calls_and_names_in_the_source(double):
     )
 
 
+def test_a_call_that_the_message_leaves_out_is_not_said_to_be_in_the_source_alone(double):
+    """The message names five of the names that were called, and counts the others."""
+    modules = "MultiheadAttention(2, 1)", "TransformerEncoderLayer(2, 1)", "Linear(1, 1)"
+    functions = "torch.add(x, x)", "F.softmax(x, -1)", "F.scaled_dot_product_attention(x, x, x)"
+    called = "\n".join([*(f"torch.nn.{one}" for one in modules), *functions])
+    graded = double(f"{called}\nreturn x + x", "import torch; import torch.nn.functional as F")
+    assert " more, which must be written by hand" in graded.message
+    assert "its source also names" not in graded.message
+
+
 # --- Claims of a worker -------------------------------------------------------------------------
 
 
