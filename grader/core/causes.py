@@ -22,7 +22,7 @@ _PLACE = re.compile(r" \([^():]*[^():\s]:\d+[^()]*\)")
 NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # Marks a test that still fails after the change that fixes other tests of its exercise.
-STAYS_WRONG = "Still fails after changing "
+STAYS_WRONG = "Still fails after one change of "
 # Marks a line whose change fixes a test only if another mistake is fixed too.
 ONE_OF_TWO = "This is one of two mistakes."
 # Ends the headline of a test that fails only on inputs that the explainer does not have.

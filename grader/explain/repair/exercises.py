@@ -226,7 +226,8 @@ class Proved:
         if test not in self.failing:
             return ""
         place = self.mended.places[0]
-        return f"{STAYS_WRONG}{together(in_place(place), place.on)}, which fixes other tests."
+        changed = together(in_place(place), place.on)
+        return f"{STAYS_WRONG}{changed} that fixes other tests. Another change there may fix all."
 
 
 def proved(

@@ -45,7 +45,7 @@ def test_a_test_that_still_fails_after_the_edit_is_another_cause(grade, fault):
     assert tried in told["test_doubles"].message
     assert told["test_doubles"].where.line == 2
     assert apart.where is None
-    assert "Still fails after changing " in apart.message
+    assert "Still fails after one change of " in apart.message
     first, second = causes(map(FailedTest.of, [told["test_doubles"], apart]))
     assert [[test.id for test in one.tests] for one in (first, second)] == [
         [told["test_doubles"].id],
