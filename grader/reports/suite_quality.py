@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grader.core.text import one_line, quantity
+from grader.core.text import one_line
 from grader.core.verdict import (
     Grade,
     GradeStatus,
@@ -24,10 +24,8 @@ from grader.core.verdict import (
     name_of_test,
 )
 
-# An exercise is weakly graded if fewer of its tests pass some submissions and fail others.
-FEW = 2
-# The fewest submissions that are evidence against a test.
-_SEVERAL = 2
+# The fewest that tried an exercise, and the fewest that fail a test, as evidence against tests.
+_ENOUGH, _SEVERAL = 5, 3
 _TRIED = (Status.PASSED, Status.FAILED, Status.ERROR, Status.TIMEOUT, Status.CRASHED)
 
 
@@ -60,11 +58,6 @@ class ExerciseTests:
         if len(failed) == 1 and len(verdicts) > 1:
             self.only[failed[0]] += 1
 
-    @property
-    def telling(self) -> list[str]:
-        """Returns the tests that some submissions pass and others fail."""
-        return [test for test, own in self.passed.items() if any(own) and not all(own)]
-
 
 def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
     """Returns the exercises of a class, in their order; ignores submissions without a grade."""
@@ -91,20 +84,20 @@ def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
 
 def complaints(one: ExerciseTests) -> Iterator[str]:
     """Yields the complaints about the tests of an exercise."""
-    total = len(one.passed)
-    wrong = sum(not all(row) for row in zip(*one.passed.values(), strict=True))
-    if wrong and one.tried >= _SEVERAL and len(one.telling) < FEW:
-        some = f"only {_short(one.telling[0])} passes some" if one.telling else "none passes some"
-        yield f"of its {quantity(total, 'test')}, {some} submissions and fails others"
+    if one.tried < _ENOUGH:
+        return
     for test, count in sorted(one.only.items(), key=lambda pair: -pair[1]):
         if count >= _SEVERAL:
             others = "that pass all other tests of the exercise"
             yield f"{_short(test)} fails {count} submissions {others}"
-    is_passed = {test: any(own) for test, own in one.passed.items()}
-    for test in one.passed if any(is_passed.values()) and one.tried >= _SEVERAL else ():
-        if not is_passed[test] and one.only[test] < _SEVERAL:
-            who = f"all {one.tried} who tried the exercise fail {_short(test)}"
-            yield f"{who}: is it right, and do students know what it asks?"
+    unpassed = [test for test, own in one.passed.items() if not any(own)]
+    who = f"all {one.tried} who tried the exercise fail"
+    if len(unpassed) == len(one.passed) > 1:
+        yield f"{who} all its tests: are they right, and do students know what they ask?"
+        return
+    for test in unpassed:
+        if one.only[test] < _SEVERAL:
+            yield f"{who} {_short(test)}: is it right, and do students know what it asks?"
 
 
 def _short(test: str) -> str:

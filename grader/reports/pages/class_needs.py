@@ -213,8 +213,8 @@ def _all(
         "weak",
         ("exercise has" if len(doubted := [*weak(found)]) == 1 else "exercises have")
         + " tests that may be faulty",
-        "Everyone gets the same result, or otherwise correct submissions fail them. Fix such a "
-        "test and run the batch again, which runs that test alone, or take it out.",
+        "Everyone fails them, or otherwise correct submissions do. If such a test is wrong, fix "
+        "it and run the batch again, which runs that test alone, or take it out.",
         command="grader decide RESULTS taken-out TEST --reason …",
         lines=tuple(doubted),
     )

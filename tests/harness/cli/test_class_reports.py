@@ -20,6 +20,8 @@ from tests.harness.storing import words_in
 
 pytestmark = pytest.mark.unit
 
+FIVE = ("bob", "cy", "dee", "eve", "fay")  # enough to doubt a test
+
 SAYING = ("--sentence", "Your keys\nare not transposed.", "--hint", " Which axes?  ")
 
 
@@ -31,11 +33,11 @@ def next_steps(printed: str) -> list[str]:
 def test_a_report_prints_the_class_and_the_next_steps(tmp_path):
     """Each step has a command that can be typed: a folder's name may have a space."""
     out = tmp_path / "my results"
-    a_batch(out, scored("ann", 4, 6), scored("bob", 0, 6))
+    a_batch(out, *(scored(name, 0, 6) for name in FIVE))
     done = grader_here("report", out)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "ann" in done.stdout
-    assert "10 / 10" in done.stdout
+    assert "bob" in done.stdout
+    assert "6 / 10" in done.stdout
     typed = shlex.quote(str(out))
     faulty, *steps = next_steps(done.stdout)
     assert faulty.startswith("  1 exercise has tests that may be faulty: grader decide ")
@@ -69,10 +71,10 @@ def test_a_report_goes_where_out_says(tmp_path):
 
 def test_details_list_the_tests_that_may_be_faulty(tmp_path):
     """Without the option, only the submissions are listed."""
-    a_batch(tmp_path, scored("ann", 4, 0), scored("bob", 4, 0))
+    a_batch(tmp_path, *(scored(name, 4, 0) for name in FIVE))
     short, full = (grader_here("report", tmp_path, *more).stdout for more in ([], ["--details"]))
-    assert "tried by 2:" in full
-    assert "tried by 2:" not in short
+    assert "tried by 5:" in full
+    assert "tried by 5:" not in short
 
 
 def test_changes_since_an_earlier_batch_are_counted(tmp_path):
