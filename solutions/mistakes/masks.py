@@ -119,7 +119,7 @@ MISTAKES = (
     Mistake(
         "mask-zero-fill",
         "Hidden keys get the score 0 before the softmax, and so still get attention.",
-        "Which number is the exponential of 0, and which score has the exponential 0?",
+        "Which number is the exponential of 0, and for which score is it 0?",
         (Way({"mask_scores": _filled_with_zero}, (*MASKED, *CAUSAL)),),
     ),
     Mistake(
