@@ -26,6 +26,7 @@ from grader.worker.notebook_magics import (
     ImportedNotebooks,
     Lines,
     NotebookModules,
+    Nothing,
     WrittenFiles,
     environment,
     repeated,
@@ -33,7 +34,6 @@ from grader.worker.notebook_magics import (
     timed,
     written,
 )
-from grader.worker.stub_packages import SILENTLY, Stub
 from grader.worker.trials.alarm import Alarm, TooLong
 
 _ADAPTER = re.compile(r"^(?:async +)?def +(run_\w+)|^(run_\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
@@ -173,10 +173,10 @@ class Shell:
         self.config: dict[str, Any] = {}
         self.user_ns: dict[str, Any] = {}
 
-    def __getattr__(self, name: str) -> Stub:
+    def __getattr__(self, name: str) -> Nothing:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Stub(f"get_ipython().{name}", SILENTLY)
+        return Nothing(f"get_ipython().{name}")
 
     def __repr__(self) -> str:
         return "<the shell of a notebook>"

@@ -1,7 +1,7 @@
-"""Stubs for the names of absent packages, and working ones for joblib and progress bars.
+"""Stubs for the names of absent packages, and working ones for joblib, progress bars, loggers.
 
 During the import of a submission every operation on a stub has no effect: attributes, decorators,
-compiled patterns. Afterwards every operation raises, except on loggers and other silent stubs.
+compiled patterns, loggers. Afterwards every operation raises.
 """
 
 from __future__ import annotations
@@ -33,17 +33,10 @@ _MEASURES = ("SquaredError", "AbsoluteError", "PercentageError", "LogError")
 
 
 class Phase:
-    """Whether the submission is still being imported: only then do stubs accept every use.
+    """Whether the submission is still being imported: only then do stubs accept every use."""
 
-    Silent stubs are of a phase that never ends: a logger, a run or a writer has nothing to do.
-    """
-
-    def __init__(self, is_silent: bool = False) -> None:
+    def __init__(self) -> None:
         self.is_importing = True
-        self.is_silent = is_silent
-
-
-SILENTLY = Phase(is_silent=True)
 
 
 class Stub:
@@ -62,22 +55,11 @@ class Stub:
         _used(self, f"{_name(self)}.{name}", lambda: vars(self).__setitem__(name, value))
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        is_silent = vars(self)["_phase"].is_silent
         is_first = all(isinstance(base, Stub) for base in bases) and bases[0] is self
-        if not (is_first or is_silent):
-            return ()
-        # The methods that a class inherits from a silent one do nothing.
-        inherited = {"__getattr__": lambda _, name: getattr(self, name)} if is_silent else {}
-        return (type("Absent", (AbsentBase,), {"_stand_in": self, **inherited}),)
+        return (type("Absent", (AbsentBase,), {"_stand_in": self}),) if is_first else ()
 
-    def __copy__(self, *_: object) -> Stub:
+    def __deepcopy__(self, _copied: object) -> Stub:
         return self
-
-    __deepcopy__ = __copy__
-
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        # A program that loads it need not have this class; `torch.load` accepts OrderedDict.
-        return OrderedDict, ()
 
     def __instancecheck__(self, _instance: object) -> bool:
         return False
@@ -185,15 +167,8 @@ def _unpacked(frame: FrameType) -> int:
 def _result(stand_in: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if operation == "next":
         return iter(())
-    is_silent = vars(stand_in)["_phase"].is_silent
-    if operation in ("enter", "or", "ror"):
-        return stand_in
-    if is_silent and operation in ("int", "index", "float"):
-        # A made-up number would become a part of an answer.
-        raise TypeError(f"{_name(stand_in)} has no value, since it is not installed")
     if operation in ("len", "int", "index", "exit", "contains", "bool"):
-        is_true = operation == "bool" and not is_silent
-        return 0 if operation in ("len", "int", "index") else is_true
+        return 0 if operation in ("len", "int", "index") else operation == "bool"
     if operation == "float":
         return 0.0
     is_decorating = operation == "call" and len(args) == 1 and not kwargs
@@ -310,24 +285,95 @@ class Progress:
     set_lock = write = pandas = staticmethod(_nothing)
 
 
-class SilentModule(StubModule):
+class Silent:
+    """An object that accepts every name and call, and does nothing: a logger, a run, a writer.
+
+    No object is an instance of it, but classes may derive from it. Saved, it is an empty mapping.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return absent_exception(name) if names_exception(name) else Silent()
+
+    def __setattr__(self, *_: object) -> None:
+        return None
+
+    __setitem__ = __exit__ = __setattr__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType | type):
+            return args[0]
+        return Silent()
+
+    def __getitem__(self, _key: object) -> Silent:
+        return Silent()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __bool__(self, *_: object) -> bool:
+        return False
+
+    __instancecheck__ = __subclasscheck__ = __bool__
+
+    def __enter__(self, *_: object) -> Silent:
+        return self
+
+    __or__ = __ror__ = __enter__
+
+    def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
+        return (SilentBase,)
+
+    def __deepcopy__(self, _copied: object) -> Silent:
+        return Silent()
+
+    __copy__ = __enter__
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        # A program that loads it need not have this class; `torch.load` accepts OrderedDict.
+        return OrderedDict, ()
+
+
+class SilentBase:
+    """The base of a submission's class that derives from a class of an absent package."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Silent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Silent()
+
+
+class SilentModule(ModuleType):
     """A package whose names do nothing, except progress bars, which iterate over their items.
 
     Its `run` is None until `init` is called and after `finish`, as in wandb.
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, SILENTLY, {**_PROGRESS, "run": None})
+        super().__init__(name)
+        self.run: Silent | None = None
+        self.__path__: list[str] = []
+        self.__all__: list[str] = []
+        self.__version__ = "0.0.0"
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        if name in _PROGRESS:
+            return _PROGRESS[name]
         if name in _MODULES_OF_BARS:
             return SilentModule(f"{self.__name__}.{name}")
+        if names_exception(name):
+            return absent_exception(f"{self.__name__}.{name}")
         if name in ("init", "finish"):
-            run = Stub(f"{self.__name__}.run", SILENTLY) if name == "init" else None
-            return functools.partial(self._set_run, run)
-        return super().__getattr__(name)
+            return functools.partial(self._set_run, Silent() if name == "init" else None)
+        return Silent()
 
-    def _set_run(self, run: Stub | None, *_: object, **__: object) -> Stub | None:
+    def _set_run(self, run: Silent | None, *_: object, **__: object) -> Silent | None:
         self.run = run
         return run
 

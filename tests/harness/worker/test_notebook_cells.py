@@ -15,9 +15,9 @@ from grader.worker.notebook import Cells, Shell, TookTooLong
 from grader.worker.notebook_magics import (
     ImportedNotebooks,
     NotebookModules,
+    Nothing,
     WrittenFiles,
 )
-from grader.worker.stub_packages import StubModule
 
 pytestmark = pytest.mark.unit
 
@@ -131,14 +131,14 @@ def test_a_cell_that_never_ends_leaves_time_for_the_others(tmp_path):
     ("name", "kind"),
     [
         ("google", ModuleType),
-        ("google.colab", StubModule),
-        ("google.colab.drive", StubModule),
+        ("google.colab", Nothing),
+        ("google.colab.drive", Nothing),
         ("google.cloud", None),
-        ("IPython", StubModule),
-        ("IPython.display", StubModule),
+        ("IPython", Nothing),
+        ("IPython.display", Nothing),
         ("IPythonic", None),
-        ("import_ipynb", StubModule),
-        ("nbimporter", StubModule),
+        ("import_ipynb", Nothing),
+        ("nbimporter", Nothing),
         ("ipynb", ModuleType),
         ("ipynb.fs", ModuleType),
         ("ipynb.fs.full", ModuleType),
@@ -156,7 +156,7 @@ def test_modules_of_notebooks_are_stubs(shell, name, kind):
         finder.exec_module(module)
         assert type(module) is kind
         assert spec.submodule_search_locations == []
-        if kind is StubModule:
+        if kind is Nothing:
             assert module.display(3).more.__name__ == f"{name}.display.more"
             assert [*module.items] == []
             assert not hasattr(module, "__wrapped__")
