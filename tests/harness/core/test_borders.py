@@ -219,7 +219,7 @@ warm_up()
 loaded = sorted(name for name in sys.modules if name.split(".")[0] == "grader")
 from grader.worker.loading import load
 submission, wanted = Path(sys.argv[2]), sys.argv[3:]
-load(submission, submission, engine_modules(), "adapters", ["."], None, [])
+load(submission, submission, engine_modules(), "adapters", ["."], [])
 imported = []
 for module in wanted:
     try:

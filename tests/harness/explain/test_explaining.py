@@ -283,5 +283,5 @@ def test_a_malformed_explanation_is_dropped(tiny, folder, monkeypatch):
     grade = Grade("bob", GradeStatus.GRADED, 1.0, 5.0, 3, "hash", "suite", 0.1, None, {}, ())
     words = client.explain(Entry("bob", folder / "bob"), grade)
     client.close()
-    assert words.missing == "the explanation is damaged (AttributeError)"
+    assert words.missing == "the explanation is damaged (KeyError)"
     assert not words.tests

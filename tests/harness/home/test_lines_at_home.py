@@ -176,7 +176,7 @@ def test_the_line_to_change_is_named(at_home, program):
 def test_wrong_answers_name_their_line_though_other_calls_raise(at_home):
     """Code written for the course's number of axes raises for others, which is a separate cause."""
     printed = at_home(NARROW, "-v", "--locate")
-    assert printed.count(line_sentence(NARROW, "hanging")) == 3
+    assert printed.count(line_sentence(NARROW, "hanging")) == 2
     assert printed.count("Still fails after one change of") == 1
     assert "fixes this test" in " ".join(printed.split())
 
