@@ -338,7 +338,9 @@ class _Inquiry:
             yield DirectCalls(functions, self._root, limit=self._limit)
 
     def _contradicts(self, exercise: str, mistake: str) -> bool:
-        """Returns whether one of two combined mistakes would make a step wrong that is right."""
+        """Returns whether kept state or a right step speaks against a mistake."""
+        if self.depends.contradicts(self._known, mistake, self._reruns[exercise].observations):
+            return True
         way = self._way(exercise) if AND in mistake else None
         return way is not None and way.contradicts(self._known, mistake)
 

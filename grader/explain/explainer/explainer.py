@@ -152,6 +152,8 @@ class Explainer:
             return {} if alone else self._followed(ask, answers, statuses, deadline)
 
         def contradicts(exercise: str, mistake: str) -> bool:
+            if depends.contradicts(self._mistakes, mistake, answers[exercise]):
+                return True
             way = followed().get(exercise) if AND in mistake else None
             return way is not None and way.contradicts(self._mistakes, mistake)
 

@@ -11,7 +11,7 @@ import torch
 from grader.core.wire.calls import Call, encode_call
 from grader.core.wire.records import Line
 from grader.core.wire.trials import Outcomes, Trials
-from grader.explain.mistakes.prediction import Catalogue
+from grader.explain.mistakes.prediction import Catalogue, Numbers
 from grader.explain.repair.questions import CheckedCall, is_answer
 from grader.explain.repair.search import NewBench, Workbench
 from grader.explain.repair.sources import EditableSources
@@ -46,13 +46,14 @@ class Dependence:
     Calls in `tests` were seen to get wrong answers after other calls, and each wrong call of such a
     test is right if it comes first. `lines` names, by test, the line that keeps state of earlier
     calls: restoring that state alone makes the test right. Tests in `handed_on` continue in a new
-    process, and pass if they stay in one.
+    process, and pass if they stay in one. `alone` holds the answers to wrong calls that came first.
     """
 
     right_first: frozenset[Asking] = frozenset()
     tests: frozenset[str] = frozenset()
     lines: Mapping[str, Line] = field(default_factory=dict)
     handed_on: frozenset[str] = frozenset()
+    alone: Mapping[Asking, torch.Tensor] = field(default_factory=dict)
 
     def also(self, tests: Iterable[str]) -> Dependence:
         """Returns this dependence with further tests that pass only with no call before them."""
@@ -69,6 +70,19 @@ class Dependence:
     def holds(self, one: Observation | Question) -> bool:
         """Returns whether a call gets a right answer if no call comes before it."""
         return (one.test, one.number) in self.right_first
+
+    def contradicts(
+        self, catalogue: Catalogue, mistake: str, answers: Iterable[Observation]
+    ) -> bool:
+        """Returns whether earlier calls change an answer that a mistake explains otherwise.
+
+        The mistake says that the program ignores an argument, so equal answers came of that.
+        """
+        return any(
+            mistake in catalogue.ignored(one) and not Numbers(own).agrees(one, 1)
+            for one in answers
+            if (own := self.alone.get((one.test, one.number))) is not None
+        )
 
     def in_words(self, test: str) -> str:
         """Returns the words for a test, with the line if it is known, or "" if nothing is known."""
@@ -106,38 +120,41 @@ def dependence(
     if not wrong:
         return Dependence()
     with bench() as workbench:
-        right = _right_alone(catalogue, workbench, wrong)
+        alone = _alone(workbench, wrong)
+        right = _right(catalogue, wrong, alone)
         first = frozenset(map(_asking, right))
         for _ in range(AGAIN if right else 0):
-            if len(_right_alone(catalogue, workbench, right)) < len(right):
-                return Dependence(first)
+            if len(_right(catalogue, right, _alone(workbench, right))) < len(right):
+                return Dependence(first, alone=alone)
         calls = {one.question.test: one.question.call for one in right}
         handed_on = frozenset(test for test, call in calls.items() if in_two_processes(call))
         always = {test for test, number in map(_asking, wrong) if (test, number) not in first}
         here = [one for one in right if one.question.test not in handed_on | always]
         found = _among_others(catalogue, workbench, sources, here, made)
-        return replace(found, right_first=first, handed_on=handed_on)
+        return replace(found, right_first=first, handed_on=handed_on, alone=alone)
 
 
 def _asking(one: CheckedCall) -> Asking:
     return one.question.test, one.question.number
 
 
-def _right_alone(
-    catalogue: Catalogue, bench: Workbench, asked: Sequence[CheckedCall]
-) -> Sequence[CheckedCall]:
-    """Returns the calls that the unedited program answers rightly right after its import."""
-    right: list[CheckedCall] = []
+def _alone(bench: Workbench, asked: Sequence[CheckedCall]) -> Mapping[Asking, torch.Tensor]:
+    """Returns the answers that the unedited program gives to calls right after its import."""
+    answers: dict[Asking, torch.Tensor] = {}
     for start in range(0, len(asked), _MOST_TOGETHER):
         part = asked[start : start + _MOST_TOGETHER]
         calls = [one.question.call for one in part]
         outcomes = bench.try_edits(Trials(calls, 0, ({},), _SECONDS))
-        right += (
-            one
-            for place, one in enumerate(part)
-            if is_answer(catalogue, one.question, outcomes.of(0, place))
-        )
-    return right
+        for place, one in enumerate(part):
+            if (answer := outcomes.of(0, place)) is not None:
+                answers[_asking(one)] = answer
+    return answers
+
+
+def _right(
+    catalogue: Catalogue, asked: Sequence[CheckedCall], answers: Mapping[Asking, torch.Tensor]
+) -> Sequence[CheckedCall]:
+    return [one for one in asked if is_answer(catalogue, one.question, answers.get(_asking(one)))]
 
 
 def _among_others(

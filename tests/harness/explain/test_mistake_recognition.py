@@ -253,6 +253,8 @@ def test_a_mistake_is_recognised_by_the_weights_that_it_ignores(named):
     # These programs do not use x or any weights.
     assert named(layer="torch.zeros_like(x)") == set()
     assert named(layer="x") == set()
+    # Every later call gets the weights of the first.
+    assert named(layer="x @ run_layer.__dict__.setdefault('kept', weight)") == set()
 
 
 def test_an_ambiguous_mistake_gets_the_name_found_in_an_earlier_exercise(named):
