@@ -30,7 +30,7 @@ from grader.testing.handles.scripts import (
     untouched,
     value_before,
 )
-from grader.testing.kinds import Kind
+from grader.testing.kinds import Anything, DictType, Kind
 from grader.testing.outcome import (
     Returned,
     StudentFault,
@@ -122,7 +122,8 @@ class Student(Maker):
             )
         if stays(adapter.result):
             script.came[len(script.steps) - 1] = Came(adapter.name, adapter.result, result)
-        if is_own:
+        is_own_layout = call.last is not None and call.last.on in script.came
+        if is_own and not (is_own_layout and _is_open(adapter.result)):
             self._observe(call, result, False)
         self._remember(result, adapter.result, arguments, call, script.steps)
         note_source(result, call.last)
@@ -277,6 +278,11 @@ class Student(Maker):
         is_as_before = untouched(tensor, step, before, steps)
         known = Returned(tensor, axes, asked_in, trace, before, is_as_before, bool(dtypes))
         observed().returned.append(known)
+
+
+def _is_open(kind: Kind) -> bool:
+    """Returns whether a kind leaves the layout open, as for the state of a student's object."""
+    return isinstance(kind, DictType) and kind.value == Anything()
 
 
 class Reference(Maker):

@@ -21,7 +21,8 @@ from grader.testing.exercise import Membership
 from grader.testing.handles import bench as benches
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
-from grader.testing.kinds import Anything, PlainType, TensorType
+from grader.testing.kinds import Anything, DictType, PlainType, TensorType
+from grader.testing.object_kinds import ObjectType, Signature
 from grader.testing.outcome import (
     Observation,
     Plainly,
@@ -355,6 +356,24 @@ def test_an_accepted_value_that_is_no_number_may_be_observed_too():
         contract = {"run_double": Adapter("run_double", {"x": FLOATS}, kind)}
         own = a_bench(observations={}, contract=contract, ask=lambda _, it=answer: Answer(it))
         assert seen_by(own) == seen
+
+
+def test_the_state_of_a_students_own_object_is_not_observed():
+    """Its layout is the student's, so it differs from the reference's in right answers too."""
+    state = DictType(PlainType(str), Anything())
+    counted = Signature({}, PlainType(int))
+    made = ObjectType("Counter", {"state_dict": Signature({}, state), "count": counted}, {})
+    contract = {"run_double": Adapter("run_double", {"x": FLOATS}, made)}
+    values = {"state_dict": {"t": 3}, "count": 3}
+
+    def ask(call: Call) -> Answer:
+        return Answer(values[call.last.name] if call.last else Foreign("a Counter"))
+
+    own = a_bench(observations={}, contract=contract, ask=ask)
+    counter = own.student(MEMBER, "test")(torch.ones(2))
+    assert (counter.state_dict(), counter.count()) == ({"t": 3}, 3)
+    assert own.observations is not None
+    assert [one.value.tolist() for one in own.observations["run_double"]] == [3]
 
 
 def test_a_large_answer_is_not_kept(monkeypatch):
