@@ -48,7 +48,7 @@ class Rotary(nn.Module):
 
 
 def swish(x):
-    return x / (1 + torch.exp(-x))
+    return x * torch.sigmoid(x)
 
 
 class FeedForward(nn.Module):
