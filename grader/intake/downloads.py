@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import statistics
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence, Set
@@ -222,7 +223,8 @@ def _without_clutter(items: list[DownloadItem]) -> tuple[DownloadItem, ...]:
 
 _CANVAS = r"_(?:(?P<attachment>[0-9]{1,18})_(?P<file>.+)|(?P<typed>text|link)\.html)"
 _AFTER_A_NAME = re.compile(r"(?P<late>_LATE)?_(?P<user>[0-9]+)" + _CANVAS, re.DOTALL)
-_MOST_READINGS = 4
+# A name with more readings may hide the right one.
+_MOST_READINGS = 8
 _ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>[0-9A-Za-z]+)" + _CANVAS, re.DOTALL)
 _TYPED = {"text": "text entry.html", "link": "web address.html"}
 # Canvas renames a file that is handed in again under its old name: `name-1.py`.
@@ -244,15 +246,6 @@ class _Attachment:
     again: int
     name: str
 
-    def is_near(self, numbers: Sequence[int]) -> bool:
-        """Returns whether the number is among those of other attachments; typed text has none.
-
-        Canvas numbers all attachments one after another.
-        """
-        if not self.number:
-            return True
-        return bool(numbers) and min(numbers) <= 2 * self.number and self.number <= 2 * max(numbers)
-
 
 def canvas_download(download: Download) -> Discovery | None:
     """Returns the submissions of a Canvas download, or None if this is no such download.
@@ -264,17 +257,20 @@ def canvas_download(download: Download) -> Discovery | None:
     known = {found[0].item for found in readings}
     if not download.consists_of(known):
         return None
-    numbers = [found[0].number for found in readings if len(found) == 1 and found[0].number]
-    by_user: dict[tuple[bool, str], list[_Attachment]] = {}
+    numbers = [found[0].number for found in readings if found[0].number]
+    usual = statistics.median(numbers) if numbers else 0
+    by_user: dict[tuple[str, str], list[_Attachment]] = {}
     notes: list[str] = []
     for found in readings:
-        likely = [one for one in found if one.is_near(numbers)] or found[:1]
-        one = likely[0]
-        if len(likely) > 1:
-            one = replace(likely[-1], is_anonymous=True)
-            people = enumerated([f"{each.person} ({each.user})" for each in likely])
+        one, unsure = found[0], ""
+        if not _is_first_sure(found, usual):
+            one = replace(found[-1], is_anonymous=True)
+            people = enumerated([f"{each.person} ({each.user})" for each in found])
             notes.append(printable(f"{one.item.name} may be of {people}: decide whose it is."))
-        by_user.setdefault((one.is_anonymous, one.user), []).append(one)
+            unsure = one.person
+        elif one.is_anonymous:
+            unsure = "anon"
+        by_user.setdefault((unsure, one.user), []).append(one)
     entries: list[Entry] = []
     skipped = [*download.others(known, "not named as Canvas names submissions")]
     for own in by_user.values():
@@ -295,13 +291,21 @@ def _readings(item: DownloadItem) -> Iterator[_Attachment]:
     if (anonymous := _ANONYMOUS.fullmatch(item.name)) is not None:
         yield _attachment(item, "anon", anonymous)
         return
-    ends = (mark.start() for mark in re.finditer("_", item.name) if mark.start())
+    marks = (mark.start() for mark in re.finditer("_", item.name))
+    ends = (end for end in marks if end and not item.name.endswith("_LATE", 0, end))
     found = ((end, match) for end in ends if (match := _AFTER_A_NAME.fullmatch(item.name, end)))
-    different: dict[tuple[str, str], _Attachment] = {}
     for end, match in itertools.islice(found, _MOST_READINGS):
-        one = _attachment(item, item.name[:end], match)
-        different.setdefault((one.user, one.name), one)
-    yield from different.values()
+        yield _attachment(item, item.name[:end], match)
+
+
+def _is_first_sure(found: Sequence[_Attachment], usual: float) -> bool:
+    """Returns whether the first reading of a name is right, although there may be others.
+
+    Canvas numbers all attachments one after another: no number far below the `usual` one is
+    Canvas's, so that it belongs to the file's own name, as in `1_softmax.py`.
+    """
+    others = found[1:]
+    return len(found) < _MOST_READINGS and all(0 < 10 * one.number < usual for one in others)
 
 
 def _attachment(item: DownloadItem, person: str, found: re.Match[str]) -> _Attachment:

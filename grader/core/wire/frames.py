@@ -34,6 +34,7 @@ from grader.core.wire.values import (
     bytes_of,
     described,
     elements_in,
+    on_one_line,
     read_tensor,
     sizes,
 )
@@ -208,7 +209,7 @@ class Reading:
             case "bytes" | "text" | "ints" | "floats":
                 return self._packed(kind, content)
             case "foreign":
-                return Foreign(_name(str(content), 500))
+                return Foreign(on_one_line(str(content), 500))
             case "elsewhere":
                 return _elsewhere(content)
             case "array":
@@ -226,7 +227,10 @@ class Reading:
         rows = [_pair(row) for row in _list(fields)]
         if not all(isinstance(field, str) for field in (name, *(row[0] for row in rows))):
             raise BadFrame("a named tuple has no names")
-        return Named(_name(name), {_name(field): self.value(one, depth + 1) for field, one in rows})
+        return Named(
+            on_one_line(name, _NAME),
+            {on_one_line(field, _NAME): self.value(one, depth + 1) for field, one in rows},
+        )
 
     def _packed(self, kind: str, count: object) -> Value:
         if type(count) is not int or count < 0:
@@ -255,11 +259,6 @@ class Reading:
         return (flat != 0 if name == "bool" else flat).reshape(shape)
 
 
-def _name(text: str, longest: int = _NAME) -> str:
-    """Returns a name that a submission chose, on one line."""
-    return " ".join(text[:longest].split())
-
-
 def _check_keys(keys: Sequence[Value]) -> None:
     """Refuses keys that cannot be hashed, and keys of which too many have the same hash.
 
@@ -285,7 +284,7 @@ def _elsewhere(entry: object) -> Elsewhere:
     if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
         raise BadFrame("a tensor has no dtype")
     shape, device = sizes(entry.get("shape")), str(entry.get("device"))
-    return Elsewhere(_name(entry["dtype"], 40), tuple(shape), _name(device, 40))
+    return Elsewhere(on_one_line(entry["dtype"], 40), tuple(shape), on_one_line(device, 40))
 
 
 def _device(name: str) -> torch.device:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 
 import torch
 
-from grader.core.wire.values import BadFrame, Value
+from grader.core.wire.values import BadFrame, Value, on_one_line
 
 Kind = TypeVar("Kind")
 _Reader = Callable[[Any], Any]
@@ -45,7 +45,7 @@ class OnOneLine:
 
     def cut(self, whole: Any) -> str:
         """Returns the beginning of the name, with a space for each line break."""
-        return " ".join(whole[: self.size].split())
+        return on_one_line(whole, self.size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,11 @@ Several: TypeAlias = (
 Value: TypeAlias = "Single | Several | Foreign | Elsewhere | Local"
 
 
+def on_one_line(name: str, longest: int) -> str:
+    """Returns the beginning of a name that a submission chose, with its line breaks as spaces."""
+    return " ".join(name[:longest].split())
+
+
 def tensor_in_words(dtype: torch.dtype | str, shape: tuple[int, ...]) -> str:
     """Returns the dtype and shape of a tensor: `float32[2, 5, 8]`."""
     return f"{str(dtype).removeprefix('torch.')}{list(shape)}"

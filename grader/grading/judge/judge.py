@@ -49,8 +49,6 @@ class Judge:
         # Every submission gets the same inputs.
         self._case: Callable[[str], Case] = functools.cache(functools.partial(fresh_case, seed))
         self._memory = Memory[Verdict]()
-        # The calls of failed tests past the failure, which decide nothing.
-        self._rest = Memory[bool]()
         self._interview: RememberedSession | None = None
         self._failed = FailedTests()
         self._charge: Callable[[float], None] = lambda _: None
@@ -103,7 +101,7 @@ class Judge:
             asked, self._interview = self._interview.asked, None
         if verdict.status is Status.FAILED:
             if not self._stops_at_failures:
-                self._ask_the_rest(test, examinee, asked)
+                self._ask_the_rest(test, examinee, asked, verdict)
             self._failed.keep(test.id, asked)
         if sum(one.size for one in asked) > _MUCH:
             # Exceptions and their tracebacks form cycles, which keep the answers in memory.
@@ -119,19 +117,23 @@ class Judge:
             ended = Ended(AssertionError("the answer cannot be compared"), ended.observed)
         return test.ended(ended.raised, ended.observed)
 
-    def _ask_the_rest(self, test: Test, examinee: Examinee, asked: Sequence[AnsweredCall]) -> None:
+    def _ask_the_rest(
+        self, test: Test, examinee: Examinee, asked: Sequence[AnsweredCall], reached: Verdict
+    ) -> None:
         """Makes the remaining calls of a failed test, as if nothing had failed.
 
-        Otherwise the next call would reveal to a submission that its last answer was wrong.
+        Otherwise the next call would reveal to a submission that its last answer was wrong. The
+        same answers lead to the same calls, which are remembered with the verdict `reached`.
         """
-        rest, is_whole = self._rest.follow(test.id, examinee.ask, asked)
-        if is_whole:
+        past_failure = f"{test.id} past its failure"
+        rest, verdict = self._memory.follow(past_failure, examinee.ask, asked)
+        if verdict is not None:
             return
         self._interview = RememberedSession(examinee.ask, max(asked, rest, key=len))
         bench = replace(self._bench, case_of=lambda test_id: self._case(test_id).branch())
         ended = self._suite.run_on(test.id, bench)
         self._charge(ended.observed.seconds)
-        self._rest.learn(test.id, self._interview.asked, True)
+        self._memory.learn(past_failure, self._interview.asked, reached)
         self._interview = None
 
     def _is_passed_by_the_reference(self, test: Test) -> bool:

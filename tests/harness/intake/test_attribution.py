@@ -124,6 +124,12 @@ CASES: Mapping[str, Hostile] = {
     "canvas: Alice's name and number, and a likely one": Hostile(
         "canvas", {"doealice_7_73_8_72_adapters.py": 0}
     ),
+    "canvas: Alice's name and number, and many others": Hostile(
+        "canvas", {f"doealice_7_73_{'1_' * 9}8_72_adapters.py": 0}
+    ),
+    "canvas: a late file with Alice's number": Hostile(
+        "canvas", {"roemallory_8_5000_7_73_adapters.py": 0}
+    ),
     "canvas: Alice's name and number, typed": Hostile("canvas", {"doealice_7_8_text.html": "0"}),
     "canvas: anonymous with Alice's number": Hostile("canvas", {"anon_7_72_adapters.py": 0}),
     "canvas: in place of Alice's": Hostile(
