@@ -122,7 +122,7 @@ def warm_up(
 
     import grader.worker.serving
     from grader.worker.observing.lines import WorkCounter
-    from grader.worker.stubs import load_no_compiler
+    from grader.worker.stubs import load_no_compiler, use_native_meta_kernels
 
     loaded = (beartype, einops, jaxtyping, numpy, torch, grader.worker.serving)
     jaxtyping.config.update("jaxtyping_disable", True)
@@ -130,6 +130,7 @@ def warm_up(
     if several:
         importlib.import_module("torch._dynamo")
     load_no_compiler()
+    use_native_meta_kernels()
     with WorkCounter(), torch.device("meta"):
         halves = torch.ones(2, 2) / 2
         einops.rearrange(torch.einsum("i j, j -> i", halves, torch.ones(2)), "a -> a 1")

@@ -298,6 +298,32 @@ def load_no_compiler() -> None:
                 function.__dynamo_disable = function
 
 
+def use_native_meta_kernels() -> None:
+    """Makes torch's native kernels of the meta device run wherever there are any.
+
+    Torch replaces most of them by kernels in Python, for its compiler. Those make the same shapes
+    and dtypes, and take seven times as long.
+    """
+    # Where another torch works differently, its own kernels stay.
+    with contextlib.suppress(ImportError, AttributeError, KeyError):
+        registrations: Any = importlib.import_module("torch._meta_registrations")
+        replacing = registrations._meta_lib_dont_use_me_use_register_meta
+        operations = [_operation(key.split("/")[1]) for key in sorted(replacing._op_impls)]
+        kernels = [(one, one.py_kernels[torch._C.DispatchKey.Meta]) for one in operations]
+        replacing._destroy()
+        library: Any = torch.library.Library("aten", "IMPL", "Meta")  # type: ignore[no-untyped-call]
+        for operation, kernel in kernels:
+            if not torch._C._dispatch_has_kernel_for_dispatch_key(operation.name(), "Meta"):
+                library.impl(operation, kernel)
+        registrations._meta_lib_dont_use_me_use_register_meta = library
+
+
+def _operation(name: str) -> Any:
+    """Returns an operation of torch by its name: `add.Tensor`, `relu`."""
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, packet), overload or "default")
+
+
 def do_without_compiling() -> None:
     """Makes `torch.compile`, and a module's `compile`, leave everything uncompiled."""
     torch.compile = _as_it_is

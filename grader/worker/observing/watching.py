@@ -76,23 +76,22 @@ def _watch(
     registered, handed_out, place = keys
     if torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), registered):
         own = torch.library.get_kernel(overload, handed_out).call_boxed
-        kinds = [str(argument.type) for argument in overload._schema.arguments]
 
         def watched(keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
             seen()
-            return own(keys, *_as_kernels_take(args, kinds), **kwargs)
+            return own(keys, *_as_kernels_take(args, overload._schema.arguments), **kwargs)
 
         library.impl(overload, watched, place, with_keyset=True)
 
 
-def _as_kernels_take(args: Sequence[Any], kinds: Sequence[str]) -> Iterator[Any]:
+def _as_kernels_take(args: Sequence[Any], parameters: Sequence[Any]) -> Iterator[Any]:
     """Yields the arguments; a number in a tensor's place, as in `x + 1`, becomes a tensor again.
 
     The tensor is exact. If that would promote the other operands further than the number does, it
     has the dtype to which they promote the number.
     """
-    for one, kind in zip(args, kinds, strict=False):
-        if kind == "Tensor" and isinstance(one, _NUMBERS):
+    for one, parameter in zip(args, parameters, strict=False):
+        if isinstance(one, _NUMBERS) and str(parameter.type) == "Tensor":
             others: list[Any] = [it for it in args if isinstance(it, torch.Tensor)] or [one]
             exact = torch.tensor(one, dtype=_EXACT.get(type(one)))
             dtype = _promoted(others, one)
