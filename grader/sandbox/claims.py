@@ -75,7 +75,7 @@ _ENGINE = Path(__file__).resolve().parents[2]
 
 
 def redacted(raised: Raised, root: Path, scratch: Path) -> Raised:
-    """Returns the exception without this machine's paths in its texts."""
+    """Returns the exception without this machine's paths; a refusal by the grader says so."""
     rule = _RULE if _is_refusal(raised) else ""
     rule = rule or (_NO_NETWORK if _UNREACHED.search(raised.message) else "")
     operands = tuple(

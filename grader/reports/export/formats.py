@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -225,11 +225,7 @@ def write_export(
     if form == "csv":
         write_table(scores, file, choices.by_exercise is not False, choices.absent_zero)
         return [*general]
-    exported = (
-        _canvas(scores, template, choices)
-        if form == "canvas"
-        else _moodle(scores, template, choices)
-    )
+    exported = _FILLED[form](scores, template, choices)
     file.write(exported.text)
     return [*exported.remarks, *general]
 
@@ -264,3 +260,10 @@ def _moodle(scores: ClassScores, template: Path | None, choices: Choices) -> Exp
             "and name it with --template"
         )
     return fill_worksheet(Sheet.read(template), scores, choices)
+
+
+# The formats that are written as one text, by name.
+_FILLED: Mapping[str, Callable[[ClassScores, Path | None, Choices], Export]] = {
+    "canvas": _canvas,
+    "moodle": _moodle,
+}

@@ -136,7 +136,7 @@ _COUNTS_PER_NAMESPACE = (5, 14)
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """The limits of a worker, which follow from the grader's `Allowance`.
+    """The limits of a worker, which has them from the grader's `Allowance`, field by field.
 
     `memory`, `disk` and `file_size` (for a single file) are in bytes. `files` bounds the files on
     disk, `threads` the threads, and `cpu_seconds` the processor time. `device` is the device beside

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -88,21 +89,22 @@ def test_a_template_is_filled_in_and_scaled_to_the_platforms_maximum(out, option
 
 
 @pytest.mark.parametrize(
-    ("form", "option", "said"),
+    ("form", "option", "taker"),
     [
-        ("csv", "--template x.csv", "--template is for --format canvas and moodle, not for csv"),
-        ("json", "--column T", "--column is for --format canvas and moodle, not for json"),
-        ("moodle", "--points total", "--points is for --format canvas and csv, not for moodle"),
-        ("junit", "--absent-zero", "--absent-zero is for --format canvas and csv and moodle"),
-        ("csv", "--no-scale", "--no-scale is for --format canvas and moodle, not for csv"),
-        ("canvas", "--feedback", "--feedback is for --format moodle, not for canvas"),
+        ("csv", "--template x.csv", "moodle"),
+        ("json", "--column T", "canvas"),
+        ("moodle", "--points total", "csv"),
+        ("junit", "--absent-zero", "canvas"),
+        ("csv", "--no-scale", "moodle"),
+        ("canvas", "--feedback", "moodle"),
     ],
 )
-def test_an_option_of_another_format_is_refused(out, form, option, said):
+def test_an_option_of_another_format_is_refused(out, form, option, taker):
     """An option without an effect would be mistaken for one with an effect."""
     done = grader_here("export", out, "--format", form, *option.split())
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    refusal = rf"{option.split()[0]} is for --format [\w ]*\b{taker}\b[\w ]*, not for {form}"
+    assert re.search(refusal, done.stderr)
 
 
 def test_the_template_is_never_overwritten(out):
