@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader.core.late_rule import BadRule, LateRule, read_rule
 from grader.core.names import CPU
-from grader.core.points import BadRule, LateRule, read_rule
 from grader.core.text import Refusal, meant
 from grader.core.verdict import Aspect
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import Words
-from grader.core.points import LateRule
+from grader.core.late_rule import LateRule
 from grader.core.verdict import Grade, Status
 from grader.results.database import (
     FILE,

@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy
 import torch
 
-from grader.core.wire.frames import ARRAY_DTYPES, MAX_DEPTH
+from grader.core.wire.frames import ARRAY_DTYPES, MAX_DEPTH, is_int64
 from grader.core.wire.scripts import GIVEN, module_of
 from grader.core.wire.values import (
     MAX_AXES,
@@ -36,7 +36,6 @@ from grader.core.wire.values import (
 )
 from grader.worker.observing.expression import foreign
 
-_INTEGERS = 1 << 63
 _TOO_DEEP = Foreign(f"something in more than {MAX_DEPTH} others")
 _LEFT_OUT = Foreign("one value more than may be handed over")
 MAX_VALUES = 100_000
@@ -125,11 +124,7 @@ class _HandingOver:
                 return result
             case int():
                 whole = int.__int__(result)
-                return (
-                    whole
-                    if -_INTEGERS <= whole < _INTEGERS
-                    else Foreign("an int of more than 64 bits")
-                )
+                return whole if is_int64(whole) else Foreign("an int of more than 64 bits")
             case float():
                 return float.__float__(result)
             case str():

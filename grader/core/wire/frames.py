@@ -47,22 +47,26 @@ ARRAY_DTYPES = frozenset(
         *("float16", "float32", "float64"),
     ]
 )
-_INTEGERS = 1 << 63
 _SHORT_TEXT = 200
-_FEW_NUMBERS = 8
-# The most numbers in all packed lists together.
+# The fewest numbers that are packed, and the most in all packed lists together.
+_FEWEST_PACKED = 8
 _MAX_NUMBERS = MAX_NODES
 # Bytes of all long texts of an answer together; in memory, Python may take four for one.
 MAX_TEXT = 8 << 20
 # The most keys with the same hash: numbers can be chosen to collide, texts and bytes cannot.
 _SAME_HASH = 16
-_NAME = 100
+_LONGEST_NAME = 100
 _SEQUENCES: Mapping[str, Callable[[Iterable[Any]], Any]] = {
     "list": list,
     "tuple": tuple,
     "set": set,
     "frozenset": frozenset,
 }
+
+
+def is_int64(number: int) -> bool:
+    """Returns whether a number fits 64 bits."""
+    return -(1 << 63) <= number < 1 << 63
 
 
 class TreeWriter:
@@ -86,6 +90,8 @@ class TreeWriter:
             case torch.Tensor():
                 self.chunks.append(bytes_of(value))
                 return described(value)
+            case int() if not is_int64(value):
+                raise BadFrame("an integer does not fit 64 bits")
             case None | bool() | int() | float():
                 return value
             case str():
@@ -119,10 +125,10 @@ class TreeWriter:
                 return {kind: [self.entry(one, depth + 1) for one in value]}
         raise BadFrame(f"a {type(value).__name__} cannot cross")
 
-    def _numbers(self, values: Sequence[Value]) -> dict[str, int] | None:
-        """Packs a list of `_FEW_NUMBERS` or more ints or floats; returns None for other lists."""
-        kinds = set(map(type, values)) if len(values) >= _FEW_NUMBERS else set()
-        if kinds == {int}:
+    def _numbers(self, values: Sequence[Any]) -> dict[str, int] | None:
+        """Packs a list of `_FEWEST_PACKED` or more ints or floats; returns None for other lists."""
+        kinds = set(map(type, values)) if len(values) >= _FEWEST_PACKED else set()
+        if kinds == {int} and is_int64(min(values)) and is_int64(max(values)):
             numbers = numpy.array(values, dtype=numpy.int64)
         elif kinds == {float}:
             numbers = numpy.array(values, dtype=numpy.float64)
@@ -141,7 +147,7 @@ class TreeWriter:
         return len(data)
 
 
-class Reading:
+class TreeReader:
     """A reader of the values that `TreeWriter` wrote; it checks every claim first."""
 
     def __init__(self, body: bytearray, start: int, trusted: bool) -> None:
@@ -182,7 +188,7 @@ class Reading:
             return read_tensor(entry, self.take, self._trusted)
         if isinstance(entry, dict):
             return self._tagged(entry, depth)
-        if isinstance(entry, int) and not -_INTEGERS <= entry < _INTEGERS:
+        if isinstance(entry, int) and not is_int64(entry):
             raise BadFrame("an integer does not fit 64 bits")
         if entry is None or isinstance(entry, (int, float, str)):
             return entry
@@ -228,8 +234,8 @@ class Reading:
         if not all(isinstance(field, str) for field in (name, *(row[0] for row in rows))):
             raise BadFrame("a named tuple has no names")
         return Named(
-            on_one_line(name, _NAME),
-            {on_one_line(field, _NAME): self.value(one, depth + 1) for field, one in rows},
+            on_one_line(name, _LONGEST_NAME),
+            {on_one_line(field, _LONGEST_NAME): self.value(one, depth + 1) for field, one in rows},
         )
 
     def _packed(self, kind: str, count: object) -> Value:
@@ -289,7 +295,7 @@ def _elsewhere(entry: object) -> Elsewhere:
 
 def _device(name: str) -> torch.device:
     try:
-        return torch.device(name[:_NAME])
+        return torch.device(name[:_LONGEST_NAME])
     except RuntimeError as error:
         raise BadFrame("there is no such device") from error
 
@@ -313,7 +319,7 @@ _MAGIC = b"GRDR"
 # Digesting a larger frame takes the judge longer than it saves.
 _MOST_DIGESTED = 1 << 20
 # Made once: json.dumps() makes a new encoder at each call with separators.
-_AS_TEXT = json.JSONEncoder(separators=(",", ":")).encode
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,14 +373,14 @@ def encode(
     Raises:
         BadFrame: if the frame is larger than `bounds`.
     """
-    writing = TreeWriter()
-    described = {name: writing.entry(value) for name, value in values.items()}
-    texts = [_AS_TEXT(one).encode() for one in (header, described)]
-    sizes = (*map(len, texts), sum(map(len, writing.chunks)))
-    if not _fit(sizes, bounds) or writing.text > bounds.text:
-        told = " + ".join(map(str, sizes))
+    writer = TreeWriter()
+    outline = {name: writer.entry(value) for name, value in values.items()}
+    texts = [_to_json(one).encode() for one in (header, outline)]
+    lengths = (*map(len, texts), sum(map(len, writer.chunks)))
+    if not _fit(lengths, bounds) or writer.text > bounds.text:
+        told = " + ".join(map(str, lengths))
         raise BadFrame(f"a frame of {told} bytes is larger than allowed")
-    return b"".join([_PREFIX.pack(_MAGIC, *sizes), *texts, *writing.chunks])
+    return b"".join([_PREFIX.pack(_MAGIC, *lengths), *texts, *writer.chunks])
 
 
 def receive(read: Callable[[int], bytearray], bounds: FrameBounds = ANY_FRAME) -> Received:
@@ -384,16 +390,16 @@ def receive(read: Callable[[int], bytearray], bounds: FrameBounds = ANY_FRAME) -
         BadFrame: if the bytes do not begin as a frame does, or the frame is larger than `bounds`.
     """
     prefix = bytes(read(_PREFIX.size))
-    magic, *sizes = _PREFIX.unpack(prefix)
+    magic, *lengths = _PREFIX.unpack(prefix)
     if magic != _MAGIC:
         raise BadFrame("the bytes on the channel are not a frame")
-    if not _fit(sizes, bounds):
+    if not _fit(lengths, bounds):
         raise BadFrame("a frame is larger than any answer needs to be")
-    return Received(prefix, read(sum(sizes)))
+    return Received(prefix, read(sum(lengths)))
 
 
-def _fit(sizes: Sequence[int], bounds: FrameBounds) -> bool:
-    header, outline, payload = sizes
+def _fit(lengths: Sequence[int], bounds: FrameBounds) -> bool:
+    header, outline, payload = lengths
     return header <= bounds.header and outline <= bounds.outline and payload <= bounds.payload
 
 
@@ -408,10 +414,10 @@ def decode(frame: Received, trusted: bool = False) -> tuple[dict[str, Any], dict
     _, header_size, outline_size, _ = _PREFIX.unpack(frame.prefix)
     start = header_size + outline_size
     header = _read_object(frame.body[:header_size])
-    described = _read_object(frame.body[header_size:start])
-    reading = Reading(frame.body, start, trusted)
-    values = {name: reading.value(entry) for name, entry in described.items()}
-    if reading.left:
+    outline = _read_object(frame.body[header_size:start])
+    reader = TreeReader(frame.body, start, trusted)
+    values = {name: reader.value(entry) for name, entry in outline.items()}
+    if reader.left:
         raise BadFrame("a frame holds more bytes than its values have")
     return header, values
 

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.core.points import YEARS, hundredths
+from grader.core.late_rule import YEARS
+from grader.core.points import hundredths
 from grader.core.scratch import replaced
 from grader.core.text import meant, toml_value
 from grader.results.decisions.decision import (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from grader.core.assignment import NoAssignment, find_assignment
-from grader.core.points import YEARS, LateRule
+from grader.core.late_rule import YEARS, LateRule
 from grader.core.submission import Author
 from grader.results.anonymous import AnonymousResults, Mask
 from grader.results.decisions.decision import (

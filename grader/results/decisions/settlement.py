@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from grader.core.points import LateRule, hundredths, points_of, shared_out
+from grader.core.late_rule import LateRule
+from grader.core.points import hundredths, points_of, shared_out
 from grader.core.submission import Author
 from grader.core.text import gained_in_words
 from grader.core.verdict import GradeStatus

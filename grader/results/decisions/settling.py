@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from grader.core.points import LateRule, points_of
+from grader.core.late_rule import LateRule
+from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import quantity
 from grader.core.verdict import Grade

@@ -219,6 +219,13 @@ def test_an_answer_announced_as_larger_than_the_limit_is_not_read(sizes: tuple[i
         receive(lambda _: read.pop(), ANSWER)
 
 
+@pytest.mark.parametrize("value", [1 << 63, [1 << 63] * 20, {"key": -(1 << 63) - 1}], ids=str)
+def test_an_integer_of_more_than_64_bits_is_not_sent(value: Value) -> None:
+    """A long list of numbers is packed, and refused all the same."""
+    with pytest.raises(BadFrame, match="does not fit 64 bits"):
+        encode({}, {"value": value})
+
+
 def test_only_equal_frames_have_equal_digests() -> None:
     """The digest also covers the border between header and payload."""
     one = Received(struct.pack(">4sIIQ", b"GRDR", 2, 0, 6), bytearray(8))

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from grader.core.points import BadRule, Gate, LateRule, read_rule, scaled, shared_out
+from grader.core.late_rule import BadRule, LateRule, read_rule
+from grader.core.points import Gate, scaled, shared_out
 
 pytestmark = pytest.mark.unit
 

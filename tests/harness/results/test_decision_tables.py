@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from grader.core.points import LateRule
+from grader.core.late_rule import LateRule
 from grader.core.submission import Author
 from grader.core.verdict import Status
 from grader.results.anonymous import AnonymousResults, numbered

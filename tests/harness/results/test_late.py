@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.points import BadRule, LateRule, read_rule
+from grader.core.late_rule import BadRule, LateRule, read_rule
 from grader.core.submission import Author
 from grader.intake.discovery import discover
 from grader.results.decisions.decision import BadDecisions
