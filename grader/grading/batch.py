@@ -68,7 +68,7 @@ class Batch:
         self.to_explain = 0
         finished = store.finished()
         self.forgotten = _gone(store, discovery)
-        standing = _Standing(store, settings)
+        standing = _StandingVerdicts(store, settings)
         self.discovery = discovery
         self.waiting = _tasks(store, finished, settings, discovery, standing)
         self.changed = sorted(standing.changed)
@@ -101,9 +101,9 @@ class Batch:
                 yield self._stored(graded)
             if explain and (wordless := self.wordless):
                 self._store.update_jsonl(self._store.folder / LINES)
-                asked = questions(self._store, self._entries, wordless)
-                self.to_explain = len(asked)
-                yield from answered(pool, self._store, asked)
+                tasks = explanation_tasks(self._store, self._entries, wordless)
+                self.to_explain = len(tasks)
+                yield from explain_each(pool, self._store, tasks)
                 apply_names(self._store)
 
     def _stored(self, graded: GradedTask) -> Grade:
@@ -214,7 +214,7 @@ def _tasks(
     finished: dict[str, str],
     settings: Settings,
     discovery: Discovery,
-    standing: _Standing,
+    standing: _StandingVerdicts,
 ) -> Sequence[Task]:
     """Returns the submissions without a grade, and those whose grade depends on a change."""
     lacking = store.lacking()
@@ -231,7 +231,7 @@ def _tasks(
     return tasks
 
 
-class _Standing:
+class _StandingVerdicts:
     """The verdicts of earlier grades that stand although something changed since.
 
     `changed` are the test functions whose verdicts do not stand.
@@ -290,7 +290,7 @@ _CHANGED = "it was changed or taken away since it was graded: grade it again"
 _OUTDATED = "the tests changed since it was graded: grade it again"
 
 
-def questions(
+def explanation_tasks(
     store: Store, entries: Iterable[Entry], names: Collection[str]
 ) -> list[ExplanationTask]:
     """Returns an explanation task for each submission that is among `names`."""
@@ -301,24 +301,24 @@ def questions(
     ]
 
 
-def answered(pool: JobPool, store: Store, asked: Iterable[ExplanationTask]) -> Iterator[Explained]:
-    """Yields the words for all questions, after storing them.
+def explain_each(
+    pool: JobPool, store: Store, tasks: Iterable[ExplanationTask]
+) -> Iterator[Explained]:
+    """Yields the words for all tasks, after storing them.
 
     Submissions that are equal to the last byte and the last verdict are explained once.
     """
     alike: dict[bytes, list[ExplanationTask]] = {}
-    for question in asked:
-        grade = question.grade()
-        question = replace(
-            question, verdicts=_digest([(one.id, one.status) for one in grade.tests])
-        )
-        alike.setdefault(_content(grade), []).append(question)
+    for task in tasks:
+        grade = task.grade()
+        task = replace(task, verdicts=_digest([(one.id, one.status) for one in grade.tests]))
+        alike.setdefault(_content(grade), []).append(task)
     same = {own[0].entry.name: own for own in alike.values()}
     firsts = [own[0] for own in alike.values()]
     for explained in pool.explain(firsts) if firsts else ():
-        for question in same[explained.question.entry.name]:
-            store.add_words(question.entry.name, explained.words)
-            yield replace(explained, question=question)
+        for one in same[explained.task.entry.name]:
+            store.add_words(one.entry.name, explained.words)
+            yield replace(explained, task=one)
 
 
 def _content(grade: Grade) -> bytes:
@@ -348,8 +348,8 @@ class MissingExplanations:
         graded = store.grades() if lacking else ()
         self._outdated = {one.submission for one in graded if one.suite_hash != now}
         there = _unchanged(store, lacking.keys() - self._outdated, self._settings.adapters)
-        self._questions = questions(store, there, lacking)
-        self.waiting = len(self._questions)
+        self._tasks = explanation_tasks(store, there, lacking)
+        self.waiting = len(self._tasks)
         self.changed = [name for name in lacking if name not in {one.name for one in there}]
 
     def words(self, pools: Pools) -> Generator[Explained]:
@@ -361,9 +361,9 @@ class MissingExplanations:
         """
         for name in self.changed:
             self._store.set_missing(name, _OUTDATED if name in self._outdated else _CHANGED)
-        if self._questions:
+        if self._tasks:
             with pools(self._settings) as pool:
-                yield from answered(pool, self._store, self._questions)
+                yield from explain_each(pool, self._store, self._tasks)
                 apply_names(self._store)
 
 

@@ -66,15 +66,15 @@ class ExplanationQueue:
     a group in progress.
     """
 
-    def __init__(self, questions: Iterable[ExplanationTask]) -> None:
+    def __init__(self, tasks: Iterable[ExplanationTask]) -> None:
         self._waiting: defaultdict[bytes, deque[ExplanationTask]] = defaultdict(deque)
-        for question in questions:
-            self._waiting[question.verdicts].append(question)
+        for task in tasks:
+            self._waiting[task.verdicts].append(task)
         self._at: dict[Hashable, bytes] = {}
         self._lock = threading.Lock()
 
     def take(self, explainer: Hashable) -> ExplanationTask:
-        """Returns this explainer's next question.
+        """Returns this explainer's next task.
 
         Raises:
             ValueError: if all are taken.
@@ -82,11 +82,11 @@ class ExplanationQueue:
         with self._lock:
             verdicts = self._next(self._at.get(explainer))
             self._at[explainer] = verdicts
-            questions = self._waiting[verdicts]
-            question = questions.popleft()
-            if not questions:
+            tasks = self._waiting[verdicts]
+            task = tasks.popleft()
+            if not tasks:
                 del self._waiting[verdicts]
-            return question
+            return task
 
     def _next(self, last: bytes | None) -> bytes:
         """Returns the verdicts of the next group; the `last` group comes first."""
@@ -162,21 +162,21 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
         """
         return self._done([functools.partial(self._graded, task) for task in tasks])
 
-    def explain(self, questions: Sequence[ExplanationTask]) -> Iterator[Explained]:
-        """Returns the words for every question, in the order in which they arrive.
+    def explain(self, tasks: Sequence[ExplanationTask]) -> Iterator[Explained]:
+        """Returns the words for every task, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
         """
 
-        turns = ExplanationQueue(questions)
+        turns = ExplanationQueue(tasks)
 
         def explained(client: JobClient) -> Explained:
-            question = turns.take(client)
-            with self._noted(question.entry.name):
-                return Explained(question, client.explain(question.entry, question.grade()))
+            task = turns.take(client)
+            with self._noted(task.entry.name):
+                return Explained(task, client.explain(task.entry, task.grade()))
 
-        return self._done([explained] * len(questions))
+        return self._done([explained] * len(tasks))
 
     def _graded(self, task: Task, client: JobClient) -> GradedTask:
         with self._noted(task.entry.name):

@@ -194,11 +194,14 @@ class ExplanationTask:
     verdicts: bytes = b""
 
 
+AnyTask = Task | ExplanationTask
+
+
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A question and its words; if words are missing, these say why."""
+    """An explanation task and its words; if words are missing, these say why."""
 
-    question: ExplanationTask
+    task: ExplanationTask
     words: Words
 
 
@@ -213,8 +216,8 @@ class JobPool(AbstractContextManager["JobPool"], Protocol):
         """
         ...
 
-    def explain(self, questions: Sequence[ExplanationTask], /) -> Iterator[Explained]:
-        """Returns the words for every question, each once, in the order in which they arrive.
+    def explain(self, tasks: Sequence[ExplanationTask], /) -> Iterator[Explained]:
+        """Returns the words for every task, each once, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.

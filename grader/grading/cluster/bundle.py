@@ -19,7 +19,7 @@ from grader.core.assignment import Assignment, BadAssignment, Settings, find_ass
 from grader.core.explanation import Words
 from grader.core.verdict import Grade
 from grader.grading.fingerprints import SUITE, suite_files
-from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task
+from grader.grading.options import AnyTask, Explained, ExplanationTask, GradedTask, Options, Task
 from grader.intake.copying import PrivateCopy
 from grader.intake.entry import Entry
 from grader.intake.limits import size_in_words
@@ -36,31 +36,31 @@ class BadReply(Exception):
 class RemoteRequest:
     """A submission to be graded or explained elsewhere, and its package.
 
-    `wish` is the task as plain data. If it holds a `grade`, the task is to explain that grade.
+    `task` is the task as plain data. If it holds a `grade`, the task is to explain that grade.
     """
 
     name: str
-    wish: Mapping[str, Any]
+    task: Mapping[str, Any]
     package: SubmissionPackage
 
     @classmethod
-    def of(cls, wish: Task | ExplanationTask, package: SubmissionPackage) -> RemoteRequest:
-        """Returns the request for a wish."""
-        if isinstance(wish, ExplanationTask):
-            return cls(wish.entry.name, {"grade": wish.grade().as_json(whole=True)}, package)
-        return cls(wish.entry.name, wish.as_json(), package)
+    def of(cls, task: AnyTask, package: SubmissionPackage) -> RemoteRequest:
+        """Returns the request for a task."""
+        if isinstance(task, ExplanationTask):
+            return cls(task.entry.name, {"grade": task.grade().as_json(whole=True)}, package)
+        return cls(task.entry.name, task.as_json(), package)
 
-    def wish_for(self, entry: Entry) -> Task | ExplanationTask:
-        """Returns the wish, for the submission where it was unpacked."""
-        if "grade" in self.wish:
-            grade = Grade.from_json(self.wish["grade"])
+    def task_for(self, entry: Entry) -> AnyTask:
+        """Returns the task, for the submission where it was unpacked."""
+        if "grade" in self.task:
+            grade = Grade.from_json(self.task["grade"])
             return ExplanationTask(entry, lambda: grade)
-        return Task.from_json(self.wish, entry)
+        return Task.from_json(self.task, entry)
 
     def packed(self) -> tuple[bytes, bytes]:
         """Returns the request as JSON, and the bytes of its package."""
         package = dataclasses.asdict(dataclasses.replace(self.package, content=b""))
-        row = {"name": self.name, "wish": self.wish, "package": package | {"content": None}}
+        row = {"name": self.name, "task": self.task, "package": package | {"content": None}}
         return json.dumps(row).encode(), self.package.content
 
     @classmethod
@@ -71,7 +71,7 @@ class RemoteRequest:
         package = SubmissionPackage(
             **fields["package"] | {"content": content, "left_out": left_out}
         )
-        return cls(fields["name"], fields["wish"], package)
+        return cls(fields["name"], fields["task"], package)
 
 
 def packed_reply(reply: Mapping[str, Any]) -> bytes:
@@ -79,9 +79,7 @@ def packed_reply(reply: Mapping[str, Any]) -> bytes:
     return zlib.compress(json.dumps(reply).encode(), 1)
 
 
-def result_in(
-    reply: Mapping[str, Any], wish: Task | ExplanationTask
-) -> GradedTask | Explained | None:
+def result_in(reply: Mapping[str, Any], task: AnyTask) -> GradedTask | Explained | None:
     """Returns the grade or the words in a reply; None if the reply says why there are none.
 
     Raises:
@@ -90,14 +88,14 @@ def result_in(
     if "stopped" in reply or "failed" in reply:
         return None
     try:
-        if isinstance(wish, ExplanationTask):
-            return Explained(wish, Words.from_json(reply["words"]))
+        if isinstance(task, ExplanationTask):
+            return Explained(task, Words.from_json(reply["words"]))
         grade = Grade.from_json(reply["grade"])
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise BadReply(f"its answer holds no grade ({type(error).__name__}: {error})") from error
-    if grade.submission != wish.entry.name:
+    if grade.submission != task.entry.name:
         raise BadReply(f"it answered with the grade of {grade.submission!r}")
-    return GradedTask(wish, grade)
+    return GradedTask(task, grade)
 
 
 def unpacked_reply(data: object) -> dict[str, Any]:
@@ -119,7 +117,7 @@ def unpacked_reply(data: object) -> dict[str, Any]:
     return reply
 
 
-_LARGEST = 256 << 20
+_LARGEST_ASSIGNMENT = 256 << 20
 _SUITE = "suite"
 
 
@@ -133,11 +131,11 @@ def packed_assignment(assignment: Assignment) -> bytes:
     for file in suite_files(root):
         content = file.read_bytes()
         size += len(content)
-        if size > _LARGEST:
+        if size > _LARGEST_ASSIGNMENT:
             raise BadAssignment(
                 f"{root} is too large to be sent to other machines (more than "
-                f"{size_in_words(_LARGEST)} in {', '.join(SUITE)}): what its tests do not "
-                "need belongs elsewhere"
+                f"{size_in_words(_LARGEST_ASSIGNMENT)} in {', '.join(SUITE)}): what its tests do "
+                "not need belongs elsewhere"
             )
         bundle.add(file.relative_to(root).parts, content)
     return bundle.closed()

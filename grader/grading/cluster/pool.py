@@ -36,7 +36,14 @@ from grader.grading.cluster.remote_worker import (
     open_remote_worker,
     run_request,
 )
-from grader.grading.options import Explained, ExplanationTask, GradedTask, NotIsolated, Task
+from grader.grading.options import (
+    AnyTask,
+    Explained,
+    ExplanationTask,
+    GradedTask,
+    NotIsolated,
+    Task,
+)
 from grader.intake.copying import CopyFailed
 from grader.intake.package import pack
 
@@ -70,7 +77,7 @@ class Terms:
 class _Attempt:
     """A submission that waits, and the Dask workers that it was already sent to without success."""
 
-    wish: Task | ExplanationTask
+    task: AnyTask
     tried: list[str] = field(default_factory=list)
 
 
@@ -144,19 +151,19 @@ class ClusterPool:
         """
         return cast(Iterator[GradedTask], self._arriving(tasks))
 
-    def explain(self, questions: Sequence[ExplanationTask]) -> Iterator[Explained]:
-        """Returns the words for every question, in the order in which they arrive.
+    def explain(self, tasks: Sequence[ExplanationTask]) -> Iterator[Explained]:
+        """Returns the words for every task, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
             NoCluster: if the scheduler is lost, or no Dask worker is there that may explain.
         """
-        return cast(Iterator[Explained], self._arriving(questions))
+        return cast(Iterator[Explained], self._arriving(tasks))
 
     def _arriving(
-        self, wishes: Sequence[Task] | Sequence[ExplanationTask]
+        self, tasks: Sequence[Task] | Sequence[ExplanationTask]
     ) -> Iterator[GradedTask | Explained]:
-        self._waiting.extend(_Attempt(wish) for wish in wishes)
+        self._waiting.extend(_Attempt(task) for task in tasks)
         while self._waiting or self._flights:
             yield from self._send_what_has_room()
             self._look_who_is_there()
@@ -175,7 +182,7 @@ class ClusterPool:
                 return
             self._waiting.popleft()
             try:
-                request = RemoteRequest.of(attempt.wish, pack(attempt.wish.entry))
+                request = RemoteRequest.of(attempt.task, pack(attempt.task.entry))
             except CopyFailed as problem:
                 yield self._given_up(attempt, str(problem))
             else:
@@ -233,7 +240,7 @@ class ClusterPool:
             if isinstance(reply, Exception):
                 raise BadReply(_in_words(reply))
             answer = unpacked_reply(reply)
-            result = result_in(answer, flight.attempt.wish)
+            result = result_in(answer, flight.attempt.task)
         except BadReply as problem:
             answer, result = {"failed": str(problem)}, None
         if "stopped" in answer:
@@ -263,9 +270,9 @@ class ClusterPool:
         self._remote_workers.came_back(flight.address)
 
     def _given_up(self, attempt: _Attempt, problem: str) -> GradedTask | Explained:
-        if isinstance(attempt.wish, ExplanationTask):
-            return Explained(attempt.wish, Words(missing=problem))
-        return GradedTask(attempt.wish, attempt.wish.ungraded(self._settings, problem))
+        if isinstance(attempt.task, ExplanationTask):
+            return Explained(attempt.task, Words(missing=problem))
+        return GradedTask(attempt.task, attempt.task.ungraded(self._settings, problem))
 
     def _ask(self, addresses: Sequence[str]) -> None:
         """Opens remote workers at new addresses, in a thread of their own."""

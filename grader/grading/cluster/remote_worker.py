@@ -25,7 +25,13 @@ from grader.core.scratch import remove, removed_afterwards
 from grader.grading.cluster.bundle import RemoteRequest, packed_reply, unpacked_assignment, versions
 from grader.grading.coordinator import attempted
 from grader.grading.job.client import JobClient
-from grader.grading.options import Explained, ExplanationTask, GradedTask, Task, require_isolation
+from grader.grading.options import (
+    AnyTask,
+    Explained,
+    ExplanationTask,
+    GradedTask,
+    require_isolation,
+)
 from grader.intake.copying import CopyFailed
 from grader.intake.package import unpack
 
@@ -123,7 +129,6 @@ _END_SECONDS = 20.0
 _EXPECTED = 1000
 
 
-Wish = Task | ExplanationTask
 Result = GradedTask | Explained
 
 
@@ -141,13 +146,13 @@ class RemoteJob:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._client = JobClient(settings, _EXPECTED)
-        self._orders: queue.SimpleQueue[tuple[Wish, Future[Result]] | None] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[tuple[AnyTask, Future[Result]] | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._is_grading = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
-    def fulfil(self, wish: Wish) -> Result:
+    def fulfil(self, task: AnyTask) -> Result:
         """Returns the grade of a submission, or the words for one.
 
         Raises:
@@ -155,7 +160,7 @@ class RemoteJob:
             JobEnded: if the job ended meanwhile.
         """
         result: Future[Result] = Future()
-        self._orders.put((wish, result))
+        self._orders.put((task, result))
         while not result.done() and self._thread.is_alive():
             wait([result], timeout=1)
         if not result.done():  # the job ended before this order's turn
@@ -184,15 +189,15 @@ class RemoteJob:
             self._carry_out(*order)
         self._client.close()
 
-    def _carry_out(self, wish: Wish, result: Future[Result]) -> None:
+    def _carry_out(self, task: AnyTask, result: Future[Result]) -> None:
         self._is_grading = True
         try:
-            if isinstance(wish, ExplanationTask):
-                words = self._client.explain(wish.entry, wish.grade())
-                result.set_result(Explained(wish, words))
+            if isinstance(task, ExplanationTask):
+                words = self._client.explain(task.entry, task.grade())
+                result.set_result(Explained(task, words))
             else:
-                grade = attempted(self._client, wish, self._settings, self._stopping)
-                result.set_result(GradedTask(wish, grade))
+                grade = attempted(self._client, task, self._settings, self._stopping)
+                result.set_result(GradedTask(task, grade))
         except Exception as problem:  # raised again in fulfil()
             result.set_exception(problem)
         finally:
@@ -224,7 +229,7 @@ class RemoteWorker(WorkerPlugin):
             entry = unpack(request.package, request.name, place)
             job = self._free.get()
             try:
-                result = job.fulfil(request.wish_for(entry))
+                result = job.fulfil(request.task_for(entry))
                 if isinstance(result, Explained):
                     return {"words": result.words.as_json()}
                 return {"grade": result.grade.as_json(whole=True)}

@@ -123,7 +123,7 @@ def test_equal_submissions_with_equal_verdicts_are_explained_once(course):
     course.hand_in(ben="test_doubles", cleo="test_counts", dora="test_counts ")
     batch, results = course.batch()
     assert course.explained == ["ben", "carol", "dora"]
-    told = {one.question.entry.name: one.words for one in results if isinstance(one, Explained)}
+    told = {one.task.entry.name: one.words for one in results if isinstance(one, Explained)}
     assert [*told] == ["ben", "bob", "carol", "cleo", "dora"]
     assert told["bob"] == told["ben"] != told["carol"] == told["cleo"] != told["dora"]
     assert batch.to_explain == 5

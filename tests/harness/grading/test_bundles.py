@@ -26,7 +26,7 @@ from grader.grading.cluster.bundle import (
     unpacked_reply,
     versions,
 )
-from grader.grading.options import Explained, ExplanationTask, Options, Task
+from grader.grading.options import AnyTask, Explained, ExplanationTask, Options, Task
 from grader.intake.entry import Entry
 from grader.intake.package import SubmissionPackage
 from tests.harness.conftest import TINY, write_files
@@ -39,9 +39,9 @@ PACKAGE = SubmissionPackage("alice.zip", True, b"\x00\xff", ("a link was left ou
 GRADE = a_grade("alice", a_verdict("run_rope", 0.0, message="wrong"))
 
 
-def travelled(wish: Task | ExplanationTask) -> RemoteRequest:
-    """Returns the request for a wish as it arrives."""
-    return RemoteRequest.unpacked(*RemoteRequest.of(wish, PACKAGE).packed())
+def travelled(task: AnyTask) -> RemoteRequest:
+    """Returns the request for a task as it arrives."""
+    return RemoteRequest.unpacked(*RemoteRequest.of(task, PACKAGE).packed())
 
 
 def test_a_task_travels_with_the_bytes_of_its_submission():
@@ -50,7 +50,7 @@ def test_a_task_travels_with_the_bytes_of_its_submission():
     task = Task(HERE, 0, "hash", "", GRADE.tests, carried, late_import="late")
     request = travelled(task)
     assert (request.name, request.package) == ("alice", PACKAGE)
-    assert request.wish_for(THERE) == dataclasses.replace(task, entry=THERE)
+    assert request.task_for(THERE) == dataclasses.replace(task, entry=THERE)
     row, content = RemoteRequest.of(task, PACKAGE).packed()
     assert content == PACKAGE.content
     assert json.loads(row)["package"]["content"] is None
@@ -59,9 +59,9 @@ def test_a_task_travels_with_the_bytes_of_its_submission():
 def test_a_grade_travels_to_be_explained():
     """The explainer gets the whole grade, notes included."""
     noted = dataclasses.replace(GRADE, notes=("a note",))
-    wish = travelled(ExplanationTask(HERE, lambda: noted)).wish_for(THERE)
-    assert isinstance(wish, ExplanationTask)
-    assert (wish.entry, wish.grade()) == (THERE, noted)
+    task = travelled(ExplanationTask(HERE, lambda: noted)).task_for(THERE)
+    assert isinstance(task, ExplanationTask)
+    assert (task.entry, task.grade()) == (THERE, noted)
 
 
 # --- Replies ------------------------------------------------------------------------------------
@@ -115,9 +115,9 @@ def test_an_assignment_arrives_with_all_that_its_grades_depend_on(tmp_path, monk
     )
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         size = sum(member.size for member in archive)
-    monkeypatch.setattr(bundle, "_LARGEST", size)
+    monkeypatch.setattr(bundle, "_LARGEST_ASSIGNMENT", size)
     assert packed_assignment(assignment)
-    monkeypatch.setattr(bundle, "_LARGEST", size - 1)
+    monkeypatch.setattr(bundle, "_LARGEST_ASSIGNMENT", size - 1)
     with pytest.raises(BadAssignment, match="is too large to be sent to other machines"):
         packed_assignment(assignment)
 

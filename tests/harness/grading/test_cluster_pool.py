@@ -169,7 +169,7 @@ def test_every_submission_is_graded_and_explained_once(settings, tasks):
         scheduler.answer = lambda *_: packed_reply(words)
         questions = [ExplanationTask(task.entry, lambda: a_grade("a")) for task in own[:2]]
         told = [*pool.explain(questions)]
-        assert [(one.question, one.words.message) for one in told] == [
+        assert [(one.task, one.words.message) for one in told] == [
             (question, "why") for question in questions
         ]
         assert scheduler.heard is not None

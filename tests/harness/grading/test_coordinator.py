@@ -143,7 +143,7 @@ def test_every_submission_gets_its_grade_and_its_words(starting):
     assert all(one.task.entry.name == one.grade.submission for one in graded)
     assert sorted(followed) == ["a", "b", "c"]
     assert {type(one) for one in explained} == {Explained}
-    told = {one.question.entry.name: one.words.message for one in explained}
+    told = {one.task.entry.name: one.words.message for one in explained}
     assert told == {"a": "about a, a", "b": "about b, b"}
     assert [(job.killed, job.closed) for job in jobs] == [(0, 1), (0, 1)]
     assert pool._begun == {}

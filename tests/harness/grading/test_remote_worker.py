@@ -30,6 +30,7 @@ from grader.grading.cluster.remote_worker import (
 )
 from grader.grading.job.client import JobLost
 from grader.grading.options import (
+    AnyTask,
     Explained,
     ExplanationTask,
     GradedTask,
@@ -90,9 +91,9 @@ def made(monkeypatch) -> list[AnsweringJob]:
     return AnsweringJob.made
 
 
-def request_for(wish: Task | ExplanationTask) -> RemoteRequest:
-    """Returns the request for a wish."""
-    return RemoteRequest.of(wish, pack(wish.entry))
+def request_for(task: AnyTask) -> RemoteRequest:
+    """Returns the request for a task."""
+    return RemoteRequest.of(task, pack(task.entry))
 
 
 def task_of(folder: Path, name: str = "alice") -> Task:
