@@ -33,7 +33,7 @@ from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
 from grader.intake.graded_before import GradedBefore, keep_graded, under_graded_names
 from grader.intake.handed_in import fingerprint
-from grader.intake.limits import several
+from grader.intake.names import several
 from grader.results.database import LINES, StoreError
 from grader.results.earlier import went_wrong
 from grader.results.rows import People

@@ -21,9 +21,9 @@ from grader.intake.limits import (
     is_clutter,
     is_clutter_folder,
     kind_of,
-    several,
     size_in_words,
 )
+from grader.intake.names import several
 from grader.intake.open_folder import FolderItem, OpenFolder, Parts, chunks, kind_in_words
 
 _SHOWN = 5

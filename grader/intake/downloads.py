@@ -33,14 +33,8 @@ from grader.intake.archives import (
     slashed,
 )
 from grader.intake.entry import Discovery, Entry, Piece, Skipped, called, compared
-from grader.intake.limits import (
-    CODE,
-    DOWNLOAD_LIMITS,
-    is_clutter,
-    is_clutter_folder,
-    printable,
-    several,
-)
+from grader.intake.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
+from grader.intake.names import printable, several
 from grader.intake.open_folder import open_file, read_bounded
 
 

@@ -2,7 +2,7 @@
 
 A submission's name is the key of its grade. A new export, a second folder or a corrected roster
 may give the same name to another person. Then the grade stays, and the new submission gets another
-name.
+name. People are compared by id, e-mail address and name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from grader.core.submission import Author
-from grader.intake.entry import Discovery, Entry, are_others, are_same, called, keys_of
+from grader.intake.entry import Discovery, Entry, called, compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +174,39 @@ def _in_addition(
 
 def _all_among(people: Sequence[Author], others: Set[str]) -> bool:
     return all(keys_of((person,)) & others for person in people)
+
+
+def keys_of(people: Iterable[Author]) -> set[str]:
+    """Returns the ids and e-mail addresses of people, each after the word "id" or "email"."""
+    known = [*people]
+    return {f"{kind} {key}" for kind in ("id", "email") for key in _keys(known, kind)}
+
+
+def are_same(one: Iterable[Author], other: Iterable[Author]) -> bool:
+    """Returns whether both have an id or an e-mail address in common; names prove nothing."""
+    return not keys_of(one).isdisjoint(keys_of(other))
+
+
+def are_others(name: str, one: Iterable[Author], other: Iterable[Author]) -> bool:
+    """Returns whether two lists of a submission's authors have no person in common.
+
+    The strongest identifier that both lists have decides. Platforms write an id at the end of the
+    submission's `name`: two authors with that id are the same person.
+    """
+    first, second = [*one], [*other]
+    if are_same(first, second) or (_is_told_by(name, first) and _is_told_by(name, second)):
+        return False
+    for kind in ("id", "email", "name"):
+        mine, theirs = _keys(first, kind), _keys(second, kind)
+        if mine and theirs:
+            return not mine & theirs
+    return False
+
+
+def _keys(people: Iterable[Author], kind: str) -> set[str]:
+    return {compared(getattr(person, kind)) for person in people} - {""}
+
+
+def _is_told_by(name: str, people: Iterable[Author]) -> bool:
+    ends = tuple(f"{mark}{key}" for key in _keys(people, "id") for mark in "-_")
+    return bool(ends) and f"_{compared(name)}".endswith(ends)

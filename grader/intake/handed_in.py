@@ -34,9 +34,8 @@ from grader.intake.limits import (
     DOWNLOAD_LIMITS,
     is_clutter,
     is_clutter_folder,
-    several,
-    shortened,
 )
+from grader.intake.names import several, shortened
 from grader.intake.open_folder import (
     FolderItem,
     OpenFolder,

@@ -15,7 +15,8 @@ from pathlib import Path
 from grader.core.submission import Author
 from grader.core.text import Refusal
 from grader.intake.entry import Discovery, Entry, called, compared
-from grader.intake.limits import MIB, printable, several
+from grader.intake.limits import MIB
+from grader.intake.names import printable, several
 from grader.intake.open_folder import read_bounded
 
 _LARGEST = 16 * MIB

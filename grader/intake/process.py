@@ -33,10 +33,9 @@ from grader.intake.limits import (
     CopyLimits,
     FileAllowance,
     name_as_written,
-    several,
-    shortened,
     size_in_words,
 )
+from grader.intake.names import several, shortened
 from grader.intake.open_folder import OpenFolder, read_bounded
 from grader.intake.programs.import_plan import (
     ImportPlan,

@@ -28,7 +28,7 @@ from grader.grading.batch import Batch, open_batch
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
 from grader.intake.discovery import discover
-from grader.intake.limits import several
+from grader.intake.names import several
 from grader.intake.people import attribute, read_roster
 from grader.reports.environment import (
     lacking_in_words,

@@ -15,7 +15,7 @@ from grader.core.assignment import find_assignment
 from grader.core.text import quantity
 from grader.grading.batch import MissingExplanations, explain_folder
 from grader.grading.cluster.connection import chosen_pools
-from grader.intake.limits import several
+from grader.intake.names import several
 from grader.results.store import Store
 
 

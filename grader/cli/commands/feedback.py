@@ -9,7 +9,7 @@ import click
 
 from grader.cli.options import FOLDER, RESULTS, say
 from grader.core.text import quantity
-from grader.intake.limits import several
+from grader.intake.names import several
 from grader.reports.feedback import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from grader.core.submission import Unreadable
-from grader.intake.limits import CopyLimits, name_as_written, shortened
+from grader.intake.limits import CopyLimits, name_as_written
+from grader.intake.names import shortened
 from grader.intake.open_folder import read_bounded
 from grader.intake.programs.source_facts import SourceFacts, read_facts
 

@@ -20,7 +20,7 @@ from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
 from grader.intake.graded_before import under_graded_names
 from grader.intake.handed_in import fingerprint
-from grader.intake.limits import several
+from grader.intake.names import several
 from grader.reports.similarity.sources import (
     ComparedSources,
     Numbers,

@@ -8,7 +8,8 @@ import pytest
 
 from grader.core.submission import Author
 from grader.intake.copying import Admission
-from grader.intake.entry import Entry, Piece, are_others, are_same, called, compared, keys_of
+from grader.intake.entry import Entry, Piece, called, compared
+from grader.intake.graded_before import are_others, are_same, keys_of
 from grader.intake.limits import CopyLimits, FileAllowance
 
 pytestmark = pytest.mark.unit

@@ -13,12 +13,9 @@ from grader.intake.limits import (
     is_clutter_folder,
     kind_of,
     name_as_written,
-    natural_order,
-    printable,
-    several,
-    shortened,
     size_in_words,
 )
+from grader.intake.names import natural_order, printable, several, shortened
 
 pytestmark = pytest.mark.unit
 
