@@ -27,8 +27,8 @@ from grader.sandbox.fork_server import ForkServer, ForkServerLost, ForkServers
 from grader.sandbox.limits import Allowance, Patience
 from grader.sandbox.session import Session, SessionLimits
 from grader.sandbox.worker import Worker, WorkerLost
-from grader.testing.memory import Unremarkable, opened
 from grader.testing.outcome import Wording
+from grader.testing.outcome_cache import FamiliarAnswers, decoded
 
 _TRIAL = "def run_trial(x):\n    return x + x\n"
 _MEMORY = 8 << 30
@@ -69,7 +69,7 @@ def _tried(server: ForkServer, scratch: Path, device: str) -> str:
         ending.callback(worker.end)
         worker.load(Submission("trial", root, "adapters.py", "adapters"), _PATIENCE)
         call = Call("run_trial", {"x": torch.ones(2)}, device=device)
-        answer = opened(worker.ask(call, _PATIENCE))
+        answer = decoded(worker.ask(call, _PATIENCE))
     if answer.raised is not None:
         return f"{answer.raised.kind}: {answer.raised.message}"
     is_right = isinstance(answer.value, torch.Tensor) and answer.value.tolist() == [2.0, 2.0]
@@ -96,7 +96,7 @@ class SubmissionPreparation:
     _intake: IntakeClient
     _scratch: Path
     _wording: Wording
-    _familiar: Unremarkable = field(default_factory=Unremarkable)
+    _familiar: FamiliarAnswers = field(default_factory=FamiliarAnswers)
 
     @contextlib.contextmanager
     def prepared(self, entry: Entry, limits: SessionLimits) -> Iterator[PreparedSubmission]:

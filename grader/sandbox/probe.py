@@ -16,7 +16,7 @@ from grader.core.wire.calls import Call
 from grader.sandbox.fork_server import ForkServer, ForkServers, warm_zygote
 from grader.sandbox.limits import Allowance, Patience
 from grader.sandbox.worker import Worker, WorkerLost
-from grader.testing.memory import opened
+from grader.testing.outcome_cache import decoded
 
 _MEGABYTE = 1 << 20
 ALLOWED = Allowance(256 * _MEGABYTE, disk=48 * _MEGABYTE, files=500, cpu_seconds=4)
@@ -179,7 +179,7 @@ def attempted(
         arguments = {} if trial.most is None else {"most": trial.most}
         stopped = False
         try:
-            answer = opened(worker.ask(Call(trial.adapter, arguments), trial.patience))
+            answer = decoded(worker.ask(Call(trial.adapter, arguments), trial.patience))
             detail = f"{answer.raised.kind}: {answer.raised.message}" if answer.raised else ""
             succeeded = answer.raised is None and answer.value is True
         except WorkerLost as lost:

@@ -25,8 +25,8 @@ from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import PRICE_OF_JUDGE, Allowance, Patience
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
-from grader.testing.memory import Reply, Sealed, Unremarkable, opened
 from grader.testing.outcome import StudentFault, Wording
+from grader.testing.outcome_cache import EncodedAnswer, FamiliarAnswers, Reply, decoded
 
 _LOSSES = 2
 # This many calls may take all their time. If more hang, many tests likely call one endless loop.
@@ -60,7 +60,7 @@ class TrialWorker:
 
     _worker: Worker
     _spare: float
-    _familiar: Unremarkable
+    _familiar: FamiliarAnswers
     seconds: float = 0.0
 
     def ask(self, call: Call) -> Reply:
@@ -108,7 +108,7 @@ class Session:
     _scratch: Path
     _uses: Uses
     _environment: Environment
-    _familiar: Unremarkable
+    _familiar: FamiliarAnswers
     _wording: Wording
     problem: StudentFault | None = None
     stack_dump: str = ""
@@ -140,7 +140,7 @@ class Session:
         return self.problem
 
     def ask(self, call: Call, seconds: float = math.inf) -> Reply:
-        """Returns the submission's answer to a call; an answer that came before may be sealed.
+        """Returns the submission's answer to a call; an answer that came before may be encoded.
 
         `seconds` lowers the time limit of the call. If a script hands on a file between two
         processes, a new worker runs the second part.
@@ -155,7 +155,7 @@ class Session:
             return self._ask(call, seconds)
         if self._handed_on is None or not parts.follows(self._handed_on[0]):
             self._handed_on = None
-            answer = opened(self._ask(parts.first, seconds))
+            answer = decoded(self._ask(parts.first, seconds))
             if answer.raised is not None:
                 return answer
             self._handed_on = parts, answer.value
@@ -176,7 +176,7 @@ class Session:
         patience, whole = self._patience(seconds, share * limits.call_wall)
         try:
             answer = worker.ask(call, patience, self._familiar)
-            if isinstance(answer, Sealed):
+            if isinstance(answer, EncodedAnswer):
                 return answer
             self._uses.note_call(call.adapter, answer.uses)
             if answer.raised is None:

@@ -41,7 +41,7 @@ from grader.sandbox.cgroups import GroupBounds
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import Allowance, Clock, Exceeded, Late, Patience, Taken
 from grader.sandbox.usage_watch import UsageWatch, out_of_memory
-from grader.testing.memory import Reply, Sealed
+from grader.testing.outcome_cache import EncodedAnswer, Reply
 
 _DRAIN_MILLISECONDS = 5
 _PRINTED = 4096
@@ -250,7 +250,7 @@ class Worker:
         return replace(told, imports=tuple(imports.items()))
 
     def ask(self, call: Call, patience: Patience, familiar: Container[bytes] = ()) -> Reply:
-        """Returns the worker's answer to a call; it stays sealed if its digest is a `familiar` one.
+        """Returns the worker's answer to a call; it stays encoded if its digest is `familiar`.
 
         Raises:
             WorkerLost: if no valid answer comes.
@@ -266,7 +266,7 @@ class Worker:
         before = time.thread_time()
         try:
             if (digest := frame.digest) is not None and digest in familiar:
-                return Sealed(frame, digest)
+                return EncodedAnswer(frame, digest)
             return decode_answer(frame)
         except BadFrame as error:
             raise WorkerLost(

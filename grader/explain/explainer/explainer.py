@@ -44,8 +44,8 @@ from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
 from grader.testing.course import AND
-from grader.testing.memory import opened
 from grader.testing.outcome import Observation, Question, where_of
+from grader.testing.outcome_cache import decoded
 from grader.testing.suite import Suite, Test
 
 _FOR_EXAMPLE = (
@@ -271,7 +271,7 @@ class Explainer:
     ) -> Mapping[str, StepComparison]:
         failed = self._failed(statuses)
         return compare_steps(
-            self._mistakes, lambda call: opened(ask(call)), answers, failed, deadline
+            self._mistakes, lambda call: decoded(ask(call)), answers, failed, deadline
         )
 
     def _way(self, test: str, followed: Mapping[str, StepComparison]) -> str:

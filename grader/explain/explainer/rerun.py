@@ -22,8 +22,8 @@ from grader.sandbox.session import Session
 from grader.testing.assertions import WrongNumbers
 from grader.testing.cases import SEED, HomeCases
 from grader.testing.handles.bench import Bench
-from grader.testing.memory import Memory, RememberedSession, Reply
 from grader.testing.outcome import Observation, Question, StudentFault
+from grader.testing.outcome_cache import CallReplay, OutcomeCache, Reply
 from grader.testing.suite import Suite, Test
 
 # By the outcome on the inputs that an explanation is about, and the graded outcome.
@@ -71,8 +71,8 @@ class Rerun:
 
     def __init__(self, suite: Suite) -> None:
         self._suite = suite
-        self._memory = Memory[RerunResult](_MOST_OUTCOMES)
-        self._interview: RememberedSession | None = None
+        self._cache = OutcomeCache[RerunResult](_MOST_OUTCOMES)
+        self._replay: CallReplay | None = None
         self._observations: dict[str, list[Observation]] = {}
         self._bench = Bench(
             suite.contract,
@@ -86,10 +86,10 @@ class Rerun:
 
     def look(self, test: Test, ask: Ask) -> RerunResult | None:
         """Returns the rerun result of a test; None if the submission hung, crashed or was late."""
-        asked, seen = self._memory.follow(test.id, ask)
+        asked, seen = self._cache.follow(test.id, ask)
         if seen is not None:
             return seen
-        self._interview = RememberedSession(ask, asked)
+        self._replay = CallReplay(ask, asked)
         self._observations.clear()
         raised = self._suite.run(test.id, self._bench).raised
         status = _status_of(raised)
@@ -103,12 +103,12 @@ class Rerun:
         unanswered = self._unanswered(test, raised, len(observations))
         seen = RerunResult(status, words, observations, tuple(pictures), unanswered)
         if sum(one.value.numel() for one in observations) <= _MOST_NUMBERS:
-            self._memory.learn(test.id, self._interview.asked, seen)
+            self._cache.learn(test.id, self._replay.asked, seen)
         return seen
 
     def _unanswered(self, test: Test, raised: object, number: int) -> Question | None:
         """Returns the call that raised, if it is a plain call for a value."""
-        asked = self._interview.asked if self._interview is not None else []
+        asked = self._replay.asked if self._replay is not None else []
         if not isinstance(raised, StudentFault) or raised.status is not Status.ERROR or not asked:
             return None
         if raised.settled:
@@ -117,13 +117,13 @@ class Rerun:
         return Question(test.id, number, test.aspect, call) if call.is_plain else None
 
     def _ask(self, call: Call) -> Answer:
-        if self._interview is None:
+        if self._replay is None:
             raise RuntimeError("a test asked for a submission while none was being explained")
-        return self._interview.ask(call)
+        return self._replay.ask(call)
 
     def raised(self, test: str, ask: Ask) -> BaseException | None:
         """Returns the exception that a test raises now, or None."""
-        self._interview = RememberedSession(ask, ())
+        self._replay = CallReplay(ask, ())
         return self._suite.run(test, self._bench).raised
 
 
@@ -167,7 +167,7 @@ class LostTests:
     """
 
     def __init__(self, session: Session, root: Path) -> None:
-        self._session = session
+        self._replay = session
         self._root = root
         self._places: dict[tuple[str, int], Line] = {}
 
@@ -204,7 +204,7 @@ class LostTests:
 
     def line(self) -> Line | None:
         """Returns the innermost submission line in the last stack dump, or None."""
-        for file, number in _FRAME.findall(self._session.stack_dump):
+        for file, number in _FRAME.findall(self._replay.stack_dump):
             text = _ESCAPED.sub(lambda found: chr(int(found[found.lastindex or 1], 16)), file)
             name = text.removeprefix(f"{self._root}/")
             lines = lines_of(self._root, name)
@@ -228,7 +228,7 @@ class LostTests:
         return fault, self._places.setdefault(key, line), is_known
 
     def _fault(self, one: Lost, repeat: Repeat, seconds: float) -> StudentFault | None:
-        raised = repeat(one.test, lambda call: self._session.ask(call, seconds))
+        raised = repeat(one.test, lambda call: self._replay.ask(call, seconds))
         if isinstance(raised, StudentFault) and raised.status in LOST:
             return raised
         return None

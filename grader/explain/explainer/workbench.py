@@ -34,7 +34,7 @@ from grader.explain.rewriting.slips import Slips
 from grader.sandbox.session import Session
 from grader.sandbox.session import TrialWorker as Opened
 from grader.sandbox.worker import WorkerLost
-from grader.testing.memory import Reply
+from grader.testing.outcome_cache import Reply
 
 # A lost worker does not say which edit ended it: the edits are tried again in this many parts.
 _PARTS = 8

@@ -19,8 +19,8 @@ from grader.core.verdict import Aspect, Carried, Status, Verdict
 from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.claims import Uses
 from grader.testing.course import AND, Foundations
-from grader.testing.memory import AnsweredCall, Ask
 from grader.testing.outcome import TAKEN_OFF, WISH, in_words
+from grader.testing.outcome_cache import AnsweredCall, Ask
 
 
 def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:

@@ -17,8 +17,14 @@ from grader.grading.judge.variants import Variants
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
-from grader.testing.memory import AnsweredCall, FailedTests, Memory, RememberedSession, Reply
 from grader.testing.outcome import Plainly
+from grader.testing.outcome_cache import (
+    AnsweredCall,
+    CallReplay,
+    FailedTests,
+    OutcomeCache,
+    Reply,
+)
 from grader.testing.suite import Ended, Suite, Test
 from grader.worker.performing import perform
 
@@ -48,8 +54,8 @@ class Judge:
         self._stops_at_failures = stops_at_failures
         # Every submission gets the same inputs.
         self._case: Callable[[str], Case] = functools.cache(functools.partial(fresh_case, seed))
-        self._memory = Memory[Verdict]()
-        self._interview: RememberedSession | None = None
+        self._cache = OutcomeCache[Verdict]()
+        self._replay: CallReplay | None = None
         self._failed = FailedTests()
         self._charge: Callable[[float], None] = lambda _: None
         self._variants = Variants(suite, seed, device, self._case)
@@ -92,13 +98,13 @@ class Judge:
     def _examine(self, test: Test, examinee: Examinee) -> Verdict:
         """Returns the verdict on a test: remembered for the same answers, or reached."""
         started = time.monotonic()
-        asked, verdict = self._memory.follow(test.id, examinee.ask)
+        asked, verdict = self._cache.follow(test.id, examinee.ask)
         if verdict is None:
-            self._interview = RememberedSession(examinee.ask, asked)
+            self._replay = CallReplay(examinee.ask, asked)
             verdict = self._reached(test)
             if verdict.status is not Status.NOT_GRADED:
-                self._memory.learn(test.id, self._interview.asked, verdict)
-            asked, self._interview = self._interview.asked, None
+                self._cache.learn(test.id, self._replay.asked, verdict)
+            asked, self._replay = self._replay.asked, None
         if verdict.status is Status.FAILED:
             if not self._stops_at_failures:
                 self._ask_the_rest(test, examinee, asked, verdict)
@@ -126,23 +132,23 @@ class Judge:
         same answers lead to the same calls, which are remembered with the verdict `reached`.
         """
         past_failure = f"{test.id} past its failure"
-        rest, verdict = self._memory.follow(past_failure, examinee.ask, asked)
+        rest, verdict = self._cache.follow(past_failure, examinee.ask, asked)
         if verdict is not None:
             return
-        self._interview = RememberedSession(examinee.ask, max(asked, rest, key=len))
+        self._replay = CallReplay(examinee.ask, max(asked, rest, key=len))
         bench = replace(self._bench, case_of=lambda test_id: self._case(test_id).branch())
         ended = self._suite.run_on(test.id, bench)
         self._charge(ended.observed.seconds)
-        self._memory.learn(past_failure, self._interview.asked, reached)
-        self._interview = None
+        self._cache.learn(past_failure, self._replay.asked, reached)
+        self._replay = None
 
     def _is_passed_by_the_reference(self, test: Test) -> bool:
         """Returns whether a broken test passes when the reference answers it."""
-        asked, self._interview = self._interview, RememberedSession(self._ask_the_reference, ())
+        asked, self._replay = self._replay, CallReplay(self._ask_the_reference, ())
         try:
             return self._suite.run(test.id, self._bench).raised is None
         finally:
-            self._interview = asked
+            self._replay = asked
 
     def _ask_the_reference(self, call: Call) -> Answer:
         references = self._suite.references
@@ -150,6 +156,6 @@ class Judge:
         return perform(function, call, self._suite.assignment.root, references)
 
     def _ask(self, call: Call) -> Answer:
-        if self._interview is None:
+        if self._replay is None:
             raise BrokenReference("a test asked for a submission while none was being graded")
-        return self._interview.ask(call)
+        return self._replay.ask(call)

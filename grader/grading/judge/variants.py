@@ -16,8 +16,8 @@ from grader.testing.cases import Case
 from grader.testing.comparison import all_within, tolerance_for
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import call_in_float64
-from grader.testing.memory import AnsweredCall, Ask, RememberedSession, opened
 from grader.testing.outcome import Plainly, StudentFault
+from grader.testing.outcome_cache import AnsweredCall, Ask, CallReplay, decoded
 from grader.testing.suite import Suite
 from grader.worker.performing import perform
 
@@ -71,7 +71,7 @@ class Variants:
         if None not in digests and key in self._accepted:
             self._accepted.move_to_end(key)
             return self._accepted[key]
-        accounted = self._passes_against(test, way, RememberedSession(ask, asked).ask) or (
+        accounted = self._passes_against(test, way, CallReplay(ask, asked).ask) or (
             not self._is_consistent(test, way) and all(self._is_answer(way, one) for one in asked)
         )
         self._accepted[key] = accounted
@@ -117,7 +117,7 @@ class Variants:
         if isinstance(asked.answer, StudentFault) or not (call.is_plain or call.wrt):
             return False
         answer = self._performing(way)
-        got, own, exact = opened(asked.answer), answer(call), answer(call_in_float64(call))
+        got, own, exact = decoded(asked.answer), answer(call), answer(call_in_float64(call))
         if own.raised is not None or exact.raised is not None:
             return False
         pairs = [(got.value, exact.value)]
@@ -135,7 +135,7 @@ def tells(asked: AnsweredCall) -> bool:
     """Returns whether there is an answer, more than half of it finite numbers."""
     if isinstance(asked.answer, StudentFault):
         return False
-    answer = opened(asked.answer)
+    answer = decoded(asked.answer)
     values = [as_tensor(value) for value in (answer.value, *answer.gradients.values())]
     return answer.raised is None and all(
         2 * int(value.isfinite().sum()) > value.numel() for value in values

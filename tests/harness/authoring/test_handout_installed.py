@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 TEACHERS = (
     *("grader.cli", "grader.authoring", "grader.grading", "grader.reports", "grader.sandbox"),
     *("grader.explain.explainer", "grader.intake", "grader.results"),
-    *("grader.testing.suite", "grader.testing.memory", "grader.testing.going_on"),
+    *("grader.testing.suite", "grader.testing.outcome_cache", "grader.testing.going_on"),
 )
 INSTALL = "pip install -r requirements.txt"
 Student = Callable[..., subprocess.CompletedProcess[str]]

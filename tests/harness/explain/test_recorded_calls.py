@@ -16,7 +16,7 @@ from grader.explain.mistakes.mistakes import load_mistakes
 from grader.explain.rewriting.slips import NO_SLIPS
 from grader.grading.judge.judge import Judge
 from grader.sandbox.session import Session, SessionLimits
-from grader.testing.memory import Reply
+from grader.testing.outcome_cache import Reply
 from grader.testing.suite import Suite
 from tests.harness.conftest import write_files
 from tests.harness.explain.test_lines import ATTEND, ROOT, SDPA, submission_files

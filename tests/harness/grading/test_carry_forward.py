@@ -22,8 +22,8 @@ from grader.grading.judge.carry_forward import (
 )
 from grader.grading.judge.variants import Way, tells
 from grader.testing.course import AND, Foundations
-from grader.testing.memory import AnsweredCall
 from grader.testing.outcome import StudentFault
+from grader.testing.outcome_cache import AnsweredCall
 
 pytestmark = pytest.mark.unit
 

@@ -17,8 +17,8 @@ from grader.grading.judge.carry_forward import CarriedPoints, Paid
 from grader.grading.judge.judge import Judge
 from grader.grading.judge.variants import Way
 from grader.testing.handles.handle import BrokenReference
-from grader.testing.memory import AnsweredCall
 from grader.testing.outcome import StudentFault
+from grader.testing.outcome_cache import AnsweredCall
 from grader.testing.suite import Suite
 from tests.harness.conftest import TINY, write_files
 from tests.harness.opened_suites import Answers, opened

@@ -13,7 +13,7 @@ from grader.core.wire.frames import receive
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
 from grader.testing.handles.scripts import call_of
-from grader.testing.memory import AnsweredCall, RememberedSession, Reply
+from grader.testing.outcome_cache import AnsweredCall, CallReplay, Reply
 
 pytestmark = pytest.mark.unit
 
@@ -81,7 +81,7 @@ def test_answers_are_not_reused_after_two_scripts_differ() -> None:
         asked.append(call)
         return Answer(2.0, digest=b"2")
 
-    interview = RememberedSession(ask, known)
-    given = [interview.ask(call).value for call in calls_of(steps)]
+    replay = CallReplay(ask, known)
+    given = [replay.ask(call).value for call in calls_of(steps)]
     assert given == [1.0, 2.0, 2.0, 2.0]
     assert len(asked) == 3

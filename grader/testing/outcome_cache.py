@@ -19,8 +19,8 @@ _MOST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
-    """The bytes of an answer that was decoded before; `opened` decodes them again.
+class EncodedAnswer:
+    """The bytes of an answer that was decoded before; `decoded` decodes them again.
 
     Equal digests mean equal answers.
     """
@@ -34,15 +34,15 @@ class Sealed:
         return self.frame.size
 
 
-Reply = Answer | Sealed
+Reply = Answer | EncodedAnswer
 
 
-def opened(reply: Reply) -> Answer:
+def decoded(reply: Reply) -> Answer:
     """Returns the decoded answer."""
-    return decode_answer(reply.frame) if isinstance(reply, Sealed) else reply
+    return decode_answer(reply.frame) if isinstance(reply, EncodedAnswer) else reply
 
 
-class Unremarkable:
+class FamiliarAnswers:
     """The digests of decoded answers that neither raised nor used a forbidden name."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class _Reached(Generic[Outcome]):
     outcome: Outcome
 
 
-class RememberedSession:
+class CallReplay:
     """The calls that one test makes to a submission; some answers may be known in advance.
 
     `asked` are the calls so far, in order. The sum of their answers' sizes is bounded.
@@ -115,7 +115,7 @@ class RememberedSession:
         known = self._known.popleft() if self._known else None
         if known is None or not self._is_for(known.call, call):
             self._known.clear()
-            known = asked_for(call, self._ask)
+            known = _answered(call, self._ask)
         self._held += known.size
         if self._held > MOST_HELD:
             said = f"its answers to one test take more than {MOST_HELD >> 20} MB"
@@ -123,7 +123,7 @@ class RememberedSession:
         self.asked.append(AnsweredCall(call, known.answer))
         if isinstance(known.answer, StudentFault):
             raise known.answer
-        return opened(known.answer)
+        return decoded(known.answer)
 
     def _is_for(self, expected: Call, wanted: Call) -> bool:
         """Returns whether two calls, and those before them, are equal to the last bit."""
@@ -163,7 +163,7 @@ def _size(asked: Iterable[AnsweredCall]) -> int:
     return sum(one.size for one in asked)
 
 
-def asked_for(call: Call, ask: Ask) -> AnsweredCall:
+def _answered(call: Call, ask: Ask) -> AnsweredCall:
     """Makes a call, and returns it with its answer or fault."""
     try:
         return AnsweredCall(call, ask(call))
@@ -171,7 +171,7 @@ def asked_for(call: Call, ask: Ask) -> AnsweredCall:
         return AnsweredCall(call, fault)
 
 
-class Memory(Generic[Outcome]):
+class OutcomeCache(Generic[Outcome]):
     """Tables that lead from the digests of a test's answers to its next call or its outcome.
 
     Each test keeps its latest `most` entries; answers without a digest are not remembered. A call
@@ -198,7 +198,7 @@ class Memory(Generic[Outcome]):
             known.move_to_end(digests)
             if isinstance(step, _Reached):
                 return asked, step.outcome
-            asked.append(next(answered, None) or asked_for(step, ask))
+            asked.append(next(answered, None) or _answered(step, ask))
             if (digest := asked[-1].digest) is None:
                 break
             digests = (*digests, digest)

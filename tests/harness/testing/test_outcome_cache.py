@@ -1,4 +1,4 @@
-"""The memory of verdicts: equal answers to a test reach the same verdict without running it."""
+"""The cache of outcomes: equal answers to a test reach the same verdict without running it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from grader.core.evidence import Evidence
 from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call, encode_answer
 from grader.core.wire.frames import receive
-from grader.testing.memory import (
+from grader.testing.outcome import StudentFault
+from grader.testing.outcome_cache import (
     MOST_HELD,
     AnsweredCall,
+    CallReplay,
+    EncodedAnswer,
     FailedTests,
-    Memory,
-    RememberedSession,
-    Sealed,
+    OutcomeCache,
 )
-from grader.testing.outcome import StudentFault
 
 pytestmark = pytest.mark.unit
 
@@ -49,61 +49,61 @@ class Submission:
         return Answer(value=value, digest=bytes([value]) if self._digested else None)
 
 
-def memory_of_answers(*answers: int | None, digested: bool = True) -> Memory:
-    """Returns a memory of one test with two calls that got these answers."""
-    interview, status = (
-        RememberedSession(Submission(*answers, digested=digested).ask, ()),
+def cache_of_answers(*answers: int | None, digested: bool = True) -> OutcomeCache:
+    """Returns a cache of one test with two calls that got these answers."""
+    replay, status = (
+        CallReplay(Submission(*answers, digested=digested).ask, ()),
         Status.PASSED,
     )
     try:
         for call in (FIRST, SECOND):
-            interview.ask(call)
+            replay.ask(call)
     except StudentFault:
         status = Status.TIMEOUT
-    memory = Memory()
-    memory.learn(TEST, interview.asked, verdict_with(status))
-    return memory
+    cache = OutcomeCache()
+    cache.learn(TEST, replay.asked, verdict_with(status))
+    return cache
 
 
 def test_the_verdict_of_a_test_with_too_many_calls_is_not_remembered():
     """An endless iterator gives as many answers as a test asks for."""
-    memory, calls = Memory(most=8), 9
+    cache, calls = OutcomeCache(most=8), 9
     answer = Answer(value=4, digest=b"4")
-    memory.learn(TEST, [AnsweredCall(FIRST, answer)] * calls, verdict_with(Status.FAILED))
-    assert memory.follow(TEST, Submission(4).ask) == ([], None)
+    cache.learn(TEST, [AnsweredCall(FIRST, answer)] * calls, verdict_with(Status.FAILED))
+    assert cache.follow(TEST, Submission(4).ask) == ([], None)
 
 
 def test_the_memory_of_calls_with_large_arguments_is_bounded():
     """A test may pass an answer on as an argument, and a class gives many different answers."""
-    memory = Memory()
+    cache = OutcomeCache()
     for number in range(200):
         own = Call("run_x", {"n": bytes([number]) * (1 << 20)})
         answer = Answer(value=b"", digest=bytes([number]), size=1 << 20)
-        memory.learn(
+        cache.learn(
             f"{TEST}[{number}]", [AnsweredCall(FIRST, answer), AnsweredCall(own, answer)], 1
         )
-    kept = sum(bool(memory.follow(f"{TEST}[{n}]", Submission(n, n).ask)[0]) for n in range(200))
+    kept = sum(bool(cache.follow(f"{TEST}[{n}]", Submission(n, n).ask)[0]) for n in range(200))
     assert 1 <= kept <= 32
 
 
 def test_equal_answers_get_the_remembered_verdict():
     """Every call is still made, because an answer is never assumed."""
     submission = Submission(5, 6)
-    asked, outcome = memory_of_answers(5, 6).follow(TEST, submission.ask)
+    asked, outcome = cache_of_answers(5, 6).follow(TEST, submission.ask)
     assert outcome == verdict_with(Status.PASSED)
     assert submission.calls == [one.call.arguments["n"] for one in asked] == [1, 2]
 
 
 def test_a_different_answer_gets_no_remembered_verdict():
     """The test then runs, and reuses the answers that were already given."""
-    memory = memory_of_answers(5, 6)
+    cache = cache_of_answers(5, 6)
     for answers, calls in (((5, 7), [1, 2]), ((4,), [1])):
         submission = Submission(*answers, 9)
-        asked, outcome = memory.follow(TEST, submission.ask)
+        asked, outcome = cache.follow(TEST, submission.ask)
         assert outcome is None
-        interview = RememberedSession(submission.ask, asked)
-        assert interview.ask(FIRST).value == answers[0]
-        assert interview.ask(SECOND).value == (answers[1] if len(answers) > 1 else 9)
+        replay = CallReplay(submission.ask, asked)
+        assert replay.ask(FIRST).value == answers[0]
+        assert replay.ask(SECOND).value == (answers[1] if len(answers) > 1 else 9)
         assert submission.calls == [1, 2]
         assert calls == [one.call.arguments["n"] for one in asked]
 
@@ -112,48 +112,48 @@ def test_a_call_without_a_remembered_answer_reaches_the_submission():
     """A test may take another path than the remembered one."""
     submission = Submission(5, 8)
     asked = [AnsweredCall(FIRST, submission.ask(FIRST))]
-    assert RememberedSession(submission.ask, asked).ask(SECOND).value == 8
+    assert CallReplay(submission.ask, asked).ask(SECOND).value == 8
 
 
 def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
     """An answer with known bytes is decoded only if it leads to no verdict."""
     stream = io.BytesIO(encode_answer(Answer(value=5)))
     frame = receive(lambda size: bytearray(stream.read(size)))
-    sealed = Sealed(frame, frame.digest or b"")
+    encoded = EncodedAnswer(frame, frame.digest or b"")
     submission = Submission(8)
-    interview = RememberedSession(submission.ask, [AnsweredCall(FIRST, sealed)])
-    assert interview.ask(FIRST).value == 5
-    assert interview.ask(SECOND).value == 8
-    memory = Memory()
-    memory.learn(TEST, interview.asked, verdict_with(Status.FAILED))
-    assert memory.follow(TEST, lambda _: sealed)[0][0].answer is sealed
+    replay = CallReplay(submission.ask, [AnsweredCall(FIRST, encoded)])
+    assert replay.ask(FIRST).value == 5
+    assert replay.ask(SECOND).value == 8
+    cache = OutcomeCache()
+    cache.learn(TEST, replay.asked, verdict_with(Status.FAILED))
+    assert cache.follow(TEST, lambda _: encoded)[0][0].answer is encoded
 
 
 def test_a_missing_answer_is_never_remembered():
     """A submission that is late once may be in time the next time, and vice versa."""
-    memory = memory_of_answers(5, None)
-    asked, outcome = memory.follow(TEST, Submission(5, 6).ask)
+    cache = cache_of_answers(5, None)
+    asked, outcome = cache.follow(TEST, Submission(5, 6).ask)
     assert outcome is None
     assert len(asked) == 2
-    asked, outcome = memory_of_answers(5, 6).follow(TEST, Submission(5, None).ask)
+    asked, outcome = cache_of_answers(5, 6).follow(TEST, Submission(5, None).ask)
     assert outcome is None
     assert isinstance(asked[-1].answer, StudentFault)
 
 
 def test_answers_without_a_digest_are_not_remembered():
     """Without a digest, answers cannot be compared."""
-    memory = memory_of_answers(5, 6, digested=False)
-    assert memory.follow(TEST, Submission(5, 6, digested=False).ask)[1] is None
+    cache = cache_of_answers(5, 6, digested=False)
+    assert cache.follow(TEST, Submission(5, 6, digested=False).ask)[1] is None
 
 
 def test_only_the_latest_of_many_different_answers_are_remembered():
-    """The memory stays small even in a batch of ten thousand."""
-    memory = Memory()
+    """The cache stays small even in a batch of ten thousand."""
+    cache = OutcomeCache()
     for value in range(200):
         answer = Answer(value=value, digest=bytes([value]))
-        memory.learn(TEST, [AnsweredCall(FIRST, answer)], verdict_with(Status.FAILED))
-    assert memory.follow(TEST, Submission(199).ask)[1] is not None
-    assert memory.follow(TEST, Submission(3).ask)[1] is None
+        cache.learn(TEST, [AnsweredCall(FIRST, answer)], verdict_with(Status.FAILED))
+    assert cache.follow(TEST, Submission(199).ask)[1] is not None
+    assert cache.follow(TEST, Submission(3).ask)[1] is None
 
 
 def without_costs(grade: Grade) -> Evidence:
@@ -180,12 +180,12 @@ def test_the_second_of_two_equal_submissions_is_graded_like_the_first(grade):
 def test_answers_to_one_test_are_bounded_together():
     """An adapter that keeps returning megabytes is at fault even if each answer is small enough."""
     answers = (Answer(value=number, size=MOST_HELD // 3) for number in range(4))
-    interview = RememberedSession(lambda _: next(answers), ())
+    replay = CallReplay(lambda _: next(answers), ())
     for _ in range(3):
-        interview.ask(FIRST)
+        replay.ask(FIRST)
     with pytest.raises(StudentFault, match="take more than 32 MB"):
-        interview.ask(FIRST)
-    assert sum(one.size for one in interview.asked) <= MOST_HELD
+        replay.ask(FIRST)
+    assert sum(one.size for one in replay.asked) <= MOST_HELD
 
 
 def test_answers_of_failed_tests_are_bounded_together():
