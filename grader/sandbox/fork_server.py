@@ -199,7 +199,7 @@ class ForkServer:
         return reply
 
     def _lost(self, why: str) -> ForkServerLost:
-        said = self._end() or self._zygote.complaint()
+        said = self._end() or self._zygote.stderr()
         last = said.strip().splitlines()[-1:] or ["nothing more is known"]
         return ForkServerLost(f"the fork server was lost: {why}: {last[0]}")
 

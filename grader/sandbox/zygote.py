@@ -20,7 +20,7 @@ from grader.core.scratch import new_scratch
 from grader.sandbox.cgroups import Ground
 
 _SECONDS_TO_END = 10.0
-_COMPLAINT = 1 << 12
+_STDERR_KEPT = 1 << 12
 # Moving the zygote to large pages pays off from this many submissions on.
 _WORTH_LARGE_PAGES = 40
 _ENGINE = Path(__file__).resolve().parents[2]
@@ -77,11 +77,11 @@ class Zygote:
         submissions: int = 1,
         leaves_no_marks: bool = False,
     ) -> None:
-        """Has the zygote load the modules that `submissions` need, about as many as given.
+        """Has the zygote load the modules that workers need, for about so many `submissions`.
 
         `preload` are modules of installed packages, `granted` system calls that workers may make
-        beside the usual ones. If it `leaves_no_marks`, fork servers renew access times of files, so
-        that reading leaves no trace for workers without a file tree of their own.
+        in addition to the usual ones. If it `leaves_no_marks`, fork servers renew access times of
+        files, so that reading leaves no trace for workers without a file tree of their own.
         """
         self.preload, self.granted = tuple(preload), tuple(granted)
         self.leaves_no_marks = leaves_no_marks
@@ -105,7 +105,7 @@ class Zygote:
         with contextlib.suppress(OSError):
             socket.send_fds(self._control, [json.dumps(order).encode()], descriptors)
 
-    def complaint(self) -> str:
+    def stderr(self) -> str:
         """Returns the end of its stderr so far."""
         stream = self._process.stderr
         return heard(stream.fileno(), 0)[0] if stream is not None else ""
@@ -142,7 +142,7 @@ def heard(pipe: int, seconds: float) -> tuple[str, bool]:
         piece = os.read(pipe, 1 << 16)
         if not piece:
             return said.decode(errors="replace"), True
-        said = (said + piece)[-_COMPLAINT:]
+        said = (said + piece)[-_STDERR_KEPT:]
     return said.decode(errors="replace"), False
 
 
@@ -152,11 +152,11 @@ def _environment(home: Path) -> dict[str, str]:
     Restrictions of processor instructions are kept, so that a worker adds up in the same order as
     its judge.
     """
-    one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    held_back = {name: os.environ[name] for name in _INSTRUCTIONS if name in os.environ}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    instructions = {name: os.environ[name] for name in _INSTRUCTIONS if name in os.environ}
     return (
-        one
-        | held_back
+        threads
+        | instructions
         | {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": str(home),

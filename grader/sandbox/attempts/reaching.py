@@ -10,6 +10,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+LIBC = ctypes.CDLL(None, use_errno=True)
+SHARED = Path(os.__file__)
+_ALL_EVENTS, _NONBLOCK = 0xFFF, 0o4000
+_ATTACH = 16
+
 
 def run_read_the_system() -> bool:
     with Path("/etc/passwd").open() as file:
@@ -64,8 +69,7 @@ def run_signal_parent() -> bool:
 
 
 def run_trace_parent() -> bool:
-    attach = 16
-    return bool(ctypes.CDLL(None).ptrace(attach, os.getppid(), 0, 0) == 0)
+    return bool(LIBC.ptrace(_ATTACH, os.getppid(), 0, 0) == 0)
 
 
 def run_environment() -> bool:
@@ -75,11 +79,6 @@ def run_environment() -> bool:
 def run_privileges() -> bool:
     os.setuid(os.getuid() + 1)
     return True
-
-
-LIBC = ctypes.CDLL(None, use_errno=True)
-SHARED = Path(os.__file__)
-_ALL_EVENTS, _NONBLOCK = 0xFFF, 0o4000
 
 
 def run_size_of_a_file_elsewhere() -> bool:
