@@ -128,10 +128,10 @@ def load(
     sys.argv = ["adapters"]
     clock = ImportClock()
     own_names = _own_names(root, own_paths)
-    stand_ins = StubFinder(root, own_names)
+    stubs = StubFinder(root, own_names)
     handed_in = OfWhatWasHandedIn(root, place)
     sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock, handed_in]
-    sys.meta_path += [stand_ins, OwnDistributions(home, own_names)]
+    sys.meta_path += [stubs, OwnDistributions(home, own_names)]
     shell, cells = None, Cells(0)
     if cell_seconds is not None:
         shell, cells = install(cell_seconds, root, place)
@@ -154,7 +154,7 @@ def load(
     except BaseException as exception:  # a submission may raise anything at all
         problem = describe_exception(exception, root)
     finally:
-        stand_ins.begin_use()
+        stubs.begin_use()
     unreached = dict.fromkeys(_what_follows(one, root) for one in endings)
     failed = [] if problem else [*cells.failed.values()][:MAX_CELL_ERRORS]
     return functions, ImportReport(
@@ -163,7 +163,7 @@ def load(
         cell_errors=tuple(describe_exception(error, root) for error in failed),
         uses=(),
         imports=slow_imports(clock.seconds),
-        absent=tuple(stand_ins.names),
+        absent=tuple(stubs.names),
         not_run=(*(shell.not_run if shell else ()), *unreached),
         missed=(*(shell.missed if shell else ()), *unreached),
     )

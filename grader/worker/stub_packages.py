@@ -19,7 +19,7 @@ from typing import Any
 
 from grader.worker.multiprocessing.processes import inherited
 
-_UNDONE = (
+_OPERATORS = (
     *("call", "getitem", "setitem", "iter", "next", "len", "contains", "bool", "enter", "exit"),
     *("add", "radd", "sub", "rsub", "mul", "rmul", "matmul", "truediv", "rtruediv", "neg", "pow"),
     *("floordiv", "rfloordiv", "mod", "rmod", "rpow", "pos", "abs", "round"),
@@ -28,12 +28,12 @@ _UNDONE = (
 
 
 _EXCEPTIONS = ("Error", "Exception", "Timeout", "Warning")
-# Of packages that measure models, such as torchmetrics: `MeanSquaredError` is none.
-_MEASURES = ("SquaredError", "AbsoluteError", "PercentageError", "LogError")
+# Names of metrics, as in torchmetrics, which are not exceptions.
+_METRICS = ("SquaredError", "AbsoluteError", "PercentageError", "LogError")
 
 
 class Phase:
-    """Whether the submission is still being imported: only then do stubs accept every use."""
+    """The phase of a submission: stubs accept every use only while it is imported."""
 
     def __init__(self) -> None:
         self.is_importing = True
@@ -56,7 +56,7 @@ class Stub:
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         is_first = all(isinstance(base, Stub) for base in bases) and bases[0] is self
-        return (type("Absent", (AbsentBase,), {"_stand_in": self}),) if is_first else ()
+        return (type("Absent", (AbsentBase,), {"_stub": self}),) if is_first else ()
 
     def __deepcopy__(self, _copied: object) -> Stub:
         return self
@@ -77,7 +77,7 @@ class Stub:
 class AbsentBase:
     """The base of a submission's class whose only bases are absent."""
 
-    _stand_in: Stub
+    _stub: Stub
 
     def __init_subclass__(cls, **_: object) -> None:
         """Accepts every argument that the absent class may accept."""
@@ -85,7 +85,7 @@ class AbsentBase:
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         if args or kwargs:
-            _used(self._stand_in, _name(self._stand_in), lambda: None)
+            _used(self._stub, _name(self._stub), lambda: None)
 
 
 def _operator(operation: str) -> Callable[..., Any]:
@@ -99,7 +99,7 @@ def _operator(operation: str) -> Callable[..., Any]:
     return operate
 
 
-for _operation in _UNDONE:
+for _operation in _OPERATORS:
     setattr(Stub, f"__{_operation}__", _operator(_operation))
 
 
@@ -123,7 +123,7 @@ class StubModule(ModuleType):
 
 def names_exception(name: str) -> bool:
     """Returns whether a name looks like that of an exception: `except` needs a class."""
-    return name[:1].isupper() and name.endswith(_EXCEPTIONS) and not name.endswith(_MEASURES)
+    return name[:1].isupper() and name.endswith(_EXCEPTIONS) and not name.endswith(_METRICS)
 
 
 @functools.cache
@@ -133,8 +133,8 @@ def absent_exception(dotted: str) -> type[Exception]:
     return type(name, (Exception,), {"__module__": package})
 
 
-def _name(stand_in: Stub) -> str:
-    return str(vars(stand_in)["__name__"])
+def _name(stub: Stub) -> str:
+    return str(vars(stub)["__name__"])
 
 
 def _member(dotted: str, phase: Phase) -> Stub | type[Exception]:
@@ -142,13 +142,13 @@ def _member(dotted: str, phase: Phase) -> Stub | type[Exception]:
     return absent_exception(dotted) if is_exception else Stub(dotted, phase)
 
 
-def _used(stand_in: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
+def _used(stub: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
     """Calls `harmlessly` while the submission is imported.
 
     Raises:
         ModuleNotFoundError: afterwards; its name is that of the package.
     """
-    if vars(stand_in)["_phase"].is_importing:
+    if vars(stub)["_phase"].is_importing:
         return harmlessly()
     package = what.partition(".")[0]
     said = f"No module named {package!r}, neither handed in nor installed, and {what} is used here"
@@ -164,7 +164,7 @@ def _unpacked(frame: FrameType) -> int:
     return code[at + 1] if code[at] == opmap["UNPACK_SEQUENCE"] else 0
 
 
-def _result(stand_in: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if operation == "next":
         return iter(())
     if operation in ("len", "int", "index", "exit", "contains", "bool"):
@@ -174,7 +174,7 @@ def _result(stand_in: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[
     is_decorating = operation == "call" and len(args) == 1 and not kwargs
     if is_decorating and isinstance(args[0], FunctionType | type | staticmethod | classmethod):
         return args[0]
-    return Stub(_name(stand_in), vars(stand_in)["_phase"])
+    return Stub(_name(stub), vars(stub)["_phase"])
 
 
 Delayed = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -251,7 +251,7 @@ class Progress:
 
     def __init__(self, iterable: Iterable[Any] | None = None, *_: Any, **options: Any) -> None:
         self.iterable = iterable
-        self.n = 0
+        self.n: float = 0
         own = len(iterable) if isinstance(iterable, Sized) else None
         self.total = options.get("total", own)
 
@@ -270,7 +270,7 @@ class Progress:
 
     def update(self, n: float = 1) -> None:
         """Counts, and shows nothing."""
-        self.n += int(n)
+        self.n += n
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         if name.startswith("__"):

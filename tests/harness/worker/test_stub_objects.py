@@ -272,7 +272,7 @@ def test_a_progress_bar_passes_its_items_on(bar, items, total, length):
     assert bar.n == len(items)
     bar.update()
     bar.update(2.5)
-    assert bar.n == len(items) + 3
+    assert bar.n == len(items) + 3.5
     assert bar.set_postfix(loss=1) is bar.write("text") is None
     assert not hasattr(bar, "__wrapped__")
     with Progress.get_lock():
