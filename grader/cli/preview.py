@@ -15,7 +15,7 @@ from grader.core.text import quantity
 from grader.intake.client import survey
 from grader.intake.entry import Discovery, Entry
 from grader.intake.people import Attribution
-from grader.reports.environment import PackageNeed, lacking_in_words, needs_in_words, needs_of
+from grader.reports.package_needs import PackageNeed, lacking_in_words, needs_in_words, needs_of
 from grader.reports.summary import author_in_words
 
 
@@ -57,7 +57,7 @@ def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) ->
 def say_what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> None:
     """Prints on stderr the packages that submissions import and that are not installed here."""
     needs = what_is_needed(entries, assignment, adapters)
-    if said := lacking_in_words({one.package: one.importing for one in needs if one.is_wanted}):
+    if said := lacking_in_words({one.package: one.importing for one in needs if one.is_missing}):
         say(said)
 
 
@@ -73,11 +73,11 @@ def print_what_is_needed(needs: Sequence[PackageNeed], many: int, console: Conso
     console.print(table)
     for sentence in needs_in_words(needs):
         click.echo(sentence)
-    if not any(need.is_wanted for need in needs):
+    if not any(need.is_missing for need in needs):
         click.echo("nothing is lacking")
 
 
 def _state(need: PackageNeed) -> Text:
     if need.is_here:
         return Text("installed", style="green")
-    return Text("done without") if need.is_spared else Text("not installed", style="red")
+    return Text("done without") if need.is_replaced else Text("not installed", style="red")

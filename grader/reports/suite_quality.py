@@ -24,8 +24,8 @@ from grader.core.verdict import (
     name_of_test,
 )
 
-# The fewest that tried an exercise, and the fewest that fail a test, as evidence against tests.
-_ENOUGH, _SEVERAL = 5, 3
+# A complaint needs so many submissions that tried the exercise, or that fail only this test.
+_FEWEST_TRIED, _FEWEST_FAILED = 5, 3
 _TRIED = (Status.PASSED, Status.FAILED, Status.ERROR, Status.TIMEOUT, Status.CRASHED)
 
 
@@ -84,10 +84,10 @@ def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
 
 def complaints(one: ExerciseTests) -> Iterator[str]:
     """Yields the complaints about the tests of an exercise."""
-    if one.tried < _ENOUGH:
+    if one.tried < _FEWEST_TRIED:
         return
     for test, count in sorted(one.only.items(), key=lambda pair: -pair[1]):
-        if count >= _SEVERAL:
+        if count >= _FEWEST_FAILED:
             others = "that pass all other tests of the exercise"
             yield f"{_short(test)} fails {count} submissions {others}"
     unpassed = [test for test, own in one.passed.items() if not any(own)]
@@ -96,7 +96,7 @@ def complaints(one: ExerciseTests) -> Iterator[str]:
         yield f"{who} all its tests: are they right, and do students know what they ask?"
         return
     for test in unpassed:
-        if one.only[test] < _SEVERAL:
+        if one.only[test] < _FEWEST_FAILED:
             yield f"{who} {_short(test)}: is it right, and do students know what it asks?"
 
 

@@ -30,7 +30,7 @@ from grader.grading.options import Explained, Pools
 from grader.intake.discovery import discover
 from grader.intake.names import several
 from grader.intake.people import attribute, read_roster
-from grader.reports.environment import (
+from grader.reports.package_needs import (
     lacking_in_words,
     not_preloaded_in_words,
     preload_in_words,

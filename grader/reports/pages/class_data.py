@@ -19,9 +19,8 @@ from grader.reports.suite_quality import ErrorSpread, ExerciseTests
 from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement, in_words
 
-BINS = 20
 # One letter for each outcome of a test; a dot stands for a missing verdict.
-LETTERS = {
+_LETTERS = {
     Status.PASSED: "p",
     Status.FAILED: "f",
     Status.ERROR: "e",
@@ -31,11 +30,11 @@ LETTERS = {
     Status.NOT_GRADED: "n",
 }
 _ABSENT = "."
-# Stands for each test of an unreadable submission, on which no test says anything.
+# Stands for each test of an unreadable submission, which no test can judge.
 _UNREADABLE = "u"
 # A submission that was not graded, or not read, fails no test.
-_NOT_FAILED = f"p{_ABSENT}{LETTERS[Status.NOT_GRADED]}{_UNREADABLE}"
-# The words of a page for standings; all others are wrong.
+_NOT_FAILED = f"p{_ABSENT}{_LETTERS[Status.NOT_GRADED]}{_UNREADABLE}"
+# The words of a page for standings; every other standing is "wrong".
 _STANDINGS = {Standing.FULL: "right", Standing.PARTIAL: "half", Standing.MISSING: "missing"}
 _LONGEST_NAME = 80
 _LONGEST_WORDS = 240
@@ -141,7 +140,7 @@ class ClassData:
         for test in grade.tests:
             self._tests.setdefault(test.id, test)
             is_read = grade.status is not GradeStatus.UNREADABLE
-            letters[test.id] = LETTERS[test.status] if is_read else _UNREADABLE
+            letters[test.id] = _LETTERS[test.status] if is_read else _UNREADABLE
             if test.measurement is not None:
                 if test.id not in self._spreads:
                     self._spreads[test.id] = ErrorSpread(test.exercise, test.id)
@@ -163,7 +162,7 @@ class ClassData:
         told = {
             (test, letter): self._tests[test]._replace(status=status)
             for test in tests
-            for status, letter in LETTERS.items()
+            for status, letter in _LETTERS.items()
         }
         found: dict[str, ExerciseTests] = {}
         for letters in self._patterns(tests):

@@ -20,9 +20,9 @@ import grader
 from grader.core.submission import ClassImports
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
-from grader.reports.environment import lacking_in_words
+from grader.reports.package_needs import lacking_in_words
 from grader.reports.pages.changes import Changes, changes_page
-from grader.reports.pages.class_data import BINS, ClassData
+from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.class_needs import OpenDecision, UnknownCluster, by_words, nameless, needs
 from grader.reports.pages.graded import Graded, ranked
 from grader.reports.pages.rendering import (
@@ -53,6 +53,7 @@ _SCRIPTS = (
 )
 
 _EPSILON = 1e-6
+_BINS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +137,11 @@ def _spread(scores: Sequence[float], most: float) -> ScoreSpread | None:
 
 
 def _histogram(scores: Iterable[float], most: float) -> list[int]:
-    """Returns the number of scores in each of `BINS` equal parts; the last includes full scores."""
-    counts = [0] * BINS
+    """Returns how many scores lie in each of `_BINS` equal parts; the last includes full scores."""
+    counts = [0] * _BINS
     for score in scores:
         share = score / most if most else 0.0
-        counts[min(max(int(share * BINS), 0), BINS - 1)] += 1
+        counts[min(max(int(share * _BINS), 0), _BINS - 1)] += 1
     return counts
 
 

@@ -11,7 +11,7 @@ from grader.cli.main import cli
 from grader.core.submission import ClassNeeds
 from grader.intake.client import survey
 from grader.intake.discovery import discover
-from grader.reports.environment import needs_in_words, needs_of
+from grader.reports.package_needs import needs_in_words, needs_of
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.repositories.building import REPOSITORIES, build
 

@@ -15,7 +15,7 @@ from grader.cli.preview import (
 from grader.intake.discovery import discover
 from grader.intake.entry import Author, Discovery, Entry, Skipped
 from grader.intake.people import Attribution
-from grader.reports.environment import PackageNeed
+from grader.reports.package_needs import PackageNeed
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.unit

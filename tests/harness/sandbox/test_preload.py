@@ -12,7 +12,7 @@ from grader.core.verdict import GradeStatus, Status
 from grader.core.wire.records import MAX_IMPORTS, believed_imports, slow_imports
 from grader.core.wire.values import BadFrame
 from grader.intake.entry import Entry
-from grader.reports.environment import lacking_in_words, not_preloaded_in_words, preload_in_words
+from grader.reports.package_needs import lacking_in_words, not_preloaded_in_words, preload_in_words
 from grader.results.store import Store
 from grader.worker.packages import is_installed
 from tests.harness.conftest import RIGHT, TINY, write_files

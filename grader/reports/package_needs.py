@@ -50,14 +50,14 @@ class PackageNeed:
     is_here: bool
 
     @property
-    def is_spared(self) -> bool:
+    def is_replaced(self) -> bool:
         """Returns whether it is not installed, but its stub package suffices."""
         return not self.is_here and self.package in DO_WITHOUT
 
     @property
-    def is_wanted(self) -> bool:
+    def is_missing(self) -> bool:
         """Returns whether code that uses the package fails here."""
-        return not self.is_here and not self.is_spared
+        return not self.is_here and not self.is_replaced
 
 
 def needs_of(
@@ -77,7 +77,7 @@ def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
     """Yields sentences on absent packages: how many import each, and how to install it."""
     needs = list(needs)
     for need in needs:
-        if need.is_wanted:
+        if need.is_missing:
             verb = "declares" if need.declaring == 1 else "declare"
             declared = f" ({need.declaring} {verb} it)" if need.declaring else ""
             who = quantity(need.importing, "submission")
@@ -85,16 +85,16 @@ def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
                 f"not installed here: {plain(need.package)}, which {who} "
                 f"import{'s' if need.importing == 1 else ''}{declared}"
             )
-    spared = [plain(need.package) for need in needs if need.is_spared]
-    if spared:
-        yield f"not installed here, and not needed: {', '.join(spared)}"
-    wanted = [need.package for need in needs if need.is_wanted]
-    if wanted:
+    replaced = [plain(need.package) for need in needs if need.is_replaced]
+    if replaced:
+        yield f"not installed here, and not needed: {', '.join(replaced)}"
+    missing = [need.package for need in needs if need.is_missing]
+    if missing:
         yield "an import alone costs nothing; code that uses a missing package fails"
-    names = [name for name in map(distribution_of, wanted) if name is not None]
+    names = [name for name in map(distribution_of, missing) if name is not None]
     if names:
         yield f"to install them: {shlex.quote(sys.executable)} -m pip install {' '.join(names)}"
-    unknown = [plain(name) for name in wanted if distribution_of(name) is None]
+    unknown = [plain(name) for name in missing if distribution_of(name) is None]
     if unknown:
         yield (
             f"unknown to the grader, so check them before you install them: {', '.join(unknown)} "

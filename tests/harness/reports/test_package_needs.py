@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from grader.core.submission import ClassImports, ClassNeeds
-from grader.reports.environment import (
+from grader.reports.package_needs import (
     PackageNeed,
     distribution_of,
     lacking_in_words,
