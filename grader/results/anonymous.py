@@ -30,7 +30,7 @@ _SMALLEST = 100
 _MARK = "\u0300"
 _WORD = re.compile(rf"[\w'’-][\w'’{_MARK}-]*")
 _PERHAPS_A_MARK = re.compile(r"[^\w\x00-\x7f]")
-# What may stand between the words of a name, or the parts of an address: no code, no end of a line.
+# The characters between the words of a name or the parts of an address; never code or a line end.
 _SEPARATED = re.compile(r"(?:[^\S\r\n]|[,.@])*")
 _LONGEST = 8  # words of a name, at most
 _JOINED, _SHORTEST_JOINED = 3, 6  # words joined to one, at most, and its characters, at least
@@ -44,7 +44,7 @@ _LONGEST_ID = 19
 _Value = TypeVar("_Value")
 
 
-def called(number: int) -> str:
+def label_of(number: int) -> str:
     """Returns the label of the submission with this number."""
     return f"Submission {number}"
 
@@ -93,7 +93,7 @@ class Mask:
     """A mask for the names of submissions and people, also within texts."""
 
     def __init__(self, numbers: Mapping[str, int], people: People) -> None:
-        self.labels = {name: called(number) for name, number in numbers.items()}
+        self.labels = {name: label_of(number) for name, number in numbers.items()}
         self.names = {label: name for name, label in self.labels.items()}
         self._known: dict[tuple[str, ...], str] = {}
         self._firsts: set[str] = set()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from grader.core.submission import Author
 from grader.core.text import Refusal, meant
-from grader.results.anonymous import called
+from grader.results.anonymous import label_of
 from grader.results.results import Results
 
 EVERYBODY = "everybody"
@@ -180,7 +180,7 @@ class ClassList:
             _key(said): name
             for name, number in results.numbers().items()
             if _key(name) in self._named
-            for said in (str(number), called(number))
+            for said in (str(number), label_of(number))
         }
         self._authors = people.authors
         self._tests = results.tests()
