@@ -106,8 +106,8 @@ class FrozenMistakes:
 
 # The time limit of a call in reruns.
 _CALL_SECONDS = 0.5
-# Exercises that build on a wrong one are wrong in the same way: following more tells little.
-_MOST_FOLLOWED = 6
+# Exercises that build on a wrong one are wrong in the same way: comparing more tells little.
+_MOST_COMPARED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class _Inquiry:
         self._findings: dict[str, Finding] = {}
         self._bench: HomeBench | None = None
         self._repair: HomeRepair | None = None
-        self._followed = 0
+        self._comparisons = 0
         # The comparison of an exercise's steps with the reference's, made once.
         self._way: Callable[[str], StepComparison | None] = functools.cache(self._compared)
         self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
@@ -345,14 +345,14 @@ class _Inquiry:
         return way is not None and way.contradicts(self._known, mistake)
 
     def _compared(self, exercise: str) -> StepComparison | None:
-        if self._followed >= _MOST_FOLLOWED:
+        if self._comparisons >= _MOST_COMPARED:
             return None
         reran = self._reruns.get(exercise, RerunAnswers())
         answers = [*itertools.filterfalse(self.depends.holds, reran.observations)]
         seen, failed = {exercise: answers}, {exercise: reran.failed}
         with self._asking() as ask:
             way = compare_steps(self._known, ask, seen, failed).get(exercise)
-        self._followed += way is not None
+        self._comparisons += way is not None
         return way
 
     def _asked(self) -> Mapping[str, Sequence[CheckedCall]]:

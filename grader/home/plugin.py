@@ -107,7 +107,7 @@ class SeveralProcesses:
 
 
 # The warning takes nine rows; the failure that follows says the same in one.
-_OF_GRADIENTS = "ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"
+_IGNORED_WARNING = "ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -120,7 +120,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except BadAssignment as problem:
         raise pytest.UsageError(str(problem)) from None
     config.stash[BENCH] = home.bench
-    config.addinivalue_line("filterwarnings", _OF_GRADIENTS)
+    config.addinivalue_line("filterwarnings", _IGNORED_WARNING)
     patience = UNHURRIED if config.getoption(LOCATE, default=False) else QUICK
     verbose = config.get_verbosity() > 0
     # Versions and folders would take five rows of the screen.
