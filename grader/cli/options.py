@@ -1,4 +1,4 @@
-"""Options that several commands share, and the way to stderr."""
+"""Options and arguments that several commands share, and `say`, which prints on stderr."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def jobs_option(help_text: str) -> Callable[[Command], Command]:
 
 def _address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
     if address is not None and (not address.isprintable() or not address or " " in address):
-        raise click.BadParameter("an address holds no spaces")
+        raise click.BadParameter("must be an address, without spaces")
     return address
 
 
@@ -98,7 +98,7 @@ def display_options(command: Command) -> Command:
 
 
 class Number(click.FloatRange):
-    """A number in a range; NaN, which no comparison refuses, is none."""
+    """A number in a range; refuses NaN, which every comparison with a bound lets through."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -115,7 +115,7 @@ _SECONDS = Number(0, 1e6, min_open=True)
 
 
 def grading_options(command: Command) -> Command:
-    """Adds `--assignment`, and the other options that a grade depends on."""
+    """Adds `--assignment`, and the options of grading and explaining."""
     for option in reversed(
         (
             click.option(
