@@ -44,15 +44,13 @@ def first_strange(records: Iterable[Record]) -> Line | None:
     return None
 
 
-# Per submission: exercises built on a wrong exercise are wrong in the same way.
-_MOST_FOLLOWED = 6
+# Exercises of a submission: those built on a wrong exercise are wrong in the same way.
+_MOST_COMPARED = 6
 # The most calls to look at for one with known steps.
 _MOST_LOOKED_AT = 6
-# One may overflow where another divides by zero: a line is told for the tests of these calls.
+# The most calls whose first NaN or infinity is located: their lines may differ.
 _MOST_STRANGE = 6
 _NAMED = 6
-# Mistakes that are made together.
-_PAIR = 2
 _LONGEST_NAME = 80
 # How many later values are checked for a step that is not scaled yet.
 _MOST_LATER = 3
@@ -81,7 +79,7 @@ class StepComparison:
     def contradicts(self, catalogue: Catalogue, mistake: str) -> bool:
         """Returns whether one part of a combined mistake would get a right step wrong."""
         parts = mistake.split(AND)
-        if self.walk is None or self.observed is None or len(parts) < _PAIR:
+        if self.walk is None or self.observed is None or len(parts) < 2:
             return False
         right = {step.name for step in self.walk.steps if step.right}
         wrong = (catalogue.wrong_steps(part, self.observed) for part in parts)
@@ -115,7 +113,7 @@ def compare_steps(
     `seen` holds the answers by exercise, and `failed` the failed tests. Comparisons that miss the
     deadline are left out.
     """
-    followed: dict[str, StepComparison] = {}
+    found: dict[str, StepComparison] = {}
     with contextlib.suppress(TooLate):
         for exercise in deadline.each(seen):
             tests = failed.get(exercise, ())
@@ -125,10 +123,10 @@ def compare_steps(
                 if one.test in tests and is_right(catalogue, one) is False
             ]
             chosen, steps = _chosen(catalogue, wrong)
-            if chosen and len(followed) < _MOST_FOLLOWED:
+            if chosen and len(found) < _MOST_COMPARED:
                 fixed = catalogue.fixed_steps(chosen[0]) if steps else ()
-                followed[exercise] = _followed(ask, exercise, chosen, steps, fixed, wrong, deadline)
-    return followed
+                found[exercise] = _compared(ask, exercise, chosen, steps, fixed, wrong, deadline)
+    return found
 
 
 def in_words(steps: Sequence[StepSeen]) -> str:
@@ -314,7 +312,7 @@ def _chosen(
     return [one, *(other for other in few if other.test != one.test)], steps
 
 
-def _followed(
+def _compared(
     ask: Ask,
     exercise: str,
     chosen: Sequence[Observation],

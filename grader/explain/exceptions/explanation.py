@@ -14,7 +14,7 @@ from grader.core.wire.values import Value, in_words
 from grader.explain.exceptions.calls import ANNOTATIONS, ARGUMENTS, AUTOGRAD
 from grader.explain.exceptions.kinds import ExceptionKind, Explanation, names_in_words, source_of
 from grader.explain.exceptions.names import IMPORTS, NAMES, PROGRAM
-from grader.explain.exceptions.python_versions import wanted_python
+from grader.explain.exceptions.python_versions import needed_python
 from grader.explain.exceptions.sizes import SIZES
 from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS, STATE_DICT
 from grader.testing.handles.scripts import REMARK, in_two_processes
@@ -110,7 +110,7 @@ def _headline(raised: Raised, text: str | None) -> str:
             f"{message[:_BEGINNING].rstrip()} … {message[_BEGINNING - _MESSAGE + 3 :].lstrip()}"
         )
     said = f"{plain(raised.kind)}: {message}" if message else plain(raised.kind)
-    needed = wanted_python(raised)
+    needed = needed_python(raised)
     if not needed:
         return said
     this = ".".join(map(str, sys.version_info[:2]))

@@ -28,7 +28,7 @@ _DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A sentence that explains an exception; `message` is a shorter text in place of its own.
+    """A sentence that explains an exception; `message`, if set, replaces the exception's own text.
 
     `settles` is true if the line that raised is certainly the line to fix.
     """

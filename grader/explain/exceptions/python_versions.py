@@ -42,7 +42,7 @@ _NAMES: dict[tuple[str, str], Version] = {
 _IMPORT = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 
 
-def wanted_python(raised: Raised) -> str:
+def needed_python(raised: Raised) -> str:
     """Returns the Python version that the code needs, or "" if this one may suffice."""
     if raised.kind != "SyntaxError":
         match = _IMPORT.search(raised.message)

@@ -147,14 +147,14 @@ class Explainer:
         }
 
         @functools.cache
-        def followed() -> Mapping[str, StepComparison]:
+        def comparisons() -> Mapping[str, StepComparison]:
             # If any answer depends on earlier calls, the steps may depend on them too.
-            return {} if alone else self._followed(ask, answers, statuses, deadline)
+            return {} if alone else self._compare_steps(ask, answers, statuses, deadline)
 
         def contradicts(exercise: str, mistake: str) -> bool:
             if depends.contradicts(self._mistakes, mistake, answers[exercise]):
                 return True
-            way = followed().get(exercise) if AND in mistake else None
+            way = comparisons().get(exercise) if AND in mistake else None
             return way is not None and way.contradicts(self._mistakes, mistake)
 
         findings = diagnose(self._mistakes, answers, deadline, contradicts)
@@ -164,11 +164,13 @@ class Explainer:
         yield words
         walks = tuple(
             one.walk
-            for one in followed().values()
+            for one in comparisons().values()
             if one.walk is not None and one.walk.test not in depends.concerned
         )
         placed = {
-            test: _with(own, self._way(test, followed())) if test not in depends.concerned else own
+            test: _with(own, self._way(test, comparisons()))
+            if test not in depends.concerned
+            else own
             for test, own in named.items()
         }
         words = replace(
@@ -262,7 +264,7 @@ class Explainer:
         }
         return nameless(self._mistakes, unnamed)
 
-    def _followed(
+    def _compare_steps(
         self,
         ask: Ask,
         answers: Mapping[str, Sequence[Observation]],
@@ -274,9 +276,9 @@ class Explainer:
             self._mistakes, lambda call: decoded(ask(call)), answers, failed, deadline
         )
 
-    def _way(self, test: str, followed: Mapping[str, StepComparison]) -> str:
+    def _way(self, test: str, comparisons: Mapping[str, StepComparison]) -> str:
         """Returns how far a test's steps are right, or the line of its first NaN or infinity."""
-        way = followed.get(self._suite.tests[test].exercise)
+        way = comparisons.get(self._suite.tests[test].exercise)
         return "" if way is None else way.in_words(test)
 
     def _wrong(

@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Set
 from functools import cached_property
 
 from grader.core.names import is_adapter
 from grader.explain.repair.search import FileEdit
 from grader.explain.repair.sources import EditableSources
+from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.program.variables import asked_for_none
 from grader.explain.rewriting.program.vocabulary import Nature, Vocabulary, words
 
@@ -39,7 +40,7 @@ _USES_WHAT_IS_UNUSED = -1.0
 _LEAVES_UNUSED = 1.0
 # A variable set to itself or to another variable: something is missing there.
 _IDLE = re.compile(r"\s*([\w.]+)\s*=\s*\1\s*|\s*\w+\s*=\s*(?!True\b|False\b|None\b)[a-z]\w*\s*")
-_MENDS_WHAT_IS_IDLE = -0.6
+_COMPLETES_WHAT_IS_IDLE = -0.6
 # The target of a value often shares a word with it: `"output": out_bias`.
 _SET = re.compile(r"\s*[\"']?([\w.]+)[\"']?\s*(?:=[^=]|:)")
 _ABBREVIATED = 3
@@ -55,7 +56,7 @@ _DONE_ONCE = (
 )
 _DONE_TWICE = 0.6
 # A flag stands in a condition, or is passed on, more often than it selects a value.
-_ASKED = re.compile(r"\s*(if|elif|while)\b")
+_CONDITION = re.compile(r"\s*(if|elif|while)\b")
 _CHOOSES_BY_FLAG = 0.35
 # A factor is more often missing at a matrix product than where the product is passed on.
 _PRODUCT = re.compile(r"@|\b(?:matmul|einsum|bmm)\b")
@@ -85,50 +86,57 @@ class EditRanking:
         """Returns the weight of an edit: its cost, plus penalties, minus bonuses."""
         edit, source = made.edit, self._sources.text(made.file)
         before, after = _changed_lines(source, edit.applied(source), edit.lines)
-        weight: float = edit.cost
-        weight += self._by_order(before, after) or self._as_usual(made)
-        if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and len(after) > len(before)):
-            weight += _MENDS_WHAT_IS_IDLE
-        words_before, words_after = (
-            Counter(_NAME.findall(_TEXT.sub("", text))) for text in (before, after)
-        )
-        names, others = set(words_before), set(words_after)
-        towards = 0.0
-        if edit.kind != _TARGET:
-            gone, come = words_before - words_after, words_after - words_before
-            towards = _by_target(before, gone, come)
-            weight += towards
+        is_longer = len(after) > len(before)
+        old, new = (Counter(_NAME.findall(_TEXT.sub("", text))) for text in (before, after))
+        towards = 0.0 if edit.kind == _TARGET else _by_target(before, old - new, new - old)
         node = self._sources.node(made.file, edit.line)
         function = None if node is None else _Function(node)
+        weight: float = edit.cost
+        weight += self._by_order(before, after) or self._as_usual(made)
+        if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and is_longer):
+            weight += _COMPLETES_WHAT_IS_IDLE
+        weight += towards
         if function is not None:
-            used = function.used_beside(edit.lines) | {"self", "cls"}
-            called, added = function.called_beside(edit.lines), others - names
-            if any(added & once and called & once for once in _DONE_ONCE):
-                weight += _DONE_TWICE
-            if edit.kind == _TARGET:
-                is_idle = bool((names - others) & (function.bound - used))
-                weight += _MENDS_WHAT_IS_IDLE if is_idle else 0.0
-            else:
-                if (others - names) & (function.bound - used):
-                    weight += _USES_WHAT_IS_UNUSED
-                if (names - others) & (function.bound - used) and not function.is_adapter:
-                    weight += _LEAVES_UNUSED
-            natures = map(self._vocabulary.nature_of, added)
-            if edit.kind == _FORGOTTEN and Nature.FLAG in natures:
-                weight += 0.0 if _ASKED.match(before) else _CHOOSES_BY_FLAG
-            elif edit.kind == _FORGOTTEN and _PRODUCT.search(before):
-                weight += _SCALES_A_PRODUCT
+            for own in self._by_function(function, edit, before, old.keys(), new.keys()):
+                weight += own
         if made.file == self._adapters:
             weight += _IN_ADAPTERS
         if _WITH_ITSELF.search(after) and not _WITH_ITSELF.search(before):
             weight += _SENSELESS
-        if _RETURNED.fullmatch(before) and len(after) > len(before):
+        if _RETURNED.fullmatch(before) and is_longer:
             weight += _SET_BEFORE
         if self._sources.count(made.file, before) > 1:
             weight += _WITH_TWINS
-        elif function is not None and not towards and function.has_like(before, edit.lines):
+        elif function is not None and not towards and function.has_like(edit.lines):
             weight += _WITH_LIKES
         return weight
+
+    def _by_function(
+        self, function: _Function, edit: Edit, before: str, old: Set[str], new: Set[str]
+    ) -> Iterator[float]:
+        """Yields penalties and bonuses for the names of the function around an edit.
+
+        `old` and `new` are the names on the changed lines before and after.
+        """
+        removed, added = old - new, new - old
+        unused = function.bound - function.used_beside(edit.lines) - {"self", "cls"}
+        called = function.called_beside(edit.lines)
+        if any(added & once and called & once for once in _DONE_ONCE):
+            yield _DONE_TWICE
+        if edit.kind == _TARGET:
+            if removed & unused:
+                yield _COMPLETES_WHAT_IS_IDLE
+        else:
+            if added & unused:
+                yield _USES_WHAT_IS_UNUSED
+            if removed & unused and not function.is_adapter:
+                yield _LEAVES_UNUSED
+        if edit.kind != _FORGOTTEN:
+            return
+        if Nature.FLAG in map(self._vocabulary.nature_of, added):
+            yield 0.0 if _CONDITION.match(before) else _CHOOSES_BY_FLAG
+        elif _PRODUCT.search(before):
+            yield _SCALES_A_PRODUCT
 
     def _as_usual(self, made: FileEdit) -> float:
         """Returns a bonus or a penalty if other places confirm or contradict a new name order."""
@@ -163,11 +171,11 @@ class _Function:
             if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)
         ]
 
-    def has_like(self, before: str, lines: Collection[int]) -> bool:
+    def has_like(self, lines: Collection[int]) -> bool:
         """Returns whether another line assigns the same call as these lines."""
         own = [value for line, value in self._values if line in lines]
         others = [value for line, value in self._values if line not in lines]
-        return bool(before) and any(value in others for value in own)
+        return any(value in others for value in own)
 
     @cached_property
     def bound(self) -> set[str]:

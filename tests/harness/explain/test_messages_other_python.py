@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from grader.core.wire.calls import Frame, Raised
-from grader.explain.exceptions.python_versions import wanted_python
+from grader.explain.exceptions.python_versions import needed_python
 
 pytestmark = pytest.mark.unit
 
@@ -50,30 +50,30 @@ WRONG_ANYWHERE = [
 ]
 
 
-def needed_python(source: str) -> str:
+def version_for(source: str) -> str:
     """Returns the Python version that a line needs, found with the parser's message."""
     said = "invalid syntax"
     try:
         ast.parse(source)
     except SyntaxError as error:
         said = error.msg
-    return wanted_python(Raised("SyntaxError", said, (Frame("adapters.py", 1, "", source),)))
+    return needed_python(Raised("SyntaxError", said, (Frame("adapters.py", 1, "", source),)))
 
 
 @OLDER
 @pytest.mark.parametrize("source", NEWER)
 def test_syntax_of_a_newer_python_names_its_version(source):
     """This Python accepts the line without its new syntax."""
-    assert needed_python(source) == NEWER[source]
+    assert version_for(source) == NEWER[source]
 
 
 @pytest.mark.parametrize("source", PYTHON_2)
 def test_python_2_syntax_is_recognised(source):
     """No Python 3 accepts a comma between an exception and a variable."""
-    assert needed_python(source) == "Python 2"
+    assert version_for(source) == "Python 2"
 
 
 @pytest.mark.parametrize("source", WRONG_ANYWHERE)
 def test_a_plain_syntax_error_names_no_other_python_version(source):
     """Mismatched quotes, wrong brackets and a forgotten parenthesis are wrong in every version."""
-    assert needed_python(source) == ""
+    assert version_for(source) == ""
